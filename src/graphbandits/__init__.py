@@ -1,0 +1,50 @@
+"""Bandits where playing one arm also shows you its neighbours.
+
+The names below are loaded when they are first used, so that ``graphbandits --help`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from graphbandits.version import __version__
+
+if TYPE_CHECKING:
+    from graphbandits.agent import Agent, Decision
+    from graphbandits.engine import simulate
+    from graphbandits.graphs import as_process
+    from graphbandits.posteriors import BetaBernoulli
+    from graphbandits.results import Results
+    from graphbandits.worlds import Bernoulli
+
+_HOMES = {
+    "Agent": "graphbandits.agent",
+    "Decision": "graphbandits.agent",
+    "simulate": "graphbandits.engine",
+    "as_process": "graphbandits.graphs",
+    "BetaBernoulli": "graphbandits.posteriors",
+    "Results": "graphbandits.results",
+    "Bernoulli": "graphbandits.worlds",
+}
+
+__all__ = [
+    "Agent",
+    "Bernoulli",
+    "BetaBernoulli",
+    "Decision",
+    "Results",
+    "__version__",
+    "as_process",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'graphbandits' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__

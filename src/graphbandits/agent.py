@@ -1,0 +1,234 @@
+"""Live decisions: the same policies, one trial, outcomes from outside."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphbandits.engine import decide
+from graphbandits.errors import InputError, nearest, whole_number
+from graphbandits.files import write_bytes
+from graphbandits.graphs import GraphLike, Process, as_process
+from graphbandits.graphs.processes import check_names
+from graphbandits.graphs.storage import Arrays, pack, unpack
+from graphbandits.policies import Event, Policy, Problem, View, check_needs
+from graphbandits.posteriors import BetaBernoulli, Observations
+from graphbandits.registry import build, registered, text_of
+from graphbandits.rng import Keys
+from graphbandits.types import Floats
+
+#: An arm as the user calls it: its name, or its number from 0.
+Arm = str | int
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to play, and what may be seen.
+
+    ``probability`` is the chance with which this arm was drawn from ``pi``; None for a policy
+    that draws for itself. ``reveals`` gives every arm that may be observed its probability.
+    """
+
+    id: int
+    arm: Arm
+    probability: float | None
+    pi: dict[Arm, float] = field(repr=False)
+    reveals: dict[Arm, float] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class _Pending:
+    t: int
+    action: int
+    pi: Floats  # (1, K)
+
+
+class Agent:
+    """Decides, observes, learns; saved at any moment, also between the two.
+
+    ``arms`` are names, or a number of arms then called 0, 1, ...; it may be left out where the
+    graph has names. ``prior`` is Beta(a, b) for every arm, or one pair an arm. Several
+    decisions may be open at once, and be observed in any order.
+
+    >>> agent = Agent("ids-n", arms=["ann", "bob", "eve"], graph="star", seed=1)
+    >>> decision = agent.decide()
+    >>> decision.arm, sorted(decision.reveals)
+    ('ann', ['ann', 'bob', 'eve'])
+    >>> agent.observe(decision, {"ann": 1, "bob": 0})
+    >>> agent.decide().id
+    2
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy,
+        arms: int | Iterable[str] | None = None,
+        graph: GraphLike = "empty",
+        *,
+        seed: int,
+        prior: object = (1.0, 1.0),
+        horizon: int | None = None,
+        trial: int = 0,
+    ) -> None:
+        self.policy: Policy = build("policy", policy) if isinstance(policy, str) else policy
+        names = None if arms is None or isinstance(arms, int) else tuple(arms)
+        count = arms if isinstance(arms, int) else None if names is None else len(names)
+        self.process = as_process(graph, None if count is None else whole_number(count, "arms"))
+        self.arms = _arm_names(names, self.process)
+        self.horizon = None if horizon is None else whole_number(horizon, "horizon")
+        check_needs(self.policy, self.process, self.horizon)
+        self.posterior = _prior(prior, self.process.arms)
+        self._keys = Keys(whole_number(seed, "seed", least=0), trial)
+        self._index = {arm: i for i, arm in enumerate(self.arms)}
+        self._problem = Problem(self.posterior, self.horizon, self.policy.needs)
+        self._state = self.policy.init(self._problem, self._keys)
+        self._t = 0
+        self._pending: dict[int, _Pending] = {}
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """The ids of decisions that have not been observed yet."""
+        return tuple(self._pending)
+
+    def decide(self) -> Decision:
+        """The next play."""
+        t = self._t + 1
+        graph = self.process.round(t, self._keys)
+        view = View(t, self._keys, self._problem, graph)
+        pi, action = decide(self.policy, self._state, view)
+        self._t = t
+        self._pending[t] = _Pending(t, int(action[0]), pi)
+        reach = graph.reach(action)[0]
+        return Decision(
+            id=t,
+            arm=self.arms[action[0]],
+            probability=float(pi[0, action[0]]) if self.policy.exact else None,
+            pi=dict(zip(self.arms, pi[0].tolist(), strict=True)),
+            reveals={self.arms[i]: float(reach[i]) for i in np.flatnonzero(reach)},
+        )
+
+    def observe(self, decision: Decision | int, rewards: Mapping[Arm, float]) -> None:
+        """Learn the rewards of one decision, all at once; arms that stayed unseen are left out."""
+        number = decision.id if isinstance(decision, Decision) else decision
+        if number not in self._pending:
+            raise InputError(
+                f"decision {number!r} is not open: it was never made, or observed before; "
+                f"open: {list(self._pending) or 'none'}"
+            )
+        pending = self._pending[number]
+        action = np.array([pending.action])
+        graph = self.process.round(pending.t, self._keys)
+        reach = graph.reach(action)[0]
+        played = self.arms[pending.action]
+        seen = {}
+        for arm, reward in rewards.items():
+            if arm not in self._index:
+                hint = nearest(str(arm), map(str, self.arms)) if len(self.arms) <= 50 else ""
+                raise InputError(f"unknown arm {arm!r}: {hint}")
+            if reach[self._index[arm]] == 0.0:
+                raise InputError(
+                    f"playing {played!r} does not reveal {arm!r} in this graph: leave it out"
+                )
+            seen[self._index[arm]] = self.posterior.check_reward(reward)
+        index = np.array(sorted(seen), np.int64)
+        reward_array = np.array([seen[i] for i in index.tolist()], np.float64)
+        observations = Observations(np.zeros_like(index), index, reward_array)
+        event = Event(pending.t, self._keys, self._problem, graph, pending.pi, action, observations)
+        self._state = self.policy.update(self._state, event)
+        del self._pending[number]
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything the agent is into one file (NumPy's .npz, without pickle)."""
+        if type(self.policy) not in registered("policy").values():
+            raise InputError(
+                f"{type(self.policy).__name__} is not registered, so a saved agent could not find "
+                "it again: decorate it with @register('policy', 'its-name')"
+            )
+        arrays: Arrays = {f"state/{name}": value for name, value in self._state.items()}
+        arrays |= {f"pending/{p.t}": p.pi for p in self._pending.values()}
+        arrays |= {"prior/a": self.posterior.a, "prior/b": self.posterior.b}
+        meta = {
+            "format": FORMAT,
+            "policy": text_of(self.policy),
+            "arms": list(self.arms) if isinstance(self.arms[0], str) else len(self.arms),
+            "seed": self._keys.seed,
+            "trial": self._keys.first_trial,
+            "horizon": self.horizon,
+            "t": self._t,
+            "pending": [[p.t, p.action] for p in self._pending.values()],
+            "graph": pack(self.process, arrays),
+        }
+        arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+        write_bytes(Path(path), buffer.getvalue())
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Agent:
+        """The agent as it was saved; it goes on bit for bit."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = dict(file)
+            meta: dict[str, Any] = json.loads(arrays["meta"].tobytes())
+            if meta["format"] > FORMAT:
+                raise InputError(
+                    f"{path} is an agent of format {meta['format']}, and this version of "
+                    f"graphbandits reads up to {FORMAT}: update graphbandits"
+                )
+            agent = cls(
+                meta["policy"],
+                meta["arms"],
+                unpack(meta["graph"], arrays),
+                seed=meta["seed"],
+                prior=BetaBernoulli(arrays["prior/a"], arrays["prior/b"]),
+                horizon=meta["horizon"],
+                trial=meta["trial"],
+            )
+            agent._state = {name: arrays[f"state/{name}"] for name in agent._state}
+            agent._t = meta["t"]
+            agent._pending = {
+                t: _Pending(t, action, arrays[f"pending/{t}"]) for t, action in meta["pending"]
+            }
+            return agent
+        except InputError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no saved agent"
+            raise InputError(f"cannot load an agent from {path}: {reason}") from None
+
+
+def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ...]:
+    if given is None:
+        return process.names or tuple(range(process.arms))
+    check_names(given, process.arms)
+    if process.names is None:
+        return given
+    if set(given) != set(process.names):
+        wrong = next(name for name in given if name not in process.names)
+        raise InputError(f"the graph has no arm '{wrong}': {nearest(wrong, process.names)}")
+    return process.names
+
+
+def _prior(prior: object, arms: int) -> BetaBernoulli:
+    if isinstance(prior, BetaBernoulli):
+        posterior = prior
+    else:
+        try:
+            pairs = np.broadcast_to(np.asarray(prior, np.float64), (arms, 2))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"prior is a pair (a, b), or one pair for each of the {arms} arms; got {prior!r}"
+            ) from None
+        posterior = BetaBernoulli(pairs[:, 0], pairs[:, 1])
+    if posterior.arms != arms:
+        raise InputError(f"the prior has {posterior.arms} arms, the graph {arms}")
+    return posterior

@@ -1,0 +1,169 @@
+"""The commands and their options. Nothing but typer is imported until a command runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.version import __version__
+
+GRAPH_HELP = (
+    "Who is observed: paper, empty, complete, star, ring, path, cliques(size=3), "
+    "grid(columns=4), random(r=0.25), random(r=uniform), revealed-er(p=0.25), or "
+    "file:edges.txt with lines 'source target [probability]'."
+)
+
+
+class _Group(TyperGroup):
+    """Errors in one line, without a traceback, exit code 2."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        standalone = kwargs.pop("standalone_mode", True)
+        try:
+            code = super().main(*args, standalone_mode=False, **kwargs)
+        except GraphBanditsError as error:
+            _fail(str(error))
+        except Exception as error:
+            # typer's own errors about options and arguments
+            if not hasattr(error, "format_message"):
+                raise
+            _fail(error.format_message())
+        except KeyboardInterrupt:
+            typer.echo("stopped; nothing was written for what had not finished", err=True)
+            raise SystemExit(130) from None
+        if standalone:
+            raise SystemExit(code if isinstance(code, int) else 0)
+        return code
+
+
+def _fail(message: str) -> None:
+    typer.echo("Error: " + " ".join(message.split()), err=True)
+    raise SystemExit(2)
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help=(
+        "Bandits where playing one arm also shows you its neighbours.\n\n"
+        "Start with `graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star`, which "
+        "lays one decision open, or `graphbandits reproduce`, which draws the paper's figures."
+    ),
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"graphbandits {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+Seed = Annotated[int, typer.Option(help="Names the random numbers; same seed, same result.")]
+Workers = Annotated[int | None, typer.Option(help="Threads; as many as there are cores if unset.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+
+
+@app.command()
+def reproduce(
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(help="One of 1a, 1b, 2a, 2b; repeat for several. All four if unset."),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Trials of each policy; 1000 as in the paper if unset.")
+    ] = None,
+    seed: Seed = 0,
+    output: Annotated[Path, typer.Option(help="Directory for figures and results.")] = Path(
+        "figures"
+    ),
+    workers: Workers = None,
+) -> None:
+    """Run the paper's four experiments and draw their figures.
+
+    1a: a fixed graph of five arms. 1b: a graph redrawn and revealed each round. 2a: random
+    feedback with r = 0.25. 2b: random feedback with r uniform each round.
+
+    Example: graphbandits reproduce --figure 1a --trials 200 --output figures
+    """
+    from graphbandits.cli.reproduce import run
+
+    run(figure, trials, seed, output, workers)
+
+
+@app.command()
+def simulate(
+    policy: Annotated[
+        list[str], typer.Option(help="A policy (see 'graphbandits list'); repeat for several.")
+    ],
+    graph: Annotated[str, typer.Option(help=GRAPH_HELP)],
+    horizon: Annotated[int, typer.Option(help="Rounds of each trial.")],
+    trials: Annotated[int, typer.Option(help="Independent trials of each policy.")],
+    arms: Annotated[
+        int | None, typer.Option(help="Number of arms; the graph's own, else 5, if unset.")
+    ] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    json: Json = False,
+) -> None:
+    """Simulate policies in the same random worlds and compare their regret.
+
+    The arms are Bernoulli with means drawn from a uniform prior.
+
+    Example: graphbandits simulate --policy ids-n --policy ts-n --graph "cliques(size=3)"
+    --arms 9 --horizon 500 --trials 200
+    """
+    from graphbandits.cli.simulate import run
+
+    run(policy, graph, horizon, trials, arms, seed, workers, json)
+
+
+@app.command()
+def inspect(
+    beta: Annotated[
+        list[str],
+        typer.Option(help="The posterior Beta(A,B) of an arm, as A,B; once for each arm."),
+    ],
+    graph: Annotated[str, typer.Option(help=GRAPH_HELP)],
+    json: Json = False,
+) -> None:
+    """Lay one decision open: what is believed, what each arm would teach, what to play.
+
+    Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
+    """
+    from graphbandits.cli.inspect import run
+
+    run(beta, graph, json)
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="policies, graphs, or both if left out.")] = "",
+    json: Json = False,
+) -> None:
+    """Show the policies and graphs there are, with their parameters and needs."""
+    if what not in ("", "policies", "graphs"):
+        raise InputError(f"list shows 'policies' or 'graphs', not '{what}'")
+    from graphbandits.cli.listing import run
+
+    run(what, json)
+
+
+def main() -> None:
+    """The entry point of the ``graphbandits`` command."""
+    app()

@@ -1,0 +1,127 @@
+"""``graphbandits inspect``: one decision laid open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from graphbandits import rules
+from graphbandits.cli.show import print_json
+from graphbandits.errors import InputError
+from graphbandits.graphs import as_process
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.rng import Keys
+from graphbandits.theory import information_ratio
+
+RULES = {
+    "ts-n": rules.ts_n,
+    "ids-n": rules.ids_n,
+    "idsn-lp": rules.idsn_lp,
+    "ids-lp": rules.ids_lp,
+}
+
+
+def run(betas: list[str], graph: str, as_json: bool) -> None:
+    """Print the decision as a table or a JSON object."""
+    parameters = [_pair(text) for text in betas]
+    decision = lay_open(parameters, graph)
+    if as_json:
+        print_json(decision)
+    else:
+        _print_table(decision, parameters, graph)
+
+
+def lay_open(parameters: list[tuple[float, float]], graph: str) -> dict[str, Any]:
+    """Statistics, gains, plays and information ratios of one decision, as plain numbers.
+
+    A graph that changes from round to round is taken as it is in round 1 of trial 0, seed 0.
+
+    >>> lay_open([(1, 1), (1, 1)], "empty")["pi"]["ids-n"]
+    [0.5, 0.5]
+    """
+    process = as_process(graph, None if graph.startswith("file:") else len(parameters))
+    if process.arms != len(parameters):
+        raise InputError(
+            f"the graph has {process.arms} arms, but {len(parameters)} posteriors were given: "
+            "give --beta once for each arm"
+        )
+    a, b = np.array(parameters, np.float64).T
+    posterior = BetaBernoulli(a, b)
+    beliefs = posterior.beliefs(posterior.init(trials=1))
+    gain = process.round(1, Keys(seed=0)).gain(beliefs.h)
+    plays = {
+        name: rule(beliefs.alpha, beliefs.delta, beliefs.h, gain) for name, rule in RULES.items()
+    }
+    ratios = {name: information_ratio(pi, beliefs.delta, gain) for name, pi in plays.items()}
+    return {
+        "arms": list(process.names or (str(i + 1) for i in range(process.arms))),
+        "alpha": beliefs.alpha[0].tolist(),
+        "delta": beliefs.delta[0].tolist(),
+        "h": beliefs.h[0].tolist(),
+        "rho": float(beliefs.rho[0]),
+        "gain": {"bound": gain[0].tolist(), "joint": None},
+        "pi": {name: pi[0].tolist() for name, pi in plays.items()},
+        "ratio": {name: float(ratio[0]) for name, ratio in ratios.items()},
+    }
+
+
+def _pair(text: str) -> tuple[float, float]:
+    try:
+        a, b = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--beta takes two numbers A,B such as 3,7 (successes and failures, the prior "
+            f"counted in), not '{text}'"
+        ) from None
+    return a, b
+
+
+def _print_table(
+    decision: dict[str, Any], parameters: list[tuple[float, float]], graph: str
+) -> None:
+    console = Console()
+    table = Table(
+        title=f"One decision on {graph}; the best arm's mean is expected at {decision['rho']:.4f}",
+        title_justify="left",
+        title_style="bold",
+        caption="alpha: P(best). Δ: expected regret. h: information from the arm's own outcome. "
+        "G h: from all that playing it shows (nats). Then the plays.",
+        caption_justify="left",
+    )
+    for column in ("arm", "posterior", "α", "", "Δ", "h", "G h", "", *decision["pi"]):
+        table.add_column(column, justify="left" if column in ("arm", "") else "right")
+    most = max(decision["gain"]["bound"]) or 1.0
+    for i, (a, b) in enumerate(parameters):
+        table.add_row(
+            decision["arms"][i],
+            f"Beta({a:g}, {b:g})",
+            f"{decision['alpha'][i]:.4f}",
+            _bar(decision["alpha"][i]),
+            f"{decision['delta'][i]:.4f}",
+            f"{decision['h'][i]:.3g}",
+            f"{decision['gain']['bound'][i]:.3g}",
+            _bar(decision["gain"]["bound"][i] / most),
+            *(_play(pi[i]) for pi in decision["pi"].values()),
+        )
+    table.add_section()
+    ratios = ["–" if np.isnan(r) else f"{r:.4f}" for r in decision["ratio"].values()]
+    table.add_row("", "information ratio", "", "", "", "", "", "", *ratios)
+    console.print(table)
+
+
+def _bar(share: float, width: int = 8) -> str:
+    """A bar of eighths of a character.
+
+    >>> _bar(0.5)
+    '████    '
+    """
+    eighths = round(min(1.0, max(0.0, share)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width)
+
+
+def _play(probability: float) -> str:
+    return "·" if probability == 0.0 else f"{probability:.4f}"

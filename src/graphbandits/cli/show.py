@@ -1,0 +1,95 @@
+"""What the commands share: JSON, the progress bar, tables of regret."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from graphbandits.engine.simulation import Progress as Advance
+from graphbandits.errors import whole_number
+from graphbandits.results import Results
+
+
+def print_json(value: Any) -> None:
+    """One JSON object; NaN has no place in JSON and becomes null."""
+    typer.echo(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def worker_count(given: int | None) -> int:
+    """The number of threads: as asked, else one for each core this process may use."""
+    if given is not None:
+        return whole_number(given, "workers")
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def progress_bar(label: str, decisions: int) -> Iterator[Advance]:
+    """A bar with the time left, on a terminal; nothing elsewhere."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(label, total=decisions)
+        yield lambda done: bar.advance(task, done)
+
+
+def duration(seconds: float) -> str:
+    """A length of time as one would say it.
+
+    >>> duration(4.2), duration(200)
+    ('4 s', '3 min 20 s')
+    """
+    whole = max(1, round(seconds))
+    return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
+
+
+def regret_table(results: Results, title: str, confidence: float = 0.95) -> Table:
+    """Final regrets with confidence intervals, best first, and differences from the best."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("policy")
+    table.add_column("regret", justify="right")
+    table.add_column(f"{confidence:.0%} interval", justify="right")
+    table.add_column("median", justify="right")
+    table.add_column("95 % of trials below", justify="right")
+    table.add_column("more than the best, paired", justify="right")
+    best = results.ranking()[0]
+    paired = {d.first: d for d in results.differences(best, confidence)}
+    for name in results.ranking():
+        quantiles = results[name].final_quantiles()
+        more = ""
+        if name in paired:
+            d = paired[name]
+            more = f"{d.mean:+.2f}  [{d.low:+.2f}, {d.high:+.2f}]"
+        low, high = results.interval(name, confidence)
+        table.add_row(
+            name,
+            f"{results[name].mean[-1]:.2f}",
+            f"[{low:.2f}, {high:.2f}]",
+            f"{quantiles['0.5']:.2f}",
+            f"{quantiles['0.95']:.2f}",
+            more,
+        )
+    return table

@@ -1,0 +1,30 @@
+"""``graphbandits simulate``."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from graphbandits.cli.show import print_json, progress_bar, regret_table, worker_count
+from graphbandits.engine import Plan
+
+
+def run(
+    policies: list[str],
+    graph: str,
+    horizon: int,
+    trials: int,
+    arms: int | None,
+    seed: int,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Check, run, and print the table or the JSON object."""
+    plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
+    threads = worker_count(workers)
+    with progress_bar("simulating", plan.decisions) as advance:
+        results = plan.run(workers=threads, progress=advance)
+    if as_json:
+        print_json(results.summary())
+        return
+    title = f"{graph}, {plan.process.arms} arms, {horizon} rounds, {trials} trials, seed {seed}"
+    Console().print(regret_table(results, title))

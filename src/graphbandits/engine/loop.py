@@ -1,0 +1,85 @@
+"""Algorithm 1, in lockstep over the trials of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphbandits.errors import InputError
+from graphbandits.graphs import Process
+from graphbandits.policies import Event, Policy, Problem, View
+from graphbandits.posteriors import Observations
+from graphbandits.registry import name_of
+from graphbandits.rng import Keys, draw_actions
+from graphbandits.types import Floats, Ints, State
+from graphbandits.worlds import World
+
+
+@dataclass(frozen=True, eq=False)
+class BlockOutcome:
+    """Regret of each trial at the recorded rounds (B, R), and plays of each arm (K,)."""
+
+    regret: Floats
+    plays: Ints
+
+
+def run_block(
+    policy: Policy,
+    world: World,
+    process: Process,
+    horizon: int,
+    keys: Keys,
+    record: Ints,
+    realised: bool = False,
+    advance: Callable[[int], None] = lambda rounds: None,
+) -> BlockOutcome:
+    """Play ``horizon`` rounds in every trial of the block; ``record`` lists rounds to keep."""
+    problem = Problem(world.prior, horizon, policy.needs)
+    state = policy.init(problem, keys)
+    theta = world.means(keys)
+    best = theta.argmax(axis=1)
+    rows = np.arange(keys.trials)
+    regret = np.zeros(keys.trials)
+    kept = np.empty((keys.trials, len(record)))
+    plays = np.zeros(world.arms, np.int64)
+    recorded = 0
+    for t in range(1, horizon + 1):
+        graph = process.round(t, keys)
+        pi, action = decide(policy, state, View(t, keys, problem, graph))
+        trial, arm = graph.reveal(action, keys, t)
+        reward = world.outcomes(theta, keys, t, trial, arm)
+        seen = Observations(trial, arm, reward)
+        state = policy.update(state, Event(t, keys, problem, graph, pi, action, seen))
+
+        if realised:
+            regret += world.outcomes(theta, keys, t, rows, best)
+            regret -= world.outcomes(theta, keys, t, rows, action)
+        else:
+            regret += theta[rows, best] - theta[rows, action]
+        plays += np.bincount(action, minlength=world.arms)
+        if t == record[recorded]:
+            kept[:, recorded] = regret
+            advance(t - (record[recorded - 1] if recorded else 0))
+            recorded += 1
+    return BlockOutcome(kept, plays)
+
+
+def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
+    """The policy proposes a distribution, the engine draws the play from it."""
+    pi = policy.propose(state, view)
+    shape = (view.keys.trials, view.problem.arms)
+    if pi.shape != shape:
+        raise InputError(
+            f"policy '{name_of(policy)}' proposed an array of shape {pi.shape} in round {view.t}; "
+            f"pi has one row a trial and one column an arm, {shape}"
+        )
+    total = pi.sum(axis=1)
+    off = np.abs(total - 1.0)
+    if not (off < 1e-9).all() or (pi < 0.0).any():
+        raise InputError(
+            f"policy '{name_of(policy)}' proposed in round {view.t} what is no distribution: "
+            f"the least entry is {pi.min():g}, a row adds up to {total[off.argmax()]:g}"
+        )
+    return pi, draw_actions(pi, view.keys, view.t)

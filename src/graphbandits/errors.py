@@ -1,0 +1,64 @@
+"""Errors that a user can act on: what was given, what is allowed, what to do."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+
+
+class GraphBanditsError(Exception):
+    """Anything wrong with what the user gave; the command line prints it in one line."""
+
+
+class InputError(GraphBanditsError, ValueError):
+    """A value, name, file or combination that cannot be used."""
+
+
+class NeedsError(GraphBanditsError):
+    """A policy asks for what it has not declared, or for what the problem cannot tell it."""
+
+
+class NumericalError(GraphBanditsError):
+    """A result failed its own check; never silently clipped."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known name, and all of them.
+
+    >>> nearest("idsn", ["ids-n", "ts-n"])
+    "did you mean 'ids-n'? Known: ids-n, ts-n"
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"{hint}Known: {', '.join(names)}"
+
+
+def whole_number(value: object, what: str, *, least: int = 1) -> int:
+    """``value`` as an int of at least ``least``, or an error that names it.
+
+    >>> whole_number(3, "trials")
+    3
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InputError(f"{what} must be a whole number of at least {least}, not {value!r}")
+    number = int(value.__index__())
+    if number < least:
+        raise InputError(f"{what} must be a whole number of at least {least}, not {number}")
+    return number
+
+
+def probability(value: object, what: str) -> float:
+    """``value`` as a float in [0, 1], or an error that names it.
+
+    >>> probability(0.25, "r")
+    0.25
+    """
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be a number in [0, 1], not {value!r}") from None
+    if math.isnan(number) or not 0.0 <= number <= 1.0:
+        raise InputError(f"{what} must be a number in [0, 1], not {value!r}")
+    return number

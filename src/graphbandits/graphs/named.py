@@ -1,0 +1,213 @@
+"""Graphs by name, as the command line writes them: ``paper``, ``star``, ``random(r=0.25)``.
+
+Each is a small recipe; ``process(arms)`` makes the graph process for K arms. Arms are numbered
+from 0 here and shown from 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from graphbandits.errors import InputError, probability, whole_number
+from graphbandits.graphs.feedback import DENSE_LIMIT, Uniform, from_edges
+from graphbandits.graphs.processes import Fixed, Process, RandomFeedback, RevealedErdosRenyi
+from graphbandits.registry import register
+from graphbandits.types import Ints
+
+#: The number of arms of the paper's experiments, where neither graph nor user says one.
+DEFAULT_ARMS = 5
+
+
+@runtime_checkable
+class Recipe(Protocol):
+    """A named graph: parameters, and a process once the number of arms is known."""
+
+    def process(self, arms: int | None) -> Process:
+        """The process for K arms; None where the user has not said."""
+
+
+def undirected(arms: int, source: object, target: object) -> Fixed:
+    """A fixed 0/1 graph from edges that go both ways."""
+    source, target = np.asarray(source, np.int64), np.asarray(target, np.int64)
+    both = np.concatenate([source, target]), np.concatenate([target, source])
+    return Fixed(from_edges(arms, *both))
+
+
+@register("graph", "empty")
+@dataclass(frozen=True)
+class Empty:
+    """No edges: only the arm played is observed (the classical bandit)."""
+
+    def process(self, arms: int | None) -> Process:
+        nothing: Ints = np.empty(0, np.int64)
+        return Fixed(from_edges(_arms(arms), nothing, nothing))
+
+
+@register("graph", "complete")
+@dataclass(frozen=True)
+class Complete:
+    """All edges: every arm is observed in every round (full information)."""
+
+    def process(self, arms: int | None) -> Process:
+        count = _arms(arms)
+        if count > DENSE_LIMIT:
+            return Fixed(Uniform(1.0, count))
+        source, target = np.divmod(np.arange(count * count), count)
+        return Fixed(from_edges(count, source, target))
+
+
+@register("graph", "star")
+@dataclass(frozen=True)
+class Star:
+    """Arm 1 in the middle, the others around it; ``direction`` out, in or both."""
+
+    direction: str = "both"
+
+    def __post_init__(self) -> None:
+        if self.direction not in ("both", "out", "in"):
+            raise InputError(f"star: direction is both, out or in, not '{self.direction}'")
+
+    def process(self, arms: int | None) -> Process:
+        leaves = np.arange(1, _arms(arms))
+        middle = np.zeros_like(leaves)
+        if self.direction == "out":
+            return Fixed(from_edges(_arms(arms), middle, leaves))
+        if self.direction == "in":
+            return Fixed(from_edges(_arms(arms), leaves, middle))
+        return undirected(_arms(arms), middle, leaves)
+
+
+@register("graph", "ring")
+@dataclass(frozen=True)
+class Ring:
+    """Each arm with the next, and the last with the first; one way if ``directed``."""
+
+    directed: bool = False
+
+    def process(self, arms: int | None) -> Process:
+        here = np.arange(_arms(arms))
+        there = (here + 1) % _arms(arms)
+        if self.directed:
+            return Fixed(from_edges(_arms(arms), here, there))
+        return undirected(_arms(arms), here, there)
+
+
+@register("graph", "path")
+@dataclass(frozen=True)
+class Path:
+    """Each arm with the next; one way if ``directed``."""
+
+    directed: bool = False
+
+    def process(self, arms: int | None) -> Process:
+        here = np.arange(_arms(arms) - 1)
+        if self.directed:
+            return Fixed(from_edges(_arms(arms), here, here + 1))
+        return undirected(_arms(arms), here, here + 1)
+
+
+@register("graph", "cliques")
+@dataclass(frozen=True)
+class Cliques:
+    """Disjoint cliques of ``size`` consecutive arms; the last may be smaller."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        whole_number(self.size, "cliques: size")
+
+    def process(self, arms: int | None) -> Process:
+        count = _arms(arms)
+        here = np.repeat(np.arange(count), self.size)
+        there = here // self.size * self.size + np.tile(np.arange(self.size), count)
+        inside = there < count
+        return Fixed(from_edges(count, here[inside], there[inside]))
+
+
+@register("graph", "grid")
+@dataclass(frozen=True)
+class Grid:
+    """A rectangle of ``columns`` arms a row, each with its neighbours left, right, up and down."""
+
+    columns: int
+
+    def __post_init__(self) -> None:
+        whole_number(self.columns, "grid: columns")
+
+    def process(self, arms: int | None) -> Process:
+        count = _arms(arms)
+        if count % self.columns:
+            raise InputError(
+                f"grid(columns={self.columns}) needs a multiple of {self.columns} arms, not {count}"
+            )
+        here = np.arange(count)
+        across = here[here % self.columns < self.columns - 1]
+        down = here[: count - self.columns]
+        source = np.concatenate([across, down])
+        target = np.concatenate([across + 1, down + self.columns])
+        return undirected(count, source, target)
+
+
+@register("graph", "paper")
+@dataclass(frozen=True)
+class Paper:
+    """The paper's graph of five arms: two triangles that share arm 3 (1-2-3 and 3-4-5)."""
+
+    def process(self, arms: int | None) -> Process:
+        if arms not in (None, 5):
+            raise InputError(f"graph 'paper' has 5 arms, not {arms}: leave out the number of arms")
+        return undirected(5, [0, 0, 1, 2, 2, 3], [1, 2, 2, 3, 4, 4])
+
+
+@register("graph", "random")
+@dataclass(frozen=True)
+class Random:
+    """Random feedback: every other arm is observed with probability r, known before the play.
+
+    r is a number, ``uniform`` (drawn each round on [low, high], for each trial or ``shared``), or
+    a list with one number a round.
+    """
+
+    r: float | str | tuple[float, ...]
+    low: float = 0.0
+    high: float = 1.0
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.r, str) and self.r != "uniform":
+            raise InputError(
+                f"random: r is a number in [0, 1], 'uniform' or a list, not '{self.r}'"
+            )
+        if self.r != "uniform" and (self.low, self.high, self.shared) != (0.0, 1.0, False):
+            raise InputError("random: low, high and shared go with r=uniform")
+        self.process(2)
+
+    def process(self, arms: int | None) -> Process:
+        r = None if isinstance(self.r, str) else self.r
+        return RandomFeedback(_arms(arms), r, self.low, self.high, self.shared)
+
+
+@register("graph", "revealed-er")
+@dataclass(frozen=True)
+class Revealed:
+    """An Erdos-Renyi graph of density p, redrawn each round and shown before the decision.
+
+    Undirected unless ``directed``; each trial has its own graphs unless ``shared``.
+    """
+
+    p: float = 0.25
+    directed: bool = False
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        probability(self.p, "revealed-er: p")
+
+    def process(self, arms: int | None) -> Process:
+        return RevealedErdosRenyi(_arms(arms), self.p, self.directed, self.shared)
+
+
+def _arms(arms: int | None) -> int:
+    return DEFAULT_ARMS if arms is None else whole_number(arms, "the number of arms")

@@ -1,0 +1,222 @@
+"""Graph processes: the feedback of round t, for each trial of a block.
+
+A process is known before the decision; what it does not tell is which of the arms that *may* be
+observed will be. ``deterministic`` processes leave nothing open: all entries are 0 or 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from graphbandits.errors import InputError, probability, whole_number
+from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Feedback, Uniform
+from graphbandits.graphs.feedback_kernels import erdos_renyi
+from graphbandits.rng import Keys, Stream
+
+#: A matrix for all trials is drawn up to this many arms.
+SHARED_LIMIT = 2000
+
+
+class Process(Protocol):
+    """Where the feedback of each round comes from."""
+
+    @property
+    def arms(self) -> int:
+        """K."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the arms, where the graph has any."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether every graph it yields has entries 0 and 1 only."""
+
+    @property
+    def rounds(self) -> int | None:
+        """How many rounds it can serve; None is without end."""
+
+    def round(self, t: int, keys: Keys) -> Feedback:
+        """The feedback of round t = 1, 2, ..."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """The same feedback in every round: a deterministic graph or a probabilistic matrix.
+
+    >>> import numpy as np
+    >>> Fixed(Dense(np.eye(3))).round(7, Keys(seed=0)).arms
+    3
+    """
+
+    feedback: Feedback
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.names is not None:
+            check_names(self.names, self.feedback.arms)
+
+    @property
+    def arms(self) -> int:
+        return self.feedback.arms
+
+    @property
+    def deterministic(self) -> bool:
+        return self.feedback.deterministic
+
+    @property
+    def rounds(self) -> None:
+        return None
+
+    def round(self, t: int, keys: Keys) -> Feedback:
+        return self.feedback
+
+
+@dataclass(frozen=True, eq=False)
+class GivenSequence:
+    """Round t has the t-th feedback of a list, the same for all trials.
+
+    >>> import numpy as np
+    >>> process = GivenSequence((Dense(np.eye(2)), Dense(np.ones((2, 2)))))
+    >>> process.round(2, Keys(seed=0)).reach(np.array([0]))
+    array([[1., 1.]])
+    """
+
+    feedbacks: tuple[Feedback, ...]
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feedbacks", tuple(self.feedbacks))
+        sizes = {feedback.arms for feedback in self.feedbacks}
+        if len(sizes) != 1:
+            raise InputError(
+                f"a sequence of graphs needs one number of arms; this one has {sorted(sizes)}"
+            )
+        if self.names is not None:
+            check_names(self.names, self.arms)
+
+    @property
+    def arms(self) -> int:
+        return self.feedbacks[0].arms
+
+    @property
+    def deterministic(self) -> bool:
+        return all(feedback.deterministic for feedback in self.feedbacks)
+
+    @property
+    def rounds(self) -> int:
+        return len(self.feedbacks)
+
+    def round(self, t: int, keys: Keys) -> Feedback:
+        return self.feedbacks[_within(t, len(self.feedbacks), "graphs")]
+
+
+@dataclass(frozen=True, eq=False)
+class RevealedErdosRenyi:
+    """A 0/1 Erdos-Renyi graph of density p, drawn anew each round and shown before the decision.
+
+    Each trial has its own graphs, or all share them (``shared``).
+    """
+
+    arms: int
+    p: float
+    directed: bool = False
+    shared: bool = False
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.arms, "arms")
+        object.__setattr__(self, "p", probability(self.p, "density p"))
+        limit = SHARED_LIMIT if self.shared else DENSE_LIMIT
+        if self.arms > limit:
+            raise InputError(
+                f"revealed-er draws a {self.arms} x {self.arms} matrix "
+                + ("a round" if self.shared else "for each trial and round")
+                + f": at most {limit} arms"
+                + ("" if self.shared else f", or {SHARED_LIMIT} with shared=true")
+            )
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    @property
+    def rounds(self) -> None:
+        return None
+
+    def round(self, t: int, keys: Keys) -> Feedback:
+        trials, first = (1, 0) if self.shared else (keys.trials, keys.first_trial)
+        matrix = np.empty((trials, self.arms, self.arms))
+        erdos_renyi(self.p, self.directed, keys.key("graph"), first, t, matrix)
+        feedback = object.__new__(Dense)  # right by construction: no need to check every round
+        object.__setattr__(feedback, "matrix", matrix)
+        return feedback
+
+
+@dataclass(frozen=True, eq=False)
+class RandomFeedback:
+    """Each other arm is observed with probability r_t; r_t is known before the decision.
+
+    ``r`` is a number, a sequence with one number a round, or None for r_t uniform on
+    [low, high], drawn for each round and trial (or each round only: ``shared``).
+    """
+
+    arms: int
+    r: float | tuple[float, ...] | None
+    low: float = 0.0
+    high: float = 1.0
+    shared: bool = False
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.arms, "arms")
+        probability(self.low, "low")
+        probability(self.high, "high")
+        if self.low > self.high:
+            raise InputError(f"low must not exceed high; got low={self.low}, high={self.high}")
+        if isinstance(self.r, Sequence):
+            if not self.r:
+                raise InputError("the sequence of r is empty")
+            given = tuple(probability(r, f"r of round {t}") for t, r in enumerate(self.r, 1))
+            object.__setattr__(self, "r", given)
+        elif self.r is not None:
+            object.__setattr__(self, "r", probability(self.r, "r"))
+
+    @property
+    def deterministic(self) -> bool:
+        if self.r is None:
+            return self.low == self.high and self.low in (0.0, 1.0)
+        rates = self.r if isinstance(self.r, tuple) else (self.r,)
+        return all(r in (0.0, 1.0) for r in rates)
+
+    @property
+    def rounds(self) -> int | None:
+        return len(self.r) if isinstance(self.r, tuple) else None
+
+    def round(self, t: int, keys: Keys) -> Feedback:
+        if isinstance(self.r, tuple):
+            return Uniform(self.r[_within(t, len(self.r), "values of r")], self.arms)
+        if self.r is not None:
+            return Uniform(self.r, self.arms)
+        mine = Keys(keys.seed) if self.shared else keys
+        u = Stream(mine, t, "r").uniform(1)[:, 0]
+        return Uniform(self.low + (self.high - self.low) * u, self.arms)
+
+
+def check_names(names: tuple[str, ...], arms: int) -> None:
+    """One distinct name for each arm."""
+    if len(names) != arms:
+        raise InputError(f"{len(names)} names were given for {arms} arms")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two arms have the name '{twice}': names must differ")
+
+
+def _within(t: int, rounds: int, what: str) -> int:
+    if not 1 <= t <= rounds:
+        raise InputError(f"the sequence has {rounds} {what}; there is none for round {t}")
+    return t - 1

@@ -1,0 +1,62 @@
+"""Graph processes as JSON and named arrays, and back: how an agent keeps its graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphbandits.errors import InputError
+from graphbandits.graphs.feedback import Dense, Sparse, Uniform
+from graphbandits.graphs.processes import (
+    Fixed,
+    GivenSequence,
+    RandomFeedback,
+    RevealedErdosRenyi,
+)
+
+Arrays = dict[str, NDArray[Any]]
+
+_KINDS: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (Dense, Sparse, Uniform, Fixed, GivenSequence, RandomFeedback, RevealedErdosRenyi)
+}
+
+
+def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
+    """JSON for a process; its arrays are added to ``arrays`` under their path.
+
+    >>> from graphbandits.graphs import as_process
+    >>> arrays: Arrays = {}
+    >>> pack(as_process("paper"), arrays)["kind"], list(arrays)
+    ('Fixed', ['graph/feedback/matrix'])
+    """
+    if isinstance(value, np.ndarray):
+        arrays[path] = value
+        return {"array": path}
+    if type(value).__name__ in _KINDS and dataclasses.is_dataclass(value):
+        fields = {
+            field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
+            for field in dataclasses.fields(value)
+        }
+        return {"kind": type(value).__name__, "fields": fields}
+    if isinstance(value, tuple):
+        return [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InputError(f"a graph of {type(value).__name__} cannot be saved")
+
+
+def unpack(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """What :func:`pack` packed."""
+    if isinstance(config, dict) and "array" in config:
+        return arrays[config["array"]]
+    if isinstance(config, dict):
+        fields = {name: unpack(value, arrays) for name, value in config["fields"].items()}
+        return _KINDS[config["kind"]](**fields)
+    if isinstance(config, list):
+        return tuple(unpack(item, arrays) for item in config)
+    return config

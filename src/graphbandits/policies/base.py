@@ -1,0 +1,139 @@
+"""The contract of a policy, and what it is shown: Needs, Problem, View, Event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from graphbandits.errors import NeedsError
+from graphbandits.graphs import Feedback, Process
+from graphbandits.posteriors import Observations, Posterior
+from graphbandits.registry import name_of, registered
+from graphbandits.rng import Keys, Stream
+from graphbandits.types import Floats, Ints, State
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a policy must be told: ``View`` and ``Event`` raise on anything else.
+
+    ``graph``: "never", "after" the play or "before" the decision; ``deterministic``: every
+    entry of the graph must be 0 or 1; ``horizon``: the number of rounds must be known.
+    """
+
+    graph: str = "never"
+    deterministic: bool = False
+    horizon: bool = False
+
+    def __str__(self) -> str:
+        told = {
+            "never": "observations only",
+            "after": "the graph after the play",
+            "before": "the graph before the decision",
+        }[self.graph]
+        told += ", which must be 0/1" if self.deterministic else ""
+        return told + (", and the horizon" if self.horizon else "")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What does not change from round to round: the prior, and what the policy may know."""
+
+    posterior: Posterior
+    known_horizon: int | None = None
+    needs: Needs = field(default_factory=Needs)
+
+    @property
+    def arms(self) -> int:
+        return self.posterior.arms
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds T, for policies that declare that they need it."""
+        if not self.needs.horizon or self.known_horizon is None:
+            raise NeedsError("this policy asked for the horizon: declare Needs(horizon=True)")
+        return self.known_horizon
+
+
+@dataclass(frozen=True)
+class View:
+    """What a policy sees before it decides in round t."""
+
+    t: int
+    keys: Keys
+    problem: Problem
+    feedback: Feedback
+
+    @property
+    def graph(self) -> Feedback:
+        """This round's feedback, for policies that need it before the decision."""
+        if self.problem.needs.graph != "before":
+            raise NeedsError(
+                "this policy asked for the graph before its decision: declare Needs(graph='before')"
+            )
+        return self.feedback
+
+    def random(self, purpose: str) -> Stream:
+        """Random numbers of this round, the same for every policy that asks for ``purpose``."""
+        return Stream(self.keys, self.t, f"policy/{purpose}")
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a policy learns after its play in round t."""
+
+    t: int
+    keys: Keys
+    problem: Problem
+    feedback: Feedback
+    pi: Floats
+    action: Ints
+    observations: Observations
+
+    @property
+    def graph(self) -> Feedback:
+        """This round's feedback, for policies that need it before or after the play."""
+        if self.problem.needs.graph == "never":
+            raise NeedsError("this policy asked for the graph: declare Needs(graph='after')")
+        return self.feedback
+
+    def random(self, purpose: str) -> Stream:
+        """Random numbers of this round, apart from those of the decision."""
+        return Stream(self.keys, self.t, f"policy-update/{purpose}")
+
+
+class Policy(Protocol):
+    """A frozen dataclass of parameters; the state is plain named arrays, one row a trial."""
+
+    needs: ClassVar[Needs]
+    #: Whether ``propose`` returns the distribution of the play, or a draw from it (one-hot).
+    exact: ClassVar[bool]
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        """The state before the first round."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        """The distribution of this round's play, (B, K); leaves the state as it was."""
+
+    def update(self, state: State, event: Event) -> State:
+        """The state after this round; consumes ``state`` and may write into it."""
+
+
+def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
+    """Refuse a policy that cannot be told what it needs, and name others that would do."""
+    unmet = _unmet(type(policy), process, horizon)
+    if unmet:
+        would_do = [
+            name for name, cls in registered("policy").items() if not _unmet(cls, process, horizon)
+        ]
+        raise NeedsError(
+            f"policy '{name_of(policy)}' {unmet}; policies that would do: {', '.join(would_do)}"
+        )
+
+
+def _unmet(cls: Any, process: Process, horizon: int | None) -> str:
+    if cls.needs.deterministic and not process.deterministic:
+        return "needs a graph with entries 0 and 1 only, and this one has probabilities"
+    if cls.needs.horizon and horizon is None:
+        return "needs to know the number of rounds, and it is not given"
+    return ""

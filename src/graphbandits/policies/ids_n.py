@@ -1,0 +1,26 @@
+"""IDS-N: information-directed sampling with the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graphbandits.policies.bayesian import Bayesian, Rule
+from graphbandits.registry import register
+from graphbandits.rules import ids_n
+
+
+@register("policy", "ids-n")
+@dataclass(frozen=True)
+class IDSN(Bayesian):
+    """Information-directed sampling: the least squared regret per information (IDS-N).
+
+    P1: min (pi.Delta)^2 / (pi.Gh). Liu, Buccapatnam and Shroff (2018); on the empty graph it is
+    the IDS of Russo and Van Roy (2018).
+
+    >>> from graphbandits import Agent
+    >>> Agent("ids-n", arms=4, graph="star", seed=1).decide().arm  # the middle shows all
+    0
+    """
+
+    rule: ClassVar[Rule] = staticmethod(ids_n)

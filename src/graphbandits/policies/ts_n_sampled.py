@@ -1,0 +1,42 @@
+"""TS-N as it is usually run: one posterior draw a round, its best arm played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.registry import register
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, State
+
+
+@register("policy", "ts-n-sampled")
+@dataclass(frozen=True)
+class TSNSampled:
+    """Thompson sampling by drawing: a sample of every arm's mean, the largest is played.
+
+    The play has the distribution of ``ts-n``, but its probability is not known: pi is one-hot.
+    Thompson (1933).
+
+    >>> from graphbandits import Agent
+    >>> Agent("ts-n-sampled", arms=4, graph="star", seed=1).decide().probability is None
+    True
+    """
+
+    needs: ClassVar[Needs] = Needs(graph="never")
+    exact: ClassVar[bool] = False
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return problem.posterior.init(keys.trials)
+
+    def propose(self, state: State, view: View) -> Floats:
+        theta = view.problem.posterior.sample(state, view.random("thompson"))
+        pi = np.zeros(theta.shape)
+        pi[np.arange(len(pi)), theta.argmax(axis=1)] = 1.0
+        return pi
+
+    def update(self, state: State, event: Event) -> State:
+        return event.problem.posterior.update(state, event.observations)

@@ -1,0 +1,56 @@
+"""What every posterior offers: a prior, an update by observations, and beliefs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from graphbandits.rng import Stream
+from graphbandits.types import Floats, Ints, State
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What was seen in one round: flat triples (trial of the block, arm, reward)."""
+
+    trial: Ints
+    arm: Ints
+    reward: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """The statistics of Algorithm 1, one row a trial.
+
+    ``alpha``: probability that the arm is best; ``delta``: expected regret of playing it;
+    ``h``: information that its outcome gives about which arm is best, in nats;
+    ``rho``: expected mean of the best arm, one number a trial.
+    """
+
+    alpha: Floats
+    delta: Floats
+    h: Floats
+    rho: Floats
+
+
+class Posterior(Protocol):
+    """A family of priors closed under observation."""
+
+    @property
+    def arms(self) -> int:
+        """K."""
+
+    def init(self, trials: int) -> State:
+        """The prior for each trial."""
+
+    def update(self, state: State, seen: Observations) -> State:
+        """The state after the observations; may write into ``state``."""
+
+    def beliefs(self, state: State) -> Beliefs:
+        """alpha, Delta, h and rho."""
+
+    def sample(self, state: State, stream: Stream) -> Floats:
+        """One draw of every arm's mean for each trial, (B, K)."""
+
+    def check_reward(self, reward: float) -> float:
+        """The reward as a float, or an error if the model has no such reward."""

@@ -1,0 +1,107 @@
+"""Beta-Bernoulli arms: theta_i ~ Beta(a_i, b_i) independently, outcomes 0 and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphbandits.errors import InputError, NumericalError, whole_number
+from graphbandits.posteriors.base import Beliefs, Observations
+from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
+from graphbandits.rng import Stream
+from graphbandits.types import Floats, State
+
+#: The statistics are proved right in the tests for parameters in this range.
+LEAST_PARAMETER = 0.5
+MOST_PARAMETER = 1e5
+#: More arms than this that can still be the best would need a table of all their pairs.
+MOST_ARMS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class BetaBernoulli:
+    """The prior Beta(a_i, b_i) of each arm, its update (a, b) += (y, 1 - y), and the beliefs.
+
+    >>> posterior = BetaBernoulli.of(arms=2)
+    >>> posterior.beliefs(posterior.init(trials=1)).delta
+    array([[0.16666667, 0.16666667]])
+    """
+
+    a: Floats
+    b: Floats
+
+    def __post_init__(self) -> None:
+        a, b = (check_parameters(getattr(self, name)) for name in ("a", "b"))
+        if a.shape != b.shape or a.ndim != 1:
+            raise InputError(
+                f"a Beta prior has one a and one b for each arm; got {a.shape} and {b.shape}"
+            )
+        object.__setattr__(self, "a", a)
+        object.__setattr__(self, "b", b)
+
+    @classmethod
+    def of(cls, arms: int, a: float = 1.0, b: float = 1.0) -> BetaBernoulli:
+        """The same prior Beta(a, b) for every arm."""
+        count = whole_number(arms, "arms")
+        return cls(np.full(count, a, np.float64), np.full(count, b, np.float64))
+
+    @property
+    def arms(self) -> int:
+        return len(self.a)
+
+    def init(self, trials: int) -> State:
+        """The prior, for each trial: arrays ``a`` and ``b`` of shape (B, K)."""
+        return {name: np.tile(getattr(self, name), (trials, 1)) for name in ("a", "b")}
+
+    def update(self, state: State, seen: Observations) -> State:
+        """Count the outcomes, in place."""
+        add_outcomes(state["a"], state["b"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
+        return state
+
+    def beliefs(self, state: State) -> Beliefs:
+        """alpha, Delta and h by quadrature, to rounding (Russo and Van Roy 2018, Algorithm 2).
+
+        alpha_i = int f_i prod_{k != i} F_k; Delta_i = E[max theta] - m_i; and
+        h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best.
+        """
+        a, b = state["a"], state["b"]
+        if a.shape[1] > MOST_ARMS:
+            raise InputError(
+                f"exact statistics need a table of all pairs of arms: at most {MOST_ARMS} arms, "
+                f"not {a.shape[1]}"
+            )
+        alpha, delta, h = (np.empty(a.shape) for _ in range(3))
+        rho = np.empty(len(a))
+        defect = beliefs_kernel(a, b, alpha, delta, h, rho)  # type: ignore[arg-type]
+        if not defect < 1e-9:
+            raise NumericalError(
+                f"the probabilities of being best add up to 1 only within {defect:.1e}: the Beta "
+                f"parameters must lie in [{LEAST_PARAMETER}, {MOST_PARAMETER:g}]"
+            )
+        return Beliefs(alpha, delta, h, rho)
+
+    def sample(self, state: State, stream: Stream) -> Floats:
+        """One draw of theta for each trial."""
+        return stream.beta(state["a"], state["b"])  # type: ignore[arg-type]
+
+    def check_reward(self, reward: float) -> float:
+        """0 or 1; anything else is outside the model."""
+        if reward not in (0, 1):
+            raise InputError(f"a reward of a Bernoulli arm is 0 or 1, not {reward!r}")
+        return float(reward)
+
+
+def check_parameters(values: object) -> Floats:
+    """Beta parameters as floats in the range for which the statistics are right."""
+    try:
+        array = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"a Beta parameter is a number, not {values!r}") from None
+    wrong = ~((array >= LEAST_PARAMETER) & (array <= MOST_PARAMETER))
+    if wrong.any():
+        raise InputError(
+            f"a Beta parameter is a number from {LEAST_PARAMETER} to {MOST_PARAMETER:g}, "
+            f"not {array[wrong].flat[0]:g}"
+        )
+    return array

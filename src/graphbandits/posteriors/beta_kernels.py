@@ -1,0 +1,372 @@
+"""Algorithm 2 of Russo and Van Roy for Beta-Bernoulli arms, to rounding: alpha, Delta, h.
+
+With f_i, F_i the density and distribution function of arm i, everything is an integral over one
+axis of f_i, f_i f_j and products of the other F_k. Three ideas make it exact and fast:
+
+*Where.* Only the stretch of [0, 1] counts where the best arm can lie: from ``low``, below which
+the product of all F is less than exp(-REACH), to ``high``, above which every arm's survival is.
+Panels of Gauss-Legendre nodes cover it, each a fixed number of standard deviations of the
+narrowest arm that is still undecided there (:mod:`graphbandits.posteriors.panel_kernels`).
+
+*F from f.* The densities at the nodes are integrated panel by panel with the exact weights of the
+interpolating polynomial, so F costs no special function, and accumulates positive terms.
+
+*No cancellation.* Conditional means, regrets and divergences come from
+W_ij = int x (1-x) f_i f_j prod_{k != i,j} F_k > 0, never from differences of means; products that
+leave two arms out are built from prefixes and suffixes, never by division.
+
+Each trial is computed by itself, in an order that depends on its own posteriors only: its bits do
+not depend on the other trials of the call.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphbandits.jit import REDUCTIONS, kernel
+from graphbandits.posteriors.math_kernels import (
+    bernoulli_kl,
+    beta_level,
+    exp_lane,
+    stirling_error,
+)
+from graphbandits.posteriors.panel_kernels import (
+    MOST_PANELS,
+    NODE,
+    NODES,
+    REACH,
+    WEIGHT,
+    common_lower_end,
+    entropy_term,
+    fill_nodes,
+    lower_end,
+    place_panels,
+    rough,
+)
+from graphbandits.types import Floats, Ints
+
+#: Where a lower tail is below exp(-TAIL), 1 minus the mass above would lose its digits.
+TAIL = 8.0
+
+
+def _integration_matrix(nodes: Floats, weights: Floats) -> Floats:
+    """Row j: integrals from -1 to each node of the j-th Lagrange polynomial of the nodes."""
+    n = len(nodes)
+    legendre = np.polynomial.legendre.legvander(nodes, n)  # P_0 .. P_n at the nodes
+    integrals = np.empty((n, n))  # [k, i]: integral of P_k from -1 to node i
+    integrals[0] = nodes + 1.0
+    for k in range(1, n):
+        integrals[k] = (legendre[:, k + 1] - legendre[:, k - 1]) / (2 * k + 1)
+    coefficients = (np.arange(n) + 0.5)[:, None] * legendre[:, :n].T * weights  # [k, j]
+    return np.ascontiguousarray(coefficients.T @ integrals)
+
+
+_CUMULATE = _integration_matrix(NODE, WEIGHT)
+
+
+@kernel(fastmath=REDUCTIONS)
+def _density(
+    a: float,
+    b: float,
+    log_height: float,
+    log_x: Floats,
+    log_1mx: Floats,
+    panels: int,
+    n: int,
+    g: Floats,
+) -> None:
+    """g = x (1-x) f at the nodes of the arm's panels; ``log_height`` is its logarithm at x0."""
+    for i in range(panels * NODES):
+        g[i] = exp_lane(log_height + a * log_x[i] + b * log_1mx[i])
+    for i in range(panels * NODES, n):
+        g[i] = 0.0
+
+
+@kernel()
+def _lower_tail(a: float, b: float, x: float, log_height: float) -> float:
+    """P(theta <= x), relatively accurate, for x well below the mean.
+
+    The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method;
+    ``log_height`` is the logarithm of x (1-x) f(x).
+    """
+    d = 1.0 / max(1e-300, 1.0 - (a + b) * x / (a + 1.0))
+    c = 1.0
+    value = d
+    for k in range(1, 200):
+        even = k * (b - k) * x / ((a + 2 * k - 1.0) * (a + 2 * k))
+        d = 1.0 / (1.0 + even * d)
+        c = 1.0 + even / c
+        value *= d * c
+        odd = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1.0))
+        d = 1.0 / (1.0 + odd * d)
+        c = 1.0 + odd / c
+        value *= d * c
+        if abs(d * c - 1.0) < 1e-15:
+            break
+    # x^a (1-x)^b / (a B(a, b)) in front, and g = x^a (1-x)^b / B(a, b)
+    return math.exp(log_height) / a * value
+
+
+@kernel(fastmath=REDUCTIONS)
+def _distribution(
+    g: Floats, slope: Floats, panels: int, n: int, below: float, big_f: Floats
+) -> None:
+    """F at the n nodes from the density, which is nothing after ``panels`` panels.
+
+    ``below`` is F at the first edge, or -1 for 1 minus the mass above it.
+    """
+    total = 0.0
+    for p in range(panels):
+        first = p * NODES
+        inside = big_f[first : first + NODES]
+        mass = 0.0
+        for i in range(NODES):
+            inside[i] = total
+            mass += WEIGHT[i] * (g[first + i] * slope[first + i])
+        for j in range(0, NODES, 8):  # eight columns at a time: their values stay in registers
+            k = first + j
+            v0 = g[k] * slope[k]
+            v1 = g[k + 1] * slope[k + 1]
+            v2 = g[k + 2] * slope[k + 2]
+            v3 = g[k + 3] * slope[k + 3]
+            v4 = g[k + 4] * slope[k + 4]
+            v5 = g[k + 5] * slope[k + 5]
+            v6 = g[k + 6] * slope[k + 6]
+            v7 = g[k + 7] * slope[k + 7]
+            for i in range(NODES):
+                inside[i] += (
+                    _CUMULATE[j, i] * v0
+                    + _CUMULATE[j + 1, i] * v1
+                    + _CUMULATE[j + 2, i] * v2
+                    + _CUMULATE[j + 3, i] * v3
+                    + _CUMULATE[j + 4, i] * v4
+                    + _CUMULATE[j + 5, i] * v5
+                    + _CUMULATE[j + 6, i] * v6
+                    + _CUMULATE[j + 7, i] * v7
+                )
+        total += mass
+    if below < 0.0:
+        below = max(0.0, 1.0 - total)
+    for i in range(panels * NODES):
+        big_f[i] = max(0.0, min(1.0, below + big_f[i]))
+    for i in range(panels * NODES, n):
+        big_f[i] = 1.0
+
+
+@kernel(fastmath=REDUCTIONS)
+def _integrals(
+    g: Floats,
+    big_f: Floats,
+    mu: Floats,
+    excess: Floats,
+    leader: int,
+    n: int,
+    alpha: Floats,
+    w: Floats,
+    before: Floats,
+    after: Floats,
+    rest: Floats,
+) -> float:
+    """alpha_j = int g_j prod_{k != j} F_k, W_ij = int g_i g_j prod_{k != i,j} F_k, and
+    Delta of the leader = sum_j int excess g_j prod_{k != j, leader} F_k; all with respect to mu.
+    """
+    arms = alpha.size
+    for i in range(n):
+        after[arms, i] = mu[i]
+    for k in range(arms - 1, -1, -1):
+        for i in range(n):
+            after[k, i] = after[k + 1, i] * big_f[k, i]
+    for i in range(n):
+        before[i] = 1.0
+    delta = 0.0
+    for k in range(arms):
+        s = 0.0
+        for i in range(n):
+            s += g[k, i] * before[i] * after[k + 1, i]
+            rest[i] = before[i]
+        alpha[k] = s
+        for j in range(k + 1, arms):
+            s = 0.0
+            if k == leader or j == leader:
+                other = j if k == leader else k
+                extra = 0.0
+                for i in range(n):
+                    product = rest[i] * after[j + 1, i]
+                    s += g[k, i] * g[j, i] * product
+                    extra += excess[i] * g[other, i] * product
+                    rest[i] *= big_f[j, i]
+                delta += extra
+            else:
+                for i in range(n):
+                    s += g[k, i] * g[j, i] * (rest[i] * after[j + 1, i])
+                    rest[i] *= big_f[j, i]
+            w[k, j] = s
+            w[j, k] = s
+        for i in range(n):
+            before[i] *= big_f[k, i]
+    return delta
+
+
+@kernel()
+def _log_amplitude(a: float, b: float) -> float:
+    """log of x (1-x) f at the mean: Stirling's formula keeps the digits that betaln loses."""
+    n = a + b
+    remainder = stirling_error(n) - stirling_error(a) - stirling_error(b)
+    return 0.5 * math.log(a * b / (2.0 * math.pi * n)) + remainder
+
+
+@kernel()
+def _divergences(a: Floats, b: Floats, alpha: Floats, w: Floats, h: Floats) -> None:
+    """h_i = sum_j alpha_j KL(M_ji || m_i), where M_ji - m_i comes from W without cancellation:
+    -W_ij / ((a_i+b_i) alpha_j) for j != i, and sum_j W_ij / ((a_i+b_i) alpha_i) for j = i.
+    """
+    for i in range(a.size):
+        size = a[i] + b[i]
+        mean = a[i] / size
+        own = 0.0
+        s = 0.0
+        for j in range(a.size):
+            if j != i and alpha[j] > 0.0:
+                own += w[i, j]
+                s += alpha[j] * bernoulli_kl(mean, -min(mean, w[i, j] / (size * alpha[j])))
+        if alpha[i] > 0.0:
+            s += alpha[i] * bernoulli_kl(mean, min(1.0 - mean, own / (size * alpha[i])))
+        h[i] = s
+
+
+@kernel()
+def _undecided(
+    a: Floats,
+    b: Floats,
+    end: Floats,
+    low: float,
+    leader: int,
+    line: Floats,
+    table: Floats,
+    alpha: Floats,
+    h: Floats,
+    w: Floats,
+) -> tuple[float, float]:
+    """Fill alpha and h of the arms that can be best; return Delta of the leader, and the sum of
+    alpha before it is scaled to 1 (NaN if there are too few panels).
+    """
+    arms = a.size
+    kinds = np.empty(MOST_PANELS, np.int64)
+    edges = np.empty(MOST_PANELS + 1)
+    panels_of = np.empty(arms, np.int64)
+    rough_left = False
+    rough_right = False
+    for k in range(arms):
+        rough_left = rough_left or rough(a[k])
+        rough_right = rough_right or rough(b[k])
+    panels = place_panels(a + b, end, low, rough_left, rough_right, kinds, edges, panels_of)
+    if panels < 0:
+        return 0.0, np.nan
+    n = panels * NODES
+    x, log_x, log_1mx, slope = line[0], line[1], line[2], line[3]
+    mu, excess, before, rest = line[4], line[5], line[6], line[7]
+    g, big_f, after = table[0], table[1], table[2]
+
+    size = a[leader] + b[leader]
+    x0 = a[leader] / size
+    fill_nodes(
+        panels, kinds, edges, math.atan(math.sqrt(a[leader] / b[leader])), x, log_x, log_1mx, slope
+    )
+    x_low = math.sin(low) ** 2
+    for k in range(arms):
+        top = _log_amplitude(a[k], b[k])
+        height = top - beta_level(a[k], b[k], x0)
+        _density(a[k], b[k], height, log_x, log_1mx, panels_of[k], n, g[k])
+        below = -1.0
+        if x_low * (a[k] + b[k]) < a[k]:
+            level = beta_level(a[k], b[k], x_low)
+            if level > REACH:
+                below = 0.0
+            elif level > TAIL:
+                below = _lower_tail(a[k], b[k], x_low, top - level)
+        _distribution(g[k], slope, panels_of[k], n, below, big_f[k])
+    for i in range(n):
+        mu[i] = slope[i] * WEIGHT[i % NODES]
+        # int_0^x F = (x - m) F + x (1-x) f / (a+b), of the leader
+        excess[i] = max(0.0, (x[i] - x0) * big_f[leader, i] + g[leader, i] / size)
+    gap = _integrals(g, big_f, mu, excess, leader, n, alpha, w, before, after, rest)
+    _divergences(a, b, alpha, w, h)
+    total = 0.0
+    for k in range(arms):
+        total += alpha[k]
+    for k in range(arms):
+        alpha[k] /= total
+    return gap, total
+
+
+@kernel()
+def beliefs_kernel(
+    a: Floats, b: Floats, alpha: Floats, delta: Floats, h: Floats, rho: Floats
+) -> float:
+    """Fill alpha, Delta, h (B, K) and rho (B,); return the worst defect of sum(alpha) = 1."""
+    trials, arms = a.shape
+    line = np.empty((8, MOST_PANELS * NODES))
+    table = np.empty((3, arms + 1, MOST_PANELS * NODES))
+    w = np.empty((arms, arms))
+    entropy = np.empty(arms)
+    end = np.empty(arms)
+    active = np.empty(arms, np.int64)
+    some_a, some_b, some_end, some_alpha, some_h = np.empty((5, arms))
+    worst = 0.0
+    for t in range(trials):
+        leader = 0
+        best = 0.0
+        for k in range(arms):
+            entropy[k] = entropy_term(a[t, k], b[t, k])
+            end[k] = lower_end(b[t, k], a[t, k], entropy[k])  # the mirror image of an upper end
+            mean = a[t, k] / (a[t, k] + b[t, k])
+            if mean > best:
+                best = mean
+                leader = k
+        low = common_lower_end(a[t], b[t], entropy, leader)
+        m = 0
+        lead = 0
+        for k in range(arms):
+            alpha[t, k] = 0.0
+            h[t, k] = 0.0
+            if k == leader or low < 0.5 * math.pi - end[k]:
+                lead = m if k == leader else lead
+                active[m] = k
+                some_a[m] = a[t, k]
+                some_b[m] = b[t, k]
+                some_end[m] = end[k]
+                m += 1
+        gap = 0.0
+        if m == 1:
+            alpha[t, leader] = 1.0
+        else:
+            gap, total = _undecided(
+                some_a[:m],
+                some_b[:m],
+                some_end[:m],
+                low,
+                lead,
+                line,
+                table,
+                some_alpha[:m],
+                some_h[:m],
+                w,
+            )
+            worst = max(worst, abs(total - 1.0)) if total == total else np.inf
+            for k in range(m):
+                alpha[t, active[k]] = some_alpha[k]
+                h[t, active[k]] = some_h[k]
+        rho[t] = best + gap
+        for k in range(arms):
+            delta[t, k] = gap + (best - a[t, k] / (a[t, k] + b[t, k]))
+    return worst
+
+
+@kernel()
+def add_outcomes(a: Floats, b: Floats, trial: Ints, arm: Ints, reward: Floats) -> None:
+    """(a, b) += (y, 1 - y) for each observation."""
+    for k in range(trial.size):
+        a[trial[k], arm[k]] += reward[k]
+        b[trial[k], arm[k]] += 1.0 - reward[k]

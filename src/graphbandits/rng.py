@@ -1,0 +1,89 @@
+"""Randomness without generators: every number is named by (seed, trial, round, purpose, index).
+
+So all policies meet the same world, and nothing depends on the size of a block, the number of
+workers, the order of the work or where a run was resumed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from graphbandits import rng_kernels
+from graphbandits.errors import InputError, whole_number
+from graphbandits.types import Floats, Ints
+
+
+@lru_cache(maxsize=1024)
+def stream_key(seed: int, purpose: str) -> np.uint64:
+    """The 64-bit Philox key of a seed and a purpose.
+
+    >>> stream_key(1, "action") == stream_key(1, "reveal")
+    np.False_
+    """
+    digest = hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The trials of one block: ``first_trial``, ..., ``first_trial + trials - 1`` of a seed.
+
+    >>> Keys(seed=1, first_trial=7, trials=2).trial_numbers
+    array([7, 8])
+    """
+
+    seed: int
+    first_trial: int = 0
+    trials: int = 1
+
+    def __post_init__(self) -> None:
+        whole_number(self.seed, "seed", least=0)
+        whole_number(self.trials, "trials")
+        whole_number(self.first_trial, "first_trial", least=0)
+        if self.first_trial + self.trials > 2**32:
+            raise InputError("trial numbers stop at 2**32: use another seed for further trials")
+
+    @property
+    def trial_numbers(self) -> Ints:
+        return np.arange(self.first_trial, self.first_trial + self.trials)
+
+    def key(self, purpose: str) -> np.uint64:
+        return stream_key(self.seed, purpose)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The random numbers of one round for one purpose; ask as often as you like, same answer.
+
+    >>> block = Stream(Keys(seed=1, first_trial=0, trials=3), t=5, purpose="example").uniform(2)
+    >>> alone = Stream(Keys(seed=1, first_trial=2, trials=1), t=5, purpose="example").uniform(2)
+    >>> bool((block[2] == alone[0]).all())
+    True
+    """
+
+    keys: Keys
+    t: int
+    purpose: str
+
+    def uniform(self, count: int) -> Floats:
+        """(B, count) floats in [0, 1)."""
+        out = np.empty((self.keys.trials, count))
+        rng_kernels.fill_uniform(self.keys.key(self.purpose), self.keys.first_trial, self.t, out)
+        return out
+
+    def beta(self, a: Floats, b: Floats) -> Floats:
+        """Beta(a, b) draws of the shape (B, K) of the parameters."""
+        out = np.empty_like(a)
+        rng_kernels.fill_beta(self.keys.key(self.purpose), self.keys.first_trial, self.t, a, b, out)
+        return out
+
+
+def draw_actions(pi: Floats, keys: Keys, t: int) -> Ints:
+    """One arm for each trial, from its row of ``pi``."""
+    actions = np.empty(len(pi), np.int64)
+    rng_kernels.fill_actions(keys.key("action"), keys.first_trial, t, pi, actions)
+    return actions

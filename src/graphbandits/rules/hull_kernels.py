@@ -1,0 +1,152 @@
+"""The frontier of (gain, Delta): where the optimum of P1, P2 and P3 lies, in O(K log K).
+
+Each objective falls with the expected gain and rises with the expected regret, so only the lower
+right convex hull of the points (gain_i, Delta_i) matters, from the least Delta to the largest
+gain; and an optimum needs two of its points at most.
+
+Arms whose Delta differ by rounding are one point. Among them the largest gain counts, and the
+arms that have it (up to rounding) share the point's probability evenly: otherwise an ulp would
+decide between equal arms.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphbandits.jit import kernel
+from graphbandits.types import Floats, Ints
+
+#: Two values are equal if they differ by less than this share of the largest one.
+TIE = 1e-12
+#: A largest gain below this means that nothing is left to learn.
+NOTHING_TO_LEARN = 1e-30
+
+
+@kernel()
+def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) -> int:
+    """Vertices of the hull, by rising Delta and gain; return how many.
+
+    ``hull[v]`` is an arm, the representative of its point; ``group[i]`` numbers the arms of a
+    point alike, -1 for arms outside all points (dominated by an arm of the same Delta).
+    ``order`` is work space.
+    """
+    arms = delta.size
+    largest_delta = 0.0
+    largest_gain = 0.0
+    for i in range(arms):
+        largest_delta = max(largest_delta, delta[i])
+        largest_gain = max(largest_gain, gain[i])
+    delta_tie = TIE * largest_delta
+    gain_tie = TIE * largest_gain
+    order[:] = np.argsort(delta, kind="mergesort")
+    count = 0
+    first = 0
+    while first < arms:
+        last = first
+        best = order[first]
+        while last + 1 < arms and delta[order[last + 1]] <= delta[order[first]] + delta_tie:
+            last += 1
+            if gain[order[last]] > gain[best]:
+                best = order[last]
+        for k in range(first, last + 1):
+            i = order[k]
+            group[i] = best if gain[i] >= gain[best] - gain_tie else -1
+        first = last + 1
+        # the point (gain[best], delta[best]) joins if it gains, and keeps the hull convex
+        if count > 0 and gain[best] <= gain[hull[count - 1]] + gain_tie:
+            continue
+        while count > 1:
+            q = hull[count - 1]
+            p = hull[count - 2]
+            turn = (gain[q] - gain[p]) * (delta[best] - delta[p]) - (gain[best] - gain[p]) * (
+                delta[q] - delta[p]
+            )
+            if turn > 0.0:
+                break
+            count -= 1
+        hull[count] = best
+        count += 1
+    return count
+
+
+@kernel()
+def share(pi: Floats, group: Ints, arm: int, probability: float) -> None:
+    """Give a point's probability to its arms, evenly."""
+    members = 0
+    for i in range(pi.size):
+        if group[i] == arm:
+            members += 1
+    for i in range(pi.size):
+        if group[i] == arm:
+            pi[i] += probability / members
+
+
+@kernel()
+def row_dots(u: Floats, v: Floats) -> Floats:
+    """u[b].v[b] for each trial, summed in the order of the arms whatever the number of trials."""
+    out = np.zeros(u.shape[0])
+    for b in range(u.shape[0]):
+        for i in range(u.shape[1]):
+            out[b] += u[b, i] * v[b, i]
+    return out
+
+
+@kernel()
+def least_regret_kernel(delta: Floats, gain: Floats, threshold: Floats, pi: Floats) -> None:
+    """min pi.delta subject to pi.gain >= threshold, for each trial; a threshold above the
+    largest gain is that gain."""
+    trials, arms = delta.shape
+    hull = np.empty(arms, np.int64)
+    order = np.empty(arms, np.int64)
+    group = np.empty(arms, np.int64)
+    for b in range(trials):
+        count = frontier(delta[b], gain[b], hull, order, group)
+        pi[b, :] = 0.0
+        least = threshold[b] * (1.0 - TIE)
+        v = 0
+        while v < count - 1 and gain[b, hull[v]] < least:
+            v += 1
+        here = hull[v]
+        if v == 0 or gain[b, here] <= least:
+            share(pi[b], group, here, 1.0)
+        else:
+            before = hull[v - 1]
+            step = gain[b, here] - gain[b, before]
+            weight = min(1.0, max(0.0, (threshold[b] - gain[b, before]) / step))
+            share(pi[b], group, here, weight)
+            share(pi[b], group, before, 1.0 - weight)
+
+
+@kernel()
+def least_ratio_kernel(delta: Floats, gain: Floats, pi: Floats) -> None:
+    """min (pi.delta)^2 / (pi.gain) for each trial; argmin delta where no arm gains."""
+    trials, arms = delta.shape
+    hull = np.empty(arms, np.int64)
+    order = np.empty(arms, np.int64)
+    group = np.empty(arms, np.int64)
+    for b in range(trials):
+        count = frontier(delta[b], gain[b], hull, order, group)
+        pi[b, :] = 0.0
+        first = hull[0]
+        if gain[b, hull[count - 1]] <= NOTHING_TO_LEARN or delta[b, first] <= 0.0 or count == 1:
+            share(pi[b], group, first, 1.0)
+            continue
+        best = np.inf
+        best_edge = 0
+        best_weight = 0.0
+        for v in range(count - 1):
+            p = hull[v]
+            q = hull[v + 1]
+            d1 = delta[b, p]
+            i1 = gain[b, p]
+            d_step = delta[b, q] - d1
+            i_step = gain[b, q] - i1
+            # the stationary point of (d1 + w d_step)^2 / (i1 + w i_step)
+            weight = min(1.0, max(0.0, d1 / d_step - 2.0 * (i1 / i_step)))
+            value = (d1 + weight * d_step) / np.sqrt(i1 + weight * i_step)
+            if value < best:
+                best = value
+                best_edge = v
+                best_weight = weight
+        share(pi[b], group, hull[best_edge + 1], best_weight)
+        share(pi[b], group, hull[best_edge], 1.0 - best_weight)

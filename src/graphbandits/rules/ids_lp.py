@@ -1,0 +1,24 @@
+"""IDS-LP: the least regret that learns as much as Thompson sampling without a graph (P3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphbandits.rules.hull_kernels import least_regret_kernel, row_dots
+from graphbandits.types import Floats
+
+
+def ids_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
+    """P3: min over pi of pi.Delta subject to pi.gain >= alpha.h.
+
+    Liu, Buccapatnam and Shroff (2018), IDS-LP. On a complete graph every arm meets the
+    threshold, and the rule is greedy:
+
+    >>> import numpy as np
+    >>> alpha = np.array([[0.75, 0.25]])
+    >>> ids_lp(alpha, np.array([[0.1, 0.3]]), np.array([[0.1, 0.2]]), np.array([[0.3, 0.3]]))
+    array([[1., 0.]])
+    """
+    pi = np.empty_like(delta)
+    least_regret_kernel(delta, gain, row_dots(alpha, h), pi)
+    return pi

@@ -1,0 +1,24 @@
+"""The information ratio."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphbandits.types import Floats
+
+
+def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
+    """Psi = (pi.Delta)^2 / (pi.gain) for each row; NaN where pi.gain = 0: nothing is learned.
+
+    With gain = G h it is an upper bound of the paper's Psi_t; for pi = alpha it is psi_t.
+
+    >>> import numpy as np
+    >>> pi, delta = np.array([[0.5, 0.5]]), np.array([[0.1, 0.3]])
+    >>> information_ratio(pi, delta, np.array([[0.1, 0.3]]))
+    array([0.2])
+    """
+    regret = (pi * delta).sum(axis=1)
+    learned = (pi * gain).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: Floats = np.where(learned > 0.0, regret * (regret / learned), np.nan)
+    return ratio

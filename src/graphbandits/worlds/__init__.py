@@ -1,0 +1,6 @@
+"""What happens: reward models with their priors."""
+
+from graphbandits.worlds.base import World
+from graphbandits.worlds.bernoulli import Bernoulli
+
+__all__ = ["Bernoulli", "World"]

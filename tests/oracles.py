@@ -1,0 +1,349 @@
+"""Slow, independent oracles for the tests: nothing here shares code with the library.
+
+Notation for independent theta_i ~ Beta(a_i, b_i), i = 0..K-1, all logarithms natural:
+f_i and F_i are the density and the distribution function, m_i = a_i / (a_i + b_i) the mean,
+Q_i(x) = int_0^x y f_i(y) dy, and
+
+    alpha_j = int_0^1 f_j prod_{k != j} F_k dx                          = P(theta_j is largest)
+    M_{j,i} = (1 / alpha_j) int_0^1 f_j Q_i prod_{k != i,j} F_k dx      (i != j)
+    M_{j,j} = (1 / alpha_j) int_0^1 x f_j prod_{k != j} F_k dx
+    rho     = sum_j alpha_j M_{j,j}                                     = E[max_k theta_k]
+    Delta_i = rho - m_i
+    h_i     = sum_j alpha_j KL(Bernoulli(M_{j,i}) || Bernoulli(m_i)).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, arb_mat, ctx, fmpq, fmpz, fmpz_poly
+from scipy.optimize import linprog, minimize_scalar
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Posterior quantities of the module docstring; ``conditional_means[j, i]`` is M_{j,i}."""
+
+    alpha: FloatArray
+    delta: FloatArray
+    h: FloatArray
+    rho: float
+    conditional_means: FloatArray
+
+
+def _kl(p: arb, q: arb) -> arb:
+    """KL(Bernoulli(p) || Bernoulli(q)) = p ln(p/q) + (1-p) ln((1-p)/(1-q))."""
+    return p * (p / q).log() + (1 - p) * ((1 - p) / (1 - q)).log()
+
+
+# 1. Exact rational arithmetic, integer parameters.
+#
+# With w = 1 - x, every factor is a homogeneous polynomial in (x, w) with rational coefficients:
+#     f_i = c_i x^(a-1) w^(b-1),               c_i = n C(n-1, a-1),  n = a + b - 1
+#     F_i = sum_{k=a}^n C(n, k) x^k w^(n-k)                           (a binomial tail)
+#     Q_i = m_i sum_{k=a+1}^{n+1} C(n+1, k) x^k w^(n+1-k)             (m_i times Beta(a+1, b)'s)
+# A homogeneous polynomial of known degree D is stored by its coefficients of x^k w^(D-k), so that
+# products are products of ordinary polynomials in one variable, all coefficients stay
+# non-negative, and int_0^1 x^k w^(D-k) dx = 1 / ((D + 1) C(D, k)).
+
+
+def _binomial_tail(n: int, first: int) -> fmpz_poly:
+    """Coefficients of sum_{k=first}^n C(n, k) x^k w^(n-k)."""
+    return fmpz_poly([0] * first + [math.comb(n, k) for k in range(first, n + 1)])
+
+
+def _monomial_integrals(degree: int) -> tuple[int, list[fmpz]]:
+    """(L, W) with int_0^1 x^k (1-x)^(D-k) dx = 1 / ((D+1) C(D,k)) = W[k] / L, L = lcm(1..D+1)."""
+    common = math.lcm(*range(1, degree + 2))
+    weights = []
+    binomial = 1
+    for k in range(degree + 1):
+        quotient, remainder = divmod(common, (degree + 1) * binomial)
+        assert remainder == 0
+        weights.append(fmpz(quotient))
+        binomial = binomial * (degree - k) // (k + 1)
+    return common, weights
+
+
+def _integral(table: tuple[int, list[fmpz]], poly: fmpz_poly, shift: int) -> fmpq:
+    """int_0^1 x^shift (1-x)^(...) poly dx, the whole being homogeneous of the table's degree."""
+    common, weights = table
+    total = fmpz(0)
+    for k, coefficient in enumerate(poly.coeffs()):
+        if coefficient != 0:
+            total += coefficient * weights[k + shift]
+    return fmpq(total, fmpz(common))
+
+
+def _to_float(q: fmpq) -> float:
+    """Round correctly to a float (true division of Python integers rounds correctly)."""
+    return int(q.p) / int(q.q)
+
+
+def _exact_h(alpha: list[fmpq], column: list[fmpq], mean: fmpq) -> float:
+    """h_i = sum_j alpha_j KL(M_{j,i} || m_i), precision doubled until 80 bits are certain."""
+    precision = 400
+    while True:
+        with ctx.workprec(precision):
+            h = arb(0)
+            for weight, p in zip(alpha, column, strict=True):
+                if p != mean:
+                    h += arb(weight) * _kl(arb(p), arb(mean))
+            if h.is_exact() or h.rel_accuracy_bits() >= 80:
+                return float(h)
+        precision *= 2
+
+
+def exact_beliefs(params: Sequence[tuple[int, int]]) -> Beliefs:
+    """All quantities for integer Beta parameters >= 1, in exact rationals, rounded at the end."""
+    arms = [(int(a), int(b)) for a, b in params]
+    if len(arms) < 2 or any(a < 1 or b < 1 for a, b in arms) or arms != [(*p,) for p in params]:
+        raise ValueError("at least two arms with integer parameters >= 1 are needed")
+    k_arms = len(arms)
+    degrees = [a + b - 1 for a, b in arms]
+    means = [fmpq(a, a + b) for a, b in arms]
+    scale = [n * math.comb(n - 1, a - 1) for n, (a, _) in zip(degrees, arms, strict=True)]
+    cdf = [_binomial_tail(n, a) for n, (a, _) in zip(degrees, arms, strict=True)]
+    partial = [_binomial_tail(n + 1, a + 1) for n, (a, _) in zip(degrees, arms, strict=True)]
+    prefix = [fmpz_poly([1])]  # prefix[i] = prod_{k < i} F_k
+    suffix = [fmpz_poly([1])]  # reversed below: suffix[i] = prod_{k >= i} F_k
+    for i in range(k_arms):
+        prefix.append(prefix[-1] * cdf[i])
+        suffix.append(suffix[-1] * cdf[k_arms - 1 - i])
+    suffix.reverse()
+
+    degree = sum(degrees)
+    density_table, moment_table = _monomial_integrals(degree - 1), _monomial_integrals(degree)
+    alpha: list[fmpq] = []
+    moment = [[fmpq(0)] * k_arms for _ in arms]  # moment[j][i] = alpha_j M_{j,i}
+    for j, (a_j, _) in enumerate(arms):
+        others = prefix[j] * suffix[j + 1]
+        alpha.append(scale[j] * _integral(density_table, others, a_j - 1))
+        moment[j][j] = scale[j] * _integral(moment_table, others, a_j)
+    for i in range(k_arms):
+        running = prefix[i]  # prod_{k < j, k != i} F_k
+        for j in range(i + 1, k_arms):
+            others = running * suffix[j + 1]
+            for s, t in ((i, j), (j, i)):  # density of s, partial mean of t
+                value = _integral(moment_table, others * partial[t], arms[s][0] - 1)
+                moment[s][t] = scale[s] * means[t] * value
+            running *= cdf[j]
+
+    assert sum(alpha, fmpq(0)) == 1
+    conditional = [[moment[j][i] / alpha[j] for i in range(k_arms)] for j in range(k_arms)]
+    rho = sum((moment[j][j] for j in range(k_arms)), fmpq(0))
+    columns = [[row[i] for row in conditional] for i in range(k_arms)]
+    return Beliefs(
+        alpha=np.array([_to_float(q) for q in alpha]),
+        delta=np.array([_to_float(rho - m) for m in means]),
+        h=np.array([_exact_h(alpha, columns[i], means[i]) for i in range(k_arms)]),
+        rho=_to_float(rho),
+        conditional_means=np.array([[_to_float(q) for q in row] for row in conditional]),
+    )
+
+
+# 2. Quadrature in ball arithmetic, real parameters.
+#
+# Substitute x = 1 / (1 + exp(-u)), u = (pi/2) sinh t (double exponential: algebraic end point
+# singularities vanish), so that f_i dx = exp(a ln x + b ln(1-x) - ln B(a,b)) u'(t) dt.  The line
+# |t| <= _T_MAX (|u| <= 259, where x^(1/2) < 1e-56) is cut into equal panels with Gauss-Legendre
+# nodes in each.  F_i and Q_i at the nodes are running integrals of f_i and x f_i: the panels
+# before, plus the integral from the panel's left end of the polynomial through the panel's nodes.
+# The number of panels is doubled until every integral agrees to a relative _AGREEMENT.
+
+_PRECISION = 256
+_NODES = 40
+_T_MAX = 5.8
+_AGREEMENT = 1e-28
+_FIRST_PANELS, _LAST_PANELS = 64, 4096
+
+
+@lru_cache(maxsize=1)
+def _legendre_rule() -> tuple[list[arb], list[arb], arb_mat]:
+    """Nodes y_l, weights w_l on [-1, 1] and A[k,l] = int_{-1}^{y_k} (l-th Lagrange polynomial).
+
+    The l-th Lagrange polynomial is sum_n (2n+1)/2 w_l P_n(y_l) P_n(y) and
+    (2n+1) int_{-1}^y P_n = P_{n+1}(y) - P_{n-1}(y), with P_{-1} = -1 for n = 0.
+    """
+    rule = [arb.legendre_p_root(_NODES, k, True) for k in range(_NODES)]
+    nodes = [node for node, _ in rule][::-1]
+    weights = [weight for _, weight in rule][::-1]
+    p = [[y.legendre_p(n) for n in range(_NODES + 1)] for y in nodes]
+    primitive = [
+        [1 + y] + [row[n + 1] - row[n - 1] for n in range(1, _NODES)]
+        for y, row in zip(nodes, p, strict=True)
+    ]
+    coefficient = [
+        [weight * row[n] / 2 for weight, row in zip(weights, p, strict=True)] for n in range(_NODES)
+    ]
+    return nodes, weights, arb_mat(primitive) * arb_mat(coefficient)
+
+
+def _integrals(arms: list[tuple[arb, arb]], panels: int) -> tuple[list[arb], list[list[arb]]]:
+    """alpha_j and alpha_j M_{j,i} by the composite rule with this number of panels."""
+    nodes, weights, running_rule = _legendre_rule()
+    k_arms = len(arms)
+    log_beta = [a.lgamma() + b.lgamma() - (a + b).lgamma() for a, b in arms]
+    half_pi, half_width = arb.pi() / 2, arb(_T_MAX) / panels
+    cdf_before, partial_before = [arb(0)] * k_arms, [arb(0)] * k_arms
+    alpha = [arb(0)] * k_arms
+    moment = [[arb(0)] * k_arms for _ in arms]
+    for panel in range(panels):
+        xs, densities = [], []  # densities: f_i dx/dt, and then x f_i dx/dt, for every arm
+        for y in nodes:
+            sinh, cosh = ((2 * panel + 1 + y - panels) * half_width).sinh_cosh()
+            u = half_pi * sinh
+            log_x, log_w = -(-u).exp().log1p(), -u.exp().log1p()
+            x, jacobian = log_x.exp(), half_pi * cosh * half_width
+            f = [
+                (a * log_x + b * log_w - lb).exp() * jacobian
+                for (a, b), lb in zip(arms, log_beta, strict=True)
+            ]
+            xs.append(x)
+            densities.append(f + [x * value for value in f])
+        running = running_rule * arb_mat(densities)
+        for row, weight in enumerate(weights):
+            x, f = xs[row], densities[row][:k_arms]
+            cdf = [cdf_before[i] + running[row, i] for i in range(k_arms)]
+            partial = [partial_before[i] + running[row, k_arms + i] for i in range(k_arms)]
+            for j in range(k_arms):
+                mass = weight * f[j]
+                for i in range(k_arms):
+                    rest = mass
+                    for k in range(k_arms):
+                        if k not in (i, j):
+                            rest *= cdf[k]
+                    moment[j][i] += rest * (x if i == j else partial[i])
+                    if i == j:
+                        alpha[j] += rest
+        total = arb_mat([weights]) * arb_mat(densities)
+        for i in range(k_arms):
+            cdf_before[i] += total[0, i]
+            partial_before[i] += total[0, k_arms + i]
+    return alpha, moment
+
+
+def beliefs_by_quadrature(params: Sequence[tuple[float, float]]) -> Beliefs:
+    """All quantities for real Beta parameters >= 1/2, by quadrature with 256 bits.
+
+    The integrals alpha_j and alpha_j M_{j,i} are good to a relative 1e-28 or better however small
+    they are, so M, rho and Delta have absolute errors near 1e-28; h_i loses its relative accuracy
+    only where |M_{j,i} - m_i| comes near 1e-28, that is for values far below 1e-40.
+    """
+    if len(params) < 2 or any(min(p) < 0.5 for p in params):
+        raise ValueError("at least two arms with parameters >= 1/2 are needed")
+    k_arms = len(params)
+    with ctx.workprec(_PRECISION):
+        arms = [(arb(float(a)), arb(float(b))) for a, b in params]
+        means = [a / (a + b) for a, b in arms]
+        panels = _FIRST_PANELS
+        alpha, moment = _integrals(arms, panels)
+        agreed = False
+        while not agreed:
+            panels *= 2
+            if panels > _LAST_PANELS:
+                raise ArithmeticError("the quadrature does not settle")
+            before = sum(moment, alpha)
+            alpha, moment = _integrals(arms, panels)
+            pairs = zip(sum(moment, alpha), before, strict=True)
+            agreed = all(bool(abs(new - old) < _AGREEMENT * new) for new, old in pairs)
+        assert abs(sum(alpha, arb(0)) - 1) < 1e-27  # sum_j alpha_j = int d(prod_k F_k)
+        conditional = [[moment[j][i] / alpha[j] for i in range(k_arms)] for j in range(k_arms)]
+        rho = sum((moment[j][j] for j in range(k_arms)), arb(0))
+        h = [
+            sum((alpha[j] * _kl(conditional[j][i], means[i]) for j in range(k_arms)), arb(0))
+            for i in range(k_arms)
+        ]
+        return Beliefs(
+            alpha=np.array([float(value) for value in alpha]),
+            delta=np.array([float(rho - m) for m in means]),
+            h=np.array([max(0.0, float(value)) for value in h]),
+            rho=float(rho),
+            conditional_means=np.array([[float(value) for value in row] for row in conditional]),
+        )
+
+
+# 3. Optimisation over the simplex, entropy.
+
+
+def _ratio(cost: float, information: float) -> float:
+    """cost^2 / information, with 0 at cost 0 and +inf at positive cost without information."""
+    if cost == 0.0:
+        return 0.0
+    return cost * (cost / information) if information > 0.0 else math.inf
+
+
+def _bounded_minimum(function: Callable[[float], float]) -> float:
+    """Minimum of a unimodal function over [0, 1], the end points included."""
+    found = minimize_scalar(
+        function, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-14, "maxiter": 1000}
+    )
+    return min(function(0.0), function(1.0), float(found.fun))
+
+
+def p1_bruteforce(delta: npt.ArrayLike, gain: npt.ArrayLike) -> float:
+    """Minimum over pi on the simplex of (pi.delta)^2 / (pi.gain), by search over pairs of arms.
+
+    Two arms suffice.  A mixture with pi.delta = 0 is worth 0, one with pi.gain = 0 < pi.delta is
+    worth +inf, and nan is returned when all gains are zero.  Each pair (i, j) is searched over the
+    probability q of j, and again over s with q = s d_i / (s d_i + (1-s) d_j): the optimal q is of
+    the order of d_i / d_j, which an absolute tolerance in q misses when d_i is far below d_j.
+    """
+    d = [float(v) for v in np.asarray(delta, dtype=np.float64)]
+    g = [float(v) for v in np.asarray(gain, dtype=np.float64)]
+    if len(d) != len(g) or not d or min(g) < 0.0:
+        raise ValueError("delta and gain must have one length, and gain no negative entry")
+    if max(g) == 0.0:
+        return math.nan
+    if min(d) <= 0.0 <= max(d):
+        return 0.0  # some mixture of at most two arms has pi.delta = 0
+    order = sorted(range(len(d)), key=lambda arm: abs(d[arm]))
+    best = min(_ratio(d[i], g[i]) for i in order)
+    for position, i in enumerate(order):
+        for j in order[position + 1 :]:
+
+            def mixture(q: float, i: int = i, j: int = j) -> float:
+                return _ratio((1.0 - q) * d[i] + q * d[j], (1.0 - q) * g[i] + q * g[j])
+
+            def rescaled(s: float, i: int = i, j: int = j) -> float:
+                return mixture(s * d[i] / (s * d[i] + (1.0 - s) * d[j]), i, j)
+
+            best = min(best, _bounded_minimum(mixture), _bounded_minimum(rescaled))
+    return best
+
+
+def lp_value(delta: npt.ArrayLike, gain: npt.ArrayLike, threshold: float) -> float:
+    """Minimise pi.delta subject to pi.gain >= min(threshold, max gain), pi on the simplex (HiGHS).
+
+    Gain and delta are both divided by their largest size first, HiGHS having absolute tolerances
+    (1e-10 here; it also reads matrix entries below 1e-9 as zero).
+    """
+    d = np.asarray(delta, dtype=np.float64)
+    g = np.asarray(gain, dtype=np.float64)
+    top, size = float(g.max()), float(np.abs(d).max())
+    if size == 0.0:
+        return 0.0
+    constrained = top > 0.0
+    solution = linprog(
+        d / size,
+        A_ub=-(g / top)[np.newaxis, :] if constrained else None,
+        b_ub=[-min(threshold / top, 1.0)] if constrained else None,
+        A_eq=np.ones((1, d.size)),
+        b_eq=[1.0],
+        bounds=(0.0, None),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if not solution.success or solution.fun is None:
+        raise ArithmeticError(f"linprog: {solution.message}")
+    return float(solution.fun) * size
+
+
+def entropy(alpha: npt.ArrayLike) -> float:
+    """-sum_i alpha_i ln alpha_i in nats, with 0 ln 0 = 0."""
+    return math.fsum(-v * math.log(v) for v in np.asarray(alpha, dtype=np.float64) if v > 0.0)
