@@ -67,7 +67,13 @@ def kernel(
     """Compile a function without the GIL; its types stay those of the Python source."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "cache": _CACHED}
+        # Python's check for a division by zero is a branch that keeps loops scalar
+        options: dict[str, Any] = {
+            "nogil": True,
+            "error_model": "numpy",
+            "fastmath": fastmath,
+            "cache": _CACHED,
+        }
         if inline:
             options["forceinline"] = True
         # Numba reads the directory while it decorates: set for our kernels only, so that the

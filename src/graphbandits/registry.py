@@ -79,7 +79,7 @@ def text_of(plugin: object) -> str:
 def summary_of(cls: type) -> str:
     """The first sentence of the docstring."""
     doc = inspect.getdoc(cls) or ""
-    return doc.split("\n\n")[0].replace("\n", " ")
+    return doc.split("\n\n")[0].replace("\n", " ").replace("``", "")
 
 
 def parameters_of(cls: type) -> dict[str, Any]:

@@ -21,17 +21,20 @@ GRAPH_HELP = (
 class _Group(TyperGroup):
     """Errors in one line, without a traceback, exit code 2."""
 
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        standalone = kwargs.pop("standalone_mode", True)
+    def main(self, *args: Any, **options: Any) -> Any:
+        standalone = options.get("standalone_mode", True)
         try:
-            code = super().main(*args, standalone_mode=False, **kwargs)
+            code = super().main(*args, **(options | {"standalone_mode": False}))
         except GraphBanditsError as error:
             _fail(str(error))
         except Exception as error:
             # typer's own errors about options and arguments
             if not hasattr(error, "format_message"):
                 raise
-            _fail(error.format_message())
+            message = error.format_message()
+            if not message:  # no command was given, and the help has been shown
+                raise SystemExit(0) from None
+            _fail(message)
         except KeyboardInterrupt:
             typer.echo("stopped; nothing was written for what had not finished", err=True)
             raise SystemExit(130) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -83,19 +84,11 @@ def _print_table(
     decision: dict[str, Any], parameters: list[tuple[float, float]], graph: str
 ) -> None:
     console = Console()
-    table = Table(
-        title=f"One decision on {graph}; the best arm's mean is expected at {decision['rho']:.4f}",
-        title_justify="left",
-        title_style="bold",
-        caption="alpha: P(best). Δ: expected regret. h: information from the arm's own outcome. "
-        "G h: from all that playing it shows (nats). Then the plays.",
-        caption_justify="left",
-    )
-    for column in ("arm", "posterior", "α", "", "Δ", "h", "G h", "", *decision["pi"]):
-        table.add_column(column, justify="left" if column in ("arm", "") else "right")
+    believed = _table("arm", "posterior", "P(best)", "", "regret", "h", "G h", "")
+    played = _table("arm", *decision["pi"])
     most = max(decision["gain"]["bound"]) or 1.0
     for i, (a, b) in enumerate(parameters):
-        table.add_row(
+        believed.add_row(
             decision["arms"][i],
             f"Beta({a:g}, {b:g})",
             f"{decision['alpha'][i]:.4f}",
@@ -104,12 +97,28 @@ def _print_table(
             f"{decision['h'][i]:.3g}",
             f"{decision['gain']['bound'][i]:.3g}",
             _bar(decision["gain"]["bound"][i] / most),
-            *(_play(pi[i]) for pi in decision["pi"].values()),
         )
-    table.add_section()
-    ratios = ["–" if np.isnan(r) else f"{r:.4f}" for r in decision["ratio"].values()]
-    table.add_row("", "information ratio", "", "", "", "", "", "", *ratios)
-    console.print(table)
+        played.add_row(decision["arms"][i], *(_play(pi[i]) for pi in decision["pi"].values()))
+    played.add_section()
+    ratios = ("none" if np.isnan(r) else f"{r:.4f}" for r in decision["ratio"].values())
+    played.add_row("ratio", *ratios)
+    console.print(f"Graph {graph}. The best arm's mean is expected at {decision['rho']:.4f}.")
+    console.print(believed)
+    console.print(
+        "regret: expected loss of playing the arm. h: information about the best arm\n"
+        "in its own outcome, in nats. G h: in all that playing it shows.\n",
+        style="dim",
+    )
+    console.print("Probability of each play; ratio is (expected regret)² / (expected information).")
+    console.print(played)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=SIMPLE)
+    for column in columns:
+        left = column in ("arm", "")
+        table.add_column(column, justify="left" if left else "right", no_wrap=True)
+    return table
 
 
 def _bar(share: float, width: int = 8) -> str:
@@ -124,4 +133,4 @@ def _bar(share: float, width: int = 8) -> str:
 
 
 def _play(probability: float) -> str:
-    return "·" if probability == 0.0 else f"{probability:.4f}"
+    return "." if probability == 0.0 else f"{probability:.4f} {_bar(probability, 5)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -20,7 +21,7 @@ def run(what: str, as_json: bool) -> None:
         print_json(listing)
         return
     for plural, entries in listing.items():
-        table = Table(title=plural, title_justify="left", title_style="bold")
+        table = Table(title=plural, title_justify="left", title_style="bold", box=SIMPLE)
         for column in ("name", "what it is", "parameters"):
             table.add_column(column)
         if plural == "policies":

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -68,13 +69,13 @@ def duration(seconds: float) -> str:
 
 def regret_table(results: Results, title: str, confidence: float = 0.95) -> Table:
     """Final regrets with confidence intervals, best first, and differences from the best."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
     table.add_column("policy")
     table.add_column("regret", justify="right")
     table.add_column(f"{confidence:.0%} interval", justify="right")
     table.add_column("median", justify="right")
-    table.add_column("95 % of trials below", justify="right")
-    table.add_column("more than the best, paired", justify="right")
+    table.add_column("95% below", justify="right")
+    table.add_column("above the best, paired", justify="right")
     best = results.ranking()[0]
     paired = {d.first: d for d in results.differences(best, confidence)}
     for name in results.ranking():

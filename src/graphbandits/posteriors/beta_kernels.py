@@ -49,6 +49,8 @@ from graphbandits.types import Floats, Ints
 
 #: Where a lower tail is below exp(-TAIL), 1 minus the mass above would lose its digits.
 TAIL = 8.0
+#: A conditional mean stays this far inside [0, 1], where rounding might push it out.
+INSIDE = 1.0 - 2.0**-50
 
 
 def _integration_matrix(nodes: Floats, weights: Floats) -> Floats:
@@ -225,14 +227,16 @@ def _divergences(a: Floats, b: Floats, alpha: Floats, w: Floats, h: Floats) -> N
     for i in range(a.size):
         size = a[i] + b[i]
         mean = a[i] / size
+        most_down = mean * INSIDE
+        most_up = (1.0 - mean) * INSIDE
         own = 0.0
         s = 0.0
         for j in range(a.size):
             if j != i and alpha[j] > 0.0:
                 own += w[i, j]
-                s += alpha[j] * bernoulli_kl(mean, -min(mean, w[i, j] / (size * alpha[j])))
+                s += alpha[j] * bernoulli_kl(mean, -min(most_down, w[i, j] / (size * alpha[j])))
         if alpha[i] > 0.0:
-            s += alpha[i] * bernoulli_kl(mean, min(1.0 - mean, own / (size * alpha[i])))
+            s += alpha[i] * bernoulli_kl(mean, min(most_up, own / (size * alpha[i])))
         h[i] = s
 
 

@@ -25,13 +25,12 @@ _HALF_LOG_2PI = 0.9189385332046727
 
 @kernel(fastmath={"contract"}, inline=True)
 def exp_lane(x: float) -> float:
-    """exp(x) for x <= 700, to 1 ulp; 0 below -700. ``math.exp`` keeps a loop scalar."""
+    """exp(max(x, -700)) for x <= 700, to 1 ulp; ``math.exp`` would keep a loop scalar."""
     clipped = max(x, -700.0)
     shifted = clipped * _LOG2_E + _ROUNDER
     k = shifted - _ROUNDER
     r = (clipped - k * _LN2_HIGH) - k * _LN2_LOW
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
+    p = 1.0 / 479001600.0
     p = p * r + 1.0 / 39916800.0
     p = p * r + 1.0 / 3628800.0
     p = p * r + 1.0 / 362880.0
@@ -46,7 +45,7 @@ def exp_lane(x: float) -> float:
     p = p * r + 1.0
     bits = np.float64(shifted).view(np.int64)
     power: float = np.int64((bits + 1023) << 52).view(np.float64)
-    return p * power if x > -700.0 else 0.0
+    return p * power
 
 
 @kernel(fastmath={"contract"}, inline=True)
@@ -91,29 +90,27 @@ def stirling_error(z: float) -> float:
     return (1.0 / 12.0 + u * s) / z
 
 
-@kernel()
+@kernel(fastmath={"contract"}, inline=True)
 def phi(u: float) -> float:
-    """(1 + u) log(1 + u) - u without cancellation near 0; phi(-1) = 1."""
-    if u <= -1.0:
-        return 1.0
-    if abs(u) < 0.02:
-        # sum_{k>=2} (-u)^k / (k (k - 1)), to rounding
-        s = 1.0 / 90.0
-        s = 1.0 / 72.0 - u * s
-        s = 1.0 / 56.0 - u * s
-        s = 1.0 / 42.0 - u * s
-        s = 1.0 / 30.0 - u * s
-        s = 1.0 / 20.0 - u * s
-        s = 1.0 / 12.0 - u * s
-        s = 1.0 / 6.0 - u * s
-        s = 1.0 / 2.0 - u * s
-        return u * u * s
-    return (1.0 + u) * math.log1p(u) - u
+    """(1 + u) log(1 + u) - u for u > -1, without cancellation near 0."""
+    # sum_{k>=2} (-u)^k / (k (k - 1)), to rounding for |u| < 0.02
+    s = 1.0 / 90.0
+    s = 1.0 / 72.0 - u * s
+    s = 1.0 / 56.0 - u * s
+    s = 1.0 / 42.0 - u * s
+    s = 1.0 / 30.0 - u * s
+    s = 1.0 / 20.0 - u * s
+    s = 1.0 / 12.0 - u * s
+    s = 1.0 / 6.0 - u * s
+    s = 1.0 / 2.0 - u * s
+    return u * u * s if abs(u) < 0.02 else (1.0 + u) * log1p_lane(u) - u
 
 
 @kernel()
 def bernoulli_kl(mean: float, shift: float) -> float:
-    """KL(Bernoulli(mean + shift) || Bernoulli(mean)) = m phi(e/m) + (1-m) phi(-e/(1-m))."""
+    """KL(Bernoulli(mean + shift) || Bernoulli(mean)) = m phi(e/m) + (1-m) phi(-e/(1-m)),
+    for a mean + shift strictly between 0 and 1.
+    """
     return mean * phi(shift / mean) + (1.0 - mean) * phi(-shift / (1.0 - mean))
 
 

@@ -161,7 +161,7 @@ def place_panels(
 def _right_panels(end: float, count: int, kinds: Ints, edges: Floats) -> int:
     """Panels in log(1-x) from the last edge to ``end``."""
     start = 2.0 * math.log(math.cos(edges[count]))
-    more = max(1, int(math.ceil((start - end) / LOG_PANEL)))
+    more = max(1, math.ceil((start - end) / LOG_PANEL))
     if count + more > MOST_PANELS:
         return -1
     for p in range(more):
