@@ -84,13 +84,13 @@ def _print_table(
     decision: dict[str, Any], parameters: list[tuple[float, float]], graph: str
 ) -> None:
     console = Console()
-    believed = _table("arm", "posterior", "P(best)", "", "regret", "h", "G h", "")
+    believed = _table("arm", "Beta(a, b)", "P(best)", "", "regret", "h", "G h", "")
     played = _table("arm", *decision["pi"])
     most = max(decision["gain"]["bound"]) or 1.0
     for i, (a, b) in enumerate(parameters):
         believed.add_row(
             decision["arms"][i],
-            f"Beta({a:g}, {b:g})",
+            f"{a:g}, {b:g}",
             f"{decision['alpha'][i]:.4f}",
             _bar(decision["alpha"][i]),
             f"{decision['delta'][i]:.4f}",
@@ -114,18 +114,18 @@ def _print_table(
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=SIMPLE)
+    table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
     for column in columns:
         left = column in ("arm", "")
         table.add_column(column, justify="left" if left else "right", no_wrap=True)
     return table
 
 
-def _bar(share: float, width: int = 8) -> str:
+def _bar(share: float, width: int = 6) -> str:
     """A bar of eighths of a character.
 
     >>> _bar(0.5)
-    '████    '
+    '███   '
     """
     eighths = round(min(1.0, max(0.0, share)) * width * 8)
     full, rest = divmod(eighths, 8)

@@ -121,19 +121,20 @@ class Policy(Protocol):
 
 def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
     """Refuse a policy that cannot be told what it needs, and name others that would do."""
-    unmet = _unmet(type(policy), process, horizon)
+    unmet = _unmet(policy.needs, process, horizon)
     if unmet:
+        others: dict[str, Any] = dict(registered("policy"))
         would_do = [
-            name for name, cls in registered("policy").items() if not _unmet(cls, process, horizon)
+            name for name, other in others.items() if not _unmet(other.needs, process, horizon)
         ]
         raise NeedsError(
             f"policy '{name_of(policy)}' {unmet}; policies that would do: {', '.join(would_do)}"
         )
 
 
-def _unmet(cls: Any, process: Process, horizon: int | None) -> str:
-    if cls.needs.deterministic and not process.deterministic:
+def _unmet(needs: Needs, process: Process, horizon: int | None) -> str:
+    if needs.deterministic and not process.deterministic:
         return "needs a graph with entries 0 and 1 only, and this one has probabilities"
-    if cls.needs.horizon and horizon is None:
+    if needs.horizon and horizon is None:
         return "needs to know the number of rounds, and it is not given"
     return ""

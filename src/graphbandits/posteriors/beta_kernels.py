@@ -43,7 +43,6 @@ from graphbandits.posteriors.panel_kernels import (
     fill_nodes,
     lower_end,
     place_panels,
-    rough,
 )
 from graphbandits.types import Floats, Ints
 
@@ -258,14 +257,9 @@ def _undecided(
     """
     arms = a.size
     kinds = np.empty(MOST_PANELS, np.int64)
-    edges = np.empty(MOST_PANELS + 1)
+    edges = np.empty((2, MOST_PANELS))
     panels_of = np.empty(arms, np.int64)
-    rough_left = False
-    rough_right = False
-    for k in range(arms):
-        rough_left = rough_left or rough(a[k])
-        rough_right = rough_right or rough(b[k])
-    panels = place_panels(a + b, end, low, rough_left, rough_right, kinds, edges, panels_of)
+    panels = place_panels(a, b, end, low, kinds, edges, panels_of)
     if panels < 0:
         return 0.0, np.nan
     n = panels * NODES

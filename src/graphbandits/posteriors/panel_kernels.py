@@ -25,8 +25,10 @@ NODES = 16
 REACH = 40.0
 #: Width of a panel, in standard deviations of the narrowest arm that matters there.
 PANEL = 3.2
-#: Width of a panel in log x (or log(1-x)) where a density is singular at the end of [0, 1].
-LOG_PANEL = 3.0
+#: Width of a panel in log x (or log(1-x)) where a density is singular at the end of [0, 1], and
+#: the largest factor, as a logarithm, by which the product of all powers of x may change in it.
+LOG_PANEL = 2.0
+LOG_CHANGE = 12.0
 #: From here on x^(a-1) is smooth enough at 0 for a panel, even if a is no whole number.
 SMOOTH_POWER = 12.0
 #: More panels than any posteriors in the allowed range need (the tests come close to 80).
@@ -95,80 +97,108 @@ def common_lower_end(a: Floats, b: Floats, entropy: Floats, leader: int) -> floa
 
 
 @kernel()
-def rough(power: float) -> bool:
-    """Whether x^(power-1) is too rough at 0 for a polynomial panel."""
-    return power < SMOOTH_POWER and power != math.floor(power)
+def is_rough(power: Floats) -> bool:
+    """Whether any x^(power-1) is too rough at 0 for polynomial panels."""
+    for k in range(power.size):
+        if power[k] < SMOOTH_POWER and power[k] != math.floor(power[k]):
+            return True
+    return False
+
+
+@kernel()
+def _step(size: Floats, gap: Floats, chi: float, count: int, count_of: Ints) -> float:
+    """Width of panel number ``count``, which begins at the half angle pi/2 - chi.
+
+    Marks the arms that end before it.
+    """
+    narrowest = 0.0
+    for k in range(size.size):
+        if gap[k] < chi:
+            narrowest = max(narrowest, size[k])
+        elif count_of[k] < 0:
+            count_of[k] = count
+    return 0.5 * PANEL / math.sqrt(narrowest + 1.0)
+
+
+@kernel()
+def _left_width(a: Floats) -> float:
+    """Width in log x: the distribution functions of all arms multiply, and so do their powers."""
+    total = 0.0
+    for k in range(a.size):
+        total += min(a[k], SMOOTH_POWER)
+    return min(LOG_PANEL, LOG_CHANGE / total)
+
+
+@kernel()
+def _right_width(b: Floats, gap: Floats, chi: float) -> float:
+    """Width in log(1-x): distribution functions tend to 1, only two densities ever multiply."""
+    largest = 0.0
+    for k in range(b.size):
+        if gap[k] < chi:
+            largest = max(largest, min(b[k], SMOOTH_POWER))
+    return min(LOG_PANEL, 0.5 * LOG_CHANGE / largest)
 
 
 @kernel()
 def place_panels(
-    size: Floats,
+    a: Floats,
+    b: Floats,
     gap: Floats,
     low: float,
-    rough_left: bool,
-    rough_right: bool,
     kinds: Ints,
     edges: Floats,
     count_of: Ints,
 ) -> int:
     """Cut the stretch from ``low`` to the last arm's end; return the number of panels, or -1.
 
-    Arm k has ``size[k]`` = a + b and ends at the half angle pi/2 - ``gap[k]``; panels from number
-    ``count_of[k]`` on lie beyond it. Panel p lies between ``edges[p]`` and ``edges[p+1]``, half
-    angles, except in panels of kind LOG_RIGHT, whose edges are log(1-x).
+    Arm k ends at the half angle pi/2 - ``gap[k]``; panels from number ``count_of[k]`` on lie
+    beyond it. Panel p lies between ``edges[0, p]`` and ``edges[1, p]``, half angles psi, or
+    chi = pi/2 - psi in panels of kind LOG_RIGHT.
     """
+    size = a + b
+    rough_left = is_rough(a)
+    rough_right = is_rough(b)
+    left_width = _left_width(a)
     least_gap = gap[0]
     for k in range(size.size):
         least_gap = min(least_gap, gap[k])
         count_of[k] = -1
     last = 0.5 * math.pi - least_gap
-    turn = 0.25 * math.pi if rough_left or rough_right else last
-    psi = low
+    middle = 0.25 * math.pi
     count = 0
-    edges[0] = psi
-    while psi < last:
-        narrowest = 0.0
-        for k in range(size.size):
-            if 0.5 * math.pi - gap[k] > psi:
-                narrowest = max(narrowest, size[k])
-            elif count_of[k] < 0:
-                count_of[k] = count
-        if rough_right and psi >= turn:
-            break
+    psi = low
+    while psi < last and not (rough_right and psi >= middle):
         if count == MOST_PANELS:
             return -1
-        above = min(last, psi + 0.5 * PANEL / math.sqrt(narrowest + 1.0))
+        above = min(last, psi + _step(size, gap, 0.5 * math.pi - psi, count, count_of))
         kinds[count] = LINEAR
-        if psi < turn:
-            above = min(above, turn)
+        if psi < middle and (rough_left or rough_right):
+            above = min(above, middle)
             if rough_left:
                 kinds[count] = LOG_LEFT
-                x = math.exp(0.5 * LOG_PANEL) * math.sin(psi)
-                if x < math.sin(above):
-                    above = math.asin(x)
+                s = math.exp(0.5 * left_width) * math.sin(psi)
+                above = math.asin(s) if s < math.sin(above) else above
+        edges[0, count] = psi
+        edges[1, count] = above
         psi = above
         count += 1
-        edges[count] = psi
-    if psi < last:
-        count = _right_panels(2.0 * math.log(math.sin(least_gap)), count, kinds, edges)
+    if rough_right:
+        chi = 0.5 * math.pi - psi
+        while chi > least_gap:
+            if count == MOST_PANELS:
+                return -1
+            below = max(least_gap, chi - _step(size, gap, chi, count, count_of))
+            s = math.exp(-0.5 * _right_width(b, gap, chi)) * math.sin(chi)
+            below = math.asin(s) if s > math.sin(below) else below
+            kinds[count] = LOG_RIGHT
+            edges[0, count] = chi
+            edges[1, count] = below
+            chi = below
+            count += 1
     for k in range(size.size):
         if count_of[k] < 0:
             count_of[k] = count
     return count
-
-
-@kernel()
-def _right_panels(end: float, count: int, kinds: Ints, edges: Floats) -> int:
-    """Panels in log(1-x) from the last edge to ``end``."""
-    start = 2.0 * math.log(math.cos(edges[count]))
-    more = max(1, math.ceil((start - end) / LOG_PANEL))
-    if count + more > MOST_PANELS:
-        return -1
-    for p in range(more):
-        kinds[count + p] = LOG_RIGHT
-        edges[count + p] = start + (end - start) * p / more
-    edges[count + more] = end
-    return count + more
 
 
 @kernel()
@@ -191,9 +221,11 @@ def fill_nodes(
     y0 = math.cos(origin) ** 2
     for p in range(count):
         first = p * NODES
+        left = edges[0, p]
+        right = edges[1, p]
         if kinds[p] == LINEAR:
-            start = math.sin(edges[p] - origin) * math.sin(edges[p] + origin)
-            half = 0.5 * math.sin(edges[p + 1] - edges[p]) * math.sin(edges[p + 1] + edges[p])
+            start = math.sin(left - origin) * math.sin(left + origin)
+            half = 0.5 * math.sin(right - left) * math.sin(right + left)
             _linear_nodes(
                 start,
                 half,
@@ -205,8 +237,8 @@ def fill_nodes(
                 slope[first : first + NODES],
             )
         elif kinds[p] == LOG_LEFT:
-            start = 2.0 * math.log(math.sin(edges[p]))
-            half = math.log(math.sin(edges[p + 1]) / math.sin(edges[p]))
+            start = 2.0 * math.log(math.sin(left))
+            half = math.log(math.sin(right) / math.sin(left))
             for i in range(NODES):
                 here = start + half * (1.0 + NODE[i])
                 x[first + i] = math.exp(here)
@@ -214,9 +246,10 @@ def fill_nodes(
                 log_1mx[first + i] = math.log1p(-x[first + i]) - math.log(y0)
                 slope[first + i] = half / (1.0 - x[first + i])
         else:
-            half = 0.5 * (edges[p] - edges[p + 1])
+            start = 2.0 * math.log(math.sin(left))
+            half = math.log(math.sin(left) / math.sin(right))
             for i in range(NODES):
-                here = edges[p] - half * (1.0 + NODE[i])
+                here = start - half * (1.0 + NODE[i])
                 rest = math.exp(here)
                 x[first + i] = 1.0 - rest
                 log_x[first + i] = math.log1p(-rest) - math.log(x0)

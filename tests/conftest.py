@@ -1,0 +1,6 @@
+"""The tests' own folder is importable, for the oracles."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,121 @@
+"""The live agent: it is one trial of the simulation, and survives being saved."""
+
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pytest
+from test_engine import GRAPHS, POLICIES, record
+
+from graphbandits import Agent, Bernoulli, BetaBernoulli
+from graphbandits.graphs import as_process
+from graphbandits.rng import Keys
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("graph", [*GRAPHS, "star(direction=out)"])
+def test_an_agent_makes_the_decisions_of_its_simulated_trial(policy: str, graph: str) -> None:
+    events, _, theta = record(policy, graph, Keys(11, 0, 7), 120, arms=4)
+    trial = 3
+    agent = Agent(policy, arms=4, graph=graph, seed=11, trial=trial)
+    world, alone = Bernoulli(BetaBernoulli.of(4)), Keys(11, trial)
+    process = as_process(graph, 4)
+    for event in events:
+        decision = agent.decide()
+        assert decision.arm == event.action[trial]
+        assert list(decision.pi.values()) == event.pi[trial].tolist()
+        zeros, seen = process.round(event.t, alone).reveal(np.array([decision.arm]), alone, event.t)
+        rewards = world.outcomes(theta[trial : trial + 1], alone, event.t, zeros, seen)
+        agent.observe(decision, dict(zip(seen.tolist(), rewards.tolist(), strict=True)))
+
+
+def play(agent: Agent, rounds: int) -> list[object]:
+    """Rewards from a fixed rule, so that two agents can be compared."""
+    made: list[object] = []
+    for _ in range(rounds):
+        decision = agent.decide()
+        made.append(
+            (decision.id, decision.arm, decision.probability, decision.pi, decision.reveals)
+        )
+        rewards = {arm: (len(str(arm)) + decision.id) % 3 % 2 for arm in decision.reveals}
+        agent.observe(decision, rewards)
+    return made
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "paper",
+        "random(r=uniform)",
+        "random(r=0.3)",
+        "revealed-er(p=0.3, directed=true)",
+        np.array(np.triu(np.full((5, 5), 0.5), 1) + np.eye(5)),
+        networkx.star_graph(4),
+        [np.eye(5)] * 20 + [np.ones((5, 5))] * 60,
+        "star",
+    ],
+    ids=str,
+)
+def test_a_saved_agent_goes_on_bit_for_bit(policy: str, graph: object, tmp_path) -> None:
+    agent = Agent(policy, arms=5, graph=graph, seed=4, prior=(1.5, 2.0))
+    play(agent, 15)
+    left_open = agent.decide()
+    copy = Agent.load(agent.save(tmp_path / "agent.npz"))
+    assert copy.pending == (left_open.id,)
+    for one in (agent, copy):
+        one.observe(left_open.id, {left_open.arm: 1})
+    assert play(agent, 30) == play(copy, 30)
+
+
+def test_names_and_the_prior_survive(tmp_path) -> None:
+    agent = Agent(
+        "ids-n", arms=["ann", "bob", "eve"], graph="ring", seed=4, prior=[(1, 2), (3, 1), (2, 2)]
+    )
+    copy = Agent.load(agent.save(tmp_path / "agent.npz"))
+    assert copy.arms == ("ann", "bob", "eve")
+    assert copy.posterior.a.tolist() == [1.0, 3.0, 2.0]
+    assert copy.decide() == agent.decide()
+
+
+def test_names_come_from_the_graph() -> None:
+    graph = networkx.DiGraph([("hub", "left"), ("hub", "right")])
+    agent = Agent("ids-n", graph=graph, seed=1)
+    decision = agent.decide()
+    assert decision.arm == "hub"
+    assert decision.reveals == {"hub": 1.0, "left": 1.0, "right": 1.0}
+
+
+def test_reveals_are_the_row_of_the_arm_played() -> None:
+    matrix = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.9], [0.2, 0.0, 1.0]])
+    agent = Agent("ts-n", arms=["x", "y", "z"], graph=matrix, seed=1)
+    rows = {"x": {"x": 1.0, "y": 0.3}, "y": {"y": 1.0, "z": 0.9}, "z": {"x": 0.2, "z": 1.0}}
+    seen = set()
+    for _ in range(30):
+        decision = agent.decide()
+        assert decision.reveals == rows[str(decision.arm)]
+        seen.add(decision.arm)
+    assert seen == {"x", "y", "z"}
+
+
+def test_several_decisions_may_be_open_and_are_observed_in_any_order() -> None:
+    agent = Agent("ts-n", arms=3, graph="complete", seed=2)
+    decisions = [agent.decide() for _ in range(3)]
+    assert agent.pending == (1, 2, 3)
+    for decision in (decisions[2], decisions[0], decisions[1]):
+        agent.observe(decision, {0: 1, 1: 0})
+    assert agent.pending == ()
+    alpha = agent.decide().pi
+    direct = BetaBernoulli(np.array([4.0, 1.0, 1.0]), np.array([1.0, 4.0, 1.0]))
+    want = direct.beliefs(direct.init(1)).alpha[0]
+    assert list(alpha.values()) == want.tolist()
+
+
+def test_it_learns_which_arm_is_best() -> None:
+    agent = Agent("ids-n", arms=["bad", "good"], graph="empty", seed=3)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        decision = agent.decide()
+        chance = 0.8 if decision.arm == "good" else 0.2
+        agent.observe(decision, {decision.arm: int(rng.random() < chance)})
+    assert agent.decide().pi["good"] > 0.99

@@ -1,0 +1,902 @@
+"""The command line: what each command prints and writes, and how it refuses bad input."""
+
+import dataclasses
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import graphbandits
+from graphbandits import Results
+from graphbandits.cli import app
+from graphbandits.cli import reproduce as reproduce_module
+from graphbandits.cli.app import GRAPH_HELP
+from graphbandits.engine import Plan
+from graphbandits.errors import InputError
+from graphbandits.experiments import load_experiment
+from graphbandits.registry import registered
+
+RULES = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
+FIGURES = ["1a", "1b", "2a", "2b"]
+QUANTILES = ["0.1", "0.25", "0.5", "0.75", "0.9", "0.95"]
+SIMULATE = "simulate --policy ids-n --graph paper --horizon 3 --trials 2".split()
+ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+LINUX = sys.platform.startswith("linux")
+
+#: Wide, so that no table is folded.
+RUNNER = CliRunner(env={"COLUMNS": "200"})
+
+
+def run(*args: object, runner: CliRunner = RUNNER) -> str:
+    """What a command that must succeed prints."""
+    result = runner.invoke(app, [str(arg) for arg in args])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+def read_json(text: str) -> Any:
+    """JSON as the standard has it: no NaN, no Infinity, one value and nothing else."""
+
+    def refuse(word: str) -> NoReturn:
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def answer(*args: object) -> Any:
+    return read_json(run(*args, "--json"))
+
+
+def tree(place: Path) -> dict[str, bytes | None]:
+    """Every path below a directory, with the content of the files."""
+    return {
+        str(path.relative_to(place)): path.read_bytes() if path.is_file() else None
+        for path in sorted(place.rglob("*"))
+    }
+
+
+def command(*args: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A real process, as a user would start it."""
+    return subprocess.run(
+        [sys.executable, "-m", "graphbandits", *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | environment,
+    )
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# --- the program ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_load_nothing_heavy(option: str) -> None:
+    code = (
+        "import sys\n"
+        "from graphbandits.cli import app\n"
+        "try:\n"
+        f"    app(['{option}'])\n"
+        "except SystemExit as stop:\n"
+        "    assert not stop.code\n"
+        "print(*(name for name in sys.modules if '.' not in name), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert done.stdout
+    loaded = set(done.stderr.split())
+    heavy = {"numpy", "scipy", "numba", "matplotlib", "pyarrow", "pydantic", "networkx", "pandas"}
+    assert "graphbandits" in loaded
+    assert not loaded & heavy
+
+
+def test_help_names_every_command() -> None:
+    shown = run("--help")
+    assert all(word in shown for word in ("reproduce", "simulate", "inspect", "list", "--version"))
+
+
+def test_without_arguments_the_help_is_shown() -> None:
+    assert run() == run("--help")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("reproduce", ["--figure", "--trials", "--seed", "--output", "--workers"]),
+        (
+            "simulate",
+            "--policy --graph --arms --horizon --trials --seed --workers --json".split(),
+        ),
+        ("inspect", ["--beta", "--graph", "--json"]),
+        ("list", ["--json"]),
+    ],
+)
+def test_help_of_a_command_names_its_options_and_an_example(name: str, options: list[str]) -> None:
+    shown = run(name, "--help")
+    assert all(option in shown for option in options)
+    assert name == "list" or f"Example: graphbandits {name} " in " ".join(shown.split())
+
+
+def test_the_help_of_graph_knows_every_graph_there_is() -> None:
+    assert set(registered("graph")) <= set(re.findall(r"[a-z-]+", GRAPH_HELP))
+
+
+def test_version() -> None:
+    assert run("--version") == f"graphbandits {graphbandits.__version__}\n"
+
+
+def test_the_installed_script_and_the_module_are_the_same_program() -> None:
+    script = Path(sys.executable).with_name("graphbandits")
+    if not script.exists():
+        pytest.skip("the script is not installed beside this Python")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60)
+    module = command("--version")
+    assert (done.returncode, done.stdout) == (module.returncode, module.stdout)
+    assert done.stdout == f"graphbandits {graphbandits.__version__}\n"
+
+
+# --- list -------------------------------------------------------------------------------------
+
+
+def parameters(cls: type) -> list[str]:
+    return [field.name for field in dataclasses.fields(cls) if field.init]
+
+
+@pytest.mark.parametrize(("what", "kind"), [("policies", "policy"), ("graphs", "graph")])
+def test_list_has_every_plugin_with_its_description_and_parameters(what: str, kind: str) -> None:
+    listing = answer("list", what)
+    assert list(listing) == [what]
+    assert [entry["name"] for entry in listing[what]] == list(registered(kind))
+    for entry in listing[what]:
+        cls = registered(kind)[entry["name"]]
+        assert entry["description"] in " ".join((cls.__doc__ or "").replace("``", "").split())
+        assert entry["description"].endswith(".")
+        assert list(entry["parameters"]) == parameters(cls)
+        if kind == "policy":
+            assert entry["needs"] == dataclasses.asdict(cls.needs)  # type: ignore[attr-defined]
+
+
+def test_list_gives_defaults_and_needs() -> None:
+    listing = answer("list")
+    assert list(listing) == ["policies", "graphs"]
+    graphs = {entry["name"]: entry for entry in listing["graphs"]}
+    assert graphs["star"]["parameters"] == {"direction": "both"}
+    assert graphs["revealed-er"]["parameters"]["p"] == 0.25
+    policies = {entry["name"]: entry for entry in listing["policies"]}
+    assert policies["ts-n"]["needs"]["graph"] == "never"
+    assert policies["ids-n"]["needs"]["graph"] == "before"
+
+
+@pytest.mark.parametrize("what", [[], ["policies"], ["graphs"]])
+def test_the_listing_for_people_says_the_same(what: list[str]) -> None:
+    shown = run("list", *what)
+    for entries in answer("list", *what).values():
+        for entry in entries:
+            row = next(line for line in shown.splitlines() if line.split()[:1] == [entry["name"]])
+            assert entry["description"] in row
+            assert all(name in row for name in entry["parameters"])
+
+
+# --- inspect ----------------------------------------------------------------------------------
+
+TOURNAMENT = ["inspect", "--beta", "1,2", "--beta", "4,4", "--beta", "12,9"]
+
+
+@pytest.fixture
+def tournament(place: Path) -> list[str]:
+    """Three arms, and the directed transitive tournament 1->2, 1->3, 2->3."""
+    (place / "edges.txt").write_text("1 2\n1 3\n2 3\n")
+    return [*TOURNAMENT, "--graph", "file:edges.txt"]
+
+
+def test_two_uniform_arms_have_the_statistics_of_the_textbook() -> None:
+    shown = answer("inspect", "--beta", "1,1", "--beta", "1,1", "--graph", "empty")
+    entropy = -(math.log(1 / 3) / 3 + 2 * math.log(2 / 3) / 3)
+    assert shown["alpha"] == pytest.approx([1 / 2, 1 / 2], abs=1e-14)
+    assert shown["rho"] == pytest.approx(2 / 3, abs=1e-14)
+    assert shown["delta"] == pytest.approx([1 / 6, 1 / 6], abs=1e-14)
+    assert shown["h"] == pytest.approx([math.log(2) - entropy] * 2, abs=1e-14)
+    assert shown["gain"] == {"bound": shown["h"], "joint": None}
+    assert shown["arms"] == ["1", "2"]
+
+
+def test_the_published_information_ratio_of_the_tournament(tournament: list[str]) -> None:
+    shown = answer(*tournament)
+    assert shown["ratio"]["ts-n"] == pytest.approx(0.715401495806, abs=1e-11)
+
+
+def test_the_parts_of_a_decision_agree_with_each_other(tournament: list[str]) -> None:
+    shown = answer(*tournament)
+    assert list(shown) == "arms alpha delta h rho gain pi ratio".split()
+    assert list(shown["pi"]) == RULES
+    assert list(shown["ratio"]) == RULES
+    assert sum(shown["alpha"]) == pytest.approx(1.0, abs=1e-12)
+    means = [1 / 3, 1 / 2, 12 / 21]
+    assert shown["delta"] == pytest.approx([shown["rho"] - mean for mean in means], abs=1e-12)
+    alpha, delta, h = (np.array(shown[key]) for key in ("alpha", "delta", "h"))
+    gain = np.array(shown["gain"]["bound"])
+    for name, play in shown["pi"].items():
+        pi = np.array(play)
+        assert pi.min() >= 0.0
+        assert pi.sum() == pytest.approx(1.0, abs=1e-12)
+        assert shown["ratio"][name] == pytest.approx((pi @ delta) ** 2 / (pi @ gain), rel=1e-12)
+    assert shown["pi"]["ts-n"] == shown["alpha"]
+    assert np.count_nonzero(shown["pi"]["ids-n"]) <= 2
+    assert shown["ratio"]["ids-n"] == min(shown["ratio"].values())
+    thompson = alpha @ delta
+    for name, learned in (("idsn-lp", alpha @ gain), ("ids-lp", alpha @ h)):
+        pi = np.array(shown["pi"][name])
+        assert pi @ gain >= learned - 1e-12
+        assert pi @ delta <= thompson + 1e-12
+
+
+def test_the_gain_is_g_h_of_an_asymmetric_edge_list(place: Path) -> None:
+    (place / "edges.txt").write_text(
+        "# who sees whom\ncarol ann 0.25\nann bob\nbob ann 0\ncarol bob 0.5  # unsure\ndora\n"
+    )
+    betas = ["--beta", "1,2", "--beta", "4,4", "--beta", "12,9", "--beta", "3,1"]
+    shown = answer("inspect", *betas, "--graph", "file:edges.txt")
+    assert shown["arms"] == ["carol", "ann", "bob", "dora"]
+    carol, ann, bob, dora = shown["h"]
+    by_hand = [carol + 0.25 * ann + 0.5 * bob, ann + bob, bob, dora]
+    assert shown["gain"]["bound"] == pytest.approx(by_hand, rel=1e-14)
+    assert shown["gain"]["joint"] is None
+
+
+def test_the_graph_changes_the_gain_and_not_the_beliefs(tournament: list[str]) -> None:
+    one = answer(*tournament)
+    other = answer(*TOURNAMENT, "--graph", "empty")
+    for key in ("arms", "alpha", "delta", "h", "rho"):
+        assert one[key] == other[key]
+    assert one["gain"] != other["gain"]
+
+
+@pytest.mark.parametrize("graph", ["complete", "random(r=1)", "cliques(size=3)"])
+def test_a_complete_graph_makes_all_but_thompson_greedy(graph: str) -> None:
+    shown = answer(*TOURNAMENT, "--graph", graph)
+    assert shown["gain"]["bound"] == pytest.approx([sum(shown["h"])] * 3, rel=1e-14)
+    greedy = [0.0, 0.0, 1.0]  # 12/21 is the largest mean
+    for name in ("ids-n", "idsn-lp", "ids-lp"):
+        assert shown["pi"][name] == greedy
+
+
+def test_a_clique_larger_than_the_graph_is_the_complete_graph() -> None:
+    huge = answer(*TOURNAMENT, "--graph", f"cliques(size={10**15})")
+    assert huge == answer(*TOURNAMENT, "--graph", "complete")
+
+
+def test_a_single_arm_teaches_nothing_and_has_no_ratio() -> None:
+    shown = answer("inspect", "--beta", "3,4", "--graph", "empty")
+    assert shown["alpha"] == [1.0]
+    assert shown["delta"] == pytest.approx([0.0], abs=1e-15)
+    assert shown["h"] == pytest.approx([0.0], abs=1e-15)
+    assert all(pi == [1.0] for pi in shown["pi"].values())
+    assert all(ratio is None or ratio == 0.0 for ratio in shown["ratio"].values())
+
+
+def test_inspect_for_people_shows_the_same_numbers(tournament: list[str]) -> None:
+    shown, numbers = run(*tournament), answer(*tournament)
+    assert f"{numbers['rho']:.4f}" in shown
+    for values in (numbers["alpha"], numbers["delta"], numbers["ratio"].values()):
+        assert all(f"{value:.4f}" in shown for value in values)
+    assert all(name in shown for name in RULES)
+
+
+@pytest.mark.parametrize("arms", [80, 100])
+def test_many_arms_are_shown_too(arms: int) -> None:
+    betas = [word for i in range(arms) for word in ("--beta", f"1,{i + 1}")]
+    assert len(answer("inspect", *betas, "--graph", "ring")["arms"]) == arms
+    assert f"Beta(1, {arms})" in run("inspect", *betas, "--graph", "ring").replace(
+        f"1, {arms} ", f"Beta(1, {arms}) "
+    )
+
+
+@pytest.mark.parametrize("name", ["[red]ann", "[/x]", "[bold]", "ann[1]", "\\[b]"])
+def test_names_in_brackets_are_shown_as_they_are(place: Path, name: str) -> None:
+    (place / "edges.txt").write_text(f"{name} bob\n")
+    args = ["inspect", "--beta", "1,1", "--beta", "1,1", "--graph", "file:edges.txt"]
+    assert answer(*args)["arms"] == [name, "bob"]
+    assert name in run(*args)
+
+
+@pytest.mark.parametrize("folder", ["[bold]", "[/bold]"])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["inspect", "--beta", "1,1", "--beta", "1,1"],
+        ["simulate", "--policy", "ts-n", "--horizon", "2", "--trials", "2"],
+    ],
+    ids=["inspect", "simulate"],
+)
+def test_paths_in_brackets_are_shown_as_they_are(place: Path, folder: str, args: list[str]) -> None:
+    path = place / folder / "edges.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text("ann bob\n")
+    os.chdir(place)
+    assert f"{folder}/edges.txt" in run(*args, "--graph", f"file:{folder}/edges.txt")
+
+
+@pytest.mark.parametrize("charset", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["inspect", "--beta", "1,2", "--beta", "4,4", "--graph", "file:edges.txt"],
+        ["inspect", "--beta", "1,2", "--beta", "4,4", "--graph", "file:edges.txt", "--json"],
+        ["simulate", "--policy", "ts-n", "--graph", "paper", "--horizon", "2", "--trials", "2"],
+        ["list"],
+        ["--help"],
+    ],
+    ids=lambda args: args[0] + args[-1] * (args[-1] == "--json"),
+)
+def test_output_that_is_not_unicode_is_no_obstacle(
+    place: Path, charset: str, args: list[str]
+) -> None:
+    (place / "edges.txt").write_text("ann łódź\n", "utf-8")
+    result = CliRunner(charset=charset).invoke(app, args)
+    assert result.exit_code == 0, result.exception
+
+
+# --- simulate ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("graph", ["paper", "star", "random(r=uniform)", "file:edges.txt"])
+def test_simulate_is_the_python_function(place: Path, graph: str) -> None:
+    (place / "edges.txt").write_text("ann bob 0.5\nbob carol\n")
+    policies = ["ids-n", "ts-n"]
+    size = {"horizon": 7, "trials": 5, "seed": 3}
+    options = [f"--{name}={value}" for name, value in size.items()]
+    shown = answer("simulate", "--policy", "ids-n", "--policy", "ts-n", "--graph", graph, *options)
+    results = graphbandits.simulate(policies, graph=graph, **size)  # type: ignore[arg-type]
+    assert shown == json.loads(json.dumps(results.summary()))
+    assert list(shown["policies"]) == policies
+    for name in policies:
+        regret = shown["policies"][name]["regret"]
+        assert regret["mean"] == results[name].final.mean()
+        assert regret["quantiles"]["0.9"] == np.quantile(results[name].final, 0.9)
+
+
+def test_simulate_answers_with_regret_curve_and_settings() -> None:
+    args = "simulate --policy ids-n --policy ts-n --graph star --arms 4 --horizon 300 --trials 9"
+    shown = answer(*args.split())
+    assert list(shown) == ["policies", "settings"]
+    for numbers in shown["policies"].values():
+        regret, curve = numbers["regret"], numbers["curve"]
+        assert curve["mean"][-1] == regret["mean"]
+        assert len(curve["round"]) == len(curve["mean"]) <= 200
+        assert (curve["round"][0], curve["round"][-1]) == (1, 300)
+        assert np.all(np.diff(curve["round"]) > 0)
+        assert np.all(np.diff(curve["mean"]) >= 0)
+        assert list(regret["quantiles"]) == QUANTILES
+        assert np.all(np.diff(list(regret["quantiles"].values())) >= 0)
+        assert regret["quantiles"]["0.1"] < regret["quantiles"]["0.95"]
+        assert regret["standard_error"] > 0
+        assert sum(numbers["plays"].values()) == 300 * 9
+    given = {"graph": "star", "arms": 4, "horizon": 300, "trials": 9, "seed": 0}
+    assert given.items() <= shown["settings"].items()
+
+
+def test_simulate_gives_the_same_bits_for_any_number_of_workers() -> None:
+    args = "simulate --policy ids-n --policy ts-n --graph random(r=0.5) --horizon 4 --trials 230"
+    one = run(*args.split(), "--workers", 1, "--json")
+    assert run(*args.split(), "--workers", 2, "--json") == one
+    assert run(*args.split(), "--json") == one
+
+
+def test_a_policy_does_as_well_alone_as_in_company() -> None:
+    together = answer(*SIMULATE, "--policy", "ts-n")
+    alone = answer(*SIMULATE)
+    assert together["policies"]["ids-n"] == alone["policies"]["ids-n"]
+
+
+def test_the_seed_decides() -> None:
+    assert answer(*SIMULATE, "--seed", 1) == answer(*SIMULATE, "--seed", 1)
+    one, other = (answer(*SIMULATE, "--seed", seed)["policies"] for seed in (1, 2))
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("options", "arms"),
+    [
+        (["--graph", "empty"], 5),
+        (["--graph", "empty", "--arms", "3"], 3),
+        (["--graph", "paper"], 5),
+    ],
+)
+def test_the_number_of_arms(options: list[str], arms: int) -> None:
+    shown = answer("simulate", "--policy", "ts-n", "--horizon", 2, "--trials", 2, *options)
+    assert shown["settings"]["arms"] == arms
+    assert list(shown["policies"]["ts-n"]["plays"]) == [str(i + 1) for i in range(arms)]
+
+
+def test_one_trial_has_a_regret_and_no_standard_error() -> None:
+    shown = answer(*SIMULATE, "--trials", 1)["policies"]["ids-n"]["regret"]
+    assert shown["standard_error"] is None
+    assert set(shown["quantiles"].values()) == {shown["mean"]}
+
+
+def test_simulate_for_people_shows_means_and_confidence_intervals() -> None:
+    shown = run(*SIMULATE, "--policy", "ts-n", "--trials", 20)
+    results = graphbandits.simulate(["ids-n", "ts-n"], graph="paper", horizon=3, trials=20)
+    best, other = results.ranking()
+    rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    for name in (best, other):
+        low, high = results.interval(name)
+        assert f"{results[name].mean[-1]:.2f}" in rows[name]
+        assert f"[{low:.2f}, {high:.2f}]" in rows[name]
+    assert "95% interval" in shown
+    assert f"{results.differences(best)[0].mean:+.2f}" in rows[other]
+
+
+def test_a_table_of_one_trial_says_that_there_is_no_interval() -> None:
+    shown = run(*SIMULATE, "--policy", "ts-n", "--trials", 1)
+    assert "nan" not in shown
+    mean = graphbandits.simulate("ids-n", graph="paper", horizon=3, trials=1)["ids-n"].mean[-1]
+    row = next(line for line in shown.splitlines() if line.split()[:1] == ["ids-n"])
+    # policy, regret, interval, median, 95% below: a word in each column, none left blank
+    assert len(row.split()) >= 5
+    assert row.split()[1] == f"{mean:.2f}"
+
+
+# --- reproduce --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """All four experiments at their full length, with two trials; the directory and the output."""
+    output = tmp_path_factory.mktemp("reproduced") / "new" / "figures"
+    shown = run("reproduce", "--trials", 2, "--seed", 7, "--workers", 1, "--output", output)
+    return output, shown
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The experiments with 5 rounds instead of 1000."""
+
+    def load(name: str) -> Any:
+        return load_experiment(name).model_copy(update={"horizon": 5})
+
+    monkeypatch.setattr(reproduce_module, "load_experiment", load)
+    return
+
+
+def files_of(figures: list[str]) -> set[str]:
+    tables = ("curve.parquet", "final.parquet", "plays.parquet", "manifest.json")
+    files = {f"figure-{figure}.{kind}" for figure in figures for kind in ("png", "svg")}
+    files |= {f"results-{figure}/{table}" for figure in figures for table in tables}
+    return files | {f"results-{figure}" for figure in figures} | {"summary.json"}
+
+
+def test_reproduce_writes_figures_results_and_a_summary(reproduced: tuple[Path, str]) -> None:
+    output, _ = reproduced
+    assert set(tree(output)) == files_of(FIGURES)
+    for figure in FIGURES:
+        assert (output / f"figure-{figure}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+        drawing = ElementTree.parse(output / f"figure-{figure}.svg").getroot()
+        assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+    assert list(read_json((output / "summary.json").read_text())) == FIGURES
+
+
+@pytest.mark.parametrize(
+    ("figure", "graph"),
+    [
+        ("1a", "paper"),
+        ("1b", "revealed-er(p=0.25)"),
+        ("2a", "random(r=0.25)"),
+        ("2b", "random(r=uniform)"),
+    ],
+)
+def test_the_summary_is_that_of_the_saved_results_and_of_simulate(
+    reproduced: tuple[Path, str], figure: str, graph: str
+) -> None:
+    output, _ = reproduced
+    summary = read_json((output / "summary.json").read_text())[figure]
+    results = Results.load(output / f"results-{figure}")
+    assert list(summary["policies"]) == list(results.policies) == RULES
+    settings = {"graph": graph, "arms": 5, "horizon": 1000, "trials": 2, "seed": 7}
+    assert settings.items() <= summary["settings"].items()
+    assert summary["settings"] == results.settings
+    for name, numbers in summary["policies"].items():
+        assert numbers["regret"]["mean"] == results[name].final.mean()
+        assert numbers["regret"]["interval"] == list(results.interval(name))
+        assert sum(numbers["plays"].values()) == 2 * 1000
+    assert len(summary["differences"]) == 6
+    for pair in summary["differences"]:
+        gap = results[pair["first"]].final - results[pair["second"]].final
+        assert pair["mean"] == pytest.approx(gap.mean(), rel=1e-12)
+        assert pair["interval"][0] <= pair["mean"] <= pair["interval"][1]
+    again = graphbandits.simulate("ts-n", graph=graph, horizon=1000, trials=2, seed=7)
+    assert np.array_equal(again["ts-n"].final, results["ts-n"].final)
+
+
+def test_reproduce_prints_tables_with_confidence_intervals(reproduced: tuple[Path, str]) -> None:
+    output, shown = reproduced
+    assert shown.count("95% interval") == 4
+    for figure in FIGURES:
+        results = Results.load(output / f"results-{figure}")
+        for name in RULES:
+            low, high = results.interval(name)
+            assert re.search(rf"{name} .*\[{low:.2f}, {high:.2f}\]", shown)
+        assert str(output / f"figure-{figure}.png") in shown
+    assert str(output / "summary.json") in shown
+
+
+def test_reproduce_says_what_it_will_do_and_how_long_before_it_starts(
+    place: Path, short: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*args: object, **options: object) -> NoReturn:
+        raise InputError("stopped by the test")
+
+    monkeypatch.setattr(Plan, "run", stop)
+    args = "reproduce --figure 1b --figure 2a --trials 3 --workers 2 --output here".split()
+    result = RUNNER.invoke(app, args)
+    assert result.exit_code == 2
+    announced = result.stdout
+    for word in ("1b", "2a", *RULES, "5 rounds", "3 trials", "2 threads", "here"):
+        assert word in announced
+    assert not re.search(r"^ *1a|^ *2b", announced, re.MULTILINE)
+    assert re.search(r"[Aa]bout \d+ (s|min)", announced)
+    assert tree(place) == {"here": None}
+
+
+def test_reproduce_gives_the_same_numbers_for_any_number_of_workers(
+    place: Path, short: None
+) -> None:
+    for workers, output in ((1, "one"), (2, "two")):
+        options = ["--trials", 120, "--seed", 3, "--workers", workers, "--output", output]
+        run("reproduce", "--figure", "1b", "--figure", "2b", *options)
+    assert Path("one/summary.json").read_bytes() == Path("two/summary.json").read_bytes()
+    assert set(tree(Path("one"))) == files_of(["1b", "2b"])
+
+
+def test_reproduce_again_replaces_and_leaves_what_is_not_its_own(place: Path, short: None) -> None:
+    args = ["reproduce", "--figure", "2a", "--trials", 3, "--output", "figures"]
+    run(*args, "--seed", 1)
+    first = tree(place / "figures")
+    (place / "figures" / "notes.txt").write_text("mine")
+    run(*args, "--seed", 2)
+    second = tree(place / "figures")
+    assert second.pop("notes.txt") == b"mine"
+    assert set(second) == set(first) == files_of(["2a"])
+    assert read_json(second["summary.json"].decode())["2a"]["settings"]["seed"] == 2
+    assert Results.load("figures/results-2a").settings["seed"] == 2
+    changed = [name for name in first if name.endswith(("png", "svg")) or "final" in name]
+    assert all(first[name] != second[name] for name in changed)
+    run(*args, "--seed", 1)
+    assert tree(place / "figures")["summary.json"] == first["summary.json"]
+
+
+def test_a_figure_asked_for_twice_is_drawn_once(place: Path, short: None) -> None:
+    shown = run("reproduce", "--figure=1a", "--figure=1a", "--trials=2", "--output=figures")
+    assert shown.count("95% interval") == 1
+    assert list(read_json(Path("figures/summary.json").read_text())) == ["1a"]
+
+
+def test_the_output_goes_to_figures_unless_said(place: Path, short: None) -> None:
+    run("reproduce", "--figure", "1a", "--trials", 2)
+    assert set(tree(place / "figures")) == files_of(["1a"])
+
+
+def test_the_summary_of_one_trial_is_json(place: Path, short: None) -> None:
+    shown = run("reproduce", "--figure", "1a", "--trials", 1)
+    summary = read_json(Path("figures/summary.json").read_text())
+    assert summary["1a"]["policies"]["ts-n"]["regret"]["standard_error"] is None
+    assert "nan" not in shown
+
+
+def test_an_output_in_brackets_is_shown_as_it_is(place: Path, short: None) -> None:
+    shown = run("reproduce", "--figure", "1a", "--trials", 2, "--output", "[bold]")
+    assert "[bold]/figure-1a.png" in shown
+    assert set(tree(place / "[bold]")) == files_of(["1a"])
+
+
+def test_reproduce_on_a_terminal_that_is_not_unicode(place: Path, short: None) -> None:
+    args = "reproduce --figure 1b --trials 2".split()
+    result = CliRunner(charset="ascii").invoke(app, args)
+    assert result.exit_code == 0, result.exception
+    assert set(tree(place / "figures")) == files_of(["1b"])
+
+
+@pytest.mark.parametrize("args", [SIMULATE, ["reproduce", "--figure", "1a", "--trials", "2"]])
+def test_an_interrupted_command_says_so_in_one_line(
+    place: Path, short: None, monkeypatch: pytest.MonkeyPatch, args: list[str]
+) -> None:
+    def interrupt(*args: object, **options: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Plan, "run", interrupt)
+    result = RUNNER.invoke(app, args)
+    assert result.exit_code == 130
+    assert [line for line in tree(place) if line != "figures"] == []
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "stopped" in result.stderr
+
+
+# --- bad input --------------------------------------------------------------------------------
+
+
+def refused(place: Path, args: list[str]) -> str:
+    """The message of a command that must refuse: one line, exit code 2, nothing left behind."""
+    before = tree(place)
+    result = RUNNER.invoke(app, args)
+    assert isinstance(result.exception, SystemExit), repr(result.exception)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.endswith("\n")
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("Error: ")
+    assert tree(place) == before
+    return result.stderr
+
+
+@pytest.fixture
+def bad_files(place: Path) -> Path:
+    (place / "above.txt").write_text("ann bob 0.5\nbob ann 1.5\n")
+    (place / "below.txt").write_text("ann bob -0.1\n")
+    (place / "nan.txt").write_text("ann bob nan\n")
+    (place / "word.txt").write_text("ann bob often\n")
+    (place / "four.txt").write_text("ann bob 0.5 carol\n")
+    (place / "empty.txt").write_text("# nothing\n")
+    (place / "loop.txt").write_text("ann ann 0.5\n")
+    (place / "twice.txt").write_text("ann bob 0.5\nann bob 0.6\n")
+    (place / "binary.dat").write_bytes(bytes(range(256)))
+    (place / "good.txt").write_text("ann bob\nbob carol\n")
+    (place / "folder").mkdir()
+    return place
+
+
+@pytest.mark.parametrize("head", ["inspect", "simulate"])
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("above.txt", ["line 2", "1.5", "[0, 1]"]),
+        ("below.txt", ["line 1", "-0.1", "[0, 1]"]),
+        ("nan.txt", ["line 1", "nan", "[0, 1]"]),
+        ("word.txt", ["line 1", "often", "[0, 1]"]),
+        ("four.txt", ["line 1", "source target [probability]", "4"]),
+        ("empty.txt", ["no edges", "source target"]),
+        ("loop.txt", ["line 1", "0.5", "always observed"]),
+        ("twice.txt", ["line 2", "ann -> bob", "0.5"]),
+        ("binary.dat", ["not text"]),
+        ("missing.txt", ["No such file"]),
+        ("good.txt/below", ["Not a directory"]),
+        ("folder", ["directory"]),
+    ],
+)
+def test_bad_graph_files(bad_files: Path, head: str, file: str, words: list[str]) -> None:
+    args = {
+        "inspect": ["inspect", "--beta", "1,1", "--beta", "1,1", "--json"],
+        "simulate": [*SIMULATE, "--json"],
+    }[head]
+    message = refused(bad_files, [*args, "--graph", f"file:{file}"])
+    assert all(word in message for word in [file, *words])
+
+
+@pytest.mark.skipif(not LINUX, reason="a file that nobody can read is a matter of Linux")
+def test_a_graph_file_that_gives_an_error_when_read(place: Path) -> None:
+    message = refused(place, [*SIMULATE, "--graph", "file:/proc/self/mem"])
+    assert "cannot read" in message
+    assert "/proc/self/mem" in message
+
+
+@pytest.mark.skipif(ROOT, reason="root may read everything")
+def test_a_graph_file_without_permission(place: Path) -> None:
+    secret = place / "secret.txt"
+    secret.write_text("ann bob\n")
+    secret.chmod(0)
+    result = RUNNER.invoke(app, [*SIMULATE, "--graph", "file:secret.txt"])
+    secret.chmod(0o600)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: cannot read the graph file secret.txt: ")
+
+
+def test_no_graph_file_named(place: Path) -> None:
+    assert "file" in refused(place, [*SIMULATE, "--graph", "file:"])
+
+
+@pytest.mark.parametrize(
+    ("beta", "words"),
+    [
+        *((f"{value},1", [value, "number from", "to"]) for value in ("0", "-1", "nan", "inf")),
+        *((f"1,{value}", [value, "number from", "to"]) for value in ("0", "-2", "nan", "-inf")),
+        ("1e300,1", ["1e+300", "number from"]),
+        ("1e-300,1", ["1e-300", "number from"]),
+        *(
+            (text, [f"'{text}'", "two numbers A,B"])
+            for text in ("1", "a,b", "1,2,3", "", "1,", ",")
+        ),
+        ("1;2", ["'1;2'", "two numbers A,B"]),
+    ],
+)
+def test_bad_priors(place: Path, beta: str, words: list[str]) -> None:
+    args = ["inspect", "--beta", "1,1", "--beta", beta, "--graph", "empty"]
+    message = refused(place, args)
+    assert all(word in message for word in words)
+    assert refused(place, [*args, "--json"]) == message
+
+
+@pytest.mark.parametrize(
+    ("graph", "betas", "words"),
+    [
+        ("file:good.txt", 2, ["3 arms", "2", "--beta"]),
+        ("file:good.txt", 4, ["3 arms", "4", "--beta"]),
+        ("paper", 2, ["5 arms", "2", "--beta"]),
+        ("grid(columns=2)", 3, ["multiple of 2", "3"]),
+    ],
+)
+def test_the_number_of_betas_must_be_that_of_the_arms(
+    bad_files: Path, graph: str, betas: int, words: list[str]
+) -> None:
+    message = refused(bad_files, ["inspect", *["--beta", "1,1"] * betas, "--graph", graph])
+    assert all(word in message for word in words)
+    assert "leave out" not in message  # inspect has no option for the number of arms
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--policy ids-m", ["unknown policy 'ids-m'", "did you mean 'ids-n'", "ts-n-sampled"]),
+        ("--policy IDS-N", ["unknown policy 'IDS-N'", "ids-n"]),
+        ("--policy thompson", ["unknown policy 'thompson'", "ts-n"]),
+        ("--policy ids_lp", ["unknown policy 'ids_lp'", "did you mean 'ids-lp'"]),
+        ("--policy ts-n(draws=5)", ["'ts-n'", "no parameter 'draws'", "none"]),
+        ("--policy ts-n(5)", ["ts-n(5)", "key=value"]),
+        ("--policy ts-n(", ["'ts-n('", "name(key=value"]),
+        ("--policy ids-n", ["'ids-n'", "twice"]),
+        ("--policy ids-n()", ["'ids-n'", "twice"]),
+        ("--policy=", ["policy ''", "name"]),
+        ("--graph sta", ["unknown graph 'sta'", "did you mean 'star'", "paper", "ring"]),
+        ("--graph edges.txt", ["unknown graph 'edges.txt'", "Known"]),
+        ("--graph star(way=in)", ["'star'", "no parameter 'way'", "direction"]),
+        ("--graph paper(size=3)", ["'paper'", "no parameter 'size'", "none"]),
+        ("--graph star(direction=up)", ["'up'", "both", "out", "in"]),
+        ("--graph cliques", ["'cliques'", "needs size", "cliques(size=...)"]),
+        ("--graph cliques(size=0)", ["size", "at least 1", "0"]),
+        ("--graph cliques(size=2.5)", ["size", "whole number", "2.5"]),
+        ("--graph cliques(size=1,size=2)", ["'size'", "twice"]),
+        ("--graph grid(columns=3)", ["multiple of 3", "5"]),
+        ("--graph random(r=1.5)", ["r", "[0, 1]", "1.5"]),
+        ("--graph random(r=nan)", ["r", "[0, 1]", "nan"]),
+        ("--graph random(r=[0.5,0.5])", ["2 rounds", "3"]),
+        ("--graph random(r=none)", ["r", "[0, 1]"]),
+        ("--graph revealed-er(p=-1)", ["p", "[0, 1]", "-1"]),
+        ("--graph ring(directed=maybe)", ["directed", "true", "false", "maybe"]),
+        ("--graph revealed-er(shared=5)", ["shared", "true", "false", "5"]),
+        ("--graph=", ["graph ''", "name"]),
+        ("--arms 4", ["'paper'", "5 arms", "4"]),
+        ("--graph file:good.txt --arms 4", ["3 arms", "4"]),
+        ("--graph star --arms 0", ["arms", "at least 1", "0"]),
+        ("--graph star --arms -2", ["arms", "at least 1", "-2"]),
+        ("--trials 0", ["trials", "at least 1", "0"]),
+        ("--trials -3", ["trials", "at least 1", "-3"]),
+        ("--horizon 0", ["horizon", "at least 1", "0"]),
+        ("--horizon -1", ["horizon", "at least 1", "-1"]),
+        ("--workers 0", ["workers", "at least 1", "0"]),
+        ("--workers -1", ["workers", "at least 1", "-1"]),
+        ("--seed -1", ["seed", "at least 0", "-1"]),
+        ("--trials x", ["--trials", "integer", "'x'"]),
+        ("--trials 2.5", ["--trials", "integer", "'2.5'"]),
+        ("--horizon many", ["--horizon", "integer", "'many'"]),
+        ("--seed now", ["--seed", "integer", "'now'"]),
+        ("--trials", ["--trials", "argument"]),
+        ("--rounds 5", ["--rounds"]),
+        ("extra", ["extra"]),
+    ],
+)
+def test_bad_simulations(bad_files: Path, options: str, words: list[str]) -> None:
+    message = refused(bad_files, [*SIMULATE, *options.split()])
+    assert all(word in message for word in words)
+    assert refused(bad_files, [*SIMULATE, "--json", *options.split()]) == message
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ("nonsense", ["command", "'nonsense'"]),
+        ("simulat", ["'simulat'", "simulate"]),
+        ("--nonsense", ["option", "--nonsense"]),
+        ("simulate --graph paper --horizon 3 --trials 2", ["Missing", "--policy"]),
+        ("simulate --policy ids-n --horizon 3 --trials 2", ["Missing", "--graph"]),
+        ("simulate --policy ids-n --graph paper --trials 2", ["Missing", "--horizon"]),
+        ("simulate --policy ids-n --graph paper --horizon 2", ["Missing", "--trials"]),
+        ("inspect --graph star", ["Missing", "--beta"]),
+        ("inspect --beta 1,1", ["Missing", "--graph"]),
+        ("inspect --beta 1,1 --graph sta", ["unknown graph 'sta'", "'star'"]),
+        ("list nonsense", ["'nonsense'", "'policies'", "'graphs'"]),
+        ("list policy", ["'policy'", "'policies'", "'graphs'"]),
+        ("list policies graphs", ["graphs"]),
+        ("list --all", ["--all"]),
+    ],
+)
+def test_bad_commands(place: Path, args: str, words: list[str]) -> None:
+    message = refused(place, args.split())
+    assert all(word in message for word in words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--figure 3a", ["unknown figure '3a'", "1a", "1b", "2a", "2b"]),
+        ("--figure 1", ["unknown figure '1'", "1a"]),
+        ("--figure 1a --figure 1A", ["unknown figure '1A'", "1a"]),
+        ("--figure 1a --trials 0", ["trials", "at least 1", "0"]),
+        ("--figure 1a --trials -3", ["trials", "at least 1", "-3"]),
+        ("--figure 1a --trials x", ["--trials", "integer", "'x'"]),
+        ("--figure 1a --workers 0", ["workers", "at least 1", "0"]),
+        ("--figure 1a --seed -1", ["seed", "at least 0", "-1"]),
+        ("--figure 1a --trials 2 --output good.txt", ["cannot write good.txt"]),
+        ("--figure 1a --trials 2 --output good.txt/below", ["cannot write good.txt/below"]),
+        ("--figure 1a --policy ids-n", ["--policy"]),
+        ("1a", ["1a"]),
+    ],
+)
+def test_bad_reproductions(bad_files: Path, short: None, options: str, words: list[str]) -> None:
+    message = refused(bad_files, ["reproduce", *options.split()])
+    assert all(word in message for word in words)
+
+
+@pytest.mark.skipif(not LINUX, reason="/proc is a matter of Linux")
+def test_an_output_where_nobody_can_write(place: Path, short: None) -> None:
+    message = refused(place, ["reproduce", "--trials", "2", "--output", "/proc/graphbandits"])
+    assert "cannot write /proc/graphbandits" in message
+
+
+@pytest.mark.skipif(ROOT, reason="root may write everywhere")
+@pytest.mark.parametrize("below", ["", "/new"])
+def test_an_output_without_permission(place: Path, short: None, below: str) -> None:
+    (place / "locked").mkdir(mode=0o500)
+    message = refused(place, ["reproduce", "--trials", "2", "--output", f"locked{below}"])
+    assert f"cannot write locked{below}: Permission denied" in message
+
+
+@pytest.mark.parametrize("taken", ["results-1a/thesis.tex", "figure-1a.png/x", "summary.json/x"])
+def test_an_output_whose_names_are_taken_is_refused_before_anything_runs(
+    place: Path, short: None, taken: str
+) -> None:
+    path = place / "figures" / taken
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    message = refused(place, ["reproduce", "--figure", "1a", "--trials", "2"])
+    assert taken.split("/")[0] in message
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["simulate", "--nonsense"],
+        [*SIMULATE, "--trials", "0"],
+        ["inspect", "--beta", "0,1", "--graph", "empty", "--json"],
+        ["reproduce", "--figure", "9"],
+    ],
+    ids=lambda args: args[0],
+)
+def test_a_real_process_refuses_in_one_line(place: Path, args: list[str]) -> None:
+    done = command(*args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert re.fullmatch(r"Error: [^\n]+\n", done.stderr)
+    assert tree(place) == {}
+
+
+def test_a_real_process_answers_with_nothing_but_json() -> None:
+    done = command(*SIMULATE, "--json")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert read_json(done.stdout) == answer(*SIMULATE)

@@ -1,0 +1,87 @@
+"""A hundred thousand arms in 2 GiB of address space: a dense matrix would need 75."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+resource = pytest.importorskip("resource")
+
+PROGRAM = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
+
+import numpy as np
+from graphbandits import rules
+from graphbandits.graphs import Sparse, Uniform, as_process
+from graphbandits.rng import Keys
+
+K, kind = 10**5, sys.argv[1]
+try:
+    np.empty((K, K))
+    sys.exit("the limit does not hold")
+except MemoryError:
+    pass
+rng = np.random.default_rng(0)
+source, target = rng.integers(0, K, (2, 20 * K))
+edges, first = np.unique(source * K + target, return_index=True)
+source, target = source[first], target[first]
+weight = np.where(source == target, 1.0, rng.random(len(source)))
+h = rng.random((1, K)) * 1e-3
+keys = Keys(seed=1)
+arm = int(source[0])
+
+if kind == "sparse":
+    feedback = Sparse.from_edges(K, source, target, weight)
+    want = h[0] + np.bincount(source, weight * h[0, target] * (source != target), minlength=K)
+    possible = set(target[source == arm].tolist()) | {arm}
+    chance = weight[(source == arm) & (target != arm)]
+else:
+    feedback = Uniform(0.3, K)
+    want = h[0] + 0.3 * (h.sum() - h[0])
+    possible = set(range(K))
+    chance = np.full(K - 1, 0.3)
+
+process = as_process(feedback)
+assert process.arms == K and not process.deterministic
+gain = process.round(1, keys).gain(h)
+np.testing.assert_allclose(gain[0], want, rtol=1e-9)
+
+count, rounds = 0, 40
+for t in range(1, rounds + 1):
+    trial, seen = feedback.reveal(np.array([arm]), keys, t)
+    assert (trial == 0).all() and (np.diff(seen) > 0).all()
+    assert arm in seen and set(seen.tolist()) <= possible
+    count += len(seen) - 1
+error = np.sqrt(rounds * (chance * (1.0 - chance)).sum())
+assert abs(count - rounds * chance.sum()) <= 4.5 * error, (count, rounds * chance.sum())
+
+alpha = rng.dirichlet(np.ones(K))[None]
+delta = rng.random((1, K))
+threshold = {"idsn_lp": (alpha * gain).sum(), "ids_lp": (alpha * h).sum()}
+for name in rules.__all__:
+    pi = getattr(rules, name)(alpha, delta, h, gain)
+    assert pi.shape == (1, K) and (pi >= 0.0).all(), name
+    assert abs(pi.sum() - 1.0) <= 1e-9, (name, pi.sum())
+    assert (pi * gain).sum() >= threshold.get(name, 0.0) * (1.0 - 1e-9), name
+    print(name)
+"""
+
+
+@pytest.mark.parametrize("kind", ["sparse", "uniform"])
+def test_very_many_arms_fit_into_little_memory(kind: str) -> None:
+    # the stacks of threads count as address space: one thread is enough
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, kind],
+        env=os.environ | threads,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert {"ts_n", "ids_n", "idsn_lp", "ids_lp"} <= set(run.stdout.split())

@@ -1,0 +1,63 @@
+"""Philox against its published test vectors, and numbers that depend on their place only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from graphbandits.rng import Keys, Stream
+from graphbandits.rng_kernels import philox, uniform
+
+
+@pytest.mark.parametrize(
+    ("counter", "key", "first", "second"),
+    [  # Random123's kat_vectors for philox4x32-10: the first two of the four words
+        ((0, 0, 0, 0), (0, 0), 0x6627E8D5, 0xE169C58D),
+        ((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2, 0x408F276D, 0x41C83B0E),
+        (
+            (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+            (0xA4093822, 0x299F31D0),
+            0xD16CFE09,
+            0x94FDCCEB,
+        ),
+    ],
+)
+def test_philox_meets_its_published_vectors(counter, key, first, second) -> None:
+    low = np.uint64(counter[1] << 32 | counter[0])
+    high = np.uint64(counter[3] << 32 | counter[2])
+    got = int(philox(np.uint64(key[1] << 32 | key[0]), low, high))
+    assert (got & 0xFFFFFFFF, got >> 32) == (first, second)
+
+
+def test_numbers_are_uniform_and_their_places_independent() -> None:
+    key = np.uint64(12345)
+    numbers = np.array([uniform(key, 0, 1, i) for i in range(20_000)])
+    assert kstest(numbers, "uniform").pvalue > 1e-4
+    for other in (
+        [uniform(key, 1, 1, i) for i in range(20_000)],
+        [uniform(key, 0, 2, i) for i in range(20_000)],
+        [uniform(np.uint64(12346), 0, 1, i) for i in range(20_000)],
+    ):
+        assert abs(np.corrcoef(numbers, other)[0, 1]) < 4.5 / np.sqrt(20_000)
+
+
+def test_a_stream_gives_a_trial_the_same_numbers_in_every_block() -> None:
+    whole = Stream(Keys(9, 0, 10), 3, "x")
+    a = np.full((10, 4), 2.5)
+    for first, trials in ((0, 1), (3, 4), (9, 1)):
+        part = Stream(Keys(9, first, trials), 3, "x")
+        rows = slice(first, first + trials)
+        assert (part.uniform(5) == whole.uniform(5)[rows]).all()
+        assert (part.beta(a[rows], a[rows]) == whole.beta(a, a)[rows]).all()
+
+
+def test_purposes_have_their_own_numbers() -> None:
+    one, two = (Stream(Keys(9), 3, purpose).uniform(100) for purpose in ("x", "y"))
+    assert (one != two).all()
+
+
+def test_large_indices_do_not_wrap() -> None:
+    key = np.uint64(1)
+    places = [0, 1, 2**31, 2**32, 2**32 + 1, 10**12]
+    assert len({uniform(key, 0, 0, i) for i in places}) == len(places)

@@ -1,0 +1,203 @@
+"""alpha, Delta and h of Beta-Bernoulli arms, against exact rational arithmetic and theorems."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import beliefs_by_quadrature, entropy, exact_beliefs
+
+from graphbandits.posteriors import Beliefs, BetaBernoulli, Observations
+from graphbandits.rng import Keys, Stream
+
+
+def beliefs(parameters: list[tuple[float, float]]) -> Beliefs:
+    a, b = np.array(parameters, float).T
+    posterior = BetaBernoulli(a, b)
+    return posterior.beliefs(posterior.init(trials=1))
+
+
+def assert_close(got: Beliefs, want: object, case: object) -> None:
+    """The promise: 1e-10 absolutely and, where the value exceeds 1e-8, 1e-8 relatively."""
+    for name in ("alpha", "delta", "h"):
+        mine, exact = getattr(got, name)[0], getattr(want, name)
+        error = np.abs(mine - exact)
+        assert (error <= 1e-10).all(), (name, error.max(), case)
+        large = exact > 1e-8
+        assert (error[large] <= 1e-8 * exact[large]).all(), (name, mine, exact, case)
+    assert abs(got.rho[0] - want.rho) <= 1e-10, case  # type: ignore[attr-defined]
+
+
+def random_posteriors(rng: np.random.Generator, arms: int, most: int) -> list[tuple[int, int]]:
+    """Asymmetric posteriors: far apart, close together, long and hardly observed."""
+    observed = rng.integers(0, most + 1, arms) if rng.random() < 0.8 else rng.integers(0, 6, arms)
+    spread = rng.choice([1.0, 0.1, 0.02])
+    theta = np.clip(rng.random() + spread * rng.standard_normal(arms), 0.0, 1.0)
+    ones = rng.binomial(observed, theta)
+    return [(1 + int(y), 1 + int(n - y)) for y, n in zip(ones, observed, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_statistics_agree_with_exact_rationals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(6):
+        arms = int(rng.integers(2, 6))
+        case = random_posteriors(rng, arms, 300)
+        assert_close(beliefs(case), exact_beliefs(case), case)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_eight_arms_agree_with_exact_rationals(seed: int) -> None:
+    rng = np.random.default_rng(1000 + seed)
+    case = random_posteriors(rng, int(rng.integers(6, 9)), 300)
+    assert_close(beliefs(case), exact_beliefs(case), case)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        [(1, 2), (4, 4), (12, 9)],
+        [(1, 1), (1, 1)],
+        [(301, 1), (1, 301)],
+        [(301, 1), (300, 2), (1, 1)],
+        [(1, 301), (1, 300), (2, 299)],
+        [(150, 151), (151, 150), (150, 150), (1, 1)],
+        [(1501, 1501), (1531, 1471), (3, 1)],
+        [(2999, 3), (2990, 12)],
+        [(1, 3001), (1, 2990), (2, 2500)],
+        [(2, 3000), (1, 1), (1, 2)],
+    ],
+)
+def test_extreme_posteriors_agree_with_exact_rationals(case: list[tuple[int, int]]) -> None:
+    assert_close(beliefs(case), exact_beliefs(case), case)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        [(0.5, 0.5), (0.5, 0.5)],
+        [(0.5, 0.5), (0.7, 1.3), (2.25, 0.6)],
+        [(0.5, 3.2), (0.8, 0.55), (40.7, 11.3)],
+        [(0.51, 0.99), (100.5, 3.5), (700.3, 30.9)],
+        [(11.9, 0.5), (0.5, 11.9)],
+        [(1500.5, 1480.25), (1490.1, 1500.7), (0.5, 0.5)],
+        [(1.5, 1.0), (1.0, 2.5), (3.0, 3.3), (7.7, 5.0)],
+        [(3000.5, 0.5), (2900.5, 0.7)],
+        [(0.5, 3000.5), (0.7, 2900.5), (0.6, 1.5)],
+    ],
+)
+def test_real_parameters_agree_with_high_precision(case: list[tuple[float, float]]) -> None:
+    assert_close(beliefs(case), beliefs_by_quadrature(case), case)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_real_parameters_agree_with_high_precision(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    prior = rng.uniform(0.5, 2.0, (3, 2))
+    ones = rng.binomial(rng.integers(0, 400, 3), rng.uniform(0.3, 0.9, 3))
+    case = [
+        (float(p[0] + y), float(p[1] + rng.integers(0, 300)))
+        for p, y in zip(prior, ones, strict=True)
+    ]
+    assert_close(beliefs(case), beliefs_by_quadrature(case), case)
+
+
+parameter = st.one_of(st.integers(1, 200).map(float), st.floats(0.5, 300.0), st.floats(0.5, 3.0))
+posteriors = st.lists(st.tuples(parameter, parameter), min_size=2, max_size=12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(posteriors)
+def test_alpha_is_a_distribution_and_h_is_bounded(case: list[tuple[float, float]]) -> None:
+    got = beliefs(case)
+    alpha, delta, h = got.alpha[0], got.delta[0], got.h[0]
+    assert np.isfinite([alpha, delta, h]).all()
+    assert (alpha >= 0.0).all()
+    assert alpha.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (delta >= 0.0).all()
+    assert (h >= 0.0).all()
+    assert (h <= math.log(2.0) + 1e-12).all()
+    assert (h <= entropy(alpha) + 1e-12).all()
+    means = np.array([a / (a + b) for a, b in case])
+    assert got.rho[0] - means == pytest.approx(delta, abs=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(posteriors, st.randoms(use_true_random=False))
+def test_relabelling_arms_relabels_the_beliefs(case: list[tuple[float, float]], random) -> None:
+    order = list(range(len(case)))
+    random.shuffle(order)
+    here, there = beliefs(case), beliefs([case[i] for i in order])
+    for name in ("alpha", "delta", "h"):
+        mine = getattr(here, name)[0][order]
+        assert getattr(there, name)[0] == pytest.approx(mine, rel=1e-9, abs=1e-13)
+
+
+def test_a_trial_does_not_depend_on_its_block() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(1, 90, (2, 40, 6)).astype(float)
+    posterior = BetaBernoulli.of(6)
+    together = posterior.beliefs({"a": a, "b": b})
+    for i in range(40):
+        alone = posterior.beliefs({"a": a[i : i + 1].copy(), "b": b[i : i + 1].copy()})
+        for name in ("alpha", "delta", "h", "rho"):
+            assert (getattr(alone, name)[0] == getattr(together, name)[i]).all()
+
+
+def test_one_arm_is_best() -> None:
+    got = beliefs([(3.0, 4.0)])
+    assert (got.alpha[0, 0], got.delta[0, 0], got.h[0, 0]) == (1.0, 0.0, 0.0)
+    assert got.rho[0] == pytest.approx(3 / 7, abs=1e-15)
+
+
+def test_many_equal_arms_share_alpha() -> None:
+    """K equal uniform arms: alpha = 1/K, E max = K/(K+1)."""
+    got = beliefs([(1.0, 1.0)] * 60)
+    assert got.alpha[0] == pytest.approx(1 / 60, rel=1e-11)
+    assert got.rho[0] == pytest.approx(60 / 61, rel=1e-12)
+
+
+@pytest.mark.parametrize("arms", [20, 60, 200])
+def test_many_narrow_arms_agree_with_a_fine_rule(arms: int) -> None:
+    """Against Gauss-Legendre on [0, 1] with 1500 nodes and scipy's incomplete beta function."""
+    from scipy.special import betainc
+    from scipy.stats import beta
+
+    rng = np.random.default_rng(arms)
+    n = rng.integers(200, 1500, arms)
+    case = [(1.0 + y, 1.0 + m - y) for y, m in zip(rng.binomial(n, 0.6), n, strict=True)]
+    node, weight = np.polynomial.legendre.leggauss(1500)
+    x, w = (node + 1) / 2, weight / 2
+    a, b = np.array(case).T[:, :, None]
+    f, log_f = beta.pdf(x, a, b), np.log(np.maximum(betainc(a, b, x), 1e-300))
+    exact = (w * f * np.exp(log_f.sum(axis=0) - log_f)).sum(axis=1)
+    assert beliefs(case).alpha[0] == pytest.approx(exact, abs=1e-10)
+
+
+def test_update_counts_each_observation_in_its_trial_and_arm() -> None:
+    posterior = BetaBernoulli(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.5, 2.0]))
+    state = posterior.init(trials=2)
+    seen = Observations(
+        trial=np.array([0, 0, 1]), arm=np.array([0, 2, 1]), reward=np.array([1.0, 0.0, 1.0])
+    )
+    state = posterior.update(state, seen)
+    assert state["a"].tolist() == [[2.0, 2.0, 3.0], [1.0, 3.0, 3.0]]
+    assert state["b"].tolist() == [[1.0, 1.5, 3.0], [1.0, 1.5, 2.0]]
+
+
+def test_samples_have_the_distribution_of_the_posterior() -> None:
+    """Kolmogorov-Smirnov at level 1e-4 for each arm, fixed seed; and the best arm is alpha's."""
+    from scipy.stats import beta, kstest
+
+    parameters = [(0.5, 0.5), (1.0, 2.0), (30.0, 12.5), (0.7, 40.0)]
+    posterior = BetaBernoulli(*np.array(parameters).T.copy())
+    trials = 20_000
+    draws = posterior.sample(posterior.init(trials), Stream(Keys(3, 0, trials), 1, "test"))
+    for i, (a, b) in enumerate(parameters):
+        assert kstest(draws[:, i], beta(a, b).cdf).pvalue > 1e-4
+    alpha = beliefs(parameters).alpha[0]
+    share = np.bincount(draws.argmax(axis=1), minlength=4) / trials
+    assert (np.abs(share - alpha) <= 4.5 * np.sqrt(alpha * (1 - alpha) / trials) + 1e-9).all()
