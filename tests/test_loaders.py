@@ -191,7 +191,7 @@ def test_a_large_file_is_kept_as_lists(write: Write) -> None:
 
 
 words = st.text(
-    st.characters(codec="utf-8", exclude_characters="#\0\ufeff", exclude_categories=["Z", "C"]),
+    st.characters(codec="utf-8", exclude_characters="#,\0\ufeff", exclude_categories=["Z", "C"]),
     min_size=1,
     max_size=6,
 )
@@ -634,3 +634,10 @@ def test_text_is_read_generously(text: str, same: str) -> None:
     one, other = as_process(text, arms=4), as_process(same, arms=4)
     assert one.rounds == other.rounds
     assert (matrix_of(one) == matrix_of(other)).all()
+
+
+def test_a_file_with_commas_is_not_read_as_isolated_arms(tmp_path: Path) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("a b\nb,c\n")
+    with pytest.raises(InputError, match=r"line 2.*spaces"):
+        from_edge_list(path)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterable
+from typing import SupportsFloat
 
 
 class GraphBanditsError(Exception):
@@ -49,16 +49,23 @@ def whole_number(value: object, what: str, *, least: int = 1) -> int:
     return number
 
 
+def yes_or_no(value: object, what: str) -> bool:
+    """``value`` if it is a bool; a word such as 'no' is not taken for true.
+
+    >>> yes_or_no(True, "directed")
+    True
+    """
+    if not isinstance(value, bool):
+        raise InputError(f"{what} is true or false, not {value!r}")
+    return value
+
+
 def probability(value: object, what: str) -> float:
     """``value`` as a float in [0, 1], or an error that names it.
 
     >>> probability(0.25, "r")
     0.25
     """
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be a number in [0, 1], not {value!r}") from None
-    if math.isnan(number) or not 0.0 <= number <= 1.0:
+    if not isinstance(value, SupportsFloat) or not 0.0 <= float(value) <= 1.0:
         raise InputError(f"{what} must be a number in [0, 1], not {value!r}")
-    return number
+    return float(value)

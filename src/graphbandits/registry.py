@@ -171,7 +171,7 @@ def _literal(value: str) -> Any:
         return words[value.lower()]
     try:
         literal = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError):
         return value
     return tuple(literal) if isinstance(literal, list) else literal
 

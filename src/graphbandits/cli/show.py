@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE
@@ -15,9 +15,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from graphbandits.engine.simulation import Progress as Advance
 from graphbandits.errors import whole_number
-from graphbandits.results import Results
+
+if TYPE_CHECKING:
+    from graphbandits.results import Results
 
 
 def print_json(value: Any) -> None:
@@ -41,7 +42,7 @@ def worker_count(given: int | None) -> int:
 
 
 @contextmanager
-def progress_bar(label: str, decisions: int) -> Iterator[Advance]:
+def progress_bar(label: str, decisions: int) -> Iterator[Callable[[int], None]]:
     """A bar with the time left, on a terminal; nothing elsewhere."""
     console = Console(stderr=True)
     columns = (
@@ -75,7 +76,7 @@ def regret_table(results: Results, title: str, confidence: float = 0.95) -> Tabl
     table.add_column(f"{confidence:.0%} interval", justify="right")
     table.add_column("median", justify="right")
     table.add_column("95% below", justify="right")
-    table.add_column("above the best, paired", justify="right")
+    table.add_column("vs the best, paired", justify="right")
     best = results.ranking()[0]
     paired = {d.first: d for d in results.differences(best, confidence)}
     for name in results.ranking():

@@ -8,11 +8,12 @@ row of probabilities of the arms played.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
 
-from graphbandits.errors import InputError
+from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import feedback_kernels as kernels
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, Ints
@@ -31,6 +32,10 @@ class Feedback(Protocol):
     @property
     def deterministic(self) -> bool:
         """Whether every entry is 0 or 1."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether all trials have the same entries."""
 
     def gain(self, h: Floats) -> Floats:
         """G h for each trial: (B, K) -> (B, K)."""
@@ -55,22 +60,21 @@ class Dense:
     matrix: Floats
 
     def __post_init__(self) -> None:
-        matrix = np.asarray(self.matrix)
+        matrix = _numbers(self.matrix, "a feedback matrix")
         if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
             raise InputError(
                 f"a feedback matrix is square, K x K; this one has the shape {matrix.shape}"
             )
-        matrix = _real(matrix, "a feedback matrix")
-        matrix = matrix[None] if matrix.ndim == 2 else matrix
         _check_probabilities(matrix, "feedback matrix")
+        matrix = matrix[None] if matrix.ndim == 2 else matrix
         diagonal = np.diagonal(matrix, axis1=1, axis2=2)
         if not (diagonal == 1.0).all():
-            arm = int(np.argwhere(diagonal != 1.0)[0, 1])
+            trial, arm = np.argwhere(diagonal != 1.0)[0]
             raise InputError(
                 f"a feedback matrix has ones on its diagonal, for the arm played is always "
-                f"observed; entry ({arm}, {arm}) is {matrix[0, arm, arm]:g}"
+                f"observed; entry ({arm}, {arm}) is {diagonal[trial, arm]:g}"
             )
-        object.__setattr__(self, "matrix", np.ascontiguousarray(matrix))
+        object.__setattr__(self, "matrix", matrix)
 
     @property
     def arms(self) -> int:
@@ -80,9 +84,14 @@ class Dense:
     def deterministic(self) -> bool:
         return bool(np.isin(self.matrix, (0.0, 1.0)).all())
 
+    @property
+    def shared(self) -> bool:
+        return len(self.matrix) == 1
+
     def gain(self, h: Floats) -> Floats:
-        out = np.empty_like(h)
-        kernels.dense_gain(self.matrix, h, out)
+        rows = _gain_rows(h, self.arms)
+        out = np.empty_like(rows)
+        kernels.dense_gain(self.matrix, rows, out)
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
@@ -117,27 +126,34 @@ class Sparse:
     @classmethod
     def from_edges(cls, arms: int, source: object, target: object, weight: object = 1.0) -> Sparse:
         """Edges with probabilities; self-loops are added, a repeated edge must agree."""
-        source, target = np.asarray(source, np.int64), np.asarray(target, np.int64)
-        weight = np.broadcast_to(np.asarray(weight, np.float64), source.shape)
-        _check_probabilities(weight, "edge list")
-        if (
-            source.size
-            and not 0 <= min(source.min(), target.min()) <= max(source.max(), target.max()) < arms
-        ):
-            raise InputError(f"edges join arms 0 to {arms - 1}; an edge goes outside")
+        whole_number(arms, "the number of arms")
+        ends = _arm_numbers(source, arms), _arm_numbers(target, arms)
+        given = _numbers(weight, "an edge list")
+        if not given.size:
+            given = np.ones(())
+        if ends[0].shape != ends[1].shape or given.shape not in ((), ends[0].shape):
+            raise InputError(
+                f"an edge has a source, a target and a probability; got {len(ends[0])} sources, "
+                f"{len(ends[1])} targets and {given.size} probabilities"
+            )
+        _check_probabilities(given, "edge list")
         loops = np.arange(arms)
-        other = (source != target) & (weight > 0.0)
-        source = np.concatenate([source[other], loops])
-        target = np.concatenate([target[other], loops])
-        weight = np.concatenate([weight[other], np.ones(arms)])
+        row, column = (np.concatenate([end, loops]) for end in ends)
+        chance = np.concatenate([np.broadcast_to(given, ends[0].shape), np.ones(arms)])
         place, index, inverse = np.unique(
-            source * arms + target, return_index=True, return_inverse=True
+            row * arms + column, return_index=True, return_inverse=True
         )
-        if not (weight[index][inverse] == weight).all():
-            raise InputError("an edge is given twice with different probabilities")
-        row = place // arms
-        start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=arms))])
-        return cls(start, place % arms, weight[index])
+        wrong = np.flatnonzero(chance[index][inverse] != chance)
+        if wrong.size:
+            i, j = row[wrong[0]], column[wrong[0]]
+            raise InputError(
+                f"the edge {i} -> {j} is given twice with different probabilities"
+                + ("; an arm that is played is always observed" if i == j else "")
+            )
+        there = chance[index] > 0.0
+        place, chance = place[there], chance[index][there]
+        start = np.concatenate([[0], np.cumsum(np.bincount(place // arms, minlength=arms))])
+        return cls(start, place % arms, chance)
 
     @property
     def arms(self) -> int:
@@ -147,9 +163,14 @@ class Sparse:
     def deterministic(self) -> bool:
         return bool((self.weight == 1.0).all())
 
+    @property
+    def shared(self) -> bool:
+        return True
+
     def gain(self, h: Floats) -> Floats:
-        out = np.empty_like(h)
-        kernels.sparse_gain(self.start, self.column, self.weight, h, out)
+        rows = _gain_rows(h, self.arms)
+        out = np.empty_like(rows)
+        kernels.sparse_gain(self.start, self.column, self.weight, rows, out)
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
@@ -193,10 +214,12 @@ class Uniform:
     count: int
 
     def __init__(self, r: object, count: int) -> None:
-        rate = np.atleast_1d(np.asarray(r, np.float64))
+        rate = np.atleast_1d(_numbers(r, "the probability r"))
+        if rate.ndim != 1 or not rate.size:
+            raise InputError(f"r is one number, or one for each trial; got the shape {rate.shape}")
         _check_probabilities(rate, "probability r")
         object.__setattr__(self, "r", rate)
-        object.__setattr__(self, "count", count)
+        object.__setattr__(self, "count", whole_number(count, "the number of arms"))
 
     @property
     def arms(self) -> int:
@@ -204,11 +227,16 @@ class Uniform:
 
     @property
     def deterministic(self) -> bool:
-        return bool(np.isin(self.r, (0.0, 1.0)).all())
+        return self.count == 1 or bool(np.isin(self.r, (0.0, 1.0)).all())
+
+    @property
+    def shared(self) -> bool:
+        return len(self.r) == 1
 
     def gain(self, h: Floats) -> Floats:
-        out = np.empty_like(h)
-        kernels.uniform_gain(self.r, h, out)
+        rows = _gain_rows(h, self.arms)
+        out = np.empty_like(rows)
+        kernels.uniform_gain(self.r, rows, out)
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
@@ -232,11 +260,35 @@ def from_edges(arms: int, source: object, target: object, weight: object = 1.0) 
     return sparse.to_dense() if arms <= DENSE_LIMIT else sparse
 
 
-def _real(matrix: object, what: str) -> Floats:
+def _numbers(values: object, what: str) -> Floats:
+    """A copy of the values as floats in C order, so that the caller's array may change."""
     try:
-        return np.asarray(matrix, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} holds numbers in [0, 1]; this one holds something else") from None
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{what}: the rows differ in length") from None
+    if array.dtype == object and all(isinstance(value, Real) for value in array.flat):
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{what} holds numbers in [0, 1]; this one holds {array.dtype}")
+    return np.array(array, np.float64, order="C")
+
+
+def _arm_numbers(values: object, arms: int) -> Ints:
+    array = np.atleast_1d(np.asarray(values))
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise InputError(f"edges join arms by their numbers 0 to {arms - 1}, given as a list")
+    if array.min() < 0 or array.max() >= arms:
+        raise InputError(f"edges join arms 0 to {arms - 1}; an edge goes outside")
+    return array.astype(np.int64)
+
+
+def _gain_rows(h: Floats, arms: int) -> Floats:
+    rows = np.ascontiguousarray(h, np.float64)
+    if rows.ndim != 2 or rows.shape[1] != arms:
+        raise InputError(f"h has one row a trial and {arms} columns; its shape is {rows.shape}")
+    return rows
 
 
 def _check_probabilities(values: Floats, what: str) -> None:

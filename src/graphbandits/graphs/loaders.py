@@ -43,7 +43,7 @@ def _as_process(graph: GraphLike, arms: int | None) -> Process:
         recipe = build("graph", graph)
         process: Process = recipe.process(arms)
         return process
-    if isinstance(graph, Recipe):
+    if isinstance(graph, Recipe) and not isinstance(graph, type):
         return graph.process(arms)
     if isinstance(graph, Dense | Sparse | Uniform):
         return Fixed(graph)
@@ -57,17 +57,28 @@ def _as_process(graph: GraphLike, arms: int | None) -> Process:
     if hasattr(graph, "adjacency") and hasattr(graph, "is_directed"):
         return from_networkx(graph)
     if isinstance(graph, list | tuple) and graph:
-        if np.ndim(graph[0]) == 1:
-            return from_matrix(graph)
-        members = [_as_process(one, arms) for one in graph]
-        fixed = [member.feedback for member in members if isinstance(member, Fixed)]
-        if len(fixed) < len(members):
-            raise InputError("a sequence is a list of fixed graphs, one a round")
-        return GivenSequence(tuple(fixed))
+        return from_matrix(graph) if _is_row(graph[0]) else _sequence(graph, arms)
     raise InputError(
         f"cannot make a graph of {type(graph).__name__}: give a text such as 'paper' or "
         "'file:edges.txt', a K x K matrix, a NetworkX graph, a list of these, or a process"
     )
+
+
+def _is_row(value: GraphLike) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1
+    return isinstance(value, list | tuple) and all(np.isscalar(entry) for entry in value)
+
+
+def _sequence(graphs: list[GraphLike] | tuple[GraphLike, ...], arms: int | None) -> GivenSequence:
+    members = [_as_process(one, arms) for one in graphs]
+    fixed = [member for member in members if isinstance(member, Fixed)]
+    if len(fixed) < len(members):
+        raise InputError("a sequence is a list of fixed graphs, one a round")
+    names = {member.names for member in fixed} - {None}
+    if len(names) > 1:
+        raise InputError("the graphs of a sequence must have the same arms in the same order")
+    return GivenSequence(tuple(member.feedback for member in fixed), names.pop() if names else None)
 
 
 def from_matrix(matrix: GraphLike, names: tuple[str, ...] | None = None) -> Fixed:
@@ -76,13 +87,8 @@ def from_matrix(matrix: GraphLike, names: tuple[str, ...] | None = None) -> Fixe
     >>> from_matrix([[1, 0.5], [0, 1]]).deterministic
     False
     """
-    try:
-        dense = Dense(np.asarray(matrix))
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError("a feedback matrix is square, K x K; the rows differ in length") from None
-    if len(dense.matrix) != 1:
+    dense = Dense(matrix)
+    if not dense.shared:
         raise InputError(
             f"a fixed graph is one K x K matrix; for one a round give a list of "
             f"{len(dense.matrix)} matrices"
@@ -110,6 +116,8 @@ def from_networkx(graph: networkx.Graph, probability: str = "probability") -> Fi
     index = {node: i for i, node in enumerate(nodes)}
     source, target, weight = [], [], []
     for u, v, p in graph.edges(data=probability, default=1.0):
+        if not isinstance(p, int | float):
+            raise InputError(f"the edge {u} - {v} has the {probability} {p!r}, which is no number")
         source.append(index[u])
         target.append(index[v])
         weight.append(p)
@@ -123,7 +131,7 @@ def from_networkx(graph: networkx.Graph, probability: str = "probability") -> Fi
     )
 
 
-def from_edge_list(path: Path) -> Fixed:
+def from_edge_list(path: str | Path) -> Fixed:
     """A fixed graph from lines ``source target [probability]``; ``#`` starts a comment.
 
     Any words name the arms, in the order of their first appearance; a line is one direction; a
@@ -132,7 +140,7 @@ def from_edge_list(path: Path) -> Fixed:
     index: dict[str, int] = {}
     source, target, weight = [], [], []
     seen: dict[tuple[int, int], float] = {}
-    for number, line in enumerate(_read_text(path).splitlines(), 1):
+    for number, line in enumerate(_read_text(Path(path)).split("\n"), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
@@ -141,6 +149,8 @@ def from_edge_list(path: Path) -> Fixed:
             raise InputError(
                 f"{where}: a line is 'source target [probability]'; this one has {len(words)} words"
             )
+        if len(words) == 1 and "," in words[0].strip(","):
+            raise InputError(f"{where}: words are parted by spaces, not by commas: '{words[0]}'")
         ends = [index.setdefault(word, len(index)) for word in words[:2]]
         if len(ends) == 1:
             continue
@@ -169,12 +179,13 @@ def from_edge_list(path: Path) -> Fixed:
 def _read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read the graph file {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read the graph file {path}: {reason}") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
         raise InputError(f"the graph file {path} is not text: give lines 'source target'")
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from graphbandits.errors import InputError, probability, whole_number
+from graphbandits.errors import InputError, whole_number, yes_or_no
 from graphbandits.graphs.feedback import DENSE_LIMIT, Uniform, from_edges
 from graphbandits.graphs.processes import Fixed, Process, RandomFeedback, RevealedErdosRenyi
 from graphbandits.registry import register
@@ -87,6 +87,9 @@ class Ring:
 
     directed: bool = False
 
+    def __post_init__(self) -> None:
+        yes_or_no(self.directed, "ring: directed")
+
     def process(self, arms: int | None) -> Process:
         here = np.arange(_arms(arms))
         there = (here + 1) % _arms(arms)
@@ -101,6 +104,9 @@ class Path:
     """Each arm with the next; one way if ``directed``."""
 
     directed: bool = False
+
+    def __post_init__(self) -> None:
+        yes_or_no(self.directed, "path: directed")
 
     def process(self, arms: int | None) -> Process:
         here = np.arange(_arms(arms) - 1)
@@ -121,6 +127,8 @@ class Cliques:
 
     def process(self, arms: int | None) -> Process:
         count = _arms(arms)
+        if self.size >= count:
+            return Complete().process(count)
         here = np.repeat(np.arange(count), self.size)
         there = here // self.size * self.size + np.tile(np.arange(self.size), count)
         inside = there < count
@@ -177,7 +185,7 @@ class Random:
     shared: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.r, str) and self.r != "uniform":
+        if self.r is None or (isinstance(self.r, str) and self.r != "uniform"):
             raise InputError(
                 f"random: r is a number in [0, 1], 'uniform' or a list, not '{self.r}'"
             )
@@ -203,7 +211,7 @@ class Revealed:
     shared: bool = False
 
     def __post_init__(self) -> None:
-        probability(self.p, "revealed-er: p")
+        self.process(2)
 
     def process(self, arms: int | None) -> Process:
         return RevealedErdosRenyi(_arms(arms), self.p, self.directed, self.shared)

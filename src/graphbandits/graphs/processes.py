@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from graphbandits.errors import InputError, probability, whole_number
+from graphbandits.errors import InputError, probability, whole_number, yes_or_no
 from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Feedback, Uniform
 from graphbandits.graphs.feedback_kernels import erdos_renyi
 from graphbandits.rng import Keys, Stream
@@ -57,8 +57,8 @@ class Fixed:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.names is not None:
-            check_names(self.names, self.feedback.arms)
+        _check_shared(self.feedback)
+        check_names(self.names, self.feedback.arms)
 
     @property
     def arms(self) -> int:
@@ -96,8 +96,9 @@ class GivenSequence:
             raise InputError(
                 f"a sequence of graphs needs one number of arms; this one has {sorted(sizes)}"
             )
-        if self.names is not None:
-            check_names(self.names, self.arms)
+        for feedback in self.feedbacks:
+            _check_shared(feedback)
+        check_names(self.names, self.arms)
 
     @property
     def arms(self) -> int:
@@ -129,8 +130,11 @@ class RevealedErdosRenyi:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        whole_number(self.arms, "arms")
+        object.__setattr__(self, "arms", whole_number(self.arms, "arms"))
         object.__setattr__(self, "p", probability(self.p, "density p"))
+        yes_or_no(self.directed, "directed")
+        yes_or_no(self.shared, "shared")
+        check_names(self.names, self.arms)
         limit = SHARED_LIMIT if self.shared else DENSE_LIMIT
         if self.arms > limit:
             raise InputError(
@@ -173,13 +177,15 @@ class RandomFeedback:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        whole_number(self.arms, "arms")
-        probability(self.low, "low")
-        probability(self.high, "high")
+        object.__setattr__(self, "arms", whole_number(self.arms, "arms"))
+        object.__setattr__(self, "low", probability(self.low, "low"))
+        object.__setattr__(self, "high", probability(self.high, "high"))
         if self.low > self.high:
             raise InputError(f"low must not exceed high; got low={self.low}, high={self.high}")
-        if isinstance(self.r, Sequence):
-            if not self.r:
+        yes_or_no(self.shared, "shared")
+        check_names(self.names, self.arms)
+        if isinstance(self.r, np.ndarray | Sequence) and not isinstance(self.r, str):
+            if not len(self.r):
                 raise InputError("the sequence of r is empty")
             given = tuple(probability(r, f"r of round {t}") for t, r in enumerate(self.r, 1))
             object.__setattr__(self, "r", given)
@@ -207,13 +213,22 @@ class RandomFeedback:
         return Uniform(self.low + (self.high - self.low) * u, self.arms)
 
 
-def check_names(names: tuple[str, ...], arms: int) -> None:
-    """One distinct name for each arm."""
+def check_names(names: tuple[str, ...] | None, arms: int) -> None:
+    """One distinct name for each arm, if there are names."""
+    if names is None:
+        return
     if len(names) != arms:
         raise InputError(f"{len(names)} names were given for {arms} arms")
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two arms have the name '{twice}': names must differ")
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            raise InputError(f"two arms have the name '{name}': names must differ")
+        known.add(name)
+
+
+def _check_shared(feedback: Feedback) -> None:
+    if not feedback.shared:
+        raise InputError("a fixed graph is one matrix (or one r) for all trials, not one for each")
 
 
 def _within(t: int, rounds: int, what: str) -> int:
