@@ -38,10 +38,9 @@ def run(
     console = Console(highlight=False, soft_wrap=True)
     console.print("Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):")
     for figure, plan in plans.items():
-        policies = ", ".join(plan.policies)
+        console.print(f"  {figure}  {experiments[figure].title}")
         console.print(
-            f"  {figure}  {experiments[figure].title}: {policies}; {plan.horizon} rounds, "
-            f"{plan.trials} trials"
+            f"      {', '.join(plan.policies)}: {plan.horizon} rounds, {plan.trials} trials"
         )
     console.print("Measuring how long it will take (the first run also compiles: about a minute)")
     seconds = sum(plan.seconds(threads) for plan in plans.values())
