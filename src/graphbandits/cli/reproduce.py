@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from graphbandits.cli.show import duration, progress_bar, regret_table, worker_count
+from graphbandits.cli.show import duration, regret_table, worker_count
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import Experiment, load_experiment
 from graphbandits.files import make_directory, write_text
@@ -42,7 +42,7 @@ def run(
         console.print(
             f"      {', '.join(plan.policies)}: {plan.horizon} rounds, {plan.trials} trials"
         )
-    console.print("Measuring how long it will take (the first run also compiles: about a minute)")
+    console.print("Measuring how long it will take (the first run also compiles: half a minute)")
     seconds = sum(plan.seconds(threads) for plan in plans.values())
     console.print(
         f"About {duration(seconds)} on {threads} thread{'s' if threads > 1 else ''}; "
@@ -52,8 +52,7 @@ def run(
     start = time.perf_counter()
     summary: dict[str, Any] = {}
     for figure, plan in plans.items():
-        with progress_bar(f"figure {figure}", plan.decisions) as advance:
-            results = plan.run(workers=threads, progress=advance)
+        results = plan.run(workers=threads, label=f"figure {figure}")
         summary[figure] = _keep(results, experiments[figure], figure, output)
         console.print(regret_table(results, f"{figure}  {experiments[figure].title}"))
     write_text(output / "summary.json", json.dumps(summary, indent=2) + "\n")

@@ -1,18 +1,14 @@
-"""What the commands share: JSON, the progress bar, tables of regret."""
+"""What the commands share: JSON, the number of threads, tables of regret."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from graphbandits.errors import whole_number
@@ -39,23 +35,6 @@ def worker_count(given: int | None) -> int:
     if given is not None:
         return whole_number(given, "workers")
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def progress_bar(label: str, decisions: int) -> Iterator[Callable[[int], None]]:
-    """A bar with the time left, on a terminal; nothing elsewhere."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(label, total=decisions)
-        yield lambda done: bar.advance(task, done)
 
 
 def duration(seconds: float) -> str:

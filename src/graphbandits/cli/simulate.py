@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from graphbandits.cli.show import print_json, progress_bar, regret_table, worker_count
+from graphbandits.cli.show import print_json, regret_table, worker_count
 from graphbandits.engine import Plan
 
 
@@ -20,9 +20,7 @@ def run(
 ) -> None:
     """Check, run, and print the table or the JSON object."""
     plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
-    threads = worker_count(workers)
-    with progress_bar("simulating", plan.decisions) as advance:
-        results = plan.run(workers=threads, progress=advance)
+    results = plan.run(workers=worker_count(workers), label="simulating")
     if as_json:
         print_json(results.summary())
         return

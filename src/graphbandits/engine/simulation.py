@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits.engine.loop import BlockOutcome, run_block
+from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import GraphLike, Process, as_process
 from graphbandits.policies import Policy, check_needs
@@ -25,8 +26,6 @@ from graphbandits.worlds import Bernoulli, World
 
 #: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
 BLOCK = 100
-#: Called with the number of decisions made since the last call.
-Progress = Callable[[int], None]
 
 
 def simulate(
@@ -41,14 +40,15 @@ def simulate(
     workers: int = 1,
     block: int = BLOCK,
     regret: str = "pseudo",
-    progress: Progress | None = None,
+    progress: Advance | bool = True,
 ) -> Results:
     """Run each policy through the same ``trials`` worlds, graphs and outcomes.
 
     ``world`` is Bernoulli arms with uniform priors unless given. The regret is the
     pseudo-regret theta* - theta_A, or the difference of the outcomes (``regret="realised"``),
     which has the same expectation and a larger variance. The result is the same, bit for bit,
-    for every ``block``, number of ``workers`` and order of the policies.
+    for every ``block``, number of ``workers`` and order of the policies. ``progress`` is called
+    with the number of decisions made since its last call; True shows a bar on a terminal.
 
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20, seed=1)
     >>> results["ids-n"].final.shape
@@ -114,13 +114,20 @@ class Plan:
         workers: int = 1,
         block: int = BLOCK,
         regret: str = "pseudo",
-        progress: Progress | None = None,
+        progress: Advance | bool = True,
+        label: str = "simulating",
     ) -> Results:
         """Run all blocks, on ``workers`` threads (the kernels release Python's lock)."""
         whole_number(workers, "workers")
         whole_number(block, "block")
         if regret not in ("pseudo", "realised"):
             raise InputError(f"regret is 'pseudo' or 'realised', not {regret!r}")
+        if progress is True:
+            with progress_bar(label, self.decisions) as advance:
+                return self._run(workers, block, regret, advance)
+        return self._run(workers, block, regret, progress or None)
+
+    def _run(self, workers: int, block: int, regret: str, progress: Advance | None) -> Results:
         record = recorded_rounds(self.horizon)
         starts = range(0, self.trials, block)
         stop = threading.Event()
