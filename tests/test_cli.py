@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,11 +18,13 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import Results
 from graphbandits.cli import app
+from graphbandits.cli import listing as listing_module
 from graphbandits.cli import reproduce as reproduce_module
 from graphbandits.cli.app import GRAPH_HELP
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
+from graphbandits.policies import Needs
 from graphbandits.registry import registered
 
 
@@ -187,6 +189,21 @@ def test_list_gives_defaults_and_needs() -> None:
     policies = {entry["name"]: entry for entry in listing["policies"]}
     assert policies["ts-n"]["needs"]["graph"] == "never"
     assert policies["ids-n"]["needs"]["graph"] == "before"
+
+
+def test_list_tells_the_needs_of_a_new_policy_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Demanding:
+        """Wants to be told a lot."""
+
+        draws: int = 3
+        needs: ClassVar[Needs] = Needs(graph="after", deterministic=True, horizon=False)
+
+    monkeypatch.setattr(listing_module, "registered", lambda kind: {"demanding": Demanding})
+    (entry,) = answer("list", "policies")["policies"]
+    assert entry["needs"] == {"graph": "after", "deterministic": True, "horizon": False}
+    assert entry["parameters"] == {"draws": 3}
+    assert "draws=3" in run("list", "policies")
 
 
 @pytest.mark.parametrize("what", [[], ["policies"], ["graphs"]])

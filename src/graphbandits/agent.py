@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from graphbandits.engine import decide
-from graphbandits.errors import InputError, nearest, whole_number
+from graphbandits.errors import GraphBanditsError, InputError, nearest, whole_number
 from graphbandits.files import write_bytes
 from graphbandits.graphs import GraphLike, Process, as_process
 from graphbandits.graphs.processes import check_names
 from graphbandits.graphs.storage import Arrays, pack, unpack
-from graphbandits.policies import Event, Policy, Problem, View, check_needs
+from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli, Observations
-from graphbandits.registry import build, registered, text_of
+from graphbandits.registry import registered, text_of
 from graphbandits.rng import Keys
 from graphbandits.types import Floats
 
@@ -78,15 +77,16 @@ class Agent:
         horizon: int | None = None,
         trial: int = 0,
     ) -> None:
-        self.policy: Policy = build("policy", policy) if isinstance(policy, str) else policy
-        names = None if arms is None or isinstance(arms, int) else tuple(arms)
-        count = arms if isinstance(arms, int) else None if names is None else len(names)
-        self.process = as_process(graph, None if count is None else whole_number(count, "arms"))
+        self.policy: Policy = as_policy(policy)
+        names, count = _names_or_number(arms)
+        self.process = as_process(graph, count)
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else whole_number(horizon, "horizon")
         check_needs(self.policy, self.process, self.horizon)
         self.posterior = _prior(prior, self.process.arms)
-        self._keys = Keys(whole_number(seed, "seed", least=0), trial)
+        self._keys = Keys(
+            whole_number(seed, "seed", least=0), whole_number(trial, "trial", least=0)
+        )
         self._index = {arm: i for i, arm in enumerate(self.arms)}
         self._problem = Problem(self.posterior, self.horizon, self.policy.needs)
         self._state = self.policy.init(self._problem, self._keys)
@@ -118,7 +118,9 @@ class Agent:
     def observe(self, decision: Decision | int, rewards: Mapping[Arm, float]) -> None:
         """Learn the rewards of one decision, all at once; arms that stayed unseen are left out."""
         number = decision.id if isinstance(decision, Decision) else decision
-        if number not in self._pending:
+        if not isinstance(rewards, Mapping):
+            raise InputError(f"rewards are given as {{arm: reward}}, not as {rewards!r}")
+        if not isinstance(number, int) or number not in self._pending:
             raise InputError(
                 f"decision {number!r} is not open: it was never made, or observed before; "
                 f"open: {list(self._pending) or 'none'}"
@@ -176,13 +178,13 @@ class Agent:
     def load(cls, path: str | Path) -> Agent:
         """The agent as it was saved; it goes on bit for bit."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
                 arrays = dict(file)
             meta: dict[str, Any] = json.loads(arrays["meta"].tobytes())
             if meta["format"] > FORMAT:
                 raise InputError(
-                    f"{path} is an agent of format {meta['format']}, and this version of "
-                    f"graphbandits reads up to {FORMAT}: update graphbandits"
+                    f"it has format {meta['format']}, and this version of graphbandits reads up "
+                    f"to {FORMAT}: update graphbandits"
                 )
             agent = cls(
                 meta["policy"],
@@ -193,17 +195,40 @@ class Agent:
                 horizon=meta["horizon"],
                 trial=meta["trial"],
             )
-            agent._state = {name: arrays[f"state/{name}"] for name in agent._state}
-            agent._t = meta["t"]
-            agent._pending = {
-                t: _Pending(t, action, arrays[f"pending/{t}"]) for t, action in meta["pending"]
-            }
+            agent._restore(meta, arrays)
             return agent
-        except InputError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no saved agent"
-            raise InputError(f"cannot load an agent from {path}: {reason}") from None
+        except GraphBanditsError as error:
+            raise InputError(f"cannot load an agent from {path}: {error}") from None
+        except OSError as error:
+            raise InputError(f"cannot load an agent from {path}: {error.strerror}") from None
+        except Exception:  # whatever a damaged archive makes its readers raise
+            raise InputError(f"cannot load an agent from {path}: it is no saved agent") from None
+
+    def _restore(self, meta: dict[str, Any], arrays: Arrays) -> None:
+        """Take over state and open decisions, if they have the form of this agent's own."""
+        for name, fresh in self._state.items():
+            saved = arrays[f"state/{name}"]
+            same = saved.shape == fresh.shape and saved.dtype == fresh.dtype
+            if not same or not np.isfinite(saved).all():
+                raise InputError(f"it is damaged: its state '{name}' does not fit")
+            self._state[name] = saved
+        self._t = whole_number(meta["t"], "t", least=0)
+        for t, action in meta["pending"]:
+            pi = arrays[f"pending/{t}"]
+            if pi.shape != (1, len(self.arms)) or not 0 <= action < len(self.arms):
+                raise InputError(f"it is damaged: its open decision {t} does not fit")
+            self._pending[t] = _Pending(t, action, pi)
+
+
+def _names_or_number(arms: object) -> tuple[tuple[str, ...] | None, int | None]:
+    if arms is None:
+        return None, None
+    if isinstance(arms, Iterable) and not isinstance(arms, str):
+        names = tuple(arms)
+        if not all(isinstance(name, str) for name in names):
+            raise InputError(f"arms are a number, or names that are texts; got {arms!r}")
+        return names, whole_number(len(names), "the number of arms")
+    return None, whole_number(arms, "arms")
 
 
 def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ...]:
@@ -223,11 +248,14 @@ def _prior(prior: object, arms: int) -> BetaBernoulli:
         posterior = prior
     else:
         try:
-            pairs = np.broadcast_to(np.asarray(prior, np.float64), (arms, 2))
-        except (TypeError, ValueError):
+            given = np.asarray(prior)
+        except ValueError:
+            given = np.empty(0)
+        if given.shape not in ((2,), (arms, 2)):
             raise InputError(
                 f"prior is a pair (a, b), or one pair for each of the {arms} arms; got {prior!r}"
-            ) from None
+            )
+        pairs = np.broadcast_to(given, (arms, 2))
         posterior = BetaBernoulli(pairs[:, 0], pairs[:, 1])
     if posterior.arms != arms:
         raise InputError(f"the prior has {posterior.arms} arms, the graph {arms}")

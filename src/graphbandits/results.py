@@ -155,9 +155,7 @@ class Results:
         The directory appears whole or not at all; results that were there before are replaced.
         """
         target = Path(directory)
-        empty = target.is_dir() and not any(target.iterdir())
-        if target.exists() and not empty and not (target / "manifest.json").is_file():
-            raise InputError(f"{target} exists and holds no results: choose another place")
+        check_place(target)
         with replace_directory(target) as temporary:
             for name, table in self._tables().items():
                 pq.write_table(table, temporary / f"{name}.parquet")
@@ -175,7 +173,9 @@ class Results:
         """Read what :meth:`save` wrote, to the last bit."""
         source = Path(directory)
         try:
-            manifest = json.loads((source / "manifest.json").read_text("utf-8"))
+            manifest = json.loads(_manifest_text(source))
+            if not (isinstance(manifest, dict) and isinstance(manifest.get("format"), int)):
+                raise InputError(f"{source / 'manifest.json'} is not the manifest of results")
             if manifest["format"] > FORMAT:
                 raise InputError(
                     f"{source} has results of format {manifest['format']}, and this version of "
@@ -194,12 +194,30 @@ class Results:
                 for name in manifest["policies"]
             }
             rounds = _column(curve, manifest["policies"][0], "round").astype(np.int64)
-            return cls(rounds, policies, tuple(manifest["arms"]), manifest["settings"])
-        except InputError:
-            raise
-        except (OSError, ValueError, KeyError, IndexError, pa.ArrowException) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise InputError(f"cannot read results in {source}: {reason}") from None
+            results = cls(rounds, policies, tuple(manifest["arms"]), manifest["settings"])
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            if isinstance(error, InputError):
+                raise
+            reason = f"{type(error).__name__} {error}".splitlines()[0]
+            raise InputError(f"the results in {source} are damaged: {reason}") from None
+        results._check_sizes(source)
+        return results
+
+    def _check_sizes(self, source: Path) -> None:
+        """The tables must belong together."""
+        trials = max(len(result.final) for result in self.policies.values())
+        for name, result in self.policies.items():
+            rows = {
+                "curve": (len(result.mean), max(1, len(self.rounds))),
+                "final": (len(result.final), max(1, trials)),
+                "plays": (len(result.plays), len(self.arms)),
+            }
+            for table, (found, wanted) in rows.items():
+                if found != wanted:
+                    raise InputError(
+                        f"the file {source / table}.parquet is damaged, or of another run: it has "
+                        f"{found} rows of '{name}' where {wanted} are needed"
+                    )
 
     def _tables(self) -> dict[str, pa.Table]:
         curve: dict[str, list[Any]] = {"policy": [], "round": [], "mean": [], "standard_error": []}
@@ -220,6 +238,16 @@ class Results:
             plays["arm"] += self.arms
             plays["plays"] += result.plays.tolist()
         return {"curve": pa.table(curve), "final": pa.table(final), "plays": pa.table(plays)}
+
+
+def check_place(target: Path) -> None:
+    """Refuse to replace anything but nothing, an empty directory, or earlier results."""
+    if not target.exists():
+        return
+    names = {path.name for path in target.iterdir()} if target.is_dir() else {""}
+    ours = {"manifest.json", "curve.parquet", "final.parquet", "plays.parquet"}
+    if names and names != ours:
+        raise InputError(f"{target} exists and is not just results: choose another place")
 
 
 def recorded_rounds(horizon: int, points: int = POINTS) -> Ints:
@@ -252,11 +280,21 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
+def _manifest_text(source: Path) -> str:
+    path = source / "manifest.json"
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InputError(f"no results in {source}: cannot read {path}: {reason}") from None
+
+
 def _read(path: Path) -> pa.Table:
     try:
         return pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"the file {path} is missing or damaged: {error}") from None
+        reason = str(error).splitlines()[0]
+        raise InputError(f"the file {path} is missing or damaged: {reason}") from None
 
 
 def _column(table: pa.Table, policy: str, column: str) -> Floats:

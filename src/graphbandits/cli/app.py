@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,9 @@ class _Group(TyperGroup):
     """Errors in one line, without a traceback, exit code 2."""
 
     def main(self, *args: Any, **options: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a '?' is better than a traceback
+                stream.reconfigure(errors="replace")
         standalone = options.get("standalone_mode", True)
         try:
             code = super().main(*args, **(options | {"standalone_mode": False}))
@@ -35,12 +39,16 @@ class _Group(TyperGroup):
             if not message:  # no command was given, and the help has been shown
                 raise SystemExit(0) from None
             _fail(message)
-        except KeyboardInterrupt:
-            typer.echo("stopped; nothing was written for what had not finished", err=True)
-            raise SystemExit(130) from None
         if standalone:
             raise SystemExit(code if isinstance(code, int) else 0)
         return code
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("stopped; nothing was written for what had not finished.", err=True)
+            raise SystemExit(130) from None
 
 
 def _fail(message: str) -> None:
@@ -77,8 +85,19 @@ def _root(
     pass
 
 
-Seed = Annotated[int, typer.Option(help="Names the random numbers; same seed, same result.")]
-Workers = Annotated[int | None, typer.Option(help="Threads; as many as there are cores if unset.")]
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a whole number") from None
+
+
+def _number(help: str) -> Any:
+    return typer.Option(help=help, parser=_whole, metavar="N")
+
+
+Seed = Annotated[int, _number("Names the random numbers; same seed, same result.")]
+Workers = Annotated[int | None, _number("Threads; as many as there are cores if unset.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
@@ -89,7 +108,7 @@ def reproduce(
         typer.Option(help="One of 1a, 1b, 2a, 2b; repeat for several. All four if unset."),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Trials of each policy; 1000 as in the paper if unset.")
+        int | None, _number("Trials of each policy; 1000 as in the paper if unset.")
     ] = None,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="Directory for figures and results.")] = Path(
@@ -115,10 +134,10 @@ def simulate(
         list[str], typer.Option(help="A policy (see 'graphbandits list'); repeat for several.")
     ],
     graph: Annotated[str, typer.Option(help=GRAPH_HELP)],
-    horizon: Annotated[int, typer.Option(help="Rounds of each trial.")],
-    trials: Annotated[int, typer.Option(help="Independent trials of each policy.")],
+    horizon: Annotated[int, _number("Rounds of each trial.")],
+    trials: Annotated[int, _number("Independent trials of each policy.")],
     arms: Annotated[
-        int | None, typer.Option(help="Number of arms; the graph's own, else 5, if unset.")
+        int | None, _number("Number of arms; the graph's own, else 5, if unset.")
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,

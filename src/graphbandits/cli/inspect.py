@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 
 from graphbandits import rules
-from graphbandits.cli.show import print_json
+from graphbandits.cli.show import plain_console, print_json
 from graphbandits.errors import InputError
-from graphbandits.graphs import as_process
+from graphbandits.graphs import make_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
 from graphbandits.theory import information_ratio
@@ -43,7 +42,7 @@ def lay_open(parameters: list[tuple[float, float]], graph: str) -> dict[str, Any
     >>> lay_open([(1, 1), (1, 1)], "empty")["pi"]["ids-n"]
     [0.5, 0.5]
     """
-    process = as_process(graph, None if graph.startswith("file:") else len(parameters))
+    process = make_process(graph, len(parameters))
     if process.arms != len(parameters):
         raise InputError(
             f"the graph has {process.arms} arms, but {len(parameters)} posteriors were given: "
@@ -83,7 +82,7 @@ def _pair(text: str) -> tuple[float, float]:
 def _print_table(
     decision: dict[str, Any], parameters: list[tuple[float, float]], graph: str
 ) -> None:
-    console = Console()
+    console = plain_console()
     believed = _table("arm", "Beta(a, b)", "P(best)", "", "regret", "h", "G h", "")
     played = _table("arm", *decision["pi"])
     most = max(decision["gain"]["bound"]) or 1.0

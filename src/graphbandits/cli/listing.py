@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 
-from graphbandits.cli.show import print_json
+from graphbandits.cli.show import plain_console, print_json
 from graphbandits.registry import parameters_of, registered, summary_of
 
 
@@ -33,7 +32,7 @@ def run(what: str, as_json: bool) -> None:
             )
             row = [entry["name"], entry["description"], given]
             table.add_row(*row, *([entry["told"]] if plural == "policies" else []))
-        Console().print(table)
+        plain_console().print(table)
 
 
 def _entries(kind: str) -> list[dict[str, Any]]:

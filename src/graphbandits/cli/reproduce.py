@@ -7,14 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from graphbandits.cli.show import duration, regret_table, worker_count
+from graphbandits.cli.show import as_json, duration, plain_console, regret_table, worker_count
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import Experiment, load_experiment
 from graphbandits.files import make_directory, write_text
 from graphbandits.plots import regret_figure, save_figure
-from graphbandits.results import Results
+from graphbandits.results import Results, check_place
 
 FIGURES = ("1a", "1b", "2a", "2b")
 
@@ -35,7 +33,8 @@ def run(
     }
     make_directory(output)
 
-    console = Console(highlight=False, soft_wrap=True)
+    _check_targets(chosen, output)
+    console = plain_console()
     console.print("Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):")
     for figure, plan in plans.items():
         console.print(f"  {figure}  {experiments[figure].title}")
@@ -55,11 +54,30 @@ def run(
         results = plan.run(workers=threads, label=f"figure {figure}")
         summary[figure] = _keep(results, experiments[figure], figure, output)
         console.print(regret_table(results, f"{figure}  {experiments[figure].title}"))
-    write_text(output / "summary.json", json.dumps(summary, indent=2) + "\n")
+    write_text(output / "summary.json", as_json(_earlier(output) | summary) + "\n")
     console.print(f"Done in {duration(time.perf_counter() - start)}. Figures:")
     for figure in chosen:
         console.print(f"  {output / f'figure-{figure}.png'}  (and .svg, results-{figure}/)")
     console.print(f"All numbers: {output / 'summary.json'}")
+
+
+def _check_targets(figures: list[str], output: Path) -> None:
+    """Notice before the work, not after it, that a result could not be written."""
+    names = [f"figure-{figure}.{kind}" for figure in figures for kind in ("png", "svg")]
+    for name in (*names, "summary.json"):
+        if (output / name).is_dir():
+            raise InputError(f"{output / name} is a directory: choose another --output")
+    for figure in figures:
+        check_place(output / f"results-{figure}")
+
+
+def _earlier(output: Path) -> dict[str, Any]:
+    """The summary of figures drawn before into the same directory."""
+    try:
+        earlier = json.loads((output / "summary.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {k: v for k, v in earlier.items() if k in FIGURES} if isinstance(earlier, dict) else {}
 
 
 def _keep(results: Results, experiment: Experiment, figure: str, output: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE
+from rich.console import Console
 from rich.table import Table
 
 from graphbandits.errors import whole_number
@@ -19,7 +20,21 @@ if TYPE_CHECKING:
 
 def print_json(value: Any) -> None:
     """One JSON object; NaN has no place in JSON and becomes null."""
-    typer.echo(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(as_json(value))
+
+
+def as_json(value: Any) -> str:
+    """JSON in ASCII, so that every terminal and pipe can carry it.
+
+    >>> print(as_json({"interval": [1.0, float("nan")]}))
+    {
+      "interval": [
+        1.0,
+        null
+      ]
+    }
+    """
+    return json.dumps(_finite(value), indent=2, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
@@ -28,6 +43,11 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def plain_console() -> Console:
+    """Standard output, where '[' in a user's name is a bracket and not an instruction."""
+    return Console(markup=False, highlight=False, emoji=False)
 
 
 def worker_count(given: int | None) -> int:
@@ -47,6 +67,11 @@ def duration(seconds: float) -> str:
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
 
 
+def _interval(low: float, high: float, form: str) -> str:
+    """One trial has no interval."""
+    return "unknown" if math.isnan(low) else f"[{low:{form}}, {high:{form}}]"
+
+
 def regret_table(results: Results, title: str, confidence: float = 0.95) -> Table:
     """Final regrets with confidence intervals, best first, and differences from the best."""
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
@@ -63,12 +88,12 @@ def regret_table(results: Results, title: str, confidence: float = 0.95) -> Tabl
         more = ""
         if name in paired:
             d = paired[name]
-            more = f"{d.mean:+.2f}  [{d.low:+.2f}, {d.high:+.2f}]"
+            more = f"{d.mean:+.2f}  {_interval(d.low, d.high, '+.2f')}"
         low, high = results.interval(name, confidence)
         table.add_row(
             name,
             f"{results[name].mean[-1]:.2f}",
-            f"[{low:.2f}, {high:.2f}]",
+            _interval(low, high, ".2f"),
             f"{quantiles['0.5']:.2f}",
             f"{quantiles['0.95']:.2f}",
             more,

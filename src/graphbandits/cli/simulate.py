@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
-from graphbandits.cli.show import print_json, regret_table, worker_count
+from graphbandits.cli.show import plain_console, print_json, regret_table, worker_count
 from graphbandits.engine import Plan
 
 
@@ -25,4 +23,4 @@ def run(
         print_json(results.summary())
         return
     title = f"{graph}, {plan.process.arms} arms, {horizon} rounds, {trials} trials, seed {seed}"
-    Console().print(regret_table(results, title))
+    plain_console().print(regret_table(results, title))

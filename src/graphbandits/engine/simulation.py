@@ -15,9 +15,9 @@ from graphbandits.engine.loop import BlockOutcome, run_block
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import GraphLike, Process, as_process
-from graphbandits.policies import Policy, check_needs
+from graphbandits.policies import Policy, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.registry import build, text_of
+from graphbandits.registry import text_of
 from graphbandits.results import PolicyResult, Results, recorded_rounds
 from graphbandits.rng import Keys
 from graphbandits.types import Ints
@@ -83,6 +83,8 @@ class Plan:
         arms: int | None = None,
     ) -> Plan:
         """Check everything before anything runs."""
+        if world is not None and not hasattr(world, "outcomes"):
+            raise InputError(f"a world is an object such as Bernoulli(...), not {world!r}")
         known = arms if world is None else world.arms
         if world is not None and arms is not None and arms != world.arms:
             raise InputError(f"the world has {world.arms} arms, but arms={arms} was asked for")
@@ -96,6 +98,7 @@ class Plan:
             seed=whole_number(seed, "seed", least=0),
             graph_text=graph if isinstance(graph, str) else type(graph).__name__,
         )
+        Keys(plan.seed, 0, plan.trials)  # refuses more trials than there are numbers for
         if process.rounds is not None and process.rounds < plan.horizon:
             raise InputError(
                 f"the graph process serves {process.rounds} rounds, but the horizon is {horizon}"
@@ -211,7 +214,7 @@ def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str,
         policies = [policies]
     named: dict[str, Policy] = {}
     for given in policies:
-        policy: Policy = build("policy", given) if isinstance(given, str) else given
+        policy = as_policy(given)
         name = text_of(policy)
         if name in named:
             raise InputError(f"policy '{name}' is given twice")

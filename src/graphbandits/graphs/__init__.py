@@ -7,6 +7,7 @@ from graphbandits.graphs.loaders import (
     from_edge_list,
     from_matrix,
     from_networkx,
+    make_process,
 )
 from graphbandits.graphs.processes import (
     Fixed,
@@ -31,4 +32,5 @@ __all__ = [
     "from_edge_list",
     "from_matrix",
     "from_networkx",
+    "make_process",
 ]

@@ -28,16 +28,18 @@ def as_process(graph: GraphLike, arms: int | None = None) -> Process:
     >>> as_process("star", arms=7).arms
     7
     """
-    process = _as_process(graph, arms)
+    process = make_process(graph, arms)
     if arms is not None and process.arms != arms:
-        raise InputError(
-            f"the graph has {process.arms} arms, but {arms} were asked for: they must agree"
-        )
+        name = f"graph '{graph}'" if isinstance(graph, str) else "the graph"
+        raise InputError(f"{name} has {process.arms} arms, but {arms} were asked for")
     return process
 
 
-def _as_process(graph: GraphLike, arms: int | None) -> Process:
+def make_process(graph: GraphLike, arms: int | None) -> Process:
+    """The same, but a graph that has a number of arms of its own keeps it."""
     if isinstance(graph, str):
+        if graph == "file:":
+            raise InputError("'file:' is followed by the path of an edge list: file:edges.txt")
         if graph.startswith("file:"):
             return from_edge_list(Path(graph.removeprefix("file:")))
         recipe = build("graph", graph)
@@ -71,7 +73,7 @@ def _is_row(value: GraphLike) -> bool:
 
 
 def _sequence(graphs: list[GraphLike] | tuple[GraphLike, ...], arms: int | None) -> GivenSequence:
-    members = [_as_process(one, arms) for one in graphs]
+    members = [make_process(one, arms) for one in graphs]
     fixed = [member for member in members if isinstance(member, Fixed)]
     if len(fixed) < len(members):
         raise InputError("a sequence is a list of fixed graphs, one a round")

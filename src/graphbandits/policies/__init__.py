@@ -1,5 +1,13 @@
 """Complete policies, one file each; a new file enrols itself (see :mod:`graphbandits.registry`)."""
 
-from graphbandits.policies.base import Event, Needs, Policy, Problem, View, check_needs
+from graphbandits.policies.base import (
+    Event,
+    Needs,
+    Policy,
+    Problem,
+    View,
+    as_policy,
+    check_needs,
+)
 
-__all__ = ["Event", "Needs", "Policy", "Problem", "View", "check_needs"]
+__all__ = ["Event", "Needs", "Policy", "Problem", "View", "as_policy", "check_needs"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from graphbandits.errors import NeedsError
+from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import Feedback, Process
 from graphbandits.posteriors import Observations, Posterior
-from graphbandits.registry import name_of, registered
+from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats, Ints, State
 
@@ -117,6 +117,22 @@ class Policy(Protocol):
 
     def update(self, state: State, event: Event) -> State:
         """The state after this round; consumes ``state`` and may write into it."""
+
+
+def as_policy(given: object) -> Policy:
+    """A policy from its text, or the object itself if it is one.
+
+    >>> as_policy("ids-n")
+    IDSN()
+    """
+    if isinstance(given, str):
+        built: Policy = build("policy", given)
+        return built
+    parts = ("needs", "exact", "init", "propose", "update")
+    if isinstance(given, type) or not all(hasattr(given, part) for part in parts):
+        raise InputError(f"a policy is a text such as 'ids-n' or a policy object, not {given!r}")
+    policy: Policy = given  # type: ignore[assignment]
+    return policy
 
 
 def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:

@@ -33,7 +33,7 @@ class BetaBernoulli:
 
     def __post_init__(self) -> None:
         a, b = (check_parameters(getattr(self, name)) for name in ("a", "b"))
-        if a.shape != b.shape or a.ndim != 1:
+        if a.shape != b.shape or a.ndim != 1 or not a.size:
             raise InputError(
                 f"a Beta prior has one a and one b for each arm; got {a.shape} and {b.shape}"
             )
@@ -44,7 +44,7 @@ class BetaBernoulli:
     def of(cls, arms: int, a: float = 1.0, b: float = 1.0) -> BetaBernoulli:
         """The same prior Beta(a, b) for every arm."""
         count = whole_number(arms, "arms")
-        return cls(np.full(count, a, np.float64), np.full(count, b, np.float64))
+        return cls(*(np.repeat(check_parameters(value), count) for value in (a, b)))
 
     @property
     def arms(self) -> int:
@@ -87,17 +87,17 @@ class BetaBernoulli:
 
     def check_reward(self, reward: float) -> float:
         """0 or 1; anything else is outside the model."""
-        if reward not in (0, 1):
+        if not np.isscalar(reward) or isinstance(reward, str | bytes) or reward not in (0, 1):
             raise InputError(f"a reward of a Bernoulli arm is 0 or 1, not {reward!r}")
         return float(reward)
 
 
 def check_parameters(values: object) -> Floats:
     """Beta parameters as floats in the range for which the statistics are right."""
-    try:
-        array = np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"a Beta parameter is a number, not {values!r}") from None
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"a Beta parameter is a number, not {values!r}")
+    array = np.array(array, np.float64, order="C")
     wrong = ~((array >= LEAST_PARAMETER) & (array <= MOST_PARAMETER))
     if wrong.any():
         raise InputError(
