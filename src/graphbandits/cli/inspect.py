@@ -39,8 +39,8 @@ def lay_open(parameters: list[tuple[float, float]], graph: str) -> dict[str, Any
 
     A graph that changes from round to round is taken as it is in round 1 of trial 0, seed 0.
 
-    >>> lay_open([(1, 1), (1, 1)], "empty")["pi"]["ids-n"]
-    [0.5, 0.5]
+    >>> round(lay_open([(1, 1), (1, 1)], "empty")["rho"], 12)
+    0.666666666667
     """
     process = make_process(graph, len(parameters))
     if process.arms != len(parameters):

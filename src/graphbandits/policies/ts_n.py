@@ -20,7 +20,7 @@ class TSN(Bayesian):
     Dimitrakakis and Dubhashi (2017); Liu, Buccapatnam and Shroff (2018).
 
     >>> from graphbandits import Agent
-    >>> Agent("ts-n", arms=4, graph="star", seed=1).decide().probability
+    >>> round(Agent("ts-n", arms=4, graph="star", seed=1).decide().probability, 12)
     0.25
     """
 
