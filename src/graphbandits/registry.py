@@ -68,9 +68,10 @@ def text_of(plugin: object) -> str:
     >>> text_of(build("graph", "cliques(size=3)"))
     'cliques(size=3)'
     """
+    fields = dataclasses.fields(plugin) if dataclasses.is_dataclass(plugin) else ()
     given = [
         f"{field.name}={_value_text(getattr(plugin, field.name))}"
-        for field in dataclasses.fields(plugin)  # type: ignore[arg-type]
+        for field in fields
         if field.init and getattr(plugin, field.name) != field.default
     ]
     return name_of(plugin) + (f"({', '.join(given)})" if given else "")

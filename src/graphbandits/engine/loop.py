@@ -68,7 +68,7 @@ def run_block(
 
 def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
     """The policy proposes a distribution, the engine draws the play from it."""
-    pi = policy.propose(state, view)
+    pi = np.ascontiguousarray(policy.propose(state, view), np.float64)
     shape = (view.keys.trials, view.problem.arms)
     if pi.shape != shape:
         raise InputError(

@@ -40,7 +40,7 @@ class Problem:
     """What does not change from round to round: the prior, and what the policy may know."""
 
     posterior: Posterior
-    known_horizon: int | None = None
+    _horizon: int | None = None
     needs: Needs = field(default_factory=Needs)
 
     @property
@@ -50,9 +50,9 @@ class Problem:
     @property
     def horizon(self) -> int:
         """The number of rounds T, for policies that declare that they need it."""
-        if not self.needs.horizon or self.known_horizon is None:
+        if not self.needs.horizon or self._horizon is None:
             raise NeedsError("this policy asked for the horizon: declare Needs(horizon=True)")
-        return self.known_horizon
+        return self._horizon
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class View:
     t: int
     keys: Keys
     problem: Problem
-    feedback: Feedback
+    _feedback: Feedback
 
     @property
     def graph(self) -> Feedback:
@@ -71,7 +71,7 @@ class View:
             raise NeedsError(
                 "this policy asked for the graph before its decision: declare Needs(graph='before')"
             )
-        return self.feedback
+        return self._feedback
 
     def random(self, purpose: str) -> Stream:
         """Random numbers of this round, the same for every policy that asks for ``purpose``."""
@@ -85,7 +85,7 @@ class Event:
     t: int
     keys: Keys
     problem: Problem
-    feedback: Feedback
+    _feedback: Feedback
     pi: Floats
     action: Ints
     observations: Observations
@@ -95,7 +95,7 @@ class Event:
         """This round's feedback, for policies that need it before or after the play."""
         if self.problem.needs.graph == "never":
             raise NeedsError("this policy asked for the graph: declare Needs(graph='after')")
-        return self.feedback
+        return self._feedback
 
     def random(self, purpose: str) -> Stream:
         """Random numbers of this round, apart from those of the decision."""
