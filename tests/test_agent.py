@@ -78,6 +78,21 @@ def test_names_and_the_prior_survive(tmp_path) -> None:
     assert copy.decide() == agent.decide()
 
 
+def test_a_prior_belongs_to_the_names_as_they_were_given() -> None:
+    """The graph may list its arms in another order than the caller."""
+    graph = networkx.DiGraph([("ann", "bob")])
+    agent = Agent("ts-n", arms=["bob", "ann"], graph=graph, seed=1, prior=[(9, 1), (1, 9)])
+    assert agent.state["a"] == {"ann": 1.0, "bob": 9.0}
+    assert agent.decide().pi["bob"] > 0.99
+
+
+def test_the_state_shows_the_posterior() -> None:
+    agent = Agent("ids-n", arms=["x", "y"], graph="complete", seed=1)
+    agent.observe(agent.decide(), {"x": 1, "y": 0})
+    assert agent.state == {"a": {"x": 2.0, "y": 1.0}, "b": {"x": 1.0, "y": 2.0}}
+    assert repr(agent) == "Agent('ids-n', 2 arms, 1 decisions made, 0 open)"
+
+
 def test_names_come_from_the_graph() -> None:
     graph = networkx.DiGraph([("hub", "left"), ("hub", "right")])
     agent = Agent("ids-n", graph=graph, seed=1)

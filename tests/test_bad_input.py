@@ -19,6 +19,7 @@ import pytest
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Results, as_process, simulate
 from graphbandits.engine import Plan
 from graphbandits.errors import GraphBanditsError
+from graphbandits.graphs import Dense, Sparse, Uniform
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
@@ -683,3 +684,56 @@ def test_a_refused_save_keeps_what_was_there(
     agent.decide()
     refused(lambda: agent.save(path), "cannot write", str(path), "No space left")
     assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("part", "index", "value"),
+    [("column", 5, 10**9), ("column", 5, -1), ("start", 3, 10**6), ("weight", 2, 7.0)],
+)
+def test_a_damaged_graph_of_a_saved_agent_is_refused(tmp_path, part, index, value) -> None:
+    """Kernels do not check where they read, so nothing unsound may reach them."""
+    agent = Agent("ids-n", arms=101, graph="star", seed=1)
+    path = agent.save(tmp_path / "agent.npz")
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays[f"graph/feedback/{part}"][index] = value
+    np.savez(path, **arrays)
+    with pytest.raises(GraphBanditsError, match=r"agent\.npz"):
+        Agent.load(path)
+
+
+def test_an_agent_does_not_overwrite_what_is_no_agent(tmp_path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("keep me")
+    with pytest.raises(GraphBanditsError, match="no saved agent"):
+        Agent("ids-n", arms=2, seed=1).save(notes)
+    assert notes.read_text() == "keep me"
+
+
+@pytest.mark.parametrize(
+    "graph", [Dense(np.stack([np.eye(2)] * 3)), Uniform([0.1, 0.2, 0.3], 2)], ids=["dense", "r"]
+)
+def test_feedback_of_three_trials_is_not_asked_about_five(graph) -> None:
+    with pytest.raises(GraphBanditsError, match="trials"):
+        graph.gain(np.ones((5, 2)))
+    with pytest.raises(GraphBanditsError, match="each trial"):
+        graph.reveal(np.zeros(5, int), Keys(1, 0, 5), 1)
+
+
+def test_an_action_out_of_range_is_refused() -> None:
+    for graph in (Dense(np.eye(2)), Uniform(0.5, 2), Sparse.from_edges(2, [0], [1])):
+        for action in (99, -1):
+            with pytest.raises(GraphBanditsError, match="from 0 to 1"):
+                graph.reveal(np.array([action]), Keys(1), 1)
+
+
+def test_results_are_saved_through_a_link(tmp_path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    results = simulate("ts-n", graph="paper", horizon=3, trials=2)
+    for _ in range(2):
+        results.save(link)
+    assert Results.load(link)["ts-n"].final.shape == (2,)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+    assert link.is_symlink()

@@ -54,8 +54,13 @@ def test_colours_differ_in_brightness_or_hue_for_all_eyes() -> None:
         assert min(gaps) > 0.1
 
 
-def test_a_figure_is_written_twice_and_reproducibly(results: Results, tmp_path) -> None:
+def test_the_same_figure_gives_the_same_files(results: Results, tmp_path) -> None:
     written = save_figure(regret_figure(results, "Title"), tmp_path / "figure")
+    first = [path.read_bytes() for path in written]
+    assert [
+        path.read_bytes()
+        for path in save_figure(regret_figure(results, "Title"), tmp_path / "figure")
+    ] == first
     assert [path.name for path in written] == ["figure.png", "figure.svg"]
     assert written[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert b"<svg" in written[1].read_bytes()

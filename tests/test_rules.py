@@ -143,6 +143,22 @@ def test_p1_survives_regrets_whose_squares_underflow() -> None:
     assert pi == pytest.approx(scaled, rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [(1.0, 1.0), (1e-200, 1e-25), (1e-300, 1e-5), (1e150, 1e155)])
+def test_rules_do_not_depend_on_the_units(scale: tuple[float, float]) -> None:
+    alpha = np.array([0.2, 0.3, 0.5])
+    delta, gain = np.array([1.0, 1.1, 3.0]), np.array([1.0, 2.9, 3.0])
+    for rule in (ids_n, idsn_lp, ids_lp):
+        here = rule(*rows(alpha, delta, 0.9 * gain, gain))[0]
+        there = rule(*rows(alpha, delta * scale[0], 0.9 * gain * scale[1], gain * scale[1]))[0]
+        assert there == pytest.approx(here, abs=1e-12)
+
+
+def test_whole_numbers_are_taken_as_numbers() -> None:
+    delta, gain = np.array([[1, 3]]), np.array([[1, 20]])
+    alpha = np.array([[0.5, 0.5]])
+    assert ids_n(alpha, delta, gain, gain).sum() == pytest.approx(1.0)
+
+
 def test_a_trial_does_not_depend_on_its_block() -> None:
     rng = np.random.default_rng(9)
     alpha, delta, h = rng.random((3, 30, 7))

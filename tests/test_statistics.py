@@ -106,7 +106,7 @@ def test_random_real_parameters_agree_with_high_precision(seed: int) -> None:
 
 
 parameter = st.one_of(st.integers(1, 200).map(float), st.floats(0.5, 300.0), st.floats(0.5, 3.0))
-posteriors = st.lists(st.tuples(parameter, parameter), min_size=2, max_size=12)
+posteriors = st.lists(st.tuples(parameter, parameter), min_size=2, max_size=40)
 
 
 @settings(max_examples=300, deadline=None)
@@ -158,6 +158,50 @@ def test_many_equal_arms_share_alpha() -> None:
     got = beliefs([(1.0, 1.0)] * 60)
     assert got.alpha[0] == pytest.approx(1 / 60, rel=1e-11)
     assert got.rho[0] == pytest.approx(60 / 61, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arms", "a"),
+    [(15, 329.0), (30, 3.2), (40, 5.0), (100, 1.0), (200, 1.0), (500, 0.5), (1000, 2.0)],
+)
+def test_the_best_of_many_arms_with_b_one(arms: int, a: float) -> None:
+    """Beta(a, 1) has F = x^a, so the best of K arms is Beta(K a, 1), and all is in closed form.
+
+    Given that another arm is best at x, theta_i has the density a t^(a-1)/x^a below x.
+    """
+    got = beliefs([(a, 1.0)] * arms)
+    top = arms * a / (arms * a + 1)
+    mean = a / (a + 1)
+    assert got.alpha[0] == pytest.approx(1 / arms, rel=1e-10)
+    assert got.rho[0] == pytest.approx(top, rel=1e-12)
+    assert got.delta[0] == pytest.approx(top - mean, rel=1e-10)
+
+    def divergence(p: float) -> float:
+        return p * math.log(p / mean) + (1 - p) * math.log((1 - p) / (1 - mean))
+
+    h = divergence(top) / arms + (1 - 1 / arms) * divergence(top * mean)
+    assert got.h[0] == pytest.approx(h, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        [(0.5, 0.5)] + [(11.5, 3000.0)] * 5,
+        [(2.0, 0.5), (99999.5, 99999.5)],
+        [(0.5, 0.5)] + [(3.5, 300.0)] * 20,
+        [(0.5, 0.5)] * 100,
+        [(2.0, 11.0)] * 50,
+        [(329.0, 1.0)] * 14 + [(329.0, 3.0)] * 2,
+        [(1e5, 1e5)] * 3 + [(0.5, 1e5), (1e5, 0.5)],
+    ],
+)
+def test_hard_mixtures_settle(case: list[tuple[float, float]]) -> None:
+    """They once needed too many panels, or did not settle; the check on sum(alpha) is 1e-10."""
+    got = beliefs(case)
+    assert got.alpha.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (got.h <= entropy(got.alpha[0]) + 1e-12).all()
+    same = [i for i in range(len(case)) if case[i] == case[-1]]
+    assert got.alpha[0, same] == pytest.approx(got.alpha[0, -1], rel=1e-9)
 
 
 @pytest.mark.parametrize("arms", [20, 60, 200])

@@ -83,7 +83,7 @@ class Agent:
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else whole_number(horizon, "horizon")
         check_needs(self.policy, self.process, self.horizon)
-        self.posterior = _prior(prior, self.process.arms)
+        self.posterior = _prior(prior, names or self.arms, self.arms)
         self._keys = Keys(
             whole_number(seed, "seed", least=0), whole_number(trial, "trial", least=0)
         )
@@ -92,6 +92,21 @@ class Agent:
         self._state = self.policy.init(self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}
+
+    def __repr__(self) -> str:
+        return (
+            f"Agent({text_of(self.policy)!r}, {len(self.arms)} arms, {self._t} decisions made, "
+            f"{len(self._pending)} open)"
+        )
+
+    @property
+    def state(self) -> dict[str, dict[Arm, float]]:
+        """What the policy knows, by arm: for Beta-Bernoulli arms the posterior's a and b."""
+        return {
+            name: dict(zip(self.arms, array[0].tolist(), strict=True))
+            for name, array in self._state.items()
+            if array.shape == (1, len(self.arms))
+        }
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -120,7 +135,7 @@ class Agent:
         number = decision.id if isinstance(decision, Decision) else decision
         if not isinstance(rewards, Mapping):
             raise InputError(f"rewards are given as {{arm: reward}}, not as {rewards!r}")
-        if not isinstance(number, int) or number not in self._pending:
+        if not isinstance(number, int | np.integer) or number not in self._pending:
             raise InputError(
                 f"decision {number!r} is not open: it was never made, or observed before; "
                 f"open: {list(self._pending) or 'none'}"
@@ -148,7 +163,12 @@ class Agent:
         del self._pending[number]
 
     def save(self, path: str | Path) -> Path:
-        """Write everything the agent is into one file (NumPy's .npz, without pickle)."""
+        """Write everything the agent is into one file (NumPy's .npz, without pickle).
+
+        An agent that was saved there before is replaced; any other file is left alone.
+        """
+        if Path(path).is_file() and Path(path).read_bytes()[:2] not in (b"", b"PK"):
+            raise InputError(f"{path} exists and is no saved agent: choose another name")
         if type(self.policy) not in registered("policy").values():
             raise InputError(
                 f"{type(self.policy).__name__} is not registered, so a saved agent could not find "
@@ -243,7 +263,9 @@ def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ..
     return process.names
 
 
-def _prior(prior: object, arms: int) -> BetaBernoulli:
+def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) -> BetaBernoulli:
+    """The prior of the arms in ``order``, from one in the order that the user gave."""
+    arms = len(order)
     if isinstance(prior, BetaBernoulli):
         posterior = prior
     else:
@@ -259,4 +281,6 @@ def _prior(prior: object, arms: int) -> BetaBernoulli:
         posterior = BetaBernoulli(pairs[:, 0], pairs[:, 1])
     if posterior.arms != arms:
         raise InputError(f"the prior has {posterior.arms} arms, the graph {arms}")
-    return posterior
+    place = {arm: i for i, arm in enumerate(given_order)}
+    moved = [place[arm] for arm in order]
+    return BetaBernoulli(posterior.a[moved], posterior.b[moved])

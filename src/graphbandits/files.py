@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -34,16 +35,17 @@ def make_directory(path: Path) -> Path:
 def write_bytes(target: Path, data: bytes) -> None:
     """Replace a file at once: whoever reads it sees the old one or the new one."""
     with _readable_errors(target):
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+        temporary = _beside(target)
+        # opened by its number, so that the kernel applies the user's mask of permissions
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, target)
+            os.replace(temporary, target)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
 
@@ -56,24 +58,26 @@ def write_text(target: Path, text: str) -> None:
 def replace_directory(target: Path) -> Iterator[Path]:
     """Fill a temporary directory, which then takes the place of ``target``."""
     with _readable_errors(target):
+        target = target.resolve()  # a link stays a link, to the new directory
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+        temporary, before = _beside(target), _beside(target)
+        temporary.mkdir()
         try:
-            os.chmod(temporary, 0o777 & ~_umask())
             yield temporary
             if target.exists():
-                before = temporary.with_name(temporary.name + "-before")
                 os.replace(target, before)
+            try:
                 os.replace(temporary, target)
-                shutil.rmtree(before)
-            else:
-                os.replace(temporary, target)
+            except OSError:
+                if before.exists():
+                    os.replace(before, target)
+                raise
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
+        shutil.rmtree(before, ignore_errors=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _beside(target: Path) -> Path:
+    """A name in the same directory that nobody else has."""
+    return target.with_name(f".{target.name}-{secrets.token_hex(6)}")

@@ -1,9 +1,9 @@
 """The one way this package compiles a function: Numba, cached on disk, GIL released.
 
-Kernels live in modules whose file name contains ``kernel`` (and in ``rng_kernels``); a test holds
-this. Numba decides whether a cached binary is fresh by looking at the file of the compiled
-function alone, so an edit to a *callee* in another file leaves stale machine code behind. The
-cache directory is therefore named by a hash of all kernel sources together.
+Kernels live in modules whose file name contains ``kernel``; a test holds this. Numba decides
+whether a cached binary is fresh by looking at the file of the compiled function alone, so an edit
+to a *callee* in another file leaves stale machine code behind. The cache directory is therefore
+named by a hash of all kernel sources together.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -81,9 +82,10 @@ def save_figure(figure: Figure, path: Path) -> list[Path]:
     written = []
     for kind in ("png", "svg"):
         buffer = io.BytesIO()
-        # without the date the same figure gives the same file
+        # no date, and ids that are not random: the same figure gives the same file
         metadata = {"Date": None} if kind == "svg" else None
-        figure.savefig(buffer, format=kind, metadata=metadata)
+        with matplotlib.rc_context({"svg.hashsalt": "graphbandits"}):
+            figure.savefig(buffer, format=kind, metadata=metadata)
         target = path.with_name(f"{path.name}.{kind}")
         write_bytes(target, buffer.getvalue())
         written.append(target)

@@ -182,4 +182,8 @@ def _value_text(value: object) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return "[" + ", ".join(_value_text(v) for v in value) + "]"
+    if isinstance(value, str) and not (
+        re.fullmatch(r"[\w.:/-]+", value) and _literal(value) == value
+    ):
+        return repr(value)  # bare, it would be read back as something else
     return str(value)

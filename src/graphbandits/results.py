@@ -68,11 +68,6 @@ class Difference:
     low: float
     high: float
 
-    @property
-    def decided(self) -> bool:
-        """Whether the confidence interval leaves out 0."""
-        return self.low > 0.0 or self.high < 0.0
-
 
 @dataclass(frozen=True, eq=False)
 class Results:
@@ -93,6 +88,15 @@ class Results:
         if policy not in self.policies:
             raise InputError(f"no policy '{policy}' in these results: {', '.join(self.policies)}")
         return self.policies[policy]
+
+    def __repr__(self) -> str:
+        ranking = self.ranking()
+        regrets = ", ".join(
+            f"{name} {self[name].mean[-1]:.4g} ± {self[name].standard_error[-1]:.2g}"
+            for name in ranking
+        )
+        size = f"{len(self.arms)} arms, {self.rounds[-1]} rounds"
+        return f"<Results of {len(self[ranking[0]].final)} trials, {size}: regret {regrets}>"
 
     def ranking(self) -> list[str]:
         """The policies by their mean final regret, best first."""

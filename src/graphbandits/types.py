@@ -7,6 +7,5 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 #: What a policy knows, as plain named arrays: saved as such, never pickled.
 State = dict[str, NDArray[np.generic]]

@@ -8,20 +8,14 @@ import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table
 
-from graphbandits import rules
 from graphbandits.cli.show import plain_console, print_json
 from graphbandits.errors import InputError
-from graphbandits.graphs import make_process
+from graphbandits.graphs import Fixed, make_process
+from graphbandits.policies.bayesian import Bayesian
 from graphbandits.posteriors import BetaBernoulli
+from graphbandits.registry import registered
 from graphbandits.rng import Keys
 from graphbandits.theory import information_ratio
-
-RULES = {
-    "ts-n": rules.ts_n,
-    "ids-n": rules.ids_n,
-    "idsn-lp": rules.idsn_lp,
-    "ids-lp": rules.ids_lp,
-}
 
 
 def run(betas: list[str], graph: str, as_json: bool) -> None:
@@ -53,7 +47,9 @@ def lay_open(parameters: list[tuple[float, float]], graph: str) -> dict[str, Any
     beliefs = posterior.beliefs(posterior.init(trials=1))
     gain = process.round(1, Keys(seed=0)).gain(beliefs.h)
     plays = {
-        name: rule(beliefs.alpha, beliefs.delta, beliefs.h, gain) for name, rule in RULES.items()
+        name: policy.rule(beliefs.alpha, beliefs.delta, beliefs.h, gain)
+        for name, policy in registered("policy").items()
+        if issubclass(policy, Bayesian)
     }
     ratios = {name: information_ratio(pi, beliefs.delta, gain) for name, pi in plays.items()}
     return {
@@ -102,6 +98,8 @@ def _print_table(
     ratios = ("none" if np.isnan(r) else f"{r:.4f}" for r in decision["ratio"].values())
     played.add_row("ratio", *ratios)
     console.print(f"Graph {graph}. The best arm's mean is expected at {decision['rho']:.4f}.")
+    if not isinstance(make_process(graph, len(parameters)), Fixed):
+        console.print("This graph changes: here it is as in round 1 of trial 0, seed 0.")
     console.print(believed)
     console.print(
         "regret: expected loss of playing the arm. h: information about the best arm\n"

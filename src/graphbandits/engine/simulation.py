@@ -133,7 +133,7 @@ class Plan:
     def _run(self, workers: int, block: int, regret: str, progress: Advance | None) -> Results:
         record = recorded_rounds(self.horizon)
         starts = range(0, self.trials, block)
-        stop = threading.Event()
+        stop, lock = threading.Event(), threading.Lock()
 
         def work(task: tuple[str, int]) -> BlockOutcome:
             name, first = task
@@ -143,7 +143,8 @@ class Plan:
                 if stop.is_set():
                     raise InterruptedError
                 if progress is not None:
-                    progress(rounds * keys.trials)
+                    with lock:
+                        progress(rounds * keys.trials)
 
             return run_block(
                 self.policies[name],

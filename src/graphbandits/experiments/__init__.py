@@ -1,4 +1,4 @@
-"""The paper's figures and other studies, as TOML files beside this module."""
+"""The paper's experiments, as TOML files beside this module."""
 
 from graphbandits.experiments.load import Experiment, load_experiment
 

@@ -89,12 +89,13 @@ class Dense:
         return len(self.matrix) == 1
 
     def gain(self, h: Floats) -> Floats:
-        rows = _gain_rows(h, self.arms)
+        rows = _gain_rows(h, self.arms, len(self.matrix))
         out = np.empty_like(rows)
         kernels.dense_gain(self.matrix, rows, out)
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
+        action = _actions(action, self.arms, len(self.matrix))
         trial = np.empty(len(action) * self.arms, np.int64)
         arm = np.empty_like(trial)
         key = keys.key("reveal")
@@ -122,6 +123,23 @@ class Sparse:
     start: Ints
     column: Ints
     weight: Floats
+
+    def __post_init__(self) -> None:
+        start, column = (np.array(part, np.int64) for part in (self.start, self.column))
+        weight = _numbers(self.weight, "a sparse graph")
+        arms = len(start) - 1
+        _check_probabilities(weight, "sparse graph")
+        row = np.repeat(np.arange(arms), np.maximum(np.diff(start), 0)) if arms > 0 else start
+        sound = arms > 0 and start[0] == 0 and (np.diff(start) >= 1).all()
+        sound = sound and start[-1] == len(column) == len(weight) == len(row)
+        sound = sound and column.min() >= 0 and column.max() < arms
+        if not sound or (weight[column == row] == 1.0).sum() != arms:
+            raise InputError(
+                "a sparse graph has rows column[start[i]:start[i+1]] of arms in range, each with "
+                "its self-loop: build it with Sparse.from_edges"
+            )
+        for name, part in (("start", start), ("column", column), ("weight", weight)):
+            object.__setattr__(self, name, part)
 
     @classmethod
     def from_edges(cls, arms: int, source: object, target: object, weight: object = 1.0) -> Sparse:
@@ -174,6 +192,7 @@ class Sparse:
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
+        action = _actions(action, self.arms)
         most = int((self.start[action + 1] - self.start[action]).sum())
         trial, arm = np.empty(most, np.int64), np.empty(most, np.int64)
         count = kernels.sparse_reveal(
@@ -234,12 +253,13 @@ class Uniform:
         return len(self.r) == 1
 
     def gain(self, h: Floats) -> Floats:
-        rows = _gain_rows(h, self.arms)
+        rows = _gain_rows(h, self.arms, len(self.r))
         out = np.empty_like(rows)
         kernels.uniform_gain(self.r, rows, out)
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
+        action = _actions(action, self.count, len(self.r))
         trial = np.empty(len(action) * self.count, np.int64)
         arm = np.empty_like(trial)
         key = keys.key("reveal")
@@ -284,11 +304,24 @@ def _arm_numbers(values: object, arms: int) -> Ints:
     return array.astype(np.int64)
 
 
-def _gain_rows(h: Floats, arms: int) -> Floats:
+def _gain_rows(h: Floats, arms: int, trials: int = 1) -> Floats:
+    """h as the kernels read it: they do not check where they read."""
     rows = np.ascontiguousarray(h, np.float64)
-    if rows.ndim != 2 or rows.shape[1] != arms:
-        raise InputError(f"h has one row a trial and {arms} columns; its shape is {rows.shape}")
+    if rows.ndim != 2 or rows.shape[1] != arms or trials not in (1, len(rows)):
+        raise InputError(
+            f"h has one row for each of the graph's trials and {arms} columns; its shape is "
+            f"{rows.shape}"
+        )
     return rows
+
+
+def _actions(action: Ints, arms: int, trials: int = 1) -> Ints:
+    """One arm in range for each trial."""
+    played = np.ascontiguousarray(action, np.int64)
+    inside = played.ndim == 1 and trials in (1, len(played))
+    if not inside or (played.size and not 0 <= played.min() <= played.max() < arms):
+        raise InputError(f"actions are one arm from 0 to {arms - 1} for each trial, not {action}")
+    return played
 
 
 def _check_probabilities(values: Floats, what: str) -> None:

@@ -127,10 +127,8 @@ def erdos_renyi(
         for i in range(arms):
             out[b, i, i] = 1.0
             for j in range(arms):
-                if directed and i != j:
+                if i < j or (directed and i != j):
                     seen = uniform(key, first_trial + b, t, i * arms + j) < p
                     out[b, i, j] = 1.0 if seen else 0.0
-                elif i < j:
-                    seen = uniform(key, first_trial + b, t, i * arms + j) < p
-                    out[b, i, j] = 1.0 if seen else 0.0
-                    out[b, j, i] = out[b, i, j]
+                    if not directed:
+                        out[b, j, i] = out[b, i, j]

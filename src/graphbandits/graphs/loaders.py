@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
             raise InputError("'file:' is followed by the path of an edge list: file:edges.txt")
         if graph.startswith("file:"):
             return from_edge_list(Path(graph.removeprefix("file:")))
+        if Path(graph).is_file():
+            raise InputError(f"'{graph}' is a file: write file:{graph}")
         recipe = build("graph", graph)
         process: Process = recipe.process(arms)
         return process
@@ -118,15 +121,15 @@ def from_networkx(graph: networkx.Graph, probability: str = "probability") -> Fi
     index = {node: i for i, node in enumerate(nodes)}
     source, target, weight = [], [], []
     for u, v, p in graph.edges(data=probability, default=1.0):
-        if not isinstance(p, int | float):
+        if not isinstance(p, Real):
             raise InputError(f"the edge {u} - {v} has the {probability} {p!r}, which is no number")
         source.append(index[u])
         target.append(index[v])
-        weight.append(p)
+        weight.append(float(p))
         if not graph.is_directed():
             source.append(index[v])
             target.append(index[u])
-            weight.append(p)
+            weight.append(float(p))
     names = tuple(str(node) for node in nodes)
     return Fixed(
         from_edges(len(nodes), np.array(source, int), np.array(target, int), weight), names

@@ -50,6 +50,12 @@ from graphbandits.types import Floats, Ints
 TAIL = 8.0
 #: A conditional mean stays this far inside [0, 1], where rounding might push it out.
 INSIDE = 1.0 - 2.0**-50
+#: The quadrature has settled where the probabilities of being best add up to 1 within this, or
+#: where cutting the panels in two no longer helps: the rest is rounding.
+SETTLED = 3e-13
+REFINEMENTS = 6
+#: With more arms than this, panels start at half their width.
+FEW_ARMS = 20
 
 
 def _integration_matrix(nodes: Floats, weights: Floats) -> Floats:
@@ -240,28 +246,23 @@ def _divergences(a: Floats, b: Floats, alpha: Floats, w: Floats, h: Floats) -> N
 
 
 @kernel()
-def _undecided(
+def _integrate(
     a: Floats,
     b: Floats,
-    end: Floats,
     low: float,
     leader: int,
+    panels: int,
+    kinds: Ints,
+    edges: Floats,
+    panels_of: Ints,
     line: Floats,
     table: Floats,
     alpha: Floats,
-    h: Floats,
     w: Floats,
 ) -> tuple[float, float]:
-    """Fill alpha and h of the arms that can be best; return Delta of the leader, and the sum of
-    alpha before it is scaled to 1 (NaN if there are too few panels).
+    """Fill alpha (not yet scaled to 1) and W over the given panels; return Delta of the leader
+    and the sum of alpha. ``line`` and ``table`` are work space, a row for each function of x.
     """
-    arms = a.size
-    kinds = np.empty(MOST_PANELS, np.int64)
-    edges = np.empty((2, MOST_PANELS))
-    panels_of = np.empty(arms, np.int64)
-    panels = place_panels(a, b, end, low, kinds, edges, panels_of)
-    if panels < 0:
-        return 0.0, np.nan
     n = panels * NODES
     x, log_x, log_1mx, slope = line[0], line[1], line[2], line[3]
     mu, excess, before, rest = line[4], line[5], line[6], line[7]
@@ -269,11 +270,10 @@ def _undecided(
 
     size = a[leader] + b[leader]
     x0 = a[leader] / size
-    fill_nodes(
-        panels, kinds, edges, math.atan(math.sqrt(a[leader] / b[leader])), x, log_x, log_1mx, slope
-    )
+    origin = math.atan(math.sqrt(a[leader] / b[leader]))
+    fill_nodes(panels, kinds, edges, origin, x, log_x, log_1mx, slope)
     x_low = math.sin(low) ** 2
-    for k in range(arms):
+    for k in range(a.size):
         top = _log_amplitude(a[k], b[k])
         height = top - beta_level(a[k], b[k], x0)
         _density(a[k], b[k], height, log_x, log_1mx, panels_of[k], n, g[k])
@@ -289,36 +289,40 @@ def _undecided(
         mu[i] = slope[i] * WEIGHT[i % NODES]
         # int_0^x F = (x - m) F + x (1-x) f / (a+b), of the leader
         excess[i] = max(0.0, (x[i] - x0) * big_f[leader, i] + g[leader, i] / size)
-    gap = _integrals(g, big_f, mu, excess, leader, n, alpha, w, before, after, rest)
-    _divergences(a, b, alpha, w, h)
+    leader_delta = _integrals(g, big_f, mu, excess, leader, n, alpha, w, before, after, rest)
     total = 0.0
-    for k in range(arms):
+    for k in range(a.size):
         total += alpha[k]
-    for k in range(arms):
-        alpha[k] /= total
-    return gap, total
+    return leader_delta, total
 
 
 @kernel()
 def beliefs_kernel(
-    a: Floats, b: Floats, alpha: Floats, delta: Floats, h: Floats, rho: Floats
-) -> float:
-    """Fill alpha, Delta, h (B, K) and rho (B,); return the worst defect of sum(alpha) = 1."""
+    a: Floats, b: Floats, alpha: Floats, delta: Floats, h: Floats, rho: Floats, defect: Floats
+) -> None:
+    """Fill alpha, Delta, h (B, K), rho (B,) and the defect of sum(alpha) = 1 (B,).
+
+    The panels suit most posteriors; where many arms make the product of their distribution
+    functions steeper than any of them, the defect shows it, and the panels are cut in two.
+    """
     trials, arms = a.shape
-    line = np.empty((8, MOST_PANELS * NODES))
-    table = np.empty((3, arms + 1, MOST_PANELS * NODES))
+    capacity = 16
+    line = np.empty((8, capacity * NODES))
+    table = np.empty((3, arms + 1, capacity * NODES))
+    kinds = np.empty(MOST_PANELS, np.int64)
+    edges = np.empty((2, MOST_PANELS))
     w = np.empty((arms, arms))
     entropy = np.empty(arms)
-    end = np.empty(arms)
+    chi_end = np.empty(arms)
     active = np.empty(arms, np.int64)
+    panels_of = np.empty(arms, np.int64)
     some_a, some_b, some_end, some_alpha, some_h = np.empty((5, arms))
-    worst = 0.0
     for t in range(trials):
         leader = 0
         best = 0.0
         for k in range(arms):
             entropy[k] = entropy_term(a[t, k], b[t, k])
-            end[k] = lower_end(b[t, k], a[t, k], entropy[k])  # the mirror image of an upper end
+            chi_end[k] = lower_end(b[t, k], a[t, k], entropy[k])  # mirrored: an upper end
             mean = a[t, k] / (a[t, k] + b[t, k])
             if mean > best:
                 best = mean
@@ -329,37 +333,58 @@ def beliefs_kernel(
         for k in range(arms):
             alpha[t, k] = 0.0
             h[t, k] = 0.0
-            if k == leader or low < 0.5 * math.pi - end[k]:
+            if k == leader or low < 0.5 * math.pi - chi_end[k]:  # the others cannot be best
                 lead = m if k == leader else lead
                 active[m] = k
                 some_a[m] = a[t, k]
                 some_b[m] = b[t, k]
-                some_end[m] = end[k]
+                some_end[m] = chi_end[k]
                 m += 1
-        gap = 0.0
+        leader_delta = 0.0
+        defect[t] = 0.0
         if m == 1:
             alpha[t, leader] = 1.0
         else:
-            gap, total = _undecided(
-                some_a[:m],
-                some_b[:m],
-                some_end[:m],
-                low,
-                lead,
-                line,
-                table,
-                some_alpha[:m],
-                some_h[:m],
-                w,
-            )
-            worst = max(worst, abs(total - 1.0)) if total == total else np.inf
+            total = 1.0
+            before = np.inf
+            cut = 1.0 if m <= FEW_ARMS else 0.5
+            for _ in range(REFINEMENTS):
+                panels = place_panels(
+                    some_a[:m], some_b[:m], some_end[:m], low, cut, kinds, edges, panels_of[:m]
+                )
+                if panels < 0:
+                    defect[t] = np.inf
+                    break
+                if panels > capacity:
+                    capacity = 2 * panels
+                    line = np.empty((8, capacity * NODES))
+                    table = np.empty((3, arms + 1, capacity * NODES))
+                leader_delta, total = _integrate(
+                    some_a[:m],
+                    some_b[:m],
+                    low,
+                    lead,
+                    panels,
+                    kinds,
+                    edges,
+                    panels_of[:m],
+                    line,
+                    table,
+                    some_alpha[:m],
+                    w,
+                )
+                defect[t] = abs(total - 1.0)
+                if defect[t] <= SETTLED or defect[t] > 0.5 * before:
+                    break
+                before = defect[t]
+                cut *= 0.5
+            _divergences(some_a[:m], some_b[:m], some_alpha[:m], w, some_h[:m])
             for k in range(m):
-                alpha[t, active[k]] = some_alpha[k]
+                alpha[t, active[k]] = some_alpha[k] / total
                 h[t, active[k]] = some_h[k]
-        rho[t] = best + gap
+        rho[t] = best + leader_delta
         for k in range(arms):
-            delta[t, k] = gap + (best - a[t, k] / (a[t, k] + b[t, k]))
-    return worst
+            delta[t, k] = leader_delta + (best - a[t, k] / (a[t, k] + b[t, k]))
 
 
 @kernel()

@@ -31,8 +31,8 @@ LOG_PANEL = 2.0
 LOG_CHANGE = 12.0
 #: From here on x^(a-1) is smooth enough at 0 for a panel, even if a is no whole number.
 SMOOTH_POWER = 12.0
-#: More panels than any posteriors in the allowed range need (the tests come close to 80).
-MOST_PANELS = 256
+#: A stretch that would need more panels than this is refused (usual ones need 4 to 10).
+MOST_PANELS = 2048
 
 NODE, WEIGHT = np.polynomial.legendre.leggauss(NODES)
 
@@ -92,7 +92,11 @@ def common_lower_end(a: Floats, b: Floats, entropy: Floats, leader: int) -> floa
                 slope += fall
         if level <= REACH:
             break
+        # Newton's step in psi is short far out, where the level is -a log x; there the one in
+        # log x is long. The level is convex in both, so both stay outside: take the longer.
+        in_log = s * math.exp(0.5 * (level - REACH) * c * c / slope)
         psi += (level - REACH) * s * c / (2.0 * slope)
+        psi = max(psi, math.asin(min(1.0, in_log)))
     return psi
 
 
@@ -106,14 +110,14 @@ def is_rough(power: Floats) -> bool:
 
 
 @kernel()
-def _step(size: Floats, gap: Floats, chi: float, count: int, count_of: Ints) -> float:
+def _step(size: Floats, chi_end: Floats, chi: float, count: int, count_of: Ints) -> float:
     """Width of panel number ``count``, which begins at the half angle pi/2 - chi.
 
     Marks the arms that end before it.
     """
     narrowest = 0.0
     for k in range(size.size):
-        if gap[k] < chi:
+        if chi_end[k] < chi:
             narrowest = max(narrowest, size[k])
         elif count_of[k] < 0:
             count_of[k] = count
@@ -121,20 +125,21 @@ def _step(size: Floats, gap: Floats, chi: float, count: int, count_of: Ints) -> 
 
 
 @kernel()
-def _left_width(a: Floats) -> float:
+def _left_width(a: Floats, chi_end: Floats, chi: float) -> float:
     """Width in log x: the distribution functions of all arms multiply, and so do their powers."""
     total = 0.0
     for k in range(a.size):
-        total += min(a[k], SMOOTH_POWER)
+        if chi_end[k] < chi:
+            total += min(a[k], SMOOTH_POWER)
     return min(LOG_PANEL, LOG_CHANGE / total)
 
 
 @kernel()
-def _right_width(b: Floats, gap: Floats, chi: float) -> float:
+def _right_width(b: Floats, chi_end: Floats, chi: float) -> float:
     """Width in log(1-x): distribution functions tend to 1, only two densities ever multiply."""
     largest = 0.0
     for k in range(b.size):
-        if gap[k] < chi:
+        if chi_end[k] < chi:
             largest = max(largest, min(b[k], SMOOTH_POWER))
     return min(LOG_PANEL, 0.5 * LOG_CHANGE / largest)
 
@@ -143,40 +148,41 @@ def _right_width(b: Floats, gap: Floats, chi: float) -> float:
 def place_panels(
     a: Floats,
     b: Floats,
-    gap: Floats,
+    chi_end: Floats,
     low: float,
+    cut: float,
     kinds: Ints,
     edges: Floats,
     count_of: Ints,
 ) -> int:
     """Cut the stretch from ``low`` to the last arm's end; return the number of panels, or -1.
 
-    Arm k ends at the half angle pi/2 - ``gap[k]``; panels from number ``count_of[k]`` on lie
-    beyond it. Panel p lies between ``edges[0, p]`` and ``edges[1, p]``, half angles psi, or
-    chi = pi/2 - psi in panels of kind LOG_RIGHT.
+    Arm k ends at the half angle pi/2 - ``chi_end[k]``; panels from number ``count_of[k]`` on lie
+    beyond it. All widths are scaled by ``cut``. Panel p lies between ``edges[0, p]`` and
+    ``edges[1, p]``, half angles psi, or chi = pi/2 - psi in panels of kind LOG_RIGHT.
     """
     size = a + b
     rough_left = is_rough(a)
     rough_right = is_rough(b)
-    left_width = _left_width(a)
-    least_gap = gap[0]
+    least_end = chi_end[0]
     for k in range(size.size):
-        least_gap = min(least_gap, gap[k])
+        least_end = min(least_end, chi_end[k])
         count_of[k] = -1
-    last = 0.5 * math.pi - least_gap
+    last = 0.5 * math.pi - least_end
     middle = 0.25 * math.pi
     count = 0
     psi = low
     while psi < last and not (rough_right and psi >= middle):
         if count == MOST_PANELS:
             return -1
-        above = min(last, psi + _step(size, gap, 0.5 * math.pi - psi, count, count_of))
+        above = min(last, psi + cut * _step(size, chi_end, 0.5 * math.pi - psi, count, count_of))
         kinds[count] = LINEAR
         if psi < middle and (rough_left or rough_right):
             above = min(above, middle)
             if rough_left:
                 kinds[count] = LOG_LEFT
-                s = math.exp(0.5 * left_width) * math.sin(psi)
+                width = cut * _left_width(a, chi_end, 0.5 * math.pi - psi)
+                s = math.exp(0.5 * width) * math.sin(psi)
                 above = math.asin(s) if s < math.sin(above) else above
         edges[0, count] = psi
         edges[1, count] = above
@@ -184,11 +190,11 @@ def place_panels(
         count += 1
     if rough_right:
         chi = 0.5 * math.pi - psi
-        while chi > least_gap:
+        while chi > least_end:
             if count == MOST_PANELS:
                 return -1
-            below = max(least_gap, chi - _step(size, gap, chi, count, count_of))
-            s = math.exp(-0.5 * _right_width(b, gap, chi)) * math.sin(chi)
+            below = max(least_end, chi - cut * _step(size, chi_end, chi, count, count_of))
+            s = math.exp(-0.5 * cut * _right_width(b, chi_end, chi)) * math.sin(chi)
             below = math.asin(s) if s > math.sin(below) else below
             kinds[count] = LOG_RIGHT
             edges[0, count] = chi

@@ -1,7 +1,7 @@
 """What to play: pure functions (alpha, delta, h, gain) -> pi, one file each.
 
-A rule sees the gain vector, never a graph: ``gain`` may be G h or the exact joint gain, and the
-number of arms may be a million. All arrays are (B, K), one row a trial.
+A rule sees the gain vector (G h, or any other), never a graph: the number of arms may be a
+million. All arrays are (B, K), one row a trial.
 """
 
 from graphbandits.rules.ids_lp import ids_lp

@@ -58,10 +58,10 @@ def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) 
         while count > 1:
             q = hull[count - 1]
             p = hull[count - 2]
-            turn = (gain[q] - gain[p]) * (delta[best] - delta[p]) - (gain[best] - gain[p]) * (
-                delta[q] - delta[p]
-            )
-            if turn > 0.0:
+            # slopes in units of the largest values: products of tiny numbers would underflow
+            here = (gain[q] - gain[p]) / largest_gain * ((delta[best] - delta[p]) / largest_delta)
+            there = (gain[best] - gain[p]) / largest_gain * ((delta[q] - delta[p]) / largest_delta)
+            if here > there:
                 break
             count -= 1
         hull[count] = best

@@ -19,6 +19,6 @@ def ids_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
     >>> ids_lp(alpha, np.array([[0.1, 0.3]]), np.array([[0.1, 0.2]]), np.array([[0.3, 0.3]]))
     array([[1., 0.]])
     """
-    pi = np.empty_like(delta)
+    pi = np.empty(delta.shape)
     least_regret_kernel(delta, gain, row_dots(alpha, h), pi)
     return pi

@@ -18,6 +18,6 @@ def idsn_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
     >>> idsn_lp(alpha, np.array([[0.1, 0.3]]), alpha, np.array([[0.1, 0.2]]))
     array([[0.75, 0.25]])
     """
-    pi = np.empty_like(delta)
+    pi = np.empty(delta.shape)
     least_regret_kernel(delta, gain, row_dots(alpha, gain), pi)
     return pi

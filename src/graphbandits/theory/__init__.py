@@ -1,4 +1,4 @@
-"""What is promised: information ratios and the bounds that follow from them."""
+"""What is promised: the information ratio, on which the regret bounds rest."""
 
 from graphbandits.theory.ratio import information_ratio
 
