@@ -50,6 +50,8 @@ from graphbandits.types import Floats, Ints
 TAIL = 8.0
 #: A conditional mean stays this far inside [0, 1], where rounding might push it out.
 INSIDE = 1.0 - 2.0**-50
+#: Stands for 0 in a denominator.
+TINY = 1e-300
 #: The quadrature has settled where the probabilities of being best add up to 1 within this, or
 #: where cutting the panels in two no longer helps: the rest is rounding.
 SETTLED = 3e-13
@@ -126,22 +128,23 @@ def _distribution(
     """
     total = 0.0
     for p in range(panels):
-        first = p * NODES
-        inside = big_f[first : first + NODES]
+        # slices, for an index that might be negative keeps a loop scalar
+        f = g[p * NODES : (p + 1) * NODES]
+        d = slope[p * NODES : (p + 1) * NODES]
+        inside = big_f[p * NODES : (p + 1) * NODES]
         mass = 0.0
         for i in range(NODES):
             inside[i] = total
-            mass += WEIGHT[i] * (g[first + i] * slope[first + i])
+            mass += WEIGHT[i] * (f[i] * d[i])
         for j in range(0, NODES, 8):  # eight columns at a time: their values stay in registers
-            k = first + j
-            v0 = g[k] * slope[k]
-            v1 = g[k + 1] * slope[k + 1]
-            v2 = g[k + 2] * slope[k + 2]
-            v3 = g[k + 3] * slope[k + 3]
-            v4 = g[k + 4] * slope[k + 4]
-            v5 = g[k + 5] * slope[k + 5]
-            v6 = g[k + 6] * slope[k + 6]
-            v7 = g[k + 7] * slope[k + 7]
+            v0 = f[j] * d[j]
+            v1 = f[j + 1] * d[j + 1]
+            v2 = f[j + 2] * d[j + 2]
+            v3 = f[j + 3] * d[j + 3]
+            v4 = f[j + 4] * d[j + 4]
+            v5 = f[j + 5] * d[j + 5]
+            v6 = f[j + 6] * d[j + 6]
+            v7 = f[j + 7] * d[j + 7]
             for i in range(NODES):
                 inside[i] += (
                     _CUMULATE[j, i] * v0
@@ -224,8 +227,8 @@ def _log_amplitude(a: float, b: float) -> float:
     return 0.5 * math.log(a * b / (2.0 * math.pi * n)) + remainder
 
 
-@kernel()
-def _divergences(a: Floats, b: Floats, alpha: Floats, w: Floats, h: Floats) -> None:
+@kernel(fastmath=REDUCTIONS)
+def _divergences(a: Floats, b: Floats, alpha: Floats, w: Floats, shift: Floats, h: Floats) -> None:
     """h_i = sum_j alpha_j KL(M_ji || m_i), where M_ji - m_i comes from W without cancellation:
     -W_ij / ((a_i+b_i) alpha_j) for j != i, and sum_j W_ij / ((a_i+b_i) alpha_i) for j = i.
     """
@@ -233,15 +236,16 @@ def _divergences(a: Floats, b: Floats, alpha: Floats, w: Floats, h: Floats) -> N
         size = a[i] + b[i]
         mean = a[i] / size
         most_down = mean * INSIDE
-        most_up = (1.0 - mean) * INSIDE
         own = 0.0
+        w[i, i] = 0.0
+        for j in range(a.size):
+            own += w[i, j]
+            # an arm that is never best has alpha = W = 0: 0/tiny is 0, and it counts for nothing
+            shift[j] = -min(most_down, w[i, j] / max(size * alpha[j], TINY))
+        shift[i] = min((1.0 - mean) * INSIDE, own / max(size * alpha[i], TINY))
         s = 0.0
         for j in range(a.size):
-            if j != i and alpha[j] > 0.0:
-                own += w[i, j]
-                s += alpha[j] * bernoulli_kl(mean, -min(most_down, w[i, j] / (size * alpha[j])))
-        if alpha[i] > 0.0:
-            s += alpha[i] * bernoulli_kl(mean, min(most_up, own / (size * alpha[i])))
+            s += alpha[j] * bernoulli_kl(mean, shift[j])
         h[i] = s
 
 
@@ -271,7 +275,7 @@ def _integrate(
     size = a[leader] + b[leader]
     x0 = a[leader] / size
     origin = math.atan(math.sqrt(a[leader] / b[leader]))
-    fill_nodes(panels, kinds, edges, origin, x, log_x, log_1mx, slope)
+    fill_nodes(panels, kinds, edges, origin, x, log_x, log_1mx, slope, mu)
     x_low = math.sin(low) ** 2
     for k in range(a.size):
         top = _log_amplitude(a[k], b[k])
@@ -286,7 +290,6 @@ def _integrate(
                 below = _lower_tail(a[k], b[k], x_low, top - level)
         _distribution(g[k], slope, panels_of[k], n, below, big_f[k])
     for i in range(n):
-        mu[i] = slope[i] * WEIGHT[i % NODES]
         # int_0^x F = (x - m) F + x (1-x) f / (a+b), of the leader
         excess[i] = max(0.0, (x[i] - x0) * big_f[leader, i] + g[leader, i] / size)
     leader_delta = _integrals(g, big_f, mu, excess, leader, n, alpha, w, before, after, rest)
@@ -306,7 +309,7 @@ def beliefs_kernel(
     functions steeper than any of them, the defect shows it, and the panels are cut in two.
     """
     trials, arms = a.shape
-    capacity = 16
+    capacity = 17  # odd: rows a power of two apart would crowd the same lines of the cache
     line = np.empty((8, capacity * NODES))
     table = np.empty((3, arms + 1, capacity * NODES))
     kinds = np.empty(MOST_PANELS, np.int64)
@@ -316,7 +319,7 @@ def beliefs_kernel(
     chi_end = np.empty(arms)
     active = np.empty(arms, np.int64)
     panels_of = np.empty(arms, np.int64)
-    some_a, some_b, some_end, some_alpha, some_h = np.empty((5, arms))
+    some_a, some_b, some_end, some_alpha, some_h, shift = np.empty((6, arms))
     for t in range(trials):
         leader = 0
         best = 0.0
@@ -356,7 +359,7 @@ def beliefs_kernel(
                     defect[t] = np.inf
                     break
                 if panels > capacity:
-                    capacity = 2 * panels
+                    capacity = 2 * panels + 1
                     line = np.empty((8, capacity * NODES))
                     table = np.empty((3, arms + 1, capacity * NODES))
                 leader_delta, total = _integrate(
@@ -378,7 +381,7 @@ def beliefs_kernel(
                     break
                 before = defect[t]
                 cut *= 0.5
-            _divergences(some_a[:m], some_b[:m], some_alpha[:m], w, some_h[:m])
+            _divergences(some_a[:m], some_b[:m], some_alpha[:m], w, shift, some_h[:m])
             for k in range(m):
                 alpha[t, active[k]] = some_alpha[k] / total
                 h[t, active[k]] = some_h[k]

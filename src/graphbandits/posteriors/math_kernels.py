@@ -56,7 +56,8 @@ def log1p_lane(u: float) -> float:
     the coefficients of fdlibm; what 1 + u rounds off is put back to first order.
     """
     z = 1.0 + u
-    lost = (u - (z - 1.0)) / z
+    # (1/z is near 2 - z where anything is lost that counts)
+    lost = (u - (z - 1.0)) * max(0.0, 2.0 - z)
     bits = np.float64(z).view(np.uint64)
     biased = (bits + _TO_SQRT_HALF) >> _52
     k = np.uint64(biased | _AS_DOUBLE).view(np.float64) - _DOUBLE_BIAS
@@ -106,7 +107,7 @@ def phi(u: float) -> float:
     return u * u * s if abs(u) < 0.02 else (1.0 + u) * log1p_lane(u) - u
 
 
-@kernel()
+@kernel(inline=True)
 def bernoulli_kl(mean: float, shift: float) -> float:
     """KL(Bernoulli(mean + shift) || Bernoulli(mean)) = m phi(e/m) + (1-m) phi(-e/(1-m)),
     for a mean + shift strictly between 0 and 1.

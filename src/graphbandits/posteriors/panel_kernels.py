@@ -94,9 +94,10 @@ def common_lower_end(a: Floats, b: Floats, entropy: Floats, leader: int) -> floa
             break
         # Newton's step in psi is short far out, where the level is -a log x; there the one in
         # log x is long. The level is convex in both, so both stay outside: take the longer.
-        in_log = s * math.exp(0.5 * (level - REACH) * c * c / slope)
         psi += (level - REACH) * s * c / (2.0 * slope)
-        psi = max(psi, math.asin(min(1.0, in_log)))
+        if s < 0.1:
+            in_log = s * math.exp(0.5 * (level - REACH) * c * c / slope)
+            psi = max(psi, math.asin(min(1.0, in_log)))
     return psi
 
 
@@ -110,15 +111,15 @@ def is_rough(power: Floats) -> bool:
 
 
 @kernel()
-def _step(size: Floats, chi_end: Floats, chi: float, count: int, count_of: Ints) -> float:
+def _step(a: Floats, b: Floats, chi_end: Floats, chi: float, count: int, count_of: Ints) -> float:
     """Width of panel number ``count``, which begins at the half angle pi/2 - chi.
 
     Marks the arms that end before it.
     """
     narrowest = 0.0
-    for k in range(size.size):
+    for k in range(a.size):
         if chi_end[k] < chi:
-            narrowest = max(narrowest, size[k])
+            narrowest = max(narrowest, a[k] + b[k])
         elif count_of[k] < 0:
             count_of[k] = count
     return 0.5 * PANEL / math.sqrt(narrowest + 1.0)
@@ -161,11 +162,10 @@ def place_panels(
     beyond it. All widths are scaled by ``cut``. Panel p lies between ``edges[0, p]`` and
     ``edges[1, p]``, half angles psi, or chi = pi/2 - psi in panels of kind LOG_RIGHT.
     """
-    size = a + b
     rough_left = is_rough(a)
     rough_right = is_rough(b)
     least_end = chi_end[0]
-    for k in range(size.size):
+    for k in range(a.size):
         least_end = min(least_end, chi_end[k])
         count_of[k] = -1
     last = 0.5 * math.pi - least_end
@@ -175,7 +175,7 @@ def place_panels(
     while psi < last and not (rough_right and psi >= middle):
         if count == MOST_PANELS:
             return -1
-        above = min(last, psi + cut * _step(size, chi_end, 0.5 * math.pi - psi, count, count_of))
+        above = min(last, psi + cut * _step(a, b, chi_end, 0.5 * math.pi - psi, count, count_of))
         kinds[count] = LINEAR
         if psi < middle and (rough_left or rough_right):
             above = min(above, middle)
@@ -193,7 +193,7 @@ def place_panels(
         while chi > least_end:
             if count == MOST_PANELS:
                 return -1
-            below = max(least_end, chi - cut * _step(size, chi_end, chi, count, count_of))
+            below = max(least_end, chi - cut * _step(a, b, chi_end, chi, count, count_of))
             s = math.exp(-0.5 * cut * _right_width(b, chi_end, chi)) * math.sin(chi)
             below = math.asin(s) if s > math.sin(below) else below
             kinds[count] = LOG_RIGHT
@@ -201,7 +201,7 @@ def place_panels(
             edges[1, count] = below
             chi = below
             count += 1
-    for k in range(size.size):
+    for k in range(a.size):
         if count_of[k] < 0:
             count_of[k] = count
     return count
@@ -217,68 +217,82 @@ def fill_nodes(
     log_x: Floats,
     log_1mx: Floats,
     slope: Floats,
+    mu: Floats,
 ) -> None:
-    """At the nodes: x, log(x/x0), log((1-x)/(1-x0)), and d mu/ds with d mu = dx/(x(1-x)).
+    """At the nodes: x, log(x/x0), log((1-x)/(1-x0)), d mu/ds and the weight of d mu = dx/(x(1-x)).
 
     ``origin`` is the half angle of x0, and s in [-1, 1] runs through a panel. Logarithms relative
     to x0, and x measured from x0, keep the digits of a log(x/x0) for a large a.
     """
     x0 = math.sin(origin) ** 2
     y0 = math.cos(origin) ** 2
+    first_linear = count
+    last_linear = 0
+    start = 0.0
     for p in range(count):
         first = p * NODES
         left = edges[0, p]
         right = edges[1, p]
         if kinds[p] == LINEAR:
-            start = math.sin(left - origin) * math.sin(left + origin)
-            half = 0.5 * math.sin(right - left) * math.sin(right + left)
-            _linear_nodes(
-                start,
-                half,
-                x0,
-                y0,
-                x[first : first + NODES],
-                log_x[first : first + NODES],
-                log_1mx[first : first + NODES],
-                slope[first : first + NODES],
-            )
+            if first_linear == count:
+                first_linear = p
+                start = math.sin(left - origin) * math.sin(left + origin)
+            last_linear = p + 1
+            end = math.sin(right - origin) * math.sin(right + origin)
+            here = slice(first, first + NODES)
+            _linear_panel(start, 0.5 * (end - start), x0, y0, x[here], log_x[here], slope[here])
+            start = end
         elif kinds[p] == LOG_LEFT:
-            start = 2.0 * math.log(math.sin(left))
+            log_left = 2.0 * math.log(math.sin(left))
             half = math.log(math.sin(right) / math.sin(left))
             for i in range(NODES):
-                here = start + half * (1.0 + NODE[i])
-                x[first + i] = math.exp(here)
-                log_x[first + i] = here - math.log(x0)
+                log_here = log_left + half * (1.0 + NODE[i])
+                x[first + i] = math.exp(log_here)
+                log_x[first + i] = log_here - math.log(x0)
                 log_1mx[first + i] = math.log1p(-x[first + i]) - math.log(y0)
                 slope[first + i] = half / (1.0 - x[first + i])
         else:
-            start = 2.0 * math.log(math.sin(left))
+            log_left = 2.0 * math.log(math.sin(left))
             half = math.log(math.sin(left) / math.sin(right))
             for i in range(NODES):
-                here = start - half * (1.0 + NODE[i])
-                rest = math.exp(here)
+                log_here = log_left - half * (1.0 + NODE[i])
+                rest = math.exp(log_here)
                 x[first + i] = 1.0 - rest
                 log_x[first + i] = math.log1p(-rest) - math.log(x0)
-                log_1mx[first + i] = here - math.log(y0)
+                log_1mx[first + i] = log_here - math.log(y0)
                 slope[first + i] = half / (1.0 - rest)
+        for i in range(NODES):
+            mu[first + i] = slope[first + i] * WEIGHT[i]
+    # linear panels stand together, and log_x holds x - x0 there: one long loop of logarithms
+    _logarithms(
+        log_x[first_linear * NODES : last_linear * NODES],
+        log_1mx[first_linear * NODES : last_linear * NODES],
+        1.0 / x0,
+        1.0 / y0,
+    )
 
 
 @kernel()
-def _linear_nodes(
+def _logarithms(log_x: Floats, log_1mx: Floats, per_x0: float, per_y0: float) -> None:
+    """log(x/x0) and log((1-x)/(1-x0)) in place of x - x0."""
+    for i in range(log_x.size):
+        d = log_x[i]
+        log_x[i] = log1p_lane(d * per_x0)
+        log_1mx[i] = log1p_lane(-d * per_y0)
+
+
+@kernel()
+def _linear_panel(
     start: float,
     half: float,
     x0: float,
     y0: float,
     x: Floats,
-    log_x: Floats,
-    log_1mx: Floats,
+    offset: Floats,
     slope: Floats,
 ) -> None:
-    per_x0 = 1.0 / x0
-    per_y0 = 1.0 / y0
     for i in range(NODES):
         d = start + half * (1.0 + NODE[i])
         x[i] = x0 + d
-        log_x[i] = log1p_lane(d * per_x0)
-        log_1mx[i] = log1p_lane(-d * per_y0)
+        offset[i] = d
         slope[i] = half / ((x0 + d) * (y0 - d))
