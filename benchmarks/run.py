@@ -103,6 +103,10 @@ def main() -> None:
     parser.add_argument("--arms", type=int, nargs="+", default=[5, 10])
     parser.add_argument("--seconds", type=float, default=2.0, help="CPU time for each cell")
     options = parser.parse_args()
+    console = Console()
+    for arms in options.arms:
+        live = live_decision(arms, "paper" if arms == 5 else "empty")
+        console.print(f"A live decision among {arms} arms: {live * 1e6:.0f} microseconds (median).")
     table = Table(title="CPU per IDS-N decision, microseconds (best block size)")
     for column in ("NumPy runs", "arms", "NumPy grid", "graphbandits", "ratio"):
         table.add_column(column, justify="right")
@@ -113,11 +117,7 @@ def main() -> None:
             theirs, mine = measure(arms, options.seconds)
             cells = f"{theirs * 1e6:.0f}", f"{mine * 1e6:.2f}", f"{theirs / mine:.0f}"
             table.add_row(memory, str(arms), *cells)
-    console = Console()
     console.print(table)
-    for arms in options.arms:
-        live = live_decision(arms, "paper" if arms == 5 else "empty")
-        console.print(f"A live decision among {arms} arms: {live * 1e6:.0f} microseconds (median).")
 
 
 if __name__ == "__main__":

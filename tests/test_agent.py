@@ -8,6 +8,7 @@ import pytest
 from test_engine import GRAPHS, POLICIES, record
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli
+from graphbandits.errors import InputError
 from graphbandits.graphs import as_process
 from graphbandits.rng import Keys
 
@@ -134,3 +135,9 @@ def test_it_learns_which_arm_is_best() -> None:
         chance = 0.8 if decision.arm == "good" else 0.2
         agent.observe(decision, {decision.arm: int(rng.random() < chance)})
     assert agent.decide().pi["good"] > 0.99
+
+
+def test_a_graph_of_any_size_needs_the_number_of_arms() -> None:
+    with pytest.raises(InputError, match="say arms="):
+        Agent("ids-n", graph="star", seed=1)
+    assert len(Agent("ids-n", graph="paper", seed=1).arms) == 5

@@ -14,7 +14,7 @@ import numpy as np
 from graphbandits.engine import decide
 from graphbandits.errors import GraphBanditsError, InputError, nearest, whole_number
 from graphbandits.files import write_bytes
-from graphbandits.graphs import GraphLike, Process, as_process
+from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs.processes import check_names
 from graphbandits.graphs.storage import Arrays, pack, unpack
 from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
@@ -80,6 +80,8 @@ class Agent:
         self.policy: Policy = as_policy(policy)
         names, count = _names_or_number(arms)
         self.process = as_process(graph, count)
+        if count is None and self.process.arms != make_process(graph, self.process.arms + 1).arms:
+            raise InputError(f"graph {graph!r} fits any number of arms: say arms=... as well")
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else whole_number(horizon, "horizon")
         check_needs(self.policy, self.process, self.horizon)

@@ -61,6 +61,11 @@ _CACHE = cache_directory()
 _CACHED = _writable(_CACHE)
 
 
+def compiled_before() -> bool:
+    """Whether the cache holds machine code already, so that nothing long is to come."""
+    return _CACHED and any(_CACHE.rglob("*.nbi"))
+
+
 def kernel(
     *, fastmath: bool | set[str] = False, inline: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:

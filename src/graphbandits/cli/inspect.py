@@ -8,7 +8,7 @@ import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table
 
-from graphbandits.cli.show import plain_console, print_json
+from graphbandits.cli.show import announce_compilation, plain_console, print_json
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, make_process
 from graphbandits.policies.bayesian import Bayesian
@@ -44,6 +44,7 @@ def lay_open(parameters: list[tuple[float, float]], graph: str) -> dict[str, Any
         )
     a, b = np.array(parameters, np.float64).T
     posterior = BetaBernoulli(a, b)
+    announce_compilation()
     beliefs = posterior.beliefs(posterior.init(trials=1))
     gain = process.round(1, Keys(seed=0)).gain(beliefs.h)
     plays = {

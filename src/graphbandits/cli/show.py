@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from graphbandits.errors import whole_number
+from graphbandits.jit import compiled_before
 
 if TYPE_CHECKING:
     from graphbandits.results import Results
@@ -55,6 +56,12 @@ def worker_count(given: int | None) -> int:
     if given is not None:
         return whole_number(given, "workers")
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def announce_compilation() -> None:
+    """Say on a terminal why nothing happens for a while, the first time."""
+    if Console(stderr=True).is_terminal and not compiled_before():
+        typer.echo("Compiling for this machine, once: about 20 seconds ...", err=True)
 
 
 def duration(seconds: float) -> str:

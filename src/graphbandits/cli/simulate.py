@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from graphbandits.cli.show import plain_console, print_json, regret_table, worker_count
+from graphbandits.cli.show import (
+    announce_compilation,
+    plain_console,
+    print_json,
+    regret_table,
+    worker_count,
+)
 from graphbandits.engine import Plan
 
 
@@ -18,6 +24,7 @@ def run(
 ) -> None:
     """Check, run, and print the table or the JSON object."""
     plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
+    announce_compilation()
     results = plan.run(workers=worker_count(workers), label="simulating")
     if as_json:
         print_json(results.summary())

@@ -152,7 +152,8 @@ class Grid:
         count = _arms(arms)
         if count % self.columns:
             raise InputError(
-                f"grid(columns={self.columns}) needs a multiple of {self.columns} arms, not {count}"
+                f"grid(columns={self.columns}) needs a multiple of {self.columns} arms, not "
+                f"{count}: say how many arms"
             )
         here = np.arange(count)
         across = here[here % self.columns < self.columns - 1]

@@ -32,7 +32,7 @@ LOG_CHANGE = 12.0
 #: From here on x^(a-1) is smooth enough at 0 for a panel, even if a is no whole number.
 SMOOTH_POWER = 12.0
 #: A stretch that would need more panels than this is refused (usual ones need 4 to 10).
-MOST_PANELS = 2048
+MOST_PANELS = 512
 
 NODE, WEIGHT = np.polynomial.legendre.leggauss(NODES)
 
