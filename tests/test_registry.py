@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphbandits.errors import InputError
 from graphbandits.registry import parse, register, text_of
 
 values = st.one_of(
@@ -35,7 +36,7 @@ def test_every_parameter_comes_back_from_its_text(value: object) -> None:
 
 
 def test_a_plug_in_is_a_frozen_dataclass_and_its_name_its_own() -> None:
-    with pytest.raises(TypeError, match="frozen dataclass"):
+    with pytest.raises(InputError, match="frozen dataclass"):
         register("policy", "thawed")(type("Thawed", (), {}))
-    with pytest.raises(TypeError, match="two classes"):
+    with pytest.raises(InputError, match="two classes"):
         register("policy", "ids-n")(Example)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine import decide
+from graphbandits.engine import decide, learn, start
 from graphbandits.errors import GraphBanditsError, InputError, nearest, whole_number
-from graphbandits.files import write_bytes
+from graphbandits.files import from_npz, to_npz, write_bytes
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs.processes import check_names
 from graphbandits.graphs.storage import Arrays, pack, unpack
@@ -91,7 +89,7 @@ class Agent:
         )
         self._index = {arm: i for i, arm in enumerate(self.arms)}
         self._problem = Problem(self.posterior, self.horizon, self.policy.needs)
-        self._state = self.policy.init(self._problem, self._keys)
+        self._state = start(self.policy, self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}
 
@@ -161,7 +159,7 @@ class Agent:
         reward_array = np.array([seen[i] for i in index.tolist()], np.float64)
         observations = Observations(np.zeros_like(index), index, reward_array)
         event = Event(pending.t, self._keys, self._problem, graph, pending.pi, action, observations)
-        self._state = self.policy.update(self._state, event)
+        self._state = learn(self.policy, self._state, event)
         del self._pending[number]
 
     def save(self, path: str | Path) -> Path:
@@ -190,19 +188,14 @@ class Agent:
             "pending": [[p.t, p.action] for p in self._pending.values()],
             "graph": pack(self.process, arrays),
         }
-        arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        write_bytes(Path(path), buffer.getvalue())
+        write_bytes(Path(path), to_npz(meta, arrays))
         return Path(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Agent:
         """The agent as it was saved; it goes on bit for bit."""
         try:
-            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-                arrays = dict(file)
-            meta: dict[str, Any] = json.loads(arrays["meta"].tobytes())
+            meta, arrays = from_npz(Path(path).read_bytes())
             if meta["format"] > FORMAT:
                 raise InputError(
                     f"it has format {meta['format']}, and this version of graphbandits reads up "

@@ -19,6 +19,10 @@ class NeedsError(GraphBanditsError):
     """A policy asks for what it has not declared, or for what the problem cannot tell it."""
 
 
+class PolicyError(GraphBanditsError):
+    """A policy raised in the middle of a run; the error behind it is its ``__cause__``."""
+
+
 class NumericalError(GraphBanditsError):
     """A result failed its own check; never silently clipped."""
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphbandits.errors import InputError
+from graphbandits.engine.calls import decide, learn, start
 from graphbandits.graphs import Process
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations
-from graphbandits.registry import name_of
-from graphbandits.rng import Keys, draw_actions
-from graphbandits.types import Floats, Ints, State
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, Ints
 from graphbandits.worlds import World
 
 
@@ -37,7 +36,7 @@ def run_block(
 ) -> BlockOutcome:
     """Play ``horizon`` rounds in every trial of the block; ``record`` lists rounds to keep."""
     problem = Problem(world.prior, horizon, policy.needs)
-    state = policy.init(problem, keys)
+    state = start(policy, problem, keys)
     theta = world.means(keys)
     best = theta.argmax(axis=1)
     rows = np.arange(keys.trials)
@@ -51,7 +50,7 @@ def run_block(
         trial, arm = graph.reveal(action, keys, t)
         reward = world.outcomes(theta, keys, t, trial, arm)
         seen = Observations(trial, arm, reward)
-        state = policy.update(state, Event(t, keys, problem, graph, pi, action, seen))
+        state = learn(policy, state, Event(t, keys, problem, graph, pi, action, seen))
 
         if realised:
             regret += world.outcomes(theta, keys, t, rows, best)
@@ -64,22 +63,3 @@ def run_block(
             advance(t - (record[recorded - 1] if recorded else 0))
             recorded += 1
     return BlockOutcome(kept, plays)
-
-
-def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
-    """The policy proposes a distribution, the engine draws the play from it."""
-    pi = np.ascontiguousarray(policy.propose(state, view), np.float64)
-    shape = (view.keys.trials, view.problem.arms)
-    if pi.shape != shape:
-        raise InputError(
-            f"policy '{name_of(policy)}' proposed an array of shape {pi.shape} in round {view.t}; "
-            f"pi has one row a trial and one column an arm, {shape}"
-        )
-    total = pi.sum(axis=1)
-    off = np.abs(total - 1.0)
-    if not (off < 1e-9).all() or (pi < 0.0).any():
-        raise InputError(
-            f"policy '{name_of(policy)}' proposed in round {view.t} what is no distribution: "
-            f"the least entry is {pi.min():g}, a row adds up to {total[off.argmax()]:g}"
-        )
-    return pi, draw_actions(pi, view.keys, view.t)

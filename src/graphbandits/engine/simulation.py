@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +14,18 @@ import numpy as np
 
 from graphbandits.engine.loop import BlockOutcome, run_block
 from graphbandits.engine.progress import Advance, progress_bar
+from graphbandits.engine.settings import describe_policy, describe_world, versions
+from graphbandits.engine.workers import Workers
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import GraphLike, Process, as_process
+from graphbandits.graphs.storage import Arrays, pack
+from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import text_of
 from graphbandits.results import PolicyResult, Results, recorded_rounds
 from graphbandits.rng import Keys
 from graphbandits.types import Ints
-from graphbandits.version import __version__
 from graphbandits.worlds import Bernoulli, World
 
 #: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
@@ -37,7 +41,9 @@ def simulate(
     trials: int,
     seed: int = 0,
     arms: int | None = None,
+    first_trial: int = 0,
     workers: int = 1,
+    parallel: str = "auto",
     block: int = BLOCK,
     regret: str = "pseudo",
     progress: Advance | bool = True,
@@ -47,15 +53,32 @@ def simulate(
     ``world`` is Bernoulli arms with uniform priors unless given. The regret is the
     pseudo-regret theta* - theta_A, or the difference of the outcomes (``regret="realised"``),
     which has the same expectation and a larger variance. The result is the same, bit for bit,
-    for every ``block``, number of ``workers`` and order of the policies. ``progress`` is called
-    with the number of decisions made since its last call; True shows a bar on a terminal.
+    for every ``block``, number and kind of ``workers`` and order of the policies. ``first_trial``
+    goes on where an earlier run of the same seed stopped. ``progress`` is called with the number
+    of decisions made since its last call; True shows a bar on a terminal.
+
+    ``parallel`` says what the workers are: "threads", which cost nothing and suit the policies
+    of this package, for their kernels release Python's lock; "processes", which start in two
+    seconds and suit policies in plain Python; or "auto": processes if a policy comes from a
+    plug-in file, else threads.
 
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20, seed=1)
     >>> results["ids-n"].final.shape
     (20,)
     """
-    plan = Plan.of(policies, world, graph, horizon=horizon, trials=trials, seed=seed, arms=arms)
-    return plan.run(workers=workers, block=block, regret=regret, progress=progress)
+    plan = Plan.of(
+        policies,
+        world,
+        graph,
+        horizon=horizon,
+        trials=trials,
+        seed=seed,
+        arms=arms,
+        first_trial=first_trial,
+    )
+    return plan.run(
+        workers=workers, parallel=parallel, block=block, regret=regret, progress=progress
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +92,7 @@ class Plan:
     trials: int
     seed: int
     graph_text: str
+    first_trial: int = 0
 
     @classmethod
     def of(
@@ -81,6 +105,7 @@ class Plan:
         trials: int,
         seed: int = 0,
         arms: int | None = None,
+        first_trial: int = 0,
     ) -> Plan:
         """Check everything before anything runs."""
         if world is not None and not hasattr(world, "outcomes"):
@@ -97,8 +122,9 @@ class Plan:
             trials=whole_number(trials, "trials"),
             seed=whole_number(seed, "seed", least=0),
             graph_text=graph if isinstance(graph, str) else type(graph).__name__,
+            first_trial=whole_number(first_trial, "first_trial", least=0),
         )
-        Keys(plan.seed, 0, plan.trials)  # refuses more trials than there are numbers for
+        Keys(plan.seed, plan.first_trial, plan.trials)  # refuses more than there are numbers for
         if process.rounds is not None and process.rounds < plan.horizon:
             raise InputError(
                 f"the graph process serves {process.rounds} rounds, but the horizon is {horizon}"
@@ -115,37 +141,47 @@ class Plan:
         self,
         *,
         workers: int = 1,
+        parallel: str = "auto",
         block: int = BLOCK,
         regret: str = "pseudo",
         progress: Advance | bool = True,
         label: str = "simulating",
     ) -> Results:
-        """Run all blocks, on ``workers`` threads (the kernels release Python's lock)."""
+        """Run all blocks of trials; see :func:`simulate`."""
         whole_number(workers, "workers")
         whole_number(block, "block")
         if regret not in ("pseudo", "realised"):
             raise InputError(f"regret is 'pseudo' or 'realised', not {regret!r}")
+        if parallel not in ("auto", "threads", "processes"):
+            raise InputError(f"parallel is 'auto', 'threads' or 'processes', not {parallel!r}")
         if progress is True:
             with progress_bar(label, self.decisions) as advance:
-                return self._run(workers, block, regret, advance)
-        return self._run(workers, block, regret, progress or None)
+                return self._run(workers, parallel, block, regret, advance)
+        return self._run(workers, parallel, block, regret, progress or None)
 
-    def _run(self, workers: int, block: int, regret: str, progress: Advance | None) -> Results:
+    def _run(
+        self, workers: int, parallel: str, block: int, regret: str, progress: Advance | None
+    ) -> Results:
         record = recorded_rounds(self.horizon)
-        starts = range(0, self.trials, block)
+        end = self.first_trial + self.trials
+        starts = range(self.first_trial, end, block)
+        tasks = [(name, first) for name in self.policies for first in starts]
         stop, lock = threading.Event(), threading.Lock()
+
+        def report(decisions: int) -> None:
+            if stop.is_set():
+                raise InterruptedError
+            if progress is not None:
+                with lock:
+                    progress(decisions)
 
         def work(task: tuple[str, int]) -> BlockOutcome:
             name, first = task
-            keys = Keys(self.seed, first, min(block, self.trials - first))
-
-            def advance(rounds: int) -> None:
-                if stop.is_set():
-                    raise InterruptedError
-                if progress is not None:
-                    with lock:
-                        progress(rounds * keys.trials)
-
+            keys = Keys(self.seed, first, min(block, end - first))
+            if processes is not None:
+                outcome = processes.run(name, first, keys.trials)
+                report(keys.trials * self.horizon)
+                return outcome
             return run_block(
                 self.policies[name],
                 self.world,
@@ -154,31 +190,91 @@ class Plan:
                 keys,
                 record,
                 regret == "realised",
-                advance,
+                lambda rounds: report(rounds * keys.trials),
             )
 
-        tasks = [(name, first) for name in self.policies for first in starts]
-        if workers == 1:
-            outcomes = [work(task) for task in tasks]
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                futures = [pool.submit(work, task) for task in tasks]
-                try:
-                    outcomes = [future.result() for future in futures]
-                except BaseException:
-                    stop.set()
-                    pool.shutdown(cancel_futures=True)
-                    raise
+        apart = workers > 1 and self._wants_processes(parallel)
+        study = self._as_message(record, regret) if apart else None
+        with Workers(workers, *study) if study else nullcontext() as processes:
+            if workers == 1:
+                outcomes = [work(task) for task in tasks]
+            else:
+                with ThreadPoolExecutor(workers) as pool:
+                    futures = [pool.submit(work, task) for task in tasks]
+                    try:
+                        outcomes = [future.result() for future in futures]
+                    except BaseException:
+                        stop.set()
+                        if processes is not None:
+                            processes.close()
+                        pool.shutdown(cancel_futures=True)
+                        raise
         results = {
             name: _join(outcomes[i * len(starts) : (i + 1) * len(starts)])
             for i, name in enumerate(self.policies)
         }
         return Results(record, results, self._names(), self._settings(regret))
 
+    def _wants_processes(self, parallel: str) -> bool:
+        if parallel == "auto":
+            from_files = any(file_of(policy) for policy in self.policies.values())
+            return from_files and not self._stays_here()
+        if parallel == "processes" and (why := self._stays_here()):
+            raise InputError(f"{why}; use parallel='threads'")
+        return parallel == "processes"
+
+    def _stays_here(self) -> str:
+        """Why this plan cannot be told to another process in texts and numbers; empty if it can."""
+        if not (type(self.world) is Bernoulli and type(self.world.prior) is BetaBernoulli):
+            return f"a world of {type(self.world).__name__} cannot be sent to another process"
+        for text, policy in self.policies.items():
+            try:
+                same = as_policy(text) == policy
+            except InputError:
+                same = False
+            if not same or type(policy).__module__ == "__main__":
+                return (
+                    f"policy '{text}' cannot be sent to another process: register it in a file "
+                    "and load that with load_plugin"
+                )
+        try:
+            pack(self.process, {})
+        except InputError as error:
+            return "" if self._graph_is_text() else str(error)
+        return ""
+
+    def _graph_is_text(self) -> bool:
+        try:
+            return as_process(self.graph_text, self.process.arms).arms == self.process.arms
+        except InputError:
+            return False
+
+    def _as_message(self, record: Ints, regret: str) -> tuple[dict[str, Any], Arrays]:
+        """All that a worker process has to know."""
+        prior = self.world.prior
+        assert isinstance(prior, BetaBernoulli)
+        arrays: Arrays = {"record": record, "prior/a": prior.a, "prior/b": prior.b}
+        fixed = getattr(self.world, "fixed", None)
+        if fixed is not None:
+            arrays["fixed"] = fixed
+        try:
+            graph = pack(self.process, arrays)
+        except InputError:
+            graph = {"text": self.graph_text, "arms": self.process.arms}
+        files = [file_of(plugin) for plugin in (*self.policies.values(), self.process)]
+        meta = {
+            "plugins": sorted({str(file) for file in files if file is not None}),
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "realised": regret == "realised",
+            "graph": graph,
+        }
+        return meta, arrays
+
     def seconds(self, workers: int = 1, *, trials: int = 20, rounds: int = 50) -> float:
         """An estimate of the time it will take, from a short run of each policy."""
         total = 0.0
-        short = Keys(self.seed, 0, min(trials, self.trials))
+        short = Keys(self.seed, self.first_trial, min(trials, self.trials))
         horizon = min(rounds, self.horizon)
         for policy in self.policies.values():
             for attempt in range(2):  # the first compiles what is not cached yet
@@ -194,19 +290,19 @@ class Plan:
         return self.process.names or tuple(str(i + 1) for i in range(self.process.arms))
 
     def _settings(self, regret: str) -> dict[str, Any]:
-        prior = self.world.prior
-        settings: dict[str, Any] = {
+        run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
+        return {
             "graph": self.graph_text,
             "arms": self.process.arms,
             "horizon": self.horizon,
             "trials": self.trials,
             "seed": self.seed,
             "regret": regret,
-            "version": __version__,
+            **describe_world(self.world),
+            "runs": [run],
+            "policies": {name: describe_policy(p) for name, p in self.policies.items()},
+            "versions": versions(),
         }
-        if isinstance(prior, BetaBernoulli):
-            settings["prior"] = np.stack([prior.a, prior.b], axis=1).tolist()
-        return settings
 
 
 def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str, Policy]:

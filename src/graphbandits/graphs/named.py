@@ -69,6 +69,11 @@ class Star:
 
     direction: str = "both"
 
+    @classmethod
+    def examples(cls) -> list[Star]:
+        """Of these the contract is tried."""
+        return [cls(direction) for direction in ("both", "out", "in")]
+
     def __post_init__(self) -> None:
         if self.direction not in ("both", "out", "in"):
             raise InputError(f"star: direction is both, out or in, not '{self.direction}'")
@@ -90,6 +95,11 @@ class Ring:
 
     directed: bool = False
 
+    @classmethod
+    def examples(cls) -> list[Ring]:
+        """Of these the contract is tried."""
+        return [cls(), cls(directed=True)]
+
     def __post_init__(self) -> None:
         yes_or_no(self.directed, "ring: directed")
 
@@ -108,6 +118,11 @@ class Path:
 
     directed: bool = False
 
+    @classmethod
+    def examples(cls) -> list[Path]:
+        """Of these the contract is tried."""
+        return [cls(), cls(directed=True)]
+
     def __post_init__(self) -> None:
         yes_or_no(self.directed, "path: directed")
 
@@ -124,6 +139,11 @@ class Cliques:
     """Disjoint cliques of ``size`` consecutive arms; the last may be smaller."""
 
     size: int
+
+    @classmethod
+    def examples(cls) -> list[Cliques]:
+        """Of these the contract is tried."""
+        return [cls(size=1), cls(size=4)]
 
     def __post_init__(self) -> None:
         whole_number(self.size, "cliques: size")
@@ -144,6 +164,11 @@ class Grid:
     """A rectangle of ``columns`` arms a row, each with its neighbours left, right, up and down."""
 
     columns: int
+
+    @classmethod
+    def examples(cls) -> list[Grid]:
+        """Of these the contract is tried."""
+        return [cls(columns=2), cls(columns=3)]
 
     def __post_init__(self) -> None:
         whole_number(self.columns, "grid: columns")
@@ -186,6 +211,12 @@ class Random:
     high: float = 1.0
     shared: bool = False
 
+    @classmethod
+    def examples(cls) -> list[Random]:
+        """Of these the contract is tried."""
+        rates = (0.0, 0.3, 1.0, (0.1, 0.9))
+        return [*(cls(r=r) for r in rates), cls("uniform"), cls("uniform", 0.2, 0.6, shared=True)]
+
     def __post_init__(self) -> None:
         if self.r is None or (isinstance(self.r, str) and self.r != "uniform"):
             raise InputError(
@@ -211,6 +242,17 @@ class Revealed:
     p: float = 0.25
     directed: bool = False
     shared: bool = False
+
+    @classmethod
+    def examples(cls) -> list[Revealed]:
+        """Of these the contract is tried."""
+        return [
+            cls(),
+            cls(0.6, directed=True),
+            cls(0.4, directed=True, shared=True),
+            cls(0),
+            cls(1),
+        ]
 
     def __post_init__(self) -> None:
         self.process(2)

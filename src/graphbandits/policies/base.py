@@ -137,18 +137,19 @@ def as_policy(given: object) -> Policy:
 
 def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
     """Refuse a policy that cannot be told what it needs, and name others that would do."""
-    unmet = _unmet(policy.needs, process, horizon)
-    if unmet:
+    missing = unmet(policy.needs, process, horizon)
+    if missing:
         others: dict[str, Any] = dict(registered("policy"))
         would_do = [
-            name for name, other in others.items() if not _unmet(other.needs, process, horizon)
+            name for name, other in others.items() if not unmet(other.needs, process, horizon)
         ]
         raise NeedsError(
-            f"policy '{name_of(policy)}' {unmet}; policies that would do: {', '.join(would_do)}"
+            f"policy '{name_of(policy)}' {missing}; policies that would do: {', '.join(would_do)}"
         )
 
 
-def _unmet(needs: Needs, process: Process, horizon: int | None) -> str:
+def unmet(needs: Needs, process: Process, horizon: int | None) -> str:
+    """Why a problem cannot tell a policy what it needs; empty if it can."""
     if needs.deterministic and not process.deterministic:
         return "needs a graph with entries 0 and 1 only, and this one has probabilities"
     if needs.horizon and horizon is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from graphbandits.rng import Stream
 from graphbandits.types import Floats, Ints, State
@@ -36,6 +36,11 @@ class Beliefs:
 class Posterior(Protocol):
     """A family of priors closed under observation."""
 
+    #: Where the mean of an arm lies.
+    support: ClassVar[tuple[float, float]]
+    #: The rewards there are; None if they cannot be listed.
+    outcomes: ClassVar[tuple[float, ...] | None]
+
     @property
     def arms(self) -> int:
         """K."""
@@ -51,6 +56,15 @@ class Posterior(Protocol):
 
     def sample(self, state: State, stream: Stream) -> Floats:
         """One draw of every arm's mean for each trial, (B, K)."""
+
+    def log_density(self, state: State, theta: Floats) -> Floats:
+        """The log density of every arm's mean at the points ``theta``, (B, K, points)."""
+
+    def log_likelihood(self, reward: float, theta: Floats) -> Floats:
+        """The log probability (density) of a reward from an arm of mean ``theta``."""
+
+    def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
+        """Rewards of arms of mean ``theta``, from uniform random numbers."""
 
     def check_reward(self, reward: float) -> float:
         """The reward as a float, or an error if the model has no such reward."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from scipy.special import betaln, xlog1py, xlogy
 
 from graphbandits.errors import InputError, NumericalError, whole_number
 from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
+from graphbandits.registry import register
 from graphbandits.rng import Stream
 from graphbandits.types import Floats, State
 
@@ -22,6 +25,7 @@ TOLERANCE = 1e-10
 MOST_ARMS = 5000
 
 
+@register("posterior", "beta-bernoulli")
 @dataclass(frozen=True, eq=False)
 class BetaBernoulli:
     """The prior Beta(a_i, b_i) of each arm, its update (a, b) += (y, 1 - y), and the beliefs.
@@ -33,6 +37,8 @@ class BetaBernoulli:
 
     a: Floats
     b: Floats
+    support: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    outcomes: ClassVar[tuple[float, ...] | None] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         a, b = (check_parameters(getattr(self, name)) for name in ("a", "b"))
@@ -48,6 +54,11 @@ class BetaBernoulli:
         """The same prior Beta(a, b) for every arm."""
         count = whole_number(arms, "arms")
         return cls(*(np.repeat(check_parameters(value), count) for value in (a, b)))
+
+    @classmethod
+    def examples(cls) -> list[BetaBernoulli]:
+        """Priors that the contract of a posterior is tried on."""
+        return [cls.of(3), cls(np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0]))]
 
     @property
     def arms(self) -> int:
@@ -89,6 +100,19 @@ class BetaBernoulli:
     def sample(self, state: State, stream: Stream) -> Floats:
         """One draw of theta for each trial."""
         return stream.beta(state["a"], state["b"])  # type: ignore[arg-type]
+
+    def log_density(self, state: State, theta: Floats) -> Floats:
+        """log f(theta) = (a-1) log theta + (b-1) log(1-theta) - log B(a, b)."""
+        a, b = (np.asarray(state[name], np.float64)[..., None] for name in ("a", "b"))
+        return np.asarray(xlogy(a - 1.0, theta) + xlog1py(b - 1.0, -theta) - betaln(a, b))
+
+    def log_likelihood(self, reward: float, theta: Floats) -> Floats:
+        """y log theta + (1 - y) log(1 - theta)."""
+        return np.asarray(xlogy(reward, theta) + xlog1py(1.0 - reward, -theta), np.float64)
+
+    def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
+        """1 where the uniform number is below theta, else 0."""
+        return (uniform < theta).astype(np.float64)
 
     def check_reward(self, reward: float) -> float:
         """0 or 1; anything else is outside the model."""

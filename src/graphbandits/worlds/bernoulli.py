@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv
 
+from graphbandits.errors import InputError
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats, Ints
@@ -17,12 +18,28 @@ from graphbandits.worlds.outcome_kernels import bernoulli_outcomes
 class Bernoulli:
     """theta_i ~ Beta(a_i, b_i) once a trial, outcome of arm i in round t ~ Bernoulli(theta_i).
 
+    With ``fixed`` means every trial has these; the prior is then only what policies believe.
+
     >>> world = Bernoulli(BetaBernoulli.of(arms=3))
     >>> world.means(Keys(seed=1, trials=2)).shape
     (2, 3)
+    >>> Bernoulli(BetaBernoulli.of(arms=2), fixed=[0.2, 0.7]).means(Keys(seed=1))
+    array([[0.2, 0.7]])
     """
 
     prior: BetaBernoulli
+    fixed: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.fixed is None:
+            return
+        means = np.array(self.fixed, np.float64)
+        if means.shape != (self.arms,) or not ((means >= 0.0) & (means <= 1.0)).all():
+            raise InputError(
+                f"fixed means are one number in [0, 1] for each of the {self.arms} arms; "
+                f"got {self.fixed!r}"
+            )
+        object.__setattr__(self, "fixed", means)
 
     @property
     def arms(self) -> int:
@@ -30,6 +47,8 @@ class Bernoulli:
 
     def means(self, keys: Keys) -> Floats:
         """theta of each trial, (B, K), by inversion: one random number an arm."""
+        if self.fixed is not None:
+            return np.tile(self.fixed, (keys.trials, 1))
         u = Stream(keys, 0, "theta").uniform(self.arms)
         theta: Floats = np.asarray(betaincinv(self.prior.a, self.prior.b, u))
         return theta

@@ -1,0 +1,71 @@
+"""What determines a result, as plain data that is kept with it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from graphbandits.plugins import file_of
+from graphbandits.policies import Policy
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.registry import summary_of
+from graphbandits.version import __version__
+from graphbandits.worlds import World
+
+
+def versions() -> dict[str, str]:
+    """Of everything that the numbers may depend on in their last digit.
+
+    >>> sorted(versions())
+    ['graphbandits', 'machine', 'numba', 'numpy', 'python', 'scipy']
+    """
+    return {
+        "graphbandits": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy", "numba")},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def describe_policy(policy: Policy) -> dict[str, Any]:
+    """What a policy is, what it is told, and which source it was run from.
+
+    >>> from graphbandits.policies import as_policy
+    >>> describe_policy(as_policy("ids-n"))["told"]
+    'the graph before the decision'
+    """
+    file = file_of(policy)
+    return {
+        "summary": summary_of(type(policy)),
+        "told": str(policy.needs),
+        "needs": asdict(policy.needs),
+        "exact": policy.exact,
+        "plugin": None if file is None else file.name,
+        "source": _source_hash(type(policy)),
+    }
+
+
+def describe_world(world: World) -> dict[str, Any]:
+    """The prior that policies start from, and the means where they are fixed."""
+    described: dict[str, Any] = {"world": type(world).__name__}
+    if isinstance(world.prior, BetaBernoulli):
+        described["prior"] = np.stack([world.prior.a, world.prior.b], axis=1).tolist()
+    fixed = getattr(world, "fixed", None)
+    if fixed is not None:
+        described["means"] = np.asarray(fixed).tolist()
+    return described
+
+
+def _source_hash(cls: type) -> str | None:
+    try:
+        file = inspect.getsourcefile(cls)
+        with open(file or "", "rb") as stream:
+            return hashlib.sha256(stream.read()).hexdigest()
+    except (OSError, TypeError):  # typed in, not read from a file
+        return None

@@ -1,0 +1,124 @@
+"""A scratch file as a plug-in: ``load_plugin("my_policy.py")`` enrols what it registers.
+
+To another process a plug-in travels as the path of its file, and is loaded there again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphbandits.errors import InputError
+from graphbandits.registry import PACKAGES, enrolled_by, exchange, registered
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A loaded file, and the names that it registered, by kind."""
+
+    path: Path
+    names: dict[str, tuple[str, ...]]
+
+
+_LOADED: dict[str, Plugin] = {}
+
+
+def load_plugin(path: str | Path) -> Plugin:
+    """Run a Python file and enrol the policies, graphs and posteriors that it registers.
+
+    A file that was changed may be loaded again, and replaces what it registered before. If it
+    cannot be loaded, nothing is enrolled and the error names its line.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = Path(folder.name, "lazy.py")
+    >>> _ = file.write_text('''
+    ... from dataclasses import dataclass
+    ... from graphbandits.registry import register
+    ... from graphbandits.policies.ts_n import TSN
+    ...
+    ... @register("policy", "lazy")
+    ... @dataclass(frozen=True)
+    ... class Lazy(TSN):
+    ...     "As Thompson sampling."
+    ... ''')
+    >>> load_plugin(file).names
+    {'policy': ('lazy',)}
+    >>> unload_plugin(file); folder.cleanup()
+    """
+    file = Path(path)
+    try:
+        source = file.read_bytes()
+        resolved = file.resolve(strict=True)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read the plug-in {file}: {reason}") from None
+    for kind in PACKAGES:
+        registered(kind)  # so that a name that is taken is noticed here
+    name = _module_name(resolved)
+    module_before, plugins_before = sys.modules.get(name), enrolled_by(name)
+    spec = importlib.util.spec_from_file_location(name, resolved)
+    if spec is None:
+        raise InputError(f"cannot load the plug-in {file}: a plug-in is a Python file, *.py")
+    module = importlib.util.module_from_spec(spec)
+    exchange(name, {})
+    sys.modules[name] = module  # where dataclasses look for the names in annotations
+    try:
+        exec(compile(source, str(resolved), "exec"), module.__dict__)
+        enrolled = enrolled_by(name)
+        if not enrolled:
+            raise InputError("it registers nothing: decorate a class with @register(kind, name)")
+    except BaseException as error:
+        exchange(name, plugins_before)
+        if module_before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = module_before
+        if not isinstance(error, Exception | SystemExit):
+            raise
+        raise InputError(f"cannot load the plug-in {blame(error, resolved, file)}") from error
+    names = {
+        kind: tuple(name for of, name in enrolled if of == kind)
+        for kind in PACKAGES
+        if any(of == kind for of, _ in enrolled)
+    }
+    plugin = Plugin(resolved, names)
+    _LOADED[name] = plugin
+    return plugin
+
+
+def unload_plugin(path: str | Path) -> None:
+    """Forget a loaded file and what it registered."""
+    name = _module_name(Path(path).resolve())
+    exchange(name, {})
+    sys.modules.pop(name, None)
+    _LOADED.pop(name, None)
+
+
+def file_of(plugin: object) -> Path | None:
+    """The scratch file that a plug-in (or its class) was loaded from, None for any other."""
+    cls = plugin if isinstance(plugin, type) else type(plugin)
+    loaded = _LOADED.get(cls.__module__)
+    return None if loaded is None else loaded.path
+
+
+def blame(error: BaseException, file: Path, shown: Path | None = None) -> str:
+    """``file, line n: what went wrong``: the last line of ``file`` that the error went through."""
+    where = str(shown or file)
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return f"{where}, line {error.lineno}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(file)]
+    if isinstance(error, InputError):
+        return f"{where}, line {lines[-1]}: {error}" if lines else f"{where}: {error}"
+    reason = f"{type(error).__name__}: {error}".rstrip(": ")
+    return f"{where}, line {lines[-1]}: {reason}" if lines else f"{where}: {reason}"
+
+
+def _module_name(resolved: Path) -> str:
+    digest = hashlib.sha256(str(resolved).encode()).hexdigest()[:12]
+    return f"graphbandits_plugin_{digest}_{resolved.stem}"

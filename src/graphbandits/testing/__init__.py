@@ -1,0 +1,12 @@
+"""The contract that every plug-in passes, for your own tests and ``graphbandits check``.
+
+A test of all policies that are enrolled, yours among them, is three lines::
+
+    @pytest.mark.parametrize("case", graphbandits.testing.cases("policy"), ids=str)
+    def test_the_contract(case):
+        case.require()
+"""
+
+from graphbandits.testing.contract import Case, Check, Verdict, Violation, cases, contract
+
+__all__ = ["Case", "Check", "Verdict", "Violation", "cases", "contract"]

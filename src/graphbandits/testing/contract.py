@@ -1,0 +1,158 @@
+"""Checks, verdicts and excuses.
+
+A check is a function of a plug-in that raises :class:`Violation`. A class may excuse itself from
+a check, with a reason, as data::
+
+    excuses: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
+
+An excuse that is no longer needed fails, so that excuses do not outlive their reasons.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphbandits.errors import GraphBanditsError, InputError, nearest
+from graphbandits.registry import PACKAGES, examples_of, name_of, registered, text_of
+
+
+class Violation(GraphBanditsError, AssertionError):  # noqa: N818  it is a verdict, not a mishap
+    """A promise that a plug-in does not keep: what it did, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise of the contract of a kind of plug-in."""
+
+    kind: str
+    name: str
+    promise: str
+    run: Callable[[Any], None]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in PACKAGES}
+
+
+def check(kind: str, name: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+    """Make a function a check of the contract; its docstring begins with the promise."""
+
+    def enrol(run: Callable[[Any], None]) -> Callable[[Any], None]:
+        promise = " ".join((run.__doc__ or "").split("\n\n")[0].split())
+        _CHECKS[kind][name] = Check(kind, name, promise, run)
+        return run
+
+    return enrol
+
+
+def contract(kind: str) -> list[Check]:
+    """The checks that a plug-in of a kind must pass.
+
+    >>> [check.name for check in contract("posterior")]
+    ['form', 'bayes', 'batch', 'beliefs', 'sample', 'refuses-rewards']
+    """
+    if kind not in _CHECKS:
+        raise InputError(f"no kind of plug-in '{kind}': {nearest(kind, _CHECKS)}")
+    importlib.import_module(f"graphbandits.testing.{kind}_checks")
+    return list(_CHECKS[kind].values())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one check.
+
+    ``outcome``: "kept", "broken", "excused", or "needless" for an excuse without need.
+    """
+
+    check: Check
+    plugin: str
+    outcome: str
+    why: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome in ("kept", "excused")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A check and a plug-in to try it on."""
+
+    check: Check
+    plugin: Any
+
+    def __str__(self) -> str:
+        return f"{self._text}-{self.check.name}"
+
+    @property
+    def _text(self) -> str:
+        # a posterior is made of arrays, and has no text form
+        return name_of(self.plugin) if self.check.kind == "posterior" else text_of(self.plugin)
+
+    def verdict(self) -> Verdict:
+        """Run the check; an error inside the plug-in breaks it as well."""
+        broken = ""
+        try:
+            self.check.run(self.plugin)
+        except GraphBanditsError as error:
+            broken = str(error)
+        except Exception as error:
+            broken = f"{type(error).__name__}: {error}"
+        excuse = _excuses(self.plugin).get(self.check.name)
+        if excuse is None:
+            return self._verdict("broken" if broken else "kept", broken)
+        if broken:
+            return self._verdict("excused", excuse)
+        why = f"it keeps this promise: take '{self.check.name}' out of its excuses ({excuse})"
+        return self._verdict("needless", why)
+
+    def require(self) -> None:
+        """Raise :class:`Violation` unless the check passes."""
+        verdict = self.verdict()
+        if not verdict.ok:
+            raise Violation(f"{verdict.plugin}, {self.check.name}: {verdict.why}")
+
+    def _verdict(self, outcome: str, why: str) -> Verdict:
+        return Verdict(self.check, self._text, outcome, why)
+
+
+def cases(kind: str, *plugins: Any) -> list[Case]:
+    """Every check of a kind with every plug-in: those given, else all examples of all enrolled.
+
+    >>> from graphbandits.policies import as_policy
+    >>> [str(case) for case in cases("policy", as_policy("ts-n"))][:2]
+    ['ts-n-form', 'ts-n-state']
+    """
+    checks = contract(kind)
+    chosen = plugins or [
+        example for cls in registered(kind).values() for example in examples_of(cls)
+    ]
+    return [Case(one, plugin) for plugin in chosen for one in checks]
+
+
+def _excuses(plugin: object) -> Mapping[str, str]:
+    return getattr(plugin, "excuses", {})
+
+
+def check_form(kind: str, plugin: Any) -> None:
+    """What all kinds share: a documented, enrolled class, and excuses that mean something."""
+    cls = type(plugin)
+    if registered(kind).get(name_of(plugin)) is not cls:
+        raise Violation(f"{cls.__name__} is not enrolled: write @register('{kind}', 'its-name')")
+    sentence = (cls.__doc__ or "").strip().split("\n\n")[0]
+    if not sentence.endswith(".") or sentence.startswith(f"{cls.__name__}("):
+        raise Violation(
+            f"{cls.__name__} does not say what it is: its docstring begins with one sentence "
+            "that ends with a full stop"
+        )
+    known = [one.name for one in contract(kind)]
+    for name, reason in _excuses(plugin).items():
+        if name not in known:
+            raise Violation(f"it excuses itself from '{name}': {nearest(name, known)}")
+        if not isinstance(reason, str) or not reason.strip():
+            raise Violation(f"its excuse from '{name}' has no reason")

@@ -1,0 +1,167 @@
+"""The contract of a posterior: brute-force Bayes on a grid, with nothing but its densities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphbandits.errors import GraphBanditsError
+from graphbandits.posteriors import Observations, Posterior
+from graphbandits.rng import Keys, Stream
+from graphbandits.testing.contract import Violation, check, check_form
+from graphbandits.testing.scenes import same_bits
+from graphbandits.types import Floats, State
+
+POINTS = 4000
+
+
+@check("posterior", "form")
+def form(posterior: Posterior) -> None:
+    """A documented, enrolled class whose state is named arrays of numbers, one row a trial."""
+    check_form("posterior", posterior)
+    for name, value in posterior.init(3).items():
+        if not isinstance(value, np.ndarray) or value.shape[:1] != (3,):
+            raise Violation(f"state['{name}'] is no array with one row a trial")
+
+
+@check("posterior", "bayes")
+def bayes(posterior: Posterior) -> None:
+    """update agrees with Bayes' rule on a grid: prior times likelihoods, normalised."""
+    theta, _ = _grid(posterior)
+    state, history = _some_history(posterior)
+    expected = posterior.log_density(posterior.init(2), theta)
+    for seen in history:
+        for trial, arm, reward in zip(seen.trial, seen.arm, seen.reward, strict=True):
+            expected[trial, arm] += posterior.log_likelihood(float(reward), theta)
+    found = posterior.log_density(state, theta)
+    off = np.abs(_normalised(found) - _normalised(expected)).max()
+    if not off <= 1e-9:
+        raise Violation(f"after {len(history)} rounds its density is off Bayes' rule by {off:.2g}")
+
+
+@check("posterior", "batch")
+def batch_equals_one_by_one(posterior: Posterior) -> None:
+    """Trials do not see each other, in updates and in beliefs, to the last bit."""
+    together, history = _some_history(posterior)
+    for trial in range(2):
+        alone = posterior.init(1)
+        for seen in history:
+            mine = seen.trial == trial
+            some = Observations(np.zeros(mine.sum(), np.int64), seen.arm[mine], seen.reward[mine])
+            alone = posterior.update(alone, some)
+        for name, value in alone.items():
+            if not same_bits(value[0], together[name][trial]):
+                raise Violation(f"state['{name}'] of a trial depends on the other trials")
+        one, two = posterior.beliefs(alone), posterior.beliefs(together)
+        for name in ("alpha", "delta", "h", "rho"):
+            if not same_bits(getattr(one, name)[0], getattr(two, name)[trial]):
+                raise Violation(f"{name} of a trial depends on the other trials")
+
+
+@check("posterior", "beliefs")
+def beliefs(posterior: Posterior) -> None:
+    """alpha, Delta, h and rho agree with sums over a grid of the densities."""
+    for state in (posterior.init(2), _some_history(posterior)[0]):
+        found = posterior.beliefs(state)
+        for trial in range(2):
+            expected = _beliefs_on_a_grid(posterior, state, trial)
+            for name, value in expected.items():
+                off = np.abs(getattr(found, name)[trial] - value).max()
+                if not off <= 1e-4:
+                    raise Violation(f"{name} is off the sums over a grid by {off:.2g}")
+
+
+@check("posterior", "sample")
+def sample(posterior: Posterior) -> None:
+    """Samples have the mean and the spread of the density, and are the same when asked again."""
+    count = 4000
+    state = {
+        name: np.repeat(v[:1], count, axis=0) for name, v in _some_history(posterior)[0].items()
+    }
+    stream = Stream(Keys(42, 0, count), 3, "testing/sample")
+    draws = posterior.sample(state, stream)
+    if not same_bits(draws, posterior.sample(state, stream)):
+        raise Violation("asked twice with the same stream, it drew two things")
+    theta, width = _grid(posterior)
+    one = {name: value[:1] for name, value in state.items()}
+    weight = _normalised(posterior.log_density(one, theta) + np.log(width))[0]
+    mean = weight @ theta
+    moments = [(weight * (theta - mean[:, None]) ** k).sum(axis=1) for k in (2, 4)]
+    noise = np.sqrt((moments[1] - moments[0] ** 2) / count)
+    off_mean = np.abs(draws.mean(axis=0) - mean) / np.sqrt(moments[0] / count)
+    off_spread = np.abs(((draws - mean) ** 2).mean(axis=0) - moments[0]) / noise
+    if not (off_mean < 5.0).all() or not (off_spread < 5.0).all():
+        raise Violation(
+            f"over {count} draws the mean is off by {off_mean.max():.1f} standard errors and the "
+            f"variance by {off_spread.max():.1f}"
+        )
+
+
+@check("posterior", "refuses-rewards")
+def refuses_rewards(posterior: Posterior) -> None:
+    """A reward that is no number is refused with an error that says what is allowed."""
+    for wrong in (float("nan"), "1", None):
+        try:
+            posterior.check_reward(wrong)  # type: ignore[arg-type]
+        except GraphBanditsError:
+            continue
+        raise Violation(f"it took {wrong!r} for a reward")
+
+
+def _some_history(posterior: Posterior) -> tuple[State, list[Observations]]:
+    """Two trials, eight rounds, arms seen unevenly, rewards from the prior's own samples."""
+    keys, arms = Keys(41, 1, 2), posterior.arms
+    state = posterior.init(2)
+    theta = posterior.sample(state, Stream(keys, 0, "testing/theta"))
+    history = []
+    for t in range(1, 9):
+        u = Stream(keys, t, "testing/history").uniform(2 * arms)
+        trial, arm = np.nonzero(u[:, :arms] < np.linspace(0.9, 0.3, arms))
+        reward = posterior.draw_reward(theta[trial, arm], u[trial, arms + arm])
+        seen = Observations(trial, arm, reward)
+        history.append(seen)
+        state = posterior.update(state, seen)
+    return state, history
+
+
+def _grid(posterior: Posterior) -> tuple[Floats, Floats]:
+    """Points and their widths, denser towards the ends of the support, where densities may rise."""
+    low, high = posterior.support
+    if not np.isfinite([low, high]).all():
+        draws = posterior.sample(posterior.init(500), Stream(Keys(43, 0, 500), 0, "testing/grid"))
+        reach = draws.max() - draws.min()
+        low, high = max(low, draws.min() - reach), min(high, draws.max() + reach)
+    edges = low + (high - low) * np.sin(np.linspace(0.0, np.pi / 2, POINTS + 1)) ** 2
+    middle = np.sin((np.arange(POINTS) + 0.5) * np.pi / 2 / POINTS) ** 2
+    return low + (high - low) * middle, np.diff(edges)
+
+
+def _normalised(log_weight: Floats) -> Floats:
+    weight = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
+    shares: Floats = weight / weight.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def _beliefs_on_a_grid(posterior: Posterior, state: State, trial: int) -> dict[str, Floats]:
+    """The definitions, with theta on a grid: the mass of a point is split in halves at it."""
+    theta, width = _grid(posterior)
+    one = {name: value[trial : trial + 1] for name, value in state.items()}
+    mass = _normalised(posterior.log_density(one, theta) + np.log(width))[0]
+    below = np.cumsum(mass, axis=1) - mass / 2.0
+    arms = len(mass)
+    best = np.stack([mass[j] * np.prod(np.delete(below, j, axis=0), axis=0) for j in range(arms)])
+    alpha, rho = best.sum(axis=1), best.sum(axis=0) @ theta
+    expected = {"alpha": alpha, "delta": rho - mass @ theta, "rho": np.asarray(rho)}
+    if posterior.outcomes is None:
+        return expected  # rewards without end: h is not compared
+    likely = [np.exp(posterior.log_likelihood(reward, theta)) for reward in posterior.outcomes]
+    chance = mass @ np.stack(likely, axis=1)  # of each outcome of each arm
+    h = np.zeros(arms)
+    for i in range(arms):
+        for j in range(arms):
+            others = np.prod(np.delete(below, [i, j], axis=0), axis=0)
+            at = mass[j] * others
+            above = at.sum() - np.cumsum(at) + at / 2.0
+            inside = best[j] if i == j else mass[i] * above  # theta_i, where j is best
+            given = inside @ np.stack(likely, axis=1) / alpha[j]
+            h[i] += alpha[j] * (given * np.log(given / chance[i])).sum()
+    return expected | {"h": h}
