@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from graphbandits.agent import Agent, Decision
     from graphbandits.engine import simulate
     from graphbandits.graphs import as_process
+    from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.results import Results
     from graphbandits.worlds import Bernoulli
@@ -23,6 +24,7 @@ _HOMES = {
     "Decision": "graphbandits.agent",
     "simulate": "graphbandits.engine",
     "as_process": "graphbandits.graphs",
+    "load_plugin": "graphbandits.plugins",
     "BetaBernoulli": "graphbandits.posteriors",
     "Results": "graphbandits.results",
     "Bernoulli": "graphbandits.worlds",
@@ -36,6 +38,7 @@ __all__ = [
     "Results",
     "__version__",
     "as_process",
+    "load_plugin",
     "simulate",
 ]
 

@@ -14,7 +14,7 @@ from graphbandits.errors import GraphBanditsError, InputError, nearest, whole_nu
 from graphbandits.files import from_npz, to_npz, write_bytes
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs.processes import check_names
-from graphbandits.graphs.storage import Arrays, pack, unpack
+from graphbandits.graphs.storage import Arrays, pack_process, unpack_process
 from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.registry import registered, text_of
@@ -80,6 +80,7 @@ class Agent:
         self.process = as_process(graph, count)
         if count is None and self.process.arms != make_process(graph, self.process.arms + 1).arms:
             raise InputError(f"graph {graph!r} fits any number of arms: say arms=... as well")
+        self._graph_text = graph if isinstance(graph, str) else None
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else whole_number(horizon, "horizon")
         check_needs(self.policy, self.process, self.horizon)
@@ -186,7 +187,7 @@ class Agent:
             "horizon": self.horizon,
             "t": self._t,
             "pending": [[p.t, p.action] for p in self._pending.values()],
-            "graph": pack(self.process, arrays),
+            "graph": pack_process(self.process, self._graph_text, arrays),
         }
         write_bytes(Path(path), to_npz(meta, arrays))
         return Path(path)
@@ -204,7 +205,7 @@ class Agent:
             agent = cls(
                 meta["policy"],
                 meta["arms"],
-                unpack(meta["graph"], arrays),
+                unpack_process(meta["graph"], arrays),
                 seed=meta["seed"],
                 prior=BetaBernoulli(arrays["prior/a"], arrays["prior/b"]),
                 horizon=meta["horizon"],
@@ -227,6 +228,7 @@ class Agent:
             if not same or not np.isfinite(saved).all():
                 raise InputError(f"it is damaged: its state '{name}' does not fit")
             self._state[name] = saved
+        self._graph_text = meta["graph"].get("text")
         self._t = whole_number(meta["t"], "t", least=0)
         for t, action in meta["pending"]:
             pi = arrays[f"pending/{t}"]

@@ -198,7 +198,10 @@ def build(kind: str, text: str) -> Any:
     name, arguments = parse(text, what=kind)
     plugins = registered(kind)
     if name not in plugins:
-        raise InputError(f"unknown {kind} '{name}': {nearest(name, plugins)}")
+        raise InputError(
+            f"unknown {kind} '{name}': {nearest(name, plugins)}; one of your own is loaded with "
+            "--plugin FILE or load_plugin(FILE)"
+        )
     cls = plugins[name]
     allowed = parameters_of(cls)
     for key in arguments:

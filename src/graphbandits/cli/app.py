@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.errors import GraphBanditsError, InputError, nearest
 from graphbandits.version import __version__
 
 GRAPH_HELP = (
@@ -92,12 +92,24 @@ def _whole(text: str) -> int:
         raise typer.BadParameter(f"'{text}' is not a whole number") from None
 
 
+def _load(plugins: list[Path] | None) -> None:
+    if plugins:
+        from graphbandits.plugins import load_plugin
+
+        for path in plugins:
+            load_plugin(path)
+
+
 def _number(help: str) -> Any:
     return typer.Option(help=help, parser=_whole, metavar="N")
 
 
 Seed = Annotated[int, _number("Names the random numbers; same seed, same result.")]
-Workers = Annotated[int | None, _number("Threads; as many as there are cores if unset.")]
+Workers = Annotated[int | None, _number("Workers; as many as there are cores if unset.")]
+Plugin = Annotated[
+    list[Path] | None,
+    typer.Option(help="A Python file with policies or graphs of your own; repeat for several."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
@@ -141,6 +153,11 @@ def simulate(
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,
+    plugin: Plugin = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Directory for figures, results and report.html; none if unset."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
@@ -150,9 +167,87 @@ def simulate(
     Example: graphbandits simulate --policy ids-n --policy ts-n --graph "cliques(size=3)"
     --arms 9 --horizon 500 --trials 200
     """
+    _load(plugin)
     from graphbandits.cli.simulate import run
 
-    run(policy, graph, horizon, trials, arms, seed, workers, json)
+    run(policy, graph, horizon, trials, arms, seed, workers, plugin or [], output, json)
+
+
+@app.command("run")
+def run_(
+    experiment: Annotated[
+        str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
+    ],
+    trials: Annotated[
+        int | None, _number("Trials of each policy; the file's own if unset.")
+    ] = None,
+    seed: Annotated[
+        int | None, _number("Names the random numbers; the file's own, else 0.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Policies to run besides those of the experiment; repeat for several."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Directory for figures, results and report.html; its name if unset."),
+    ] = None,
+    workers: Workers = None,
+    plugin: Plugin = None,
+) -> None:
+    """Run an experiment that is described in a file.
+
+    The file has the keys title, graph, arms, horizon, trials, policies, and may have seed and
+    plugins (Python files, relative to it).
+
+    Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
+    """
+    _load(plugin)
+    from graphbandits.cli.run import run
+
+    run(experiment, trials, seed, policy or [], output, workers, plugin or [])
+
+
+@app.command()
+def check(
+    plugin: Annotated[
+        list[str],
+        typer.Argument(help="A Python file with plug-ins of your own, or the name of a policy."),
+    ],
+    only: Annotated[
+        list[str] | None, typer.Option(help="Run this check only; repeat for several.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Try the contract on a policy, graph or posterior: a verdict for each promise.
+
+    Ends with exit code 1 if a promise is broken.
+
+    Example: graphbandits check my_ucb.py
+    """
+    from graphbandits.cli.check import run
+
+    raise typer.Exit(run(plugin, only or [], json))
+
+
+new = typer.Typer(no_args_is_help=True, help="Write a starting file.")
+app.add_typer(new, name="new")
+
+
+@new.command("policy")
+def new_policy(
+    name: Annotated[str, typer.Argument(help="Its name in texts, such as my-ucb.")],
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write; named after the policy if unset.")
+    ] = None,
+) -> None:
+    """Write a commented policy that works and passes the contract, to be made your own.
+
+    Example: graphbandits new policy my-ucb
+    """
+    from graphbandits.cli.new import write_policy
+
+    write_policy(name, output)
 
 
 @app.command()
@@ -162,12 +257,14 @@ def inspect(
         typer.Option(help="The posterior Beta(A,B) of an arm, as A,B; once for each arm."),
     ],
     graph: Annotated[str, typer.Option(help=GRAPH_HELP)],
+    plugin: Plugin = None,
     json: Json = False,
 ) -> None:
     """Lay one decision open: what is believed, what each arm would teach, what to play.
 
     Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
     """
+    _load(plugin)
     from graphbandits.cli.inspect import run
 
     run(beta, graph, json)
@@ -175,12 +272,17 @@ def inspect(
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="policies, graphs, or both if left out.")] = "",
+    what: Annotated[
+        str, typer.Argument(help="policies, graphs or experiments; all if left out.")
+    ] = "",
+    plugin: Plugin = None,
     json: Json = False,
 ) -> None:
-    """Show the policies and graphs there are, with their parameters and needs."""
-    if what not in ("", "policies", "graphs"):
-        raise InputError(f"list shows 'policies' or 'graphs', not '{what}'")
+    """Show the policies, graphs and experiments there are, with their parameters and needs."""
+    kinds = ("policies", "graphs", "experiments")
+    if what and what not in kinds:
+        raise InputError(f"list shows {', '.join(kinds)}, not '{what}': {nearest(what, kinds)}")
+    _load(plugin)
     from graphbandits.cli.listing import run
 
     run(what, json)

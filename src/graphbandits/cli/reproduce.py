@@ -1,20 +1,26 @@
-"""``graphbandits reproduce``: the paper's four experiments, from nothing to figures."""
+"""``graphbandits reproduce``: the paper's four experiments, from nothing to a report."""
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
-from typing import Any
 
-from graphbandits.cli.show import as_json, duration, plain_console, regret_table, worker_count
+from graphbandits.cli.keep import check_output, keep, write_pages
+from graphbandits.cli.run import rerun_command
+from graphbandits.cli.show import duration, plain_console, regret_table, worker_count
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments import Experiment, load_experiment
-from graphbandits.files import make_directory, write_text
-from graphbandits.plots import regret_figure, save_figure
-from graphbandits.results import Results, check_place
+from graphbandits.experiments import load_experiment
+from graphbandits.report import Study
+from graphbandits.results import Results
 
 FIGURES = ("1a", "1b", "2a", "2b")
+TITLE = "Information-directed sampling on feedback graphs: the paper's experiments"
+INTRODUCTION = (
+    "The four experiments of F. Liu, S. Buccapatnam and N. Shroff, Information Directed Sampling "
+    "for Stochastic Bandits with Graph Feedback (AAAI 2018), run again. Regret is the expected "
+    "reward lost to always playing the best arm. All policies met the same arms, graphs and "
+    "outcomes, so the difference of two is known better than either."
+)
 
 
 def run(
@@ -31,9 +37,7 @@ def run(
         figure: experiment.plan(trials=trials, seed=seed)
         for figure, experiment in experiments.items()
     }
-    make_directory(output)
-
-    _check_targets(chosen, output)
+    check_output(output, chosen)
     console = plain_console()
     console.print("Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):")
     for figure, plan in plans.items():
@@ -49,61 +53,34 @@ def run(
     )
 
     start = time.perf_counter()
-    summary: dict[str, Any] = {}
     for figure, plan in plans.items():
         results = plan.run(workers=threads, label=f"figure {figure}")
-        summary[figure] = _keep(results, experiments[figure], figure, output)
+        keep(_study(figure, results), output)
         console.print(regret_table(results, f"{figure}  {experiments[figure].title}"))
-    write_text(output / "summary.json", as_json(_earlier(output) | summary) + "\n")
+    studies = _all_studies(chosen, output)
+    write_pages(studies, output, title=TITLE, introduction=INTRODUCTION)
     console.print(f"Done in {duration(time.perf_counter() - start)}. Figures:")
     for figure in chosen:
         console.print(f"  {output / f'figure-{figure}.png'}  (and .svg, results-{figure}/)")
     console.print(f"All numbers: {output / 'summary.json'}")
+    console.print(f"To explore, open {output / 'report.html'} in a browser.")
 
 
-def _check_targets(figures: list[str], output: Path) -> None:
-    """Notice before the work, not after it, that a result could not be written."""
-    names = [f"figure-{figure}.{kind}" for figure in figures for kind in ("png", "svg")]
-    for name in (*names, "summary.json"):
-        if (output / name).is_dir():
-            raise InputError(f"{output / name} is a directory: choose another --output")
-    for figure in figures:
-        check_place(output / f"results-{figure}")
+def _all_studies(chosen: list[str], output: Path) -> list[Study]:
+    """Those run now, and those that lie in the same directory from before."""
+    studies = []
+    for figure in FIGURES:
+        place = output / f"results-{figure}"
+        try:
+            studies.append(_study(figure, Results.load(place)))
+        except InputError:
+            if figure in chosen:
+                raise
+    return studies
 
 
-def _earlier(output: Path) -> dict[str, Any]:
-    """The summary of figures drawn before into the same directory."""
-    try:
-        earlier = json.loads((output / "summary.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return {k: v for k, v in earlier.items() if k in FIGURES} if isinstance(earlier, dict) else {}
-
-
-def _keep(results: Results, experiment: Experiment, figure: str, output: Path) -> dict[str, Any]:
-    """Write the figure and the results; return the numbers for the summary."""
-    save_figure(regret_figure(results, experiment.title), output / f"figure-{figure}")
-    results.save(output / f"results-{figure}")
-    policies = {
-        name: {
-            "regret": numbers["regret"] | {"interval": list(results.interval(name))},
-            "plays": numbers["plays"],
-        }
-        for name, numbers in results.summary()["policies"].items()
-    }
-    differences = [
-        {
-            "first": d.first,
-            "second": d.second,
-            "mean": d.mean,
-            "standard_error": d.standard_error,
-            "interval": [d.low, d.high],
-        }
-        for d in results.differences()
-    ]
-    return {
-        "title": experiment.title,
-        "settings": dict(results.settings),
-        "policies": policies,
-        "differences": differences,
-    }
+def _study(figure: str, results: Results) -> Study:
+    settings = results.settings
+    size = [f"--trials={settings['trials']}", f"--seed={settings['seed']}"]
+    rerun = rerun_command(["reproduce", f"--figure={figure}", *size], [])
+    return Study(figure, load_experiment(f"paper-{figure}").title, results, rerun)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from graphbandits.cli.show import (
     announce_compilation,
     plain_console,
@@ -10,6 +13,7 @@ from graphbandits.cli.show import (
     worker_count,
 )
 from graphbandits.engine import Plan
+from graphbandits.errors import InputError
 
 
 def run(
@@ -20,14 +24,27 @@ def run(
     arms: int | None,
     seed: int,
     workers: int | None,
+    plugins: Sequence[Path],
+    output: Path | None,
     as_json: bool,
 ) -> None:
-    """Check, run, and print the table or the JSON object."""
+    """Check, run, and print the table or the JSON object; keep it all if there is a place."""
     plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
+    title = f"{graph}, {plan.process.arms} arms, {horizon} rounds, {trials} trials, seed {seed}"
+    if output is not None:
+        if as_json:
+            raise InputError("--output writes summary.json: leave --json out")
+        from graphbandits.cli.run import rerun_command, run_and_keep  # they draw, and load slowly
+
+        command = ["simulate", *(f"--policy={policy}" for policy in policies), f"--graph={graph}"]
+        command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
+        command += [] if arms is None else [f"--arms={arms}"]
+        rerun = rerun_command(command, plugins)
+        run_and_keep(plan, "simulation", title, rerun, output, workers)
+        return
     announce_compilation()
     results = plan.run(workers=worker_count(workers), label="simulating")
     if as_json:
         print_json(results.summary())
         return
-    title = f"{graph}, {plan.process.arms} arms, {horizon} rounds, {trials} trials, seed {seed}"
     plain_console().print(regret_table(results, title))

@@ -18,7 +18,7 @@ from graphbandits.engine.settings import describe_policy, describe_world, versio
 from graphbandits.engine.workers import Workers
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import GraphLike, Process, as_process
-from graphbandits.graphs.storage import Arrays, pack
+from graphbandits.graphs.storage import Arrays, pack_process
 from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli
@@ -91,7 +91,8 @@ class Plan:
     horizon: int
     trials: int
     seed: int
-    graph_text: str
+    graph_text: str  # what the graph is called in results
+    given_text: str | None = None  # what it was made from, if from a text
     first_trial: int = 0
 
     @classmethod
@@ -122,6 +123,7 @@ class Plan:
             trials=whole_number(trials, "trials"),
             seed=whole_number(seed, "seed", least=0),
             graph_text=graph if isinstance(graph, str) else type(graph).__name__,
+            given_text=graph if isinstance(graph, str) else None,
             first_trial=whole_number(first_trial, "first_trial", least=0),
         )
         Keys(plan.seed, plan.first_trial, plan.trials)  # refuses more than there are numbers for
@@ -238,16 +240,10 @@ class Plan:
                     "and load that with load_plugin"
                 )
         try:
-            pack(self.process, {})
+            pack_process(self.process, self.given_text, {})
         except InputError as error:
-            return "" if self._graph_is_text() else str(error)
+            return str(error)
         return ""
-
-    def _graph_is_text(self) -> bool:
-        try:
-            return as_process(self.graph_text, self.process.arms).arms == self.process.arms
-        except InputError:
-            return False
 
     def _as_message(self, record: Ints, regret: str) -> tuple[dict[str, Any], Arrays]:
         """All that a worker process has to know."""
@@ -257,17 +253,13 @@ class Plan:
         fixed = getattr(self.world, "fixed", None)
         if fixed is not None:
             arrays["fixed"] = fixed
-        try:
-            graph = pack(self.process, arrays)
-        except InputError:
-            graph = {"text": self.graph_text, "arms": self.process.arms}
         files = [file_of(plugin) for plugin in (*self.policies.values(), self.process)]
         meta = {
             "plugins": sorted({str(file) for file in files if file is not None}),
             "horizon": self.horizon,
             "seed": self.seed,
             "realised": regret == "realised",
-            "graph": graph,
+            "graph": pack_process(self.process, self.given_text, arrays),
         }
         return meta, arrays
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from graphbandits.engine.loop import run_block
 from graphbandits.errors import GraphBanditsError
 from graphbandits.files import from_npz, to_npz
-from graphbandits.graphs import Process, as_process
-from graphbandits.graphs.storage import unpack
+from graphbandits.graphs.storage import unpack_process
 from graphbandits.plugins import load_plugin
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
@@ -76,10 +75,7 @@ class _Study:
         self.horizon, self.seed, self.realised = meta["horizon"], meta["seed"], meta["realised"]
         prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"])
         self.world = Bernoulli(prior, arrays.get("fixed"))
-        graph = meta["graph"]
-        self.process: Process = (
-            as_process(graph["text"], graph["arms"]) if "text" in graph else unpack(graph, arrays)
-        )
+        self.process = unpack_process(meta["graph"], arrays)
         self.record = arrays["record"]
 
     def run(self, policy: str, first: int, trials: int) -> dict[str, NDArray[Any]]:

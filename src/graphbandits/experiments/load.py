@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from importlib.resources import files
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError, nearest
+from graphbandits.plugins import load_plugin
 
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, strict=True)]
+Text = Annotated[str, Field(min_length=1)]
 
 
 class Experiment(BaseModel):
-    """World, graph, policies and size of one experiment."""
+    """World, graph, policies and size of one experiment; ``plugins`` are Python files it needs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    title: str
-    graph: str
-    arms: Positive
+    title: Text
+    graph: Text
+    arms: Positive | None = None
     horizon: Positive
     trials: Positive
-    policies: tuple[str, ...]
+    policies: Annotated[tuple[Text, ...], Field(min_length=1)]
+    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+    plugins: tuple[Text, ...] = ()
 
-    def plan(self, *, trials: int | None = None, seed: int = 0) -> Plan:
-        """The checked simulation, with another number of trials if given."""
+    def plan(
+        self,
+        *,
+        trials: int | None = None,
+        seed: int | None = None,
+        policies: Sequence[str] = (),
+    ) -> Plan:
+        """The checked simulation, with other trials or another seed if given, and more policies."""
         return Plan.of(
-            self.policies,
+            [*self.policies, *policies],
             graph=self.graph,
             arms=self.arms,
             horizon=self.horizon,
             trials=self.trials if trials is None else trials,
-            seed=seed,
+            seed=self.seed if seed is None else seed,
         )
 
 
@@ -48,14 +60,51 @@ def experiment_names() -> list[str]:
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
-def load_experiment(name: str) -> Experiment:
-    """An experiment of the package, by name.
+def load_experiment(given: str | Path) -> Experiment:
+    """An experiment of the package by its name, or of a TOML file by its path.
+
+    Plug-ins that a file names, relative to itself, are loaded with it.
 
     >>> load_experiment("paper-1a").graph
     'paper'
     """
     known = experiment_names()
-    if name not in known:
-        raise InputError(f"unknown experiment '{name}': {nearest(name, known)}")
-    text = files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
-    return Experiment.model_validate(tomllib.loads(text))
+    if isinstance(given, str) and given in known:
+        return _parse(files(__package__).joinpath(f"{given}.toml").read_bytes(), given)
+    path = Path(given)
+    if path.suffix != ".toml" and not path.is_file():
+        raise InputError(
+            f"unknown experiment '{given}': {nearest(str(given), known)}; or give a file *.toml"
+        )
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read the experiment {path}: {reason}") from None
+    experiment = _parse(data, str(path))
+    for plugin in experiment.plugins:
+        load_plugin(path.parent / plugin)
+    return experiment
+
+
+def _parse(data: bytes, where: str) -> Experiment:
+    try:
+        return Experiment.model_validate(tomllib.loads(data.decode("utf-8-sig")))
+    except UnicodeDecodeError:
+        raise InputError(f"{where} is not text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where} is not TOML: {error}") from None
+    except ValidationError as error:
+        raise InputError(f"{where}: {_first_mistake(error)}") from None
+
+
+def _first_mistake(error: ValidationError) -> str:
+    """The first of pydantic's complaints, in our words, and how many more there are."""
+    first: Any = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    if first["type"] == "extra_forbidden":
+        return f"unknown key '{key}': {nearest(key, Experiment.model_fields)}{more}"
+    if first["type"] == "missing":
+        return f"the key '{key}' is missing: an experiment needs it{more}"
+    return f"{key} = {first['input']!r}: {first['msg']}{more}"

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import Dense, Sparse, Uniform
+from graphbandits.graphs.loaders import as_process
 from graphbandits.graphs.processes import (
     Fixed,
     GivenSequence,
+    Process,
     RandomFeedback,
     RevealedErdosRenyi,
 )
@@ -37,7 +39,7 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
     if isinstance(value, np.ndarray):
         arrays[path] = value
         return {"array": path}
-    if type(value).__name__ in _KINDS and dataclasses.is_dataclass(value):
+    if type(value) in _KINDS.values() and dataclasses.is_dataclass(value):
         fields = {
             field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
             for field in dataclasses.fields(value)
@@ -60,3 +62,25 @@ def unpack(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if isinstance(config, list):
         return tuple(unpack(item, arrays) for item in config)
     return config
+
+
+def pack_process(process: Process, text: str | None, arrays: Arrays) -> Any:
+    """JSON for a process; one of a plug-in's own class goes by the text that it was made from."""
+    try:
+        return pack(process, arrays)
+    except InputError:
+        if text is None:
+            raise
+        return {"text": text, "arms": process.arms}
+
+
+def unpack_process(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Process:
+    """What :func:`pack_process` packed.
+
+    >>> unpack_process({"text": "star", "arms": 4}, {}).arms
+    4
+    """
+    if "text" in config:
+        return as_process(config["text"], config["arms"])
+    process: Process = unpack(config, arrays)
+    return process
