@@ -66,7 +66,7 @@ def test_comparisons_with_one_control_are_dunnett_s(
 @pytest.mark.parametrize("treatments", [2, 9])
 @pytest.mark.parametrize("freedom", [12, 60])
 def test_comparisons_with_one_control_by_quadrature(treatments: int, freedom: int) -> None:
-    """P(|Z_i - Z_0| <= sqrt 2 c s, all i), given Z_0 a product; then over s ~ chi / sqrt freedom."""
+    """P(|Z_i - Z_0| <= sqrt 2 c s for all i): a product given Z_0 and s ~ chi / sqrt freedom."""
     policies = sample(np.eye(treatments + 1), freedom + 1)
     c = max_t(policies[:, 1:] - policies[:, :1], 0.95)
     control = np.linspace(-8.0, 8.0, 801)
