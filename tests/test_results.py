@@ -403,8 +403,8 @@ def test_format_2_loads() -> None:
     assert results.graph is not None
     assert results.graph.names == results.arms
     assert results.graph.feedback.reach(np.arange(3)).tolist() == [
-        [1.0, 0.5, 1.0],
-        [0.0, 1.0, 0.25],
+        [1.0, 0.5, 0.0],
+        [0.0, 1.0, 1.0],
         [0.0, 0.0, 1.0],
     ]
     first, again = old(), results
@@ -532,7 +532,8 @@ def test_the_document_has_every_field_of_the_manifest(saved: Path) -> None:
     first, second = section.split("`settings` is what")
     rows = r"^\| `(\w+)` \|"
     assert re.findall(rows, first, re.MULTILINE) == list(manifest)
-    assert set(re.findall(rows, second, re.MULTILINE)) == set(manifest["settings"])
+    optional = {"means"}  # there if they are fixed
+    assert set(re.findall(rows, second, re.MULTILINE)) - optional == set(manifest["settings"])
 
 
 def test_the_python_of_the_document_runs(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.settings import describe_policy, describe_world, versions
 from graphbandits.engine.workers import Workers
 from graphbandits.errors import InputError, whole_number
-from graphbandits.graphs import GraphLike, Process, as_process
+from graphbandits.graphs import Fixed, GraphLike, Process, as_process
 from graphbandits.graphs.storage import Arrays, pack_process
 from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy, check_needs
@@ -215,7 +215,8 @@ class Plan:
             name: _join(outcomes[i * len(starts) : (i + 1) * len(starts)])
             for i, name in enumerate(self.policies)
         }
-        return Results(record, results, self._names(), self._settings(regret))
+        graph = self.process if isinstance(self.process, Fixed) else None
+        return Results(record, results, self._names(), self._settings(regret), graph)
 
     def _wants_processes(self, parallel: str) -> bool:
         if parallel == "auto":
