@@ -89,7 +89,7 @@ def fixed_graph(
     if _contradictions(pair, chance, order).size:
         order = np.lexsort((edge, pair))
         later = order[_contradictions(pair, chance, order) + 1]
-        wrong = later[np.argmin(edge[later])]
+        wrong = later[np.lexsort((later, edge[later]))[0]]  # as it was written, not its way back
         before = chance[order[np.searchsorted(pair[order], pair[wrong])]]
         raise InputError(
             f"{place(int(edge[wrong]))}the edge {names[start[wrong]]} -> {names[end[wrong]]} was "

@@ -106,7 +106,7 @@ def read_npy(file: GraphFile) -> Fixed:
         )
     try:
         matrix = np.lib.format.read_array(io.BytesIO(file.data), allow_pickle=False)
-    except (ValueError, EOFError, MemoryError, OverflowError, TypeError) as error:
+    except Exception as error:  # the header is parsed as Python, and fails in as many ways
         reason = (
             "it holds Python objects" if "allow_pickle" in str(error) else "no .npy, or cut off"
         )
@@ -148,6 +148,12 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
     names = tuple(rows[0][left:]) if above else None
     if beside and names is None:
         names = tuple(cells[0] for cells in rows)
+    if names is not None and ("" in names or len(set(names)) < len(names)):
+        wrong = next(name for k, name in enumerate(names) if not name or name in names[:k])
+        raise InputError(
+            f"{file.where(lines[0])}: arms have different names, and none is empty; '{wrong}' is "
+            f"{'given twice' if wrong else 'none'}"
+        )
     for k, name in enumerate(names if beside and names else ()):
         cells = rows[first + k]
         if cells[0] != name:
@@ -179,7 +185,7 @@ _READ = "without columns called source and target, the file is read as an adjace
 def _is_header(cells: list[str]) -> bool:
     """Whether the first line of a square table has names: its corner tells, or all the rest."""
     return not is_number(cells[0]) or (
-        len(cells) > 1 and not any(is_number(cell) for cell in cells[1:])
+        len(cells) > 1 and all(cell and not is_number(cell) for cell in cells[1:])
     )
 
 
