@@ -148,7 +148,7 @@ def test_an_empty_table(write: Write, content: str | bytes) -> None:
         ("x,y,z,w\na,b,c,d\n", "no columns are called source and target .line 1 has: x, y, z, w"),
         ("ann,bob\nbob,eve\n", "line 2: .*'eve'.*without columns called source and target"),
         ("ann,bob,0.5\nbob,eve,1\n", "line 1: .*'bob'.*without columns called source and target"),
-        ("a b\nb c\n", "line 2: .*without columns called source and target"),
+        ("a b\nb c\n", "line 2: .*not 'b c'; cells are parted by comma.*such as .txt"),
         ("1,0.5\n0,often\n", "line 2: entry 2 is a probability in .0, 1., not 'often'"),
         ("1,\n0,1\n", "line 1: entry 2 is a probability in .0, 1., not ''"),
         ("a,b\n1,0.5\n0,nan\n", "line 3: entry 2 .b. is a probability in .0, 1., not nan"),

@@ -134,8 +134,9 @@ def _records(file: GraphFile) -> Iterator[Record]:
 
 def _delimiter(text: str) -> str:
     """The sign that parts the first line into the most cells; a comma if that does not tell."""
-    opening = text.lstrip("\r\n").replace("\r", "\n").partition("\n")[0]
-    return max(",;\t", key=lambda sign: len(next(csv.reader([opening], delimiter=sign), [])))
+    opening = re.match(r"[\r\n]*([^\r\n]*)", text)
+    line = opening.groups() if opening else ()
+    return max(",;\t", key=lambda sign: len(next(csv.reader(line, delimiter=sign), [])))
 
 
 def _add(

@@ -174,12 +174,20 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
         except ValueError:
             j = next(j for j, cell in enumerate(cells[left:]) if not is_number(cell))
             raise InputError(
-                f"{entry(i, j)} is a probability in [0, 1], not '{cells[left + j]}'; {_READ}"
+                f"{entry(i, j)} is a probability in [0, 1], not '{cells[left + j]}'; "
+                + (_READ if width > 1 else _SPACES)
             ) from None
     return _adjacency(matrix, names, entry)
 
 
-_READ = "without columns called source and target, the file is read as an adjacency matrix"
+_READ = (
+    "without columns called source and target, the file is read as an adjacency matrix; for a table "
+    "of edges say source= and target="
+)
+_SPACES = (
+    "cells are parted by comma, semicolon or tab, and the first line names the columns source and "
+    "target; a list of edges parted by spaces has another ending, such as .txt"
+)
 
 
 def _is_header(cells: list[str]) -> bool:
