@@ -181,8 +181,8 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
 
 
 _READ = (
-    "without columns called source and target, the file is read as an adjacency matrix; for a table "
-    "of edges say source= and target="
+    "without columns called source and target, the file is read as an adjacency matrix; for a "
+    "table of edges say source= and target="
 )
 _SPACES = (
     "cells are parted by comma, semicolon or tab, and the first line names the columns source and "
