@@ -232,7 +232,7 @@ def test_a_networkx_graph(arms: int, directed: bool, weighted: bool) -> None:
     for u, v in graph.edges:
         if weighted:
             graph.edges[u, v]["probability"] = rng.random()
-        graph.edges[u, v]["weight"] = 7.0  # means nothing here
+            graph.edges[u, v]["weight"] = 7.0  # means nothing beside a probability
     want = nx.to_numpy_array(graph, weight="probability" if weighted else None)
     np.fill_diagonal(want, 1.0)
     for process in (from_networkx(graph), as_process(graph), as_process(graph, arms=arms)):

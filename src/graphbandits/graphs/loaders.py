@@ -1,28 +1,33 @@
-"""Graphs from elsewhere: text, edge lists, NetworkX, arrays; each becomes a process."""
+"""The one front door for graphs: names, files, matrices, NetworkX, frames; each a process."""
 
 from __future__ import annotations
 
-from numbers import Real
+import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from graphbandits.errors import InputError
-from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Sparse, Uniform, from_edges
+from graphbandits.errors import InputError, yes_or_no
+from graphbandits.graphs.csv_files import read_csv
+from graphbandits.graphs.edge_lists import read_edge_list
+from graphbandits.graphs.feedback import Dense, Sparse, Uniform
+from graphbandits.graphs.frames import from_frame, is_frame
+from graphbandits.graphs.graphml import read_graphml
+from graphbandits.graphs.matrices import from_matrix, from_sparse, read_npy
 from graphbandits.graphs.named import Recipe
+from graphbandits.graphs.networks import from_networkx
 from graphbandits.graphs.processes import Fixed, GivenSequence, Process
-from graphbandits.registry import build
-
-if TYPE_CHECKING:
-    import networkx
+from graphbandits.graphs.sources import GraphFile
+from graphbandits.registry import build, register
 
 #: Anything that :func:`as_process` understands.
 GraphLike = Any
 
 
 def as_process(graph: GraphLike, arms: int | None = None) -> Process:
-    """A graph process from a text, a file, a process, a feedback, a matrix, NetworkX or a list.
+    """A graph process from a text, a file, a matrix, NetworkX, a frame, a process or a list.
 
     >>> as_process("paper").arms
     5
@@ -40,20 +45,22 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
     """The same, but a graph that has a number of arms of its own keeps it."""
     if isinstance(graph, str):
         if graph == "file:":
-            raise InputError("'file:' is followed by the path of an edge list: file:edges.txt")
+            raise InputError("'file:' is followed by the path of a graph: file:edges.txt")
         if graph.startswith("file:"):
-            return from_edge_list(Path(graph.removeprefix("file:")))
+            return load_graph(graph.removeprefix("file:"))
         if Path(graph).is_file():
             raise InputError(f"'{graph}' is a file: write file:{graph}")
         recipe = build("graph", graph)
         process: Process = recipe.process(arms)
         return process
+    if is_frame(graph):  # first, for a column may have any name that is asked for below
+        return from_frame(graph)
     if isinstance(graph, Recipe) and not isinstance(graph, type):
         return graph.process(arms)
     if isinstance(graph, Dense | Sparse | Uniform):
         return Fixed(graph)
-    if isinstance(graph, Path):
-        return from_edge_list(graph)
+    if isinstance(graph, os.PathLike):
+        return load_graph(graph)
     if isinstance(graph, np.ndarray):
         return from_matrix(graph)
     if hasattr(graph, "round") and hasattr(graph, "deterministic"):
@@ -61,12 +68,97 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
         return given
     if hasattr(graph, "adjacency") and hasattr(graph, "is_directed"):
         return from_networkx(graph)
+    if hasattr(graph, "tocoo"):
+        return from_sparse(graph)
     if isinstance(graph, list | tuple) and graph:
         return from_matrix(graph) if _is_row(graph[0]) else _sequence(graph, arms)
     raise InputError(
         f"cannot make a graph of {type(graph).__name__}: give a text such as 'paper' or "
-        "'file:edges.txt', a K x K matrix, a NetworkX graph, a list of these, or a process"
+        "'file:edges.txt', a K x K matrix (dense or scipy sparse), a NetworkX graph, a frame of "
+        "edges, a list of these, or a process"
     )
+
+
+def load_graph(
+    path: str | os.PathLike[str],
+    *,
+    directed: bool | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    probability: str | None = "auto",
+    label: str | None = None,
+) -> Fixed:
+    r"""A fixed graph from a file, by its ending and its first bytes.
+
+    ``.csv`` and ``.tsv`` are tables (:func:`from_csv`), ``.npy`` is a matrix (:func:`from_npy`),
+    ``.graphml`` and anything that begins as XML is GraphML (:func:`from_graphml`), and any other
+    text is a list of edges (:func:`from_edge_list`). Each may be compressed with gz. The options
+    are those of these functions; one that the file has no use for is refused.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "edges.csv")
+    ...     written = path.write_text("source,target,weight\nann,bob,0.5\n")
+    ...     load_graph(path, probability=None, directed=False).feedback.reach(np.arange(2))
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    file = GraphFile.read(path)
+    given = {
+        "directed": directed is not None,
+        "source": source is not None,
+        "target": target is not None,
+        "probability": probability != "auto",
+        "label": label is not None,
+    }
+
+    def takes(kind: str, *allowed: str) -> None:
+        for option in (option for option, said in given.items() if said and option not in allowed):
+            has = f"it takes {', '.join(allowed)}" if allowed else "it takes no options"
+            raise InputError(f"{file.path} is {kind}, which takes no {option}=: {has}")
+
+    if file.ending in (".npy", ".npz") or file.data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        takes("a matrix")
+        return read_npy(file)
+    if file.ending == ".graphml" or file.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        takes("GraphML", "probability", "label")
+        return read_graphml(file, probability, label)
+    if file.ending in (".csv", ".tsv"):
+        takes("a table", "directed", "source", "target", "probability")
+        return read_csv(file, source, target, probability, directed)
+    takes("a list of edges", "directed", "probability")
+    return read_edge_list(file, directed, probability)
+
+
+@register("graph", "file")
+@dataclass(frozen=True)
+class File:
+    """A graph from a file: edge list, CSV, GraphML or .npy; in short, file:edges.txt.
+
+    The parameters are those of :func:`load_graph`.
+    """
+
+    path: str
+    directed: bool | None = None
+    source: str | None = None
+    target: str | None = None
+    probability: str | None = "auto"
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.directed is not None:
+            yes_or_no(self.directed, "file: directed")
+
+    def process(self, arms: int | None) -> Process:
+        """The graph of the file, whatever the number of arms asked for."""
+        return load_graph(
+            self.path,
+            directed=self.directed,
+            source=self.source,
+            target=self.target,
+            probability=self.probability,
+            label=self.label,
+        )
 
 
 def _is_row(value: GraphLike) -> bool:
@@ -84,113 +176,3 @@ def _sequence(graphs: list[GraphLike] | tuple[GraphLike, ...], arms: int | None)
     if len(names) > 1:
         raise InputError("the graphs of a sequence must have the same arms in the same order")
     return GivenSequence(tuple(member.feedback for member in fixed), names.pop() if names else None)
-
-
-def from_matrix(matrix: GraphLike, names: tuple[str, ...] | None = None) -> Fixed:
-    """A fixed graph from a K x K array of probabilities with ones on its diagonal.
-
-    >>> from_matrix([[1, 0.5], [0, 1]]).deterministic
-    False
-    """
-    dense = Dense(matrix)
-    if not dense.shared:
-        raise InputError(
-            f"a fixed graph is one K x K matrix; for one a round give a list of "
-            f"{len(dense.matrix)} matrices"
-        )
-    if dense.arms <= DENSE_LIMIT:
-        return Fixed(dense, names)
-    source, target = np.nonzero(dense.matrix[0])
-    return Fixed(
-        Sparse.from_edges(dense.arms, source, target, dense.matrix[0][source, target]), names
-    )
-
-
-def from_networkx(graph: networkx.Graph, probability: str = "probability") -> Fixed:
-    """A fixed graph from NetworkX: nodes in their order, undirected edges both ways.
-
-    An edge attribute of the name ``probability`` is its probability; without it the edge is sure.
-
-    >>> import networkx
-    >>> from_networkx(networkx.path_graph(["ann", "bob", "eve"])).names
-    ('ann', 'bob', 'eve')
-    """
-    nodes = list(graph.nodes)
-    if not nodes:
-        raise InputError("the NetworkX graph has no nodes: an arm is needed at least")
-    index = {node: i for i, node in enumerate(nodes)}
-    source, target, weight = [], [], []
-    for u, v, p in graph.edges(data=probability, default=1.0):
-        if not isinstance(p, Real):
-            raise InputError(f"the edge {u} - {v} has the {probability} {p!r}, which is no number")
-        source.append(index[u])
-        target.append(index[v])
-        weight.append(float(p))
-        if not graph.is_directed():
-            source.append(index[v])
-            target.append(index[u])
-            weight.append(float(p))
-    names = tuple(str(node) for node in nodes)
-    return Fixed(
-        from_edges(len(nodes), np.array(source, int), np.array(target, int), weight), names
-    )
-
-
-def from_edge_list(path: str | Path) -> Fixed:
-    """A fixed graph from lines ``source target [probability]``; ``#`` starts a comment.
-
-    Any words name the arms, in the order of their first appearance; a line is one direction; a
-    line with one word names an arm without an edge. Self-loops are added.
-    """
-    index: dict[str, int] = {}
-    source, target, weight = [], [], []
-    seen: dict[tuple[int, int], float] = {}
-    for number, line in enumerate(_read_text(Path(path)).split("\n"), 1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        where = f"{path}, line {number}"
-        if len(words) > 3:
-            raise InputError(
-                f"{where}: a line is 'source target [probability]'; this one has {len(words)} words"
-            )
-        if len(words) == 1 and "," in words[0].strip(","):
-            raise InputError(f"{where}: words are parted by spaces, not by commas: '{words[0]}'")
-        ends = [index.setdefault(word, len(index)) for word in words[:2]]
-        if len(ends) == 1:
-            continue
-        try:
-            p = float(words[2]) if len(words) == 3 else 1.0
-        except ValueError:
-            p = float("nan")
-        if not 0.0 <= p <= 1.0:
-            raise InputError(f"{where}: a probability is a number in [0, 1], not '{words[2]}'")
-        edge = ends[0], ends[1]
-        if seen.setdefault(edge, p) != p:
-            raise InputError(
-                f"{where}: the edge {words[0]} -> {words[1]} was given before with {seen[edge]:g}"
-            )
-        if ends[0] == ends[1] and p != 1.0:
-            raise InputError(f"{where}: an arm that is played is always observed, not with {p:g}")
-        source.append(ends[0])
-        target.append(ends[1])
-        weight.append(p)
-    if not index:
-        raise InputError(f"{path} holds no edges: a line is 'source target [probability]'")
-    feedback = from_edges(len(index), np.array(source, int), np.array(target, int), weight)
-    return Fixed(feedback, tuple(index))
-
-
-def _read_text(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot read the graph file {path}: {reason}") from None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise InputError(f"the graph file {path} is not text: give lines 'source target'")
-    return text.replace("\r\n", "\n").replace("\r", "\n")

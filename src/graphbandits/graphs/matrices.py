@@ -1,0 +1,217 @@
+"""Matrices of probabilities: dense, scipy sparse, ``.npy`` files, adjacency tables."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphbandits.errors import InputError
+from graphbandits.graphs.edge_table import is_number, wrong_probability
+from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Sparse, from_edges
+from graphbandits.graphs.processes import Fixed
+from graphbandits.graphs.sources import GraphFile
+from graphbandits.types import Floats
+
+
+def from_matrix(matrix: Any, names: Sequence[str] | None = None) -> Fixed:
+    """A fixed graph from a K x K array of probabilities with ones on its diagonal.
+
+    An array of zeros and ones with an empty diagonal is refused: whether its author thought of
+    self-loops is not known. Add ``np.eye(K)``, or give it as a file or a sparse matrix, where
+    this is the custom.
+
+    >>> from_matrix([[1, 0.5], [0, 1]]).deterministic
+    False
+    """
+    dense = Dense(matrix)
+    if not dense.shared:
+        raise InputError(
+            f"a fixed graph is one K x K matrix; for one a round give a list of "
+            f"{len(dense.matrix)} matrices"
+        )
+    known = None if names is None else tuple(names)
+    if dense.arms <= DENSE_LIMIT:
+        return Fixed(dense, known)
+    source, target = np.nonzero(dense.matrix[0])
+    return Fixed(
+        Sparse.from_edges(dense.arms, source, target, dense.matrix[0][source, target]), known
+    )
+
+
+def from_sparse(matrix: Any, names: Sequence[str] | None = None) -> Fixed:
+    """A fixed graph from a scipy sparse matrix or array of probabilities, in any format.
+
+    What is not stored, or stored as zero, is no edge; on the diagonal it is a one. An entry that is
+    stored twice must be the same both times: probabilities are not summed.
+
+    >>> from scipy.sparse import coo_array
+    >>> graph = from_sparse(coo_array(([0.5], ([0], [1])), shape=(2, 2)), names=["ann", "bob"])
+    >>> graph.feedback.reach(np.arange(2))
+    array([[1. , 0.5],
+           [0. , 1. ]])
+    """
+    shape = matrix.shape
+    if len(shape) != 2 or shape[0] != shape[1] or not shape[0]:
+        raise InputError(f"a sparse matrix of a graph is square, K x K; this one has {shape}")
+    stored = matrix.tocoo()
+    row, column = (np.asarray(part, np.int64) for part in (stored.row, stored.col))
+    if stored.data.dtype.kind not in "biuf":
+        raise InputError(f"a sparse matrix holds numbers in [0, 1], not {stored.data.dtype}")
+    chance = np.asarray(stored.data, np.float64)
+    wrong = wrong_probability(chance)
+    if wrong is not None:
+        raise InputError(
+            "the entries of a sparse matrix are probabilities in [0, 1]; entry "
+            f"({row[wrong]}, {column[wrong]}) is {chance[wrong]:g}"
+        )
+    kept = ~((row == column) & (chance == 0.0))
+    row, column, chance = row[kept], column[kept], chance[kept]
+    loop = np.flatnonzero((row == column) & (chance != 1.0))
+    if loop.size:
+        at = row[loop[0]]
+        raise InputError(
+            f"the arm played is always observed: on the diagonal of a sparse matrix is 1 or "
+            f"nothing; entry ({at}, {at}) is {chance[loop[0]]:g}"
+        )
+    known = None if names is None else tuple(names)
+    return Fixed(from_edges(shape[0], row, column, chance), known)
+
+
+def from_npy(path: str | os.PathLike[str]) -> Fixed:
+    """A fixed graph from a ``.npy`` file with a K x K array of probabilities.
+
+    The diagonal is all ones or all zeros, which are taken as ones.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     np.save(Path(folder, "graph.npy"), [[0, 1], [0, 0]])
+    ...     from_npy(Path(folder, "graph.npy")).feedback.reach(np.arange(2))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return read_npy(GraphFile.read(path))
+
+
+def read_npy(file: GraphFile) -> Fixed:
+    """The same from a file that has been read."""
+    if file.data.startswith(b"PK\x03\x04"):
+        raise InputError(
+            f"{file.path} is an archive of several arrays (.npz): save one with np.save, or load "
+            "it and give the matrix itself"
+        )
+    try:
+        matrix = np.lib.format.read_array(io.BytesIO(file.data), allow_pickle=False)
+    except Exception as error:  # the header is parsed as Python, and fails in as many ways
+        reason = (
+            "it holds Python objects" if "allow_pickle" in str(error) else "no .npy, or cut off"
+        )
+        raise InputError(
+            f"{file.path}: cannot read an array ({reason}): np.save a K x K array of numbers"
+        ) from None
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise InputError(
+            f"{file.path}: the adjacency matrix of a graph is K x K; this array has the shape "
+            f"{matrix.shape}"
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(f"{file.path}: an array of numbers in [0, 1], not of {matrix.dtype}")
+    return _adjacency(matrix.astype(np.float64), None, lambda i, j: f"{file.path}: entry {i, j}")
+
+
+def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
+    """A fixed graph from the cells of an adjacency table, each row with its line.
+
+    Names stand in the first line, in the first column, in both (where they agree) or nowhere.
+    """
+    lines, rows = [line for line, _ in records], [cells for _, cells in records]
+    width = len(rows[0])
+    for line, cells in records:
+        if len(cells) != width:
+            raise InputError(
+                f"{file.where(line)}: {len(cells)} cells, but {width} in line {lines[0]}; {_READ}"
+            )
+    above = len(rows) == width + 1 or (len(rows) == width and _is_header(rows[0]))
+    beside = width == len(rows) + 1 or (len(rows) == width and above)
+    first, left = int(above), int(beside)
+    arms = width - left
+    if len(rows) - first != arms or arms < 1:
+        raise InputError(
+            f"{file.path}: no columns are called source and target (line {lines[0]} has: "
+            f"{', '.join(rows[0][:8])}), and {len(rows)} lines with {width} cells are no square "
+            "matrix; name the columns in the first line, or say source= and target="
+        )
+    names = tuple(rows[0][left:]) if above else None
+    if beside and names is None:
+        names = tuple(cells[0] for cells in rows)
+    if names is not None and ("" in names or len(set(names)) < len(names)):
+        wrong = next(name for k, name in enumerate(names) if not name or name in names[:k])
+        raise InputError(
+            f"{file.where(lines[0])}: arms have different names, and none is empty; '{wrong}' is "
+            f"{'given twice' if wrong else 'none'}"
+        )
+    for k, name in enumerate(names if beside and names else ()):
+        cells = rows[first + k]
+        if cells[0] != name:
+            raise InputError(
+                f"{file.where(lines[first + k])}: this row is called '{cells[0]}', but its column "
+                f"'{name}': they have the same order; {_READ}"
+            )
+
+    def entry(i: int, j: int) -> str:
+        return f"{file.where(lines[first + i])}: entry {j + 1}" + (
+            f" ({names[j]})" if names else ""
+        )
+
+    matrix = np.empty((arms, arms))
+    for i, cells in enumerate(rows[first:]):
+        try:
+            matrix[i] = [float(cell) for cell in cells[left:]]
+        except ValueError:
+            j = next(j for j, cell in enumerate(cells[left:]) if not is_number(cell))
+            raise InputError(
+                f"{entry(i, j)} is a probability in [0, 1], not '{cells[left + j]}'; "
+                + (_READ if width > 1 else _SPACES)
+            ) from None
+    return _adjacency(matrix, names, entry)
+
+
+_READ = (
+    "without columns called source and target, the file is read as an adjacency matrix; for a "
+    "table of edges say source= and target="
+)
+_SPACES = (
+    "cells are parted by comma, semicolon or tab, and the first line names the columns source and "
+    "target; a list of edges parted by spaces has another ending, such as .txt"
+)
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Whether the first line of a square table has names: its corner tells, or all the rest."""
+    return not is_number(cells[0]) or (
+        len(cells) > 1 and all(cell and not is_number(cell) for cell in cells[1:])
+    )
+
+
+def _adjacency(
+    matrix: Floats, names: tuple[str, ...] | None, entry: Callable[[int, int], str]
+) -> Fixed:
+    """A matrix whose diagonal may be left at zero; ``entry`` begins the error about one."""
+    wrong = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))  # NaN is wrong too
+    if wrong.size:
+        i, j = (int(place) for place in wrong[0])
+        raise InputError(f"{entry(i, j)} is a probability in [0, 1], not {matrix[i, j]:g}")
+    diagonal = matrix.diagonal()
+    if not diagonal.any():
+        np.fill_diagonal(matrix, 1.0)
+    elif (diagonal != 1.0).any():
+        i = int(np.argmax(diagonal != 1.0))
+        raise InputError(
+            f"{entry(i, i)} is {diagonal[i]:g}, but the diagonal is all ones (the arm played is "
+            "always observed), or all zeros, which are taken as ones"
+        )
+    return from_matrix(matrix, names)

@@ -1,0 +1,73 @@
+"""A graph file as it lies on the disk: read, decompressed, decoded; and what is wrong with it."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphbandits.errors import InputError
+
+_GZIP = b"\x1f\x8b"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class GraphFile:
+    """The path of a graph and its bytes, after gz where it is compressed.
+
+    >>> GraphFile(Path("edges.txt.gz"), b"ann bob").where(3), GraphFile(Path("a.CSV"), b"").ending
+    ('edges.txt.gz, line 3', '.csv')
+    """
+
+    path: Path
+    data: bytes
+
+    @classmethod
+    def read(cls, path: object) -> GraphFile:
+        """Read a file; the first bytes tell whether it is compressed, not its ending."""
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"a graph file is given by its path, not by {path!r}")
+        place = Path(path)
+        try:
+            data = place.read_bytes()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise InputError(f"cannot read the graph file {place}: {reason}") from None
+        if data.startswith(_GZIP):
+            try:
+                data = gzip.decompress(data)
+            except (EOFError, OSError, zlib.error) as error:
+                raise InputError(
+                    f"the graph file {place} is gz-compressed, but cut off or damaged: {error}"
+                ) from None
+        return cls(place, data)
+
+    @property
+    def ending(self) -> str:
+        """``.csv`` of ``edges.CSV.gz``."""
+        return Path(self.path.name.lower().removesuffix(".gz")).suffix
+
+    def where(self, line: int) -> str:
+        """How an error names a line."""
+        return f"{self.path}, line {line}"
+
+    def text(self) -> str:
+        """The text, which is UTF-8, with or without a byte order mark."""
+        try:
+            text = self.data.decode("utf-8-sig")
+            at = self.data.find(b"\0")
+        except UnicodeDecodeError as error:
+            at = error.start
+        if at < 0:
+            return text
+        if self.data.startswith(_UTF_16):
+            reason = "it looks like UTF-16"
+        else:
+            line = self.data.count(b"\n", 0, at) + 1
+            reason = f"line {line} holds the byte 0x{self.data[at]:02x}"
+        raise InputError(
+            f"the graph file {self.path} is not text in UTF-8 ({reason}): save it as UTF-8"
+        )
