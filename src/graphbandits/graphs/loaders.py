@@ -145,6 +145,11 @@ class File:
     probability: str | None = "auto"
     label: str | None = None
 
+    @classmethod
+    def examples(cls) -> list[File]:
+        """Of these the contract is tried: a small file that comes with the package."""
+        return [cls(str(Path(__file__).with_name("friends.csv")))]
+
     def __post_init__(self) -> None:
         if self.directed is not None:
             yes_or_no(self.directed, "file: directed")
