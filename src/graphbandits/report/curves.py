@@ -55,7 +55,7 @@ def figure(study: Study, place: str, interactive: bool) -> Html:
     ranking = ", ".join(study.results.ranking())
     plot = tag(
         "div",
-        id=f"{place}-plot",
+        id=f"{place}--plot",
         class_="plot",
         role="img",
         aria_label=f"Curves of mean cumulative regret by round; from best to worst at the end: "
@@ -126,7 +126,7 @@ def on_dark(colour: str, contrast: float = 4.5) -> str:
     """The colour mixed with white until it stands out from the dark ground (WCAG 2.2 contrast).
 
     >>> on_dark("#E69F00"), on_dark("#000000")
-    ('#e69f00', '#808080')
+    ('#e69f00', '#828282')
     """
     red, green, blue = to_rgb(colour)
     ground = _luminance(to_rgb(DARK))
@@ -149,7 +149,7 @@ def _choice(place: str) -> Html:
         tag(
             "label",
             tag(
-                "input", type="radio", name=f"{place}-band", value=kind, checked=kind == "interval"
+                "input", type="radio", name=f"{place}--band", value=kind, checked=kind == "interval"
             ),
             " ",
             words,

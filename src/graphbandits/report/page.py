@@ -108,13 +108,13 @@ def _head_of_page(
 def _study(study: Study, place: str, interactive: bool) -> Html:
     parts = [tag("h2", study.title, id=place)]
     links = {**{key: words for key, (words, _) in SECTIONS.items()}, "rerun": "Run it again"}
-    jumps = [tag("a", words, href=f"#{place}-{key}") for key, words in links.items()]
+    jumps = [tag("a", words, href=f"#{place}--{key}") for key, words in links.items()]
     parts.append(tag("p", join(jumps, " "), class_="jumps"))
     parts += [tag("p", note, class_="note") for note in study.notes]
     parts.append(figure(study, place, interactive))
     for key, (words, content) in SECTIONS.items():
-        parts += [tag("h3", words, id=f"{place}-{key}"), content(study)]
-    parts.append(tag("h3", "Run it again", id=f"{place}-rerun"))
+        parts += [tag("h3", words, id=f"{place}--{key}"), content(study)]
+    parts.append(tag("h3", "Run it again", id=f"{place}--rerun"))
     parts.append(tag("pre", tag("code", study.rerun), class_="command", tabindex="0"))
     parts.append(tag("p", tag("a", "Back to the top", href="#top"), class_="back"))
     return tag("section", "\n", join(parts, "\n"), "\n", aria_labelledby=place)

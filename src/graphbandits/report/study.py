@@ -97,8 +97,10 @@ def anchors(studies: Sequence[Study]) -> list[str]:
         raise InputError(f"two studies have the same key, of {', '.join(keys)}: rename one")
     found: list[str] = []
     for number, key in enumerate(keys, start=1):
-        name = "study-" + re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
-        found.append(f"{name}-{number}" if name in found or name == "study-" else name)
+        name = f"study-{re.sub(r'[^a-z0-9]+', '-', key.lower()).strip('-') or number}"
+        while name in found:
+            name += f"-{number}"
+        found.append(name)
     return found
 
 
