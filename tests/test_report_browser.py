@@ -285,6 +285,11 @@ def test_a_phone_has_no_sideways_scroll(browser: Any, address: str) -> None:
         assert phone.page.evaluate(f"{PLOT}.scrollWidth") <= 360
     # a finger on the plot scrolls the page
     assert phone.page.evaluate(f"{PLOT}._fullLayout.dragmode") is False
+    # and a tap shows a value and leaves the axes as they are
+    x, y = phone.place(50, 2.0)
+    phone.page.touchscreen.tap(x, y)
+    phone.wait(f"{PLOT}.querySelector('.hoverlayer').textContent.includes('round ')")
+    assert phone.range() == [0, 101]
     phone.context.close()
     assert phone.complaints == []
     assert phone.requests == [address]

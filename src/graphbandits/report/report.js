@@ -74,8 +74,8 @@
       ...(printing ? { width: 640 } : {}),
       height: narrow.matches ? 320 : 440,
       margin: { l: 8, r: 28, t: 32, b: 8 },
-      paper_bgcolor: "rgba(0, 0, 0, 0)",
-      plot_bgcolor: "rgba(0, 0, 0, 0)",
+      paper_bgcolor: css("--ground"),
+      plot_bgcolor: css("--ground"),
       font: { family: "system-ui, sans-serif", size: 13, color: ink },
       showlegend: false,
       // one box with all policies; where there is no room for it, the nearest one
@@ -95,6 +95,8 @@
         title: { text: "round" },
         range: [0, 1.01 * data.rounds[data.rounds.length - 1]],
         unifiedhovertitle: { text: "round %{x:d}" },
+        spikecolor: css("--soft"),
+        spikethickness: 1,
       },
       yaxis: { ...axis, title: { text: "mean cumulative regret" }, rangemode: "tozero" },
     };
@@ -110,6 +112,8 @@
       responsive: true,
       displaylogo: false,
       displayModeBar: true,
+      // plotly takes the tap of a finger for a double click
+      doubleClick: coarse.matches ? false : "reset",
       // named one by one: plotly also has buttons that send the data away
       modeBarButtons: [
         ["toImage"],
