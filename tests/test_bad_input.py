@@ -386,7 +386,7 @@ def test_an_agent_with_an_unregistered_policy_cannot_be_saved(tmp_path: Path) ->
 
 # --- saved results ----------------------------------------------------------------------------
 
-TABLES = ["curve.parquet", "final.parquet", "plays.parquet"]
+TABLES = ["curve.parquet", "final.parquet", "plays.parquet", "regret.parquet"]
 
 
 @pytest.fixture(scope="module")

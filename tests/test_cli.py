@@ -497,7 +497,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files_of(figures: list[str]) -> set[str]:
-    tables = ("curve.parquet", "final.parquet", "plays.parquet", "manifest.json")
+    names = ("curve", "final", "plays", "regret")
+    tables = (*(f"{name}.parquet" for name in names), "manifest.json")
     files = {f"figure-{figure}.{kind}" for figure in figures for kind in ("png", "svg")}
     files |= {f"results-{figure}/{table}" for figure in figures for table in tables}
     return files | {f"results-{figure}" for figure in figures} | {"summary.json"}

@@ -1,0 +1,20 @@
+"""What came out of a simulation: regret curves, comparisons, frames and files."""
+
+from graphbandits.results.combine import concat
+from graphbandits.results.compare import Difference, standard_error
+from graphbandits.results.model import POINTS, PolicyResult, Results, recorded_rounds
+from graphbandits.results.schema import FORMAT, QUANTILES, SCHEMA, check_place
+
+__all__ = [
+    "FORMAT",
+    "POINTS",
+    "QUANTILES",
+    "SCHEMA",
+    "Difference",
+    "PolicyResult",
+    "Results",
+    "check_place",
+    "concat",
+    "recorded_rounds",
+    "standard_error",
+]

@@ -1,0 +1,257 @@
+"""Results put together: further policies in the same worlds, further worlds, or both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphbandits.errors import InputError
+from graphbandits.results.model import PolicyResult, Results
+from graphbandits.types import Floats
+
+#: Settings that may differ, each joined in its own way; all others must agree.
+_JOINED = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
+#: What settings mean that an older version did not write.
+_DEFAULTS = {"regret": "pseudo"}
+#: What may differ between two records of one policy: how it is described and where it lay.
+_DESCRIPTION = frozenset({"summary", "plugin"})
+
+Runs = tuple[tuple[int | None, int, int], ...]
+
+
+def concat(results: Sequence[Results]) -> Results:
+    """One set of results from several of the same problem.
+
+    Results of the same runs (seed and trial numbers) join their policies: they met the same
+    worlds. Results of other runs append their trials, in the order given. Together they must be a
+    full grid, every policy in every run. What would compare different problems, or count a
+    world twice, is refused. Of versions that differ all are listed.
+
+    >>> from graphbandits import simulate
+    >>> how = {"graph": "paper", "horizon": 20, "trials": 4}
+    >>> parts = [simulate(name, seed=s, **how) for name in ("ts-n", "ids-n") for s in (1, 2)]
+    >>> together = concat(parts)
+    >>> list(together.policies), [run["seed"] for run in together.runs], together.trials
+    (['ts-n', 'ids-n'], [1, 2], 8)
+    """
+    given = list(results)
+    if not given:
+        raise InputError("concat needs one or more results; the list is empty")
+    if len(given) == 1:
+        return given[0]
+    for other in given[1:]:
+        _check_same_problem(given[0], other)
+    described = _described_policies(given)
+    groups: dict[Runs, list[Results]] = {}
+    for part in given:
+        groups.setdefault(_merged(part), []).append(part)
+    _check_overlap(list(groups))
+    columns = {runs: _joined_policies(parts) for runs, parts in groups.items()}
+    names = list(next(iter(columns.values())))
+    for group, mine in columns.items():
+        for name in (*names, *mine):
+            if name not in mine or name not in names:
+                lacking = group if name not in mine else next(iter(columns))
+                raise InputError(
+                    f"results of several runs have every policy in each: '{name}' is missing in "
+                    f"{_text(lacking)}"
+                )
+    policies = {name: _appended(name, [each[name] for each in columns.values()]) for name in names}
+    runs = tuple(run for group in columns for run in group)
+    first = given[0]
+    return Results(
+        first.rounds, policies, first.arms, _settings(given, runs, described), first.graph
+    )
+
+
+def _check_same_problem(one: Results, other: Results) -> None:
+    """Everything that the numbers depend on, but policies and runs, must agree."""
+    for setting in dict.fromkeys((*one.settings, *other.settings)):
+        if setting not in _JOINED:
+            default = _DEFAULTS.get(setting)
+            mine, theirs = (r.settings.get(setting, default) for r in (one, other))
+            if _plain(mine) != _plain(theirs):
+                raise _differ(setting, mine, theirs)
+    if one.arms != other.arms:
+        raise _differ("names of the arms", one.arms, other.arms)
+    if not np.array_equal(one.rounds, other.rounds):
+        raise _differ("recorded rounds", one.rounds.tolist(), other.rounds.tolist())
+    mine, theirs = _edges(one), _edges(other)
+    if mine != theirs:
+        raise _differ("graph", _edge_text(one, mine, theirs), _edge_text(other, theirs, mine))
+
+
+def _described_policies(results: list[Results]) -> dict[str, Any]:
+    """What the settings say of each policy; it must be the same policy in all of them."""
+    described: dict[str, Any] = {}
+    for part in results:
+        for name, entry in (part.settings.get("policies") or {}).items():
+            mine = described.setdefault(name, entry)
+            for field in dict.fromkeys((*mine, *entry)):
+                if field not in _DESCRIPTION and _plain(mine.get(field)) != _plain(
+                    entry.get(field)
+                ):
+                    what = f"{field} of policy '{name}'"
+                    raise _differ(what, mine.get(field), entry.get(field))
+    return described
+
+
+def _edges(results: Results) -> set[tuple[int, int, float]] | float | None:
+    """A fixed graph as something that can be compared."""
+    if results.graph is None:
+        return None
+    from graphbandits.results.tables import graph_table
+
+    table = graph_table(results.graph.feedback)
+    if table is None:
+        return float(results.graph.feedback.reach(np.array([0]))[0, -1])
+    return set(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def _edge_text(results: Results, mine: Any, theirs: Any) -> str:
+    """What sets this graph apart, with the names of the arms."""
+    if not isinstance(mine, set):
+        return "not kept" if mine is None else f"all others with probability {mine:g}"
+    more = sorted(mine - theirs) if isinstance(theirs, set) else []
+    if not more:
+        return f"{len(mine)} edges"
+    source, target, probability = more[0]
+    return (
+        f"{len(mine)} edges with {results.arms[source]} -> {results.arms[target]} "
+        f"of probability {probability:g}"
+    )
+
+
+def _differ(what: str, mine: object, theirs: object) -> InputError:
+    shown = (_short(value) for value in (mine, theirs))
+    return InputError(
+        f"results of different problems cannot be put together: {what} is {' and '.join(shown)}"
+    )
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else "not given" if value is None else str(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def _plain(value: object) -> str:
+    """A setting as JSON has it: a tuple is a list."""
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+def _merged(results: Results) -> Runs:
+    """The runs, those that follow each other in one."""
+    runs = [(run["seed"], run["first_trial"], run["trials"]) for run in results.runs]
+    if any(seed is None for seed, _, _ in runs):
+        raise InputError(
+            "results that do not say their seed cannot be put together with others: nobody knows "
+            "whether they met the same worlds"
+        )
+    return _merge(runs)
+
+
+def _merge(runs: Sequence[tuple[int | None, int, int]]) -> Runs:
+    merged: list[tuple[int | None, int, int]] = []
+    for seed, start, trials in runs:
+        if merged and merged[-1][0] == seed and sum(merged[-1][1:]) == start:
+            merged[-1] = (seed, merged[-1][1], merged[-1][2] + trials)
+        else:
+            merged.append((seed, start, trials))
+    return tuple(merged)
+
+
+def _check_overlap(groups: list[Runs]) -> None:
+    """No world twice, in one set of results or in two."""
+    seen: list[tuple[int | None, int, int]] = []
+    for seed, start, trials in (run for runs in groups for run in runs):
+        for other, first, count in seen:
+            if seed == other and start < first + count and first < start + trials:
+                raise InputError(
+                    f"the same worlds would count twice: {_text(((other, first, count),))} and "
+                    f"{_text(((seed, start, trials),))} overlap; take other seeds or trials, or "
+                    "put the runs of each policy together first"
+                )
+        seen.append((seed, start, trials))
+
+
+def _text(runs: Runs) -> str:
+    return ", ".join(
+        f"seed {seed}, trials {first} to {first + trials - 1}" for seed, first, trials in runs
+    )
+
+
+def _joined_policies(parts: list[Results]) -> dict[str, PolicyResult]:
+    """All policies of results of the same runs; one that is there twice must be the same."""
+    joined: dict[str, PolicyResult] = {}
+    for part in parts:
+        for name, result in part.policies.items():
+            mine = joined.setdefault(name, result)
+            if not (_same(mine.final, result.final) and _same(mine.plays, result.plays)):
+                gap = _first_gap(mine, result)
+                raise InputError(
+                    f"policy '{name}' is there twice, of the same runs with different results "
+                    f"({gap}): it was changed, or the versions differ; leave one out"
+                )
+            if mine.regret is None:
+                joined[name] = result  # a newer record has kept more
+    return joined
+
+
+def _first_gap(mine: PolicyResult, theirs: PolicyResult) -> str:
+    places = np.flatnonzero(mine.final != theirs.final)
+    if not places.size:
+        return f"plays {_short(mine.plays.tolist())} and {_short(theirs.plays.tolist())}"
+    values = float(mine.final[places[0]]), float(theirs.final[places[0]])
+    return f"final regret of its trial {places[0]}: {values[0]!r} and {values[1]!r}"
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    return bool(np.array_equal(mine, theirs))
+
+
+def _appended(name: str, parts: list[PolicyResult]) -> PolicyResult:
+    """The trials one after the other, summarised anew."""
+    if len(parts) == 1:
+        return parts[0]
+    curves: list[Floats] = [part.regret for part in parts if part.regret is not None]
+    if len(curves) < len(parts):
+        raise InputError(
+            f"results of format 1 have not kept the regret of '{name}' in each trial and round, "
+            "so no trials can be added to them: simulate them again"
+        )
+    plays = np.sum([part.plays for part in parts], axis=0)
+    return PolicyResult.from_trials(np.concatenate(curves), plays)
+
+
+def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:
+    """The settings of all, with what they have joined."""
+    merged = _merge(runs)
+    seeds = {seed for seed, _, _ in merged}
+    settings: dict[str, Any] = {}
+    for part in results:
+        for setting, value in part.settings.items():
+            settings.setdefault(setting, value)
+    settings["seed"] = seeds.pop() if len(seeds) == 1 else None
+    settings["trials"] = sum(trials for _, _, trials in merged)
+    settings["runs"] = [
+        {"seed": seed, "first_trial": first, "trials": trials} for seed, first, trials in merged
+    ]
+    if "policies" in settings:
+        settings["policies"] = described
+    if "version" in settings:
+        settings["version"] = _all_of([r.settings.get("version") for r in results])
+    if "versions" in settings:
+        given = [r.settings.get("versions") or {} for r in results]
+        packages = dict.fromkeys(package for versions in given for package in versions)
+        settings["versions"] = {p: _all_of([v.get(p) for v in given]) for p in packages}
+    return settings
+
+
+def _all_of(values: Sequence[object]) -> object:
+    """The one value that all have, or the list of those that there are."""
+    flat = [v for value in values for v in (value if isinstance(value, list) else [value])]
+    different = list(dict.fromkeys(flat))
+    return different[0] if len(different) == 1 else different

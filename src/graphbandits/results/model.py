@@ -1,0 +1,307 @@
+"""Results: regret of each policy, by round and by trial, in the same worlds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphbandits.errors import InputError, nearest, whole_number
+from graphbandits.results.compare import Difference, paired_differences, standard_error, student
+from graphbandits.results.schema import QUANTILES
+from graphbandits.types import Floats, Ints
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from graphbandits.graphs import Fixed
+
+#: Rounds that are kept of a curve, at most.
+POINTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyResult:
+    """One policy: the cumulative regret at ``Results.rounds`` and what each trial ended with."""
+
+    mean: Floats
+    standard_error: Floats
+    quantiles: Floats  # (len(QUANTILES), rounds)
+    final: Floats  # (trials,)
+    plays: Ints  # (arms,), over all trials
+    regret: Floats | None = None  # (trials, rounds); results of format 1 have not kept it
+
+    @classmethod
+    def from_trials(cls, regret: Floats, plays: Ints) -> PolicyResult:
+        """Summarise the regret (trials, rounds)."""
+        return cls(
+            mean=regret.mean(axis=0),
+            standard_error=standard_error(regret),
+            quantiles=np.quantile(regret, QUANTILES, axis=0),
+            final=regret[:, -1].copy(),
+            plays=plays,
+            regret=regret,
+        )
+
+    def final_quantiles(self) -> dict[str, float]:
+        """Quantiles of the final regret over the trials, by their level."""
+        values = np.quantile(self.final, QUANTILES)
+        return {f"{q:g}": float(v) for q, v in zip(QUANTILES, values, strict=True)}
+
+    def quantile(self, q: float) -> Floats:
+        """The quantile of the trials' regret in each recorded round, for any level in [0, 1].
+
+        >>> regret = np.array([[0.0, 1.0], [1.0, 3.0], [1.0, 5.0]])
+        >>> PolicyResult.from_trials(regret, np.array([6])).quantile(0.5)
+        array([1., 3.])
+        """
+        if not 0.0 <= q <= 1.0:
+            raise InputError(f"a quantile has a level in [0, 1], not {q!r}")
+        if q in QUANTILES:
+            kept: Floats = self.quantiles[QUANTILES.index(q)].copy()
+            return kept
+        if self.regret is None:
+            levels = ", ".join(f"{level:g}" for level in QUANTILES)
+            raise InputError(
+                f"these results of format 1 have not kept the curves of their trials, only the "
+                f"quantiles {levels}: ask for one of them, or simulate again for {q:g}"
+            )
+        values: Floats = np.quantile(self.regret, q, axis=0)
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The outcome of :func:`graphbandits.simulate`.
+
+    ``graph`` is the feedback graph if it is the same in every round. ``settings`` is what was
+    asked for, as plain values; docs/results.md lists them.
+
+    >>> from graphbandits import simulate
+    >>> results = simulate(["ts-n"], graph="paper", horizon=20, trials=10, seed=1)
+    >>> results["ts-n"].regret.shape, int(results["ts-n"].plays.sum())
+    ((10, 20), 200)
+    """
+
+    rounds: Ints
+    policies: Mapping[str, PolicyResult]
+    arms: tuple[str, ...]
+    settings: Mapping[str, Any]
+    graph: Fixed | None = None
+
+    def __post_init__(self) -> None:
+        if not self.policies:
+            raise InputError("results are of one policy at least; there is none")
+        trials, rounds = self.trials, len(self.rounds)
+        for name, result in self.policies.items():
+            regret = (trials, rounds) if result.regret is None else result.regret.shape
+            sizes = {
+                "mean": (result.mean.shape, (rounds,)),
+                "standard_error": (result.standard_error.shape, (rounds,)),
+                "quantiles": (result.quantiles.shape, (len(QUANTILES), rounds)),
+                "final": (result.final.shape, (trials,)),
+                "plays": (result.plays.shape, (len(self.arms),)),
+                "regret": (regret, (trials, rounds)),
+            }
+            for part, (found, wanted) in sizes.items():
+                if found != wanted or 0 in found:
+                    raise InputError(
+                        f"results of {trials} trials, {rounds} recorded rounds and "
+                        f"{len(self.arms)} arms: '{part}' of '{name}' has the shape {found}"
+                    )
+        if self.graph is not None and self.graph.arms != len(self.arms):
+            raise InputError(
+                f"the graph has {self.graph.arms} arms, and the results {len(self.arms)}"
+            )
+        if self.graph is not None and self.graph.names not in (None, self.arms):
+            raise InputError("the arms of the graph and of the results have different names")
+
+    @property
+    def trials(self) -> int:
+        """How many worlds each policy met."""
+        return len(next(iter(self.policies.values())).final)
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """Where the trials come from, in their order: seed, first_trial and trials of each run.
+
+        >>> from graphbandits import simulate
+        >>> simulate("ts-n", horizon=2, trials=3, seed=8).runs
+        [{'seed': 8, 'first_trial': 0, 'trials': 3}]
+        """
+        return runs_of(self.settings, self.trials)
+
+    def __getitem__(self, policy: str) -> PolicyResult:
+        if policy not in self.policies:
+            raise InputError(f"no policy '{policy}' in these results: {', '.join(self.policies)}")
+        return self.policies[policy]
+
+    def __repr__(self) -> str:
+        regrets = ", ".join(
+            f"{name} {self[name].mean[-1]:.4g} ± {self[name].standard_error[-1]:.2g}"
+            for name in self.ranking()
+        )
+        size = f"{len(self.arms)} arms, {self.rounds[-1]} rounds"
+        return f"<Results of {self.trials} trials, {size}: regret {regrets}>"
+
+    def ranking(self) -> list[str]:
+        """The policies by their mean final regret, best first."""
+        return sorted(self.policies, key=lambda name: float(self.policies[name].mean[-1]))
+
+    def interval(self, policy: str, confidence: float = 0.95) -> tuple[float, float]:
+        """A confidence interval for the expected final regret (Student's t)."""
+        low, high = self.band(policy, confidence=confidence)
+        return float(low[-1]), float(high[-1])
+
+    def band(
+        self,
+        policy: str,
+        kind: str = "interval",
+        confidence: float = 0.95,
+        levels: tuple[float, float] = (0.1, 0.9),
+    ) -> tuple[Floats, Floats]:
+        """Lower and upper ends of a band around the curve, one number a recorded round.
+
+        ``interval``: where the expected regret of that round is, with ``confidence`` (Student's
+        t, each round by itself). ``quantiles``: between which ``levels`` the trials lie.
+
+        >>> from graphbandits import simulate
+        >>> results = simulate("ts-n", graph="paper", horizon=20, trials=50, seed=1)
+        >>> low, high = results.band("ts-n", "quantiles", levels=(0.05, 0.95))
+        >>> bool((low <= high).all()), len(low)
+        (True, 20)
+        """
+        result = self[policy]
+        if kind == "interval":
+            half = student(confidence, self.trials) * result.standard_error
+            return result.mean - half, result.mean + half
+        if kind == "quantiles":
+            if len(levels) != 2 or not levels[0] <= levels[1]:
+                raise InputError(f"levels are a lower and an upper one in [0, 1], not {levels!r}")
+            return result.quantile(levels[0]), result.quantile(levels[1])
+        raise InputError(f"no band '{kind}': {nearest(kind, ['interval', 'quantiles'])}")
+
+    def differences(
+        self, reference: str | None = None, confidence: float = 0.95, simultaneous: bool = False
+    ) -> list[Difference]:
+        """Paired differences of the final regret: each policy with ``reference``, or all pairs.
+
+        All policies meet the same worlds, so the difference of two is known far better than
+        either of them. The intervals are Student's t, each at ``confidence`` by itself; with
+        ``simultaneous`` all of the list hold together (:func:`~.compare.max_t`).
+
+        >>> from graphbandits import simulate
+        >>> names = ["ts-n", "ids-n", "ids-lp"]
+        >>> results = simulate(names, graph="star", horizon=100, trials=50, seed=1)
+        >>> (alone, _, _), (together, _, _) = (
+        ...     results.differences(simultaneous=choice) for choice in (False, True)
+        ... )
+        >>> together.low < alone.low < alone.mean == together.mean
+        True
+        """
+        names = self.ranking()
+        if reference is None:
+            pairs = list(combinations(names, 2))
+        else:
+            self[reference]
+            pairs = [(name, reference) for name in names if name != reference]
+        student(confidence, self.trials)  # refuses what is no confidence, with or without pairs
+        final = {name: result.final for name, result in self.policies.items()}
+        return paired_differences(final, pairs, confidence, simultaneous)
+
+    def summary(self) -> dict[str, Any]:
+        """The outcome as plain numbers, ready for JSON."""
+        policies = {}
+        for name, result in self.policies.items():
+            regret = {
+                "mean": float(result.mean[-1]),
+                "standard_error": _number(result.standard_error[-1]),
+                "quantiles": result.final_quantiles(),
+            }
+            curve = {"round": self.rounds.tolist(), "mean": result.mean.tolist()}
+            plays = dict(zip(self.arms, result.plays.tolist(), strict=True))
+            policies[name] = {"regret": regret, "curve": curve, "plays": plays}
+        return {"policies": policies, "settings": dict(self.settings)}
+
+    @classmethod
+    def concat(cls, results: Sequence[Results]) -> Results:
+        """Further policies in the same worlds, further worlds of the same policies, or both."""
+        from graphbandits.results.combine import concat
+
+        return concat(results)
+
+    def to_pandas(self, table: str = "curve") -> pandas.DataFrame:
+        """A table of docs/results.md: curve, final, plays, regret or graph."""
+        from graphbandits.results.frames import to_pandas
+
+        return to_pandas(self, table)
+
+    def to_polars(self, table: str = "curve") -> polars.DataFrame:
+        """The same for polars."""
+        from graphbandits.results.frames import to_polars
+
+        return to_polars(self, table)
+
+    @property
+    def hash(self) -> str:
+        """A sha256 of all that is saved: the same for the same results, wherever they were made."""
+        from graphbandits.results.storage import content_hash
+
+        return content_hash(self)
+
+    def save(self, directory: str | Path) -> Path:
+        """Write the results into a directory: Parquet tables and a JSON manifest.
+
+        The directory appears whole or not at all; results that were there before are replaced.
+        """
+        from graphbandits.results.storage import save
+
+        return save(self, Path(directory))
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Results:
+        """Read what :meth:`save` wrote, to the last bit; a damaged file is named."""
+        from graphbandits.results.storage import load
+
+        return load(Path(directory))
+
+
+def recorded_rounds(horizon: int, points: int = POINTS) -> Ints:
+    """At most ``points`` rounds, evenly spread, the first and the last among them.
+
+    >>> recorded_rounds(5).tolist(), len(recorded_rounds(10**6))
+    ([1, 2, 3, 4, 5], 200)
+    """
+    spread = np.linspace(1, horizon, min(points, horizon))
+    return np.unique(np.rint(spread).astype(np.int64))
+
+
+def runs_of(settings: Mapping[str, Any], trials: int) -> list[dict[str, Any]]:
+    """The runs that the settings tell; one from trial 0 where they tell none."""
+    alone = {"seed": settings.get("seed"), "first_trial": 0, "trials": trials}
+    runs = [_run(given) for given in settings.get("runs") or [alone]]
+    told = sum(run["trials"] for run in runs)
+    if told != trials:
+        raise InputError(f"the runs have {told} trials together, the results {trials}")
+    return runs
+
+
+def _run(given: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"a run has seed, first_trial and trials; got {given!r}")
+    seed = given.get("seed")
+    return {
+        "seed": None if seed is None else whole_number(seed, "seed of a run", least=0),
+        "first_trial": whole_number(given.get("first_trial", 0), "first_trial of a run", least=0),
+        "trials": whole_number(given.get("trials"), "trials of a run"),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -1,0 +1,295 @@
+"""Results as a directory: Parquet tables and a JSON manifest, checked whole before they are read.
+
+docs/results.md has the schema.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graphbandits.errors import InputError
+from graphbandits.files import replace_directory, write_bytes, write_text
+from graphbandits.results import format_1
+from graphbandits.results.model import PolicyResult, Results, runs_of
+from graphbandits.results.schema import (
+    ALWAYS,
+    FIELDS,
+    FORMAT,
+    KEYS,
+    MANIFEST,
+    QUANTILES,
+    SCHEMA,
+    check_place,
+    file_name,
+)
+from graphbandits.results.tables import Axes, graph_table, part, policies_of, values
+from graphbandits.types import Floats, Ints
+
+
+def save(results: Results, target: Path) -> Path:
+    """Write the files of the results, all or none."""
+    check_place(target)
+    try:
+        written = {name: _parquet(results, name) for name in SCHEMA}
+    except UnicodeEncodeError as error:
+        raise InputError(f"a name cannot be saved, for it is no text: {error.object!a}") from None
+    files = {name: file for name, file in written.items() if file is not None}
+    tables = {
+        name: {"rows": rows, "sha256": hashlib.sha256(data).hexdigest()}
+        for name, (rows, data) in files.items()
+    }
+    manifest = _described(results) | {"hash": content_hash(results), "tables": tables}
+    text = _json({field: manifest[field] for field in FIELDS}, indent=2)
+    with replace_directory(target) as temporary:
+        for name, (_, data) in files.items():
+            write_bytes(temporary / file_name(name), data)
+        write_text(temporary / MANIFEST, text + "\n")
+    return target
+
+
+def load(source: Path) -> Results:
+    """Read results of this format or an earlier one; whatever is wrong, its file is named."""
+    path = source / MANIFEST
+    manifest = _read_manifest(path)
+    if manifest["format"] == 1:
+        return format_1.load(source, manifest)
+    with _blame(path):
+        _check_fields(manifest)
+    data = {name: _checked_bytes(path, name, manifest) for name in manifest["tables"]}
+    # every table is the one that the manifest names: what does not fit now is the manifest's
+    with _blame(path):
+        results = _assemble(manifest, data)
+        described = _described(results)
+        if any(described[field] != manifest[field] for field in described):
+            raise InputError("its entries do not fit together")
+        if content_hash(results) != manifest["hash"]:
+            raise InputError("its hash is not that of its settings and of the tables")
+    return results
+
+
+def content_hash(results: Results) -> str:
+    """sha256 of the manifest's entries that describe the results, and of all numbers.
+
+    A line of JSON (sorted keys, no spaces, ASCII) with arms, format, graph, policies and
+    settings; then for each table a line with its name and how many numbers follow, and these,
+    8 bytes each in little endian: the rounds (``curve`` only), then policy by policy the columns
+    of values. Of ``graph`` it is all columns.
+    """
+    text = _json(_described(results), sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(f"{text}\n".encode())
+    for name in SCHEMA:
+        arrays: list[Floats | Ints] = [results.rounds] if name == "curve" else []
+        if name != "graph":
+            for policy in policies_of(results, name):
+                arrays += values(name, results[policy]).values()
+        elif results.graph is not None:
+            edges = graph_table(results.graph.feedback)
+            arrays += [] if edges is None else [column.to_numpy() for column in edges.columns]
+        if arrays:
+            digest.update(f"{name} {sum(map(len, arrays))}\n".encode())
+        for array in arrays:
+            kind = "<i8" if array.dtype.kind == "i" else "<f8"
+            digest.update(np.ascontiguousarray(array, kind).tobytes())
+    return digest.hexdigest()
+
+
+def _described(results: Results) -> dict[str, Any]:
+    """The entries of the manifest that say what the numbers are of."""
+    return {
+        "format": FORMAT,
+        "policies": list(results.policies),
+        "arms": list(results.arms),
+        "graph": _graph_entry(results),
+        "settings": dict(results.settings),
+    }
+
+
+def _json(value: object, **style: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False, **style)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"settings that are saved are plain values of JSON: {_first_line(error)}"
+        ) from None
+
+
+def _graph_entry(results: Results) -> dict[str, Any] | None:
+    """How the graph is kept; its edges are in a table."""
+    if results.graph is None:
+        return None
+    from graphbandits.graphs import Sparse, Uniform
+
+    feedback, named = results.graph.feedback, results.graph.names is not None
+    if isinstance(feedback, Uniform):
+        return {"kind": "uniform", "named": named, "r": float(feedback.r[0])}
+    return {"kind": "sparse" if isinstance(feedback, Sparse) else "dense", "named": named}
+
+
+def _parts(results: Results, table: str) -> Iterator[pa.Table]:
+    """A table to write, policy by policy: the trials of all may be too much at once."""
+    if table != "graph":
+        axes = Axes.of(results)
+        for policy in policies_of(results, table):
+            yield part(axes, table, policy, results[policy])
+    elif results.graph is not None:
+        edges = graph_table(results.graph.feedback)
+        if edges is not None:
+            yield edges
+
+
+def _parquet(results: Results, table: str) -> tuple[int, bytes] | None:
+    """The rows and bytes of a file: a row group for each policy, keys by dictionary, zstd."""
+    parts = _parts(results, table)
+    first = next(parts, None)
+    if first is None:
+        return None
+    sink, rows = pa.BufferOutputStream(), 0
+    keys = [column for column in SCHEMA[table] if column in KEYS]
+    options = {"compression": "zstd", "version": "2.6", "store_schema": False}
+    with pq.ParquetWriter(sink, first.schema, use_dictionary=keys, **options) as writer:
+        for piece in chain([first], parts):
+            writer.write_table(piece, row_group_size=max(1, len(piece)))
+            rows += len(piece)
+    return rows, sink.getvalue().to_pybytes()
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of results of a format that this version knows."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is damaged, for not text"
+        raise InputError(f"no results in {path.parent}: cannot read {path}: {reason}") from None
+    with _blame(path):
+        manifest: dict[str, Any] = json.loads(text)
+    number = manifest.get("format") if isinstance(manifest, dict) else None
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise InputError(f"{path} is not the manifest of results, or is damaged")
+    if number > FORMAT:
+        raise InputError(
+            f"{path.parent} has results of format {number}, and this version of "
+            f"graphbandits reads up to {FORMAT}: update graphbandits"
+        )
+    return manifest
+
+
+def _check_fields(manifest: dict[str, Any]) -> None:
+    if set(manifest) != set(FIELDS):
+        raise InputError(f"its fields are {', '.join(manifest)}, not {', '.join(FIELDS)}")
+    tables = manifest["tables"]
+    if not set(ALWAYS) <= set(tables) <= set(SCHEMA):
+        raise InputError(f"its tables are {', '.join(tables)}")
+    for name, entry in tables.items():
+        sound = isinstance(entry["rows"], int) and isinstance(entry["sha256"], str)
+        if not sound or not re.fullmatch("[0-9a-f]{64}", entry["sha256"]):
+            raise InputError(f"it has no rows and sha256 of the table '{name}'")
+
+
+def _checked_bytes(manifest_path: Path, name: str, manifest: dict[str, Any]) -> bytes:
+    path = manifest_path.with_name(file_name(name))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the file {path} is missing or damaged: {error.strerror}") from None
+    if hashlib.sha256(data).hexdigest() != manifest["tables"][name]["sha256"]:
+        raise InputError(
+            f"the file {path} is damaged, or of another run: its sha256 is not the one in "
+            f"{MANIFEST}"
+        )
+    return data
+
+
+def _assemble(manifest: dict[str, Any], data: dict[str, bytes]) -> Results:
+    files = {name: pq.ParquetFile(pa.BufferReader(content)) for name, content in data.items()}
+    for name, file in files.items():
+        rows = manifest["tables"][name]["rows"]
+        if file.metadata.num_rows != rows:
+            raise InputError(f"{file_name(name)} has {file.metadata.num_rows} rows, not {rows}")
+    names, arms, settings = manifest["policies"], tuple(manifest["arms"]), manifest["settings"]
+    # the numbers of rounds and trials, from the tables that have one row for each
+    rounds = files["curve"].read(["round"])["round"].to_numpy()
+    rounds = np.array(rounds[: len(rounds) // len(names)])
+    runs = runs_of(settings, files["final"].metadata.num_rows // len(names))
+    axes = Axes(arms, rounds, runs)
+    columns = {
+        name: _values(file, name, names, axes) for name, file in files.items() if name != "graph"
+    }
+    policies = {
+        policy: PolicyResult(
+            mean=columns["curve"][policy]["mean"],
+            standard_error=columns["curve"][policy]["standard_error"],
+            quantiles=np.array([columns["curve"][policy][f"q{q:g}"] for q in QUANTILES]),
+            final=columns["final"][policy]["regret"],
+            plays=columns["plays"][policy]["plays"],
+            regret=_matrix(columns.get("regret", {}).get(policy), len(rounds)),
+        )
+        for policy in names
+    }
+    return Results(rounds, policies, arms, settings, _graph(manifest, files.get("graph")))
+
+
+def _values(
+    file: pq.ParquetFile, table: str, policies: list[str], axes: Axes
+) -> dict[str, dict[str, Any]]:
+    """The columns of values of each policy, once its keys are those that are expected."""
+    found: dict[str, dict[str, Any]] = {}
+    for group in range(file.num_row_groups):
+        rows = file.read_row_group(group)
+        policy = rows["policy"][0].as_py()
+        keys = pa.table(axes.keys(table, policy))
+        expected = policy in policies and policy not in found
+        if not expected or not rows.select(keys.column_names).equals(keys):
+            raise InputError(f"{file_name(table)} is not of these policies, arms, runs and rounds")
+        found[policy] = {c: np.array(rows[c]) for c in SCHEMA[table] if c not in KEYS}
+    return found
+
+
+def _matrix(columns: dict[str, Floats] | None, rounds: int) -> Floats | None:
+    return None if columns is None else columns["regret"].reshape(-1, rounds)
+
+
+def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:
+    """The graph process as it was: a matrix, lists of neighbours, or one probability."""
+    entry = manifest["graph"]
+    if entry is None:
+        return None
+    from graphbandits.graphs import Feedback, Fixed, Sparse, Uniform
+
+    count = len(manifest["arms"])
+    feedback: Feedback
+    if entry["kind"] == "uniform":
+        feedback = Uniform(entry["r"], count)
+    elif file is None:
+        raise InputError(f"it has no table of the edges of its graph of kind {entry['kind']!r}")
+    else:
+        edges = file.read()
+        sparse = Sparse.from_edges(count, *(column.to_numpy() for column in edges.columns))
+        feedback = sparse if entry["kind"] == "sparse" else sparse.to_dense()
+    return Fixed(feedback, tuple(manifest["arms"]) if entry["named"] else None)
+
+
+@contextmanager
+def _blame(path: Path) -> Iterator[None]:
+    """Whatever goes wrong inside is this file's fault."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        reason = str(error) if isinstance(error, InputError) else _first_line(error)
+        raise InputError(f"the file {path} is damaged, or was changed: {reason}") from None
+    except (OSError, RecursionError, pa.ArrowException) as error:
+        raise InputError(f"the file {path} is damaged: {_first_line(error)}") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__} {error}".splitlines()[0]

@@ -1,0 +1,140 @@
+"""The tables of results, as docs/results.md has them: one part for each policy, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphbandits.errors import InputError
+from graphbandits.results.model import PolicyResult, Results
+from graphbandits.results.schema import ALWAYS, KEYS, QUANTILES, SCHEMA
+from graphbandits.types import Floats, Ints
+
+if TYPE_CHECKING:
+    from graphbandits.graphs import Feedback
+
+#: Seeds are any whole numbers; the column holds those of 64 bits, the manifest all.
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """What the rows of the tables stand for."""
+
+    arms: Sequence[str]
+    rounds: Ints
+    runs: Sequence[dict[str, Any]]
+
+    @classmethod
+    def of(cls, results: Results) -> Axes:
+        return cls(results.arms, results.rounds, results.runs)
+
+    def keys(self, table: str, policy: str) -> dict[str, pa.Array]:
+        """The key columns of a policy's part: rounds vary fastest, then trials."""
+        trials = sum(run["trials"] for run in self.runs)
+        rounds = len(self.rounds) if "round" in SCHEMA[table] else 1
+        each: dict[str, pa.Array] = {}
+        if "arm" in SCHEMA[table]:
+            each["arm"] = pa.array(self.arms, pa.string())
+        if "trial" in SCHEMA[table]:
+            run = np.repeat(np.arange(len(self.runs)), [run["trials"] for run in self.runs])
+            number = np.concatenate([_trial_numbers(run) for run in self.runs])
+            seeds = pa.array([_column_seed(run["seed"]) for run in self.runs], pa.int64())
+            each["seed"] = seeds.take(pa.array(np.repeat(run, rounds)))
+            each["trial"] = pa.array(np.repeat(number, rounds))
+        if "round" in SCHEMA[table]:
+            times = trials if "trial" in each else 1
+            each["round"] = pa.array(np.tile(self.rounds, times))
+        rows = len(next(iter(each.values())))
+        each["policy"] = pa.array([policy], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
+        return {column: each[column] for column in SCHEMA[table] if column in KEYS}
+
+
+def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
+    """The rows of one policy."""
+    return pa.table(axes.keys(table, policy) | values(table, result), _arrow_schema(table))
+
+
+def values(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
+    """The columns that hold what came out."""
+    if table == "curve":
+        quantiles = {f"q{q:g}": row for q, row in zip(QUANTILES, result.quantiles, strict=True)}
+        return {"mean": result.mean, "standard_error": result.standard_error} | quantiles
+    if table == "final":
+        return {"regret": result.final}
+    if table == "plays":
+        return {"plays": result.plays}
+    if result.regret is None:
+        raise ValueError("a result without the regret of its trials has no such table")
+    return {"regret": result.regret.ravel()}
+
+
+def policies_of(results: Results, table: str) -> list[str]:
+    """The policies that have rows in a table."""
+    known = results.policies
+    return [name for name in known if table in ALWAYS or known[name].regret is not None]
+
+
+def graph_table(feedback: Feedback) -> pa.Table | None:
+    """The edges of a fixed graph, ordered, without the loops that every arm has.
+
+    None for a feedback with one probability for all other arms, which has no need of them.
+
+    >>> from graphbandits.graphs import as_process
+    >>> graph_table(as_process("star(direction=out)", 3).feedback).to_pydict()
+    {'source': [0, 0], 'target': [1, 2], 'probability': [1.0, 1.0]}
+    """
+    from graphbandits.graphs import Sparse, Uniform
+
+    if isinstance(feedback, Uniform):
+        return None
+    if isinstance(feedback, Sparse):
+        source = np.repeat(np.arange(feedback.arms), np.diff(feedback.start))
+        sparse = Sparse.from_edges(feedback.arms, source, feedback.column, feedback.weight)
+        source = np.repeat(np.arange(sparse.arms), np.diff(sparse.start))
+        target, probability = sparse.column, sparse.weight
+    else:
+        matrix = feedback.reach(np.arange(feedback.arms))
+        source, target = np.nonzero(matrix)
+        probability = matrix[source, target]
+    edge = source != target
+    columns = {"source": source[edge], "target": target[edge], "probability": probability[edge]}
+    return pa.table(columns, _arrow_schema("graph"))
+
+
+def whole_table(results: Results, table: str) -> pa.Table:
+    """All rows of a table, or why there are none."""
+    if table == "graph":
+        if results.graph is None:
+            raise InputError("these results have no fixed graph: there is no table 'graph'")
+        edges = graph_table(results.graph.feedback)
+        if edges is None:
+            raise InputError(
+                "the graph of these results has one probability for all other arms and no "
+                "table of edges: see results.graph.feedback.r"
+            )
+        return edges
+    names, axes = policies_of(results, table), Axes.of(results)
+    if not names:
+        raise InputError(
+            "these results of format 1 have not kept the regret of each trial and round: there is "
+            "'final', the regret of each trial, and 'curve', the quantiles of each round; or "
+            "simulate again"
+        )
+    return pa.concat_tables([part(axes, table, name, results[name]) for name in names])
+
+
+def _arrow_schema(table: str) -> pa.Schema:
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCHEMA[table].items()])
+
+
+def _trial_numbers(run: dict[str, Any]) -> Ints:
+    return np.arange(run["first_trial"], run["first_trial"] + run["trials"])
+
+
+def _column_seed(seed: int | None) -> int | None:
+    return seed if seed is not None and seed <= _LARGEST else None
