@@ -86,7 +86,7 @@ def settings(study: Study) -> Html:
     arms = study.results.arms
     left.pop("arms", None)
     entries: list[tuple[str, object]] = [
-        ("graph", left.pop("graph", UNKNOWN)),
+        ("graph", _plain(left.pop("graph", UNKNOWN))),
         ("arms", f"{len(arms)}: {_list(arms)}"),
         ("prior", _prior(left.pop("prior", None), arms)),
         ("horizon", f"{_plain(left.pop('horizon', int(study.results.rounds[-1])))} rounds"),
