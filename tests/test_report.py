@@ -186,6 +186,18 @@ def test_the_settings_are_all_there() -> None:
     }
 
 
+def test_joined_results_have_all_seeds() -> None:
+    parts = [
+        made_up(settings={**SETTINGS, "seed": seed, "runs": None, "trials": 30}) for seed in (1, 2)
+    ]
+    found = settings_of(page_of(study(Results.concat(parts))))
+    assert found["seed"] == "several: see the joined runs"
+    assert found["trials"] == "60"
+    assert found["joined runs"] == (
+        "seed 1, first trial 0, trials 30; seed 2, first trial 0, trials 30"
+    )
+
+
 def test_old_results_fall_back_on_what_is_enrolled(request) -> None:
     old = Results.load(Path(request.path).parent / "fixtures" / "results-1")
     page = page_of(study(old))

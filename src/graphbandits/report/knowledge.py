@@ -85,18 +85,21 @@ def settings(study: Study) -> Html:
     left.pop("policies", None)
     arms = study.results.arms
     left.pop("arms", None)
+    runs, seed = left.pop("runs", None), left.pop("seed", None)
+    joined = isinstance(runs, Sequence) and len(runs) > 1
+    if seed is None and joined:
+        seed = "several: see the joined runs"
     entries: list[tuple[str, object]] = [
         ("graph", _plain(left.pop("graph", UNKNOWN))),
         ("arms", f"{len(arms)}: {_list(arms)}"),
         ("prior", _prior(left.pop("prior", None), arms)),
         ("horizon", f"{_plain(left.pop('horizon', int(study.results.rounds[-1])))} rounds"),
         ("trials", _plain(left.pop("trials", study.trials))),
-        ("seed", _plain(left.pop("seed", UNKNOWN))),
+        ("seed", _plain(UNKNOWN if seed is None else seed)),
     ]
     regret = _plain(left.pop("regret", UNKNOWN))
     entries.append(("regret", REGRET.get(regret, regret)))
-    runs = left.pop("runs", None)
-    if isinstance(runs, Sequence) and len(runs) > 1:
+    if joined:
         entries.append(("joined runs", "; ".join(_run(run) for run in runs)))
     versions = left.pop("versions", None)
     before = left.pop("version", UNKNOWN)
