@@ -1,0 +1,216 @@
+"""The regret curves: data for plotly where it is installed, else a still picture."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+
+import matplotlib
+from matplotlib.colors import to_hex, to_rgb
+
+from graphbandits.plots import COLOURS, STYLES, regret_figure
+from graphbandits.report.markup import Html, escape, join, json_script, tag
+from graphbandits.report.study import CONFIDENCE, Study
+from graphbandits.types import Floats
+
+#: The width of a line in pixels; dashes are multiples of it.
+WIDTH = 2.0
+#: Matplotlib's line styles that have a name, in widths of the line.
+DASHES = {"-": (), "--": (3.7, 1.6), "-.": (6.4, 1.6, 1.0, 1.6), ":": (1.0, 1.65)}
+#: The ground of the page in the dark, as in report.css.
+DARK = "#15181c"
+#: The two bands, as the reader chooses between them.
+BANDS = {
+    "interval": f"{CONFIDENCE:.0%} confidence interval of the mean",
+    "quantiles": "10% to 90% of the trials",
+}
+
+
+def plotly_script() -> str | None:
+    """plotly.js, or None where plotly is not installed.
+
+    The package brings only the full bundle, of nearly 5 MB; it goes in once, for all figures. A
+    smaller one would have to be fetched, and the page must work without a network.
+    """
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        return None
+    script: str = get_plotlyjs()
+    return script
+
+
+def figure(study: Study, place: str, interactive: bool) -> Html:
+    """The curves of a study."""
+    caption = tag(
+        "figcaption",
+        f"Mean cumulative regret over {study.trials} trial{'s' if study.trials > 1 else ''}, with ",
+        f"a band: {BANDS['interval']}." if not interactive and study.trials > 1 else "",
+        "no band, for one trial does not tell how much trials differ." if study.trials < 2 else "",
+        _choice(place) if interactive and study.trials > 1 else "",
+    )
+    if not interactive:
+        return tag("figure", _still(study), caption)
+    ranking = ", ".join(study.results.ranking())
+    plot = tag(
+        "div",
+        id=f"{place}--plot",
+        class_="plot",
+        role="img",
+        aria_label=f"Curves of mean cumulative regret by round; from best to worst at the end: "
+        f"{ranking}. The numbers at the end are in the table of regrets.",
+    )
+    without = tag("noscript", tag("p", "The curves need JavaScript; the tables do not."))
+    parts = ("\n", caption, _legend(study), plot, without, "\n", json_script(curve_data(study)))
+    return tag("figure", *parts, "\n", class_="curves", data_key=study.key)
+
+
+def curve_data(study: Study) -> dict[str, object]:
+    """What report.js draws: the policies from best to worst, each with its look."""
+    results = study.results
+    policies = []
+    for name in results.ranking():
+        colour, line = look(study, name)
+        entry: dict[str, object] = {
+            # plotly reads tags and entities in names
+            "name": str(escape(name)),
+            "colour": colour,
+            "dash": line,
+            "mean": _finite(results[name].mean),
+        }
+        if study.trials > 1:
+            for kind in BANDS:
+                low, high = results.band(name, kind=kind)
+                entry[kind] = [_finite(low), _finite(high)]
+        policies.append(entry)
+    return {
+        "rounds": results.rounds.tolist(),
+        "digits": study.digits,
+        "width": WIDTH,
+        "policies": policies,
+    }
+
+
+def look(study: Study, name: str) -> tuple[int, str]:
+    """The number of a policy's colour, and its dashes: as in the plots, by the order given."""
+    index = list(study.results.policies).index(name)
+    # after seven, colours and lines come again with other partners
+    line = STYLES[(index + index // len(COLOURS)) % len(STYLES)]
+    return index % len(COLOURS), dash(line)
+
+
+def dash(style: object) -> str:
+    """A line style of matplotlib as plotly's, and as SVG's.
+
+    >>> dash("-"), dash("--"), dash((0, (1, 1)))
+    ('solid', '7.4px,3.2px', '2px,2px')
+    """
+    pattern = DASHES[style] if isinstance(style, str) else style[1]  # type: ignore[index]
+    if not pattern:
+        return "solid"
+    return ",".join(f"{WIDTH * float(length):g}px" for length in pattern)
+
+
+def colour_style() -> str:
+    """The colours of the policies as CSS: those of the plots, lighter in the dark."""
+    light = " ".join(f"--policy-{i}: {to_hex(c)};" for i, c in enumerate(COLOURS))
+    dark = " ".join(f"--policy-{i}: {on_dark(c)};" for i, c in enumerate(COLOURS))
+    return (
+        f":root {{ {light} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root:not(.printing) {{ {dark} }} }}\n"
+    )
+
+
+def on_dark(colour: str, contrast: float = 4.5) -> str:
+    """The colour mixed with white until it stands out from the dark ground (WCAG 2.2 contrast).
+
+    >>> on_dark("#E69F00"), on_dark("#000000")
+    ('#e69f00', '#828282')
+    """
+    red, green, blue = to_rgb(colour)
+    ground = _luminance(to_rgb(DARK))
+    for step in range(101):
+        rest = 1.0 - step / 100.0
+        mixed = (1 - (1 - red) * rest, 1 - (1 - green) * rest, 1 - (1 - blue) * rest)
+        if (_luminance(mixed) + 0.05) / (ground + 0.05) >= contrast:
+            break
+    return to_hex(mixed)
+
+
+def _luminance(rgb: tuple[float, ...]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _choice(place: str) -> Html:
+    """Radio buttons for the band."""
+    options = [
+        tag(
+            "label",
+            tag(
+                "input", type="radio", name=f"{place}--band", value=kind, checked=kind == "interval"
+            ),
+            " ",
+            words,
+        )
+        for kind, words in BANDS.items()
+    ]
+    return tag("span", join(options, " "), class_="bands", role="radiogroup", aria_label="Band")
+
+
+def _legend(study: Study) -> Html:
+    """A button for each policy, best first: what plotly draws no keyboard can reach."""
+    results = study.results
+    buttons = []
+    for name in results.ranking():
+        colour, pattern = look(study, name)
+        line = tag(
+            "line",
+            x1="0",
+            y1="6",
+            x2="44",
+            y2="6",
+            stroke_width=WIDTH,
+            stroke_dasharray=None if pattern == "solid" else pattern,
+        )
+        key = tag(
+            "svg",
+            line,
+            width="44",
+            height="12",
+            aria_hidden="true",
+            style=f"stroke: var(--policy-{colour})",
+        )
+        value = tag("span", study.number(float(results[name].mean[-1])), class_="value")
+        named = tag("span", name, class_="name")
+        buttons.append(tag("button", key, named, value, type="button", aria_pressed="true"))
+    hint = tag(
+        "p",
+        "Beside each policy: its mean regret after the last round. Click a policy to hide or show "
+        "it, double-click to see it alone. Zoom by dragging in the plot or with its buttons; a "
+        "double click there zooms out.",
+        class_="hint",
+    )
+    group = tag("div", *buttons, class_="legend", role="group", aria_label="Policies shown")
+    return join((group, hint))
+
+
+def _still(study: Study) -> Html:
+    """An SVG inside an image, where its ids and styles meet no others."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "graphbandits"}):
+        regret_figure(study.results, confidence=CONFIDENCE).savefig(
+            buffer, format="svg", metadata={"Date": None}
+        )
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    ends = ", ".join(
+        f"{name} {study.number(float(study.results[name].mean[-1]))}"
+        for name in study.results.ranking()
+    )
+    about = f"Curves of mean cumulative regret by round; at the end, from best to worst: {ends}."
+    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=about)
+
+
+def _finite(values: Floats) -> list[float | None]:
+    return [float(v) if math.isfinite(v) else None for v in values]

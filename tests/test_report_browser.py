@@ -1,0 +1,295 @@
+"""The report in a real browser: hide a policy, read a value, zoom, look at it on a phone."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pages import made_up
+
+from graphbandits import Results
+from graphbandits.report import Study, write_report
+from graphbandits.report.curves import plotly_script
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+AWKWARD = "<b>bold</b> & </script>"
+PLOT = "document.getElementById('study-one--plot')"
+# a band has an edge without width
+LINES = f"{PLOT}.querySelectorAll('.js-line').length"
+NAMES = ("ts-n", "ids-n", "mine(rate=0.5)", AWKWARD)
+
+# All tests share one browser: with pytest-xdist they stay on one worker.
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def absent(reason: str) -> None:
+    """Skip, unless a browser was promised (by continuous integration)."""
+    if os.environ.get("GRAPHBANDITS_REQUIRE_BROWSER"):
+        pytest.fail(f"GRAPHBANDITS_REQUIRE_BROWSER is set, but {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return made_up(NAMES)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        absent("playwright is not installed: pip install playwright")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        absent(f"no browser is installed, of {', '.join(BROWSERS)}: apt-get install chromium")
+    if plotly_script() is None:
+        absent("plotly is not installed, and the curves are still pictures")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+class Opened:
+    """A page that has been drawn, and all that it complained of or asked for."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(address)
+        self.wait("document.querySelectorAll('.plot .scatterlayer').length === 2")
+
+    def wait(self, condition: str) -> None:
+        """Until the condition holds; playwright's own way is eval, which the page forbids."""
+        deadline = time.monotonic() + 60.0
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < deadline, f"in vain: {condition}"
+            self.page.wait_for_timeout(20)
+
+    def shown(self) -> dict[str, list[bool]]:
+        """For each policy whether its band and its line are drawn."""
+        traces = self.page.evaluate(
+            f"{PLOT}.data.map((t, i) => [t.name, t.fill === 'toself', {PLOT}._fullData[i].visible])"
+        )
+        for name, _, _ in traces:
+            assert [band for other, band, _ in traces if other == name] == [True, False]
+        return {
+            name: [visible for other, _, visible in traces if other == name]
+            for name, _, _ in traces
+        }
+
+    def drawn(self, study: str = "one") -> tuple[int, int]:
+        """How many bands there are to be seen, and how many lines."""
+        plot = self.page.locator(f"#study-{study}--plot")
+        bands: int = plot.locator(".js-fill").count()
+        return bands, plot.locator(".js-line").count() - bands
+
+    def range(self, axis: str = "xaxis") -> list[float]:
+        found: list[float] = self.page.evaluate(f"{PLOT}._fullLayout.{axis}.range")
+        return found
+
+    def place(self, round_: float, value: float) -> tuple[float, float]:
+        """Where a point of the first plot is in the window."""
+        x, y = self.page.evaluate(
+            """([round, value]) => {
+                 const plot = document.getElementById('study-one--plot');
+                 plot.scrollIntoView({ block: 'center', behavior: 'instant' });
+                 const { xaxis, yaxis } = plot._fullLayout;
+                 const box = plot.getBoundingClientRect();
+                 return [box.left + xaxis._offset + xaxis.d2p(round),
+                         box.top + yaxis._offset + yaxis.d2p(value)];
+               }""",
+            [round_, value],
+        )
+        return x, y
+
+    def button(self, name: str) -> Any:
+        return self.page.locator("figure.curves").first.get_by_role("button", name=name)
+
+    def as_before(self) -> None:
+        """Undo what a reader can do."""
+        hidden = self.page.locator('.legend button[aria-pressed="false"]')
+        while hidden.count():
+            hidden.first.click()
+        self.page.get_by_label("95% confidence interval of the mean").first.check()
+        self.page.mouse.move(0, 0)
+        self.page.locator(".modebar").first.locator("[data-title='Reset axes']").click()
+        self.wait(f"{PLOT}._fullLayout.xaxis.range[1] === 101")
+        self.wait(f"{PLOT}._fullData.every((trace) => trace.visible === true)")
+
+
+@pytest.fixture(scope="module")
+def address(results: Results, tmp_path_factory) -> str:
+    studies = [
+        Study("one", "Four policies", results, "graphbandits simulate --seed 1"),
+        Study("two", "One <trial>", made_up(("ts-n",), trials=1), "graphbandits simulate"),
+    ]
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return write_report(path, studies, title="In a browser").as_uri()
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, address: str) -> Iterator[Opened]:
+    page = Opened(browser, address, viewport={"width": 1280, "height": 900})
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def desktop(opened: Opened, address: str) -> Iterator[Opened]:
+    yield opened
+    opened.as_before()
+    assert opened.complaints == []
+    assert opened.requests == [address]
+
+
+def test_hiding_a_policy_hides_its_band_too(desktop: Opened) -> None:
+    everything = {name: [True, True] for name in desktop.shown()}
+    assert len(everything) == 4
+    assert desktop.drawn() == (4, 4)
+    button = desktop.button("ids-n")
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    desktop.wait(f"{LINES} === 3 + 3")
+    assert desktop.shown() == everything | {"ids-n": [False, False]}
+    assert desktop.drawn() == (3, 3)
+    assert button.get_attribute("aria-pressed") == "false"
+    button.press("Enter")  # the keyboard does it too
+    desktop.wait(f"{LINES} === 4 + 4")
+    assert desktop.shown() == everything
+
+
+def test_a_double_click_shows_a_policy_alone_and_all_again(desktop: Opened) -> None:
+    button = desktop.button(AWKWARD)
+    button.dblclick()
+    desktop.wait(f"{LINES} === 1 + 1")
+    alone = [name for name, visible in desktop.shown().items() if all(visible)]
+    assert [html.unescape(name) for name in alone] == [AWKWARD]
+    button.dblclick()
+    desktop.wait(f"{LINES} === 4 + 4")
+
+
+def hover(opened: Opened, results: Results, round_: int) -> str:
+    """The text of the box of values at a round."""
+    best = results[results.ranking()[0]]
+    x, y = opened.place(round_, float(best.mean[round_ - 1]))
+    opened.page.mouse.move(x - 30, y)
+    opened.page.mouse.move(x, y, steps=3)
+    box = "document.querySelector('#study-one--plot .hoverlayer').textContent"
+    opened.wait(f"{box}.includes('round {round_}')")
+    text: str = opened.page.evaluate(box)
+    return text
+
+
+def test_the_values_under_the_pointer_are_those_of_the_results(
+    desktop: Opened, results: Results
+) -> None:
+    text = hover(desktop, results, 40)
+    for name in NAMES:  # as text: a tag in a name is no tag
+        low, high = (end[39] for end in results.band(name))
+        assert f"{name} : {results[name].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
+
+
+def test_the_band_can_be_that_of_the_trials(desktop: Opened, results: Results) -> None:
+    desktop.page.get_by_label("10% to 90% of the trials").check()
+    text = hover(desktop, results, 40)
+    low, high = (end[39] for end in results.band("ts-n", kind="quantiles"))
+    assert f"ts-n : {results['ts-n'].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
+
+
+def test_dragging_zooms_and_hiding_keeps_the_zoom(desktop: Opened) -> None:
+    assert desktop.range() == [0, 101]
+    (x0, y0), (x1, y1) = desktop.place(20, 0.5), desktop.place(60, 2.0)
+    desktop.page.mouse.move(x0, y0)
+    desktop.page.mouse.down()
+    desktop.page.mouse.move(x1, y1, steps=5)
+    desktop.page.mouse.up()
+    desktop.wait(f"{PLOT}._fullLayout.xaxis.range[1] < 100")
+    zoomed = desktop.range()
+    assert zoomed == pytest.approx([20, 60], abs=1.0)
+    assert desktop.range("yaxis") == pytest.approx([0.5, 2.0], abs=0.1)
+    desktop.button("ids-n").click()
+    desktop.wait(f"{PLOT}._fullData.some((trace) => trace.visible === false)")
+    assert desktop.range() == zoomed
+
+
+def test_no_button_of_the_plot_sends_data_away(desktop: Opened) -> None:
+    buttons = desktop.page.locator(".modebar").first.locator(".modebar-btn")
+    titles = buttons.evaluate_all("(all) => all.map((button) => button.dataset.title)")
+    assert len(titles) == 6
+    assert not [title for title in titles if re.search("(?i)share|cloud|send|edit", title)]
+
+
+def test_one_trial_is_drawn_without_a_band(desktop: Opened) -> None:
+    assert desktop.drawn("two") == (0, 1)
+
+
+def test_the_command_can_be_copied(desktop: Opened) -> None:
+    desktop.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desktop.page.locator("button.copy").first.click()
+    desktop.wait("document.querySelector('.copy').textContent !== 'Copy'")
+    taken = desktop.page.evaluate(
+        """async () => document.querySelector('.copy').textContent === 'Copied'
+             ? navigator.clipboard.readText() : getSelection().toString()"""
+    )
+    assert taken == "graphbandits simulate --seed 1"
+
+
+def test_on_paper_the_ink_is_dark_and_all_pairs_are_open(desktop: Opened) -> None:
+    ink = f"{PLOT}._fullLayout.font.color"
+    light = desktop.page.evaluate(ink)
+    desktop.page.emulate_media(color_scheme="dark")
+    desktop.wait(f"{ink} !== '{light}'")
+    desktop.page.locator("summary").first.click()
+    desktop.wait("!document.querySelector('details').open")
+    desktop.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    desktop.wait(f"{ink} === '{light}'")
+    assert desktop.page.evaluate("document.querySelector('details').open")
+    desktop.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    desktop.wait(f"{ink} !== '{light}'")
+    assert not desktop.page.evaluate("document.querySelector('details').open")
+    desktop.page.emulate_media(color_scheme="light")
+    desktop.wait(f"{ink} === '{light}'")
+
+
+def test_a_phone_has_no_sideways_scroll(browser: Any, address: str) -> None:
+    size = {"width": 360, "height": 740}
+    phone = Opened(browser, address, viewport=size, has_touch=True, is_mobile=True)
+    for scheme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 24, 28)")):
+        phone.page.emulate_media(color_scheme=scheme)
+        phone.wait(f"getComputedStyle(document.body).backgroundColor === '{ground}'")
+        assert phone.page.evaluate("document.scrollingElement.scrollWidth") <= 360
+        assert phone.page.evaluate(f"{PLOT}.scrollWidth") <= 360
+    # a finger on the plot scrolls the page
+    assert phone.page.evaluate(f"{PLOT}._fullLayout.dragmode") is False
+    # and a tap shows a value and leaves the axes as they are
+    x, y = phone.place(50, 2.0)
+    phone.page.touchscreen.tap(x, y)
+    phone.wait(f"{PLOT}.querySelector('.hoverlayer').textContent.includes('round ')")
+    assert phone.range() == [0, 101]
+    phone.context.close()
+    assert phone.complaints == []
+    assert phone.requests == [address]
