@@ -103,13 +103,14 @@ def shown(figure: Figure) -> list[Text]:
 def check_page(figure: Figure) -> None:
     """No text leaves the page, none is smaller than 7 points, legend and note do not meet."""
     inside = figure.bbox.padded(1.5)
-    hidden = {
-        id(tick)
-        for axes in figure.axes
-        if not axes.axison
-        for axis in (axes.xaxis, axes.yaxis)
-        for tick in axis.findobj(Text)
-    }
+    figure.draw_without_rendering()
+    hidden = set()
+    for axis in itertools.chain.from_iterable((a.xaxis, a.yaxis) for a in figure.axes):
+        hidden |= {id(text) for tick in axis.get_major_ticks() for text in tick.findobj(Text)}
+        hidden |= {id(text) for tick in axis.get_minor_ticks() for text in tick.findobj(Text)}
+        if axis.axes.axison:  # ticks beyond the limits are there, and not drawn
+            drawn = axis._update_ticks()
+            hidden -= {id(text) for tick in drawn for text in tick.findobj(Text)}
     for text in shown(figure):
         if id(text) in hidden:
             continue
@@ -142,7 +143,7 @@ def test_looks_of_49_policies_differ_even_without_colour() -> None:
 
 
 def test_a_policy_looks_the_same_in_every_figure(results: Results) -> None:
-    wanted = {name: l.colour for name, l in looks(results.policies).items()}
+    wanted = {name: one.colour for name, one in looks(results.policies).items()}
     curves = {line.get_label(): line for line in regret_figure(results).axes[0].get_lines()}
     assert {name: line.get_color() for name, line in curves.items()} == wanted
     swept = sweep_figure({0: results, 1: results}, "r").axes[0].containers
@@ -343,7 +344,7 @@ def test_many_trials_are_thinned_and_the_figure_says_so() -> None:
     values = np.random.default_rng(3).pareto(2.0, 10_000)
     figure = final_figure(made({"a": values.tolist()}))
     (points,) = gid(figure, "trials of a")
-    x = points.get_offsets()[:, 0]
+    x = np.asarray(points.get_offsets())[:, 0]
     assert len(x) == POINTS
     assert (x.min(), x.max()) == (values.min(), values.max())
     assert np.median(x) == pytest.approx(np.median(values), rel=0.02)
@@ -377,7 +378,7 @@ def test_the_cloud_is_wide_where_trials_are_many() -> None:
 
 def radii(figure: Figure, axes: int) -> np.ndarray:
     (nodes,) = gid(figure, "nodes", axes)
-    return nodes._widths if nodes._widths.max() > 0 else nodes._widths
+    return nodes._widths
 
 
 def test_areas_and_colours_are_the_shares_of_plays(named: Results, directed: Fixed) -> None:
@@ -476,7 +477,7 @@ def test_a_million_arms_need_no_matrix() -> None:
     plays = np.ones(200_000, np.int64)
     plays[77] = 10**7
     figure = plays_figure(made({"a": [1.0]}, plays), graph=Uniform(0.2, 200_000))
-    assert labels_of(figure)[0].get_text().startswith("78\n")
+    assert labels_of(figure)[0].get_text().split("\n")[0] == "78"
 
 
 def test_one_arm_and_graphs_without_edges_can_be_drawn() -> None:

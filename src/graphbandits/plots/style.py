@@ -166,7 +166,8 @@ def legend_below(
     texts = [literal(wrap(label, 0.75 * width, SMALL)) for label in labels]
     widest = max(text_width(line, SMALL) for text in texts for line in text.split("\n"))
     columns = max(1, min(4, len(texts), int(width / (widest + 6.5 * SMALL))))
-    every = _legend_options(title) | {"loc": "lower center", "ncols": columns} | options
+    every = _legend_options(title) | {"loc": "lower center", "ncols": columns}
+    every |= {"borderaxespad": 0.0} | options
     legend = figure.legend(handles, texts, **every)
     legend.set_gid("below")
     figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
@@ -196,7 +197,7 @@ def _reserve(figure: Figure) -> None:
             text.set_y(used / height)
             used += NOTE * 1.35 * (text.get_text().count("\n") + 1)
     for legend in figure.legends:
-        legend.set_bbox_to_anchor((0.0, used / height, 1.0, 1.0), figure.transFigure)
+        legend.set_bbox_to_anchor((0.01, used / height, 0.98, 1.0), figure.transFigure)
         used += legend.get_window_extent().height * 72.0 / figure.dpi
     figure.set_layout_engine("constrained", rect=(0.0, used / height, 1.0, 1.0 - used / height))
 
