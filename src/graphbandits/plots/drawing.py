@@ -26,6 +26,11 @@ def layout(matrix: Floats) -> Floats:
     Kamada and Kawai (1989): distances on paper follow those in the graph, directions ignored;
     parts that are not joined stand apart. Graphs without edges and crowded ones are circles,
     clockwise from the top.
+
+    >>> import numpy as np
+    >>> path = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    >>> (np.abs(layout(path) - [[-1, 0], [0, 0], [1, 0]]) < 0.01).all()
+    np.True_
     """
     count = len(matrix)
     angle = np.pi / 2.0 - 2.0 * np.pi * np.arange(count) / count

@@ -20,6 +20,14 @@ def place_labels(
     ``centres`` and ``radii`` are of all N nodes; ``frame`` is (x0, y0, x1, y1); ``lines`` are
     points along the edges, best left free. Every label goes to the cheapest of some places around
     its node, given all others, until none moves. All lengths have the same unit.
+
+    >>> import numpy as np
+    >>> nodes, page = np.array([[20.0, 50.0], [80.0, 50.0]]), np.array([0.0, 0.0, 100.0, 100.0])
+    >>> places, wrong = place_labels(
+    ...     np.full((2, 2), 10.0), np.arange(2), nodes, np.full(2, 3.0), page, np.empty((0, 2))
+    ... )
+    >>> places.round(1).tolist(), wrong.tolist()  # outwards, 4.5 from the middle of its node
+    ([[10.5, 50.0], [89.5, 50.0]], [0.0, 0.0])
     """
     count = len(sizes)
     middle = (centres.min(axis=0) + centres.max(axis=0)) / 2.0
