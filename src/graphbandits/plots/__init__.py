@@ -1,0 +1,39 @@
+"""Pictures of results that a paper can print, in one style that all eyes can read.
+
+Every figure is a plain ``matplotlib`` Figure, made outside pyplot; :func:`save_figure` writes it.
+Names and titles are shown as they are: ``$`` starts no formula.
+"""
+
+from graphbandits.plots.final import final_figure
+from graphbandits.plots.forest import forest_figure
+from graphbandits.plots.plays import plays_figure
+from graphbandits.plots.regret import regret_figure
+from graphbandits.plots.save import save_figure
+from graphbandits.plots.style import (
+    COLOURS,
+    MARKERS,
+    ONE_COLUMN,
+    STYLES,
+    TWO_COLUMNS,
+    Look,
+    look,
+    looks,
+)
+from graphbandits.plots.sweep import sweep_figure
+
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "ONE_COLUMN",
+    "STYLES",
+    "TWO_COLUMNS",
+    "Look",
+    "final_figure",
+    "forest_figure",
+    "look",
+    "looks",
+    "plays_figure",
+    "regret_figure",
+    "save_figure",
+    "sweep_figure",
+]

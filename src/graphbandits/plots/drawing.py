@@ -1,0 +1,126 @@
+"""A feedback graph on paper: where its nodes lie, and its edges as lines and arrow heads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphbandits.graphs import Feedback
+from graphbandits.types import Floats, Ints
+
+#: Graphs with at least this share of all possible edges are drawn on a circle.
+CROWDED = 0.7
+
+
+def among(feedback: Feedback, arms: Ints) -> Floats:
+    """The probabilities between some arms, without their self-loops; row i -> column j."""
+    matrix = np.array([feedback.reach(np.array([i]))[0, arms] for i in arms])
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def layout(matrix: Floats) -> Floats:
+    """A place in [-1, 1] x [-1, 1] for each node, the same at every call.
+
+    Kamada and Kawai (1989): distances on paper follow those in the graph, directions ignored;
+    parts that are not joined stand apart. Graphs without edges and crowded ones are circles,
+    clockwise from the top.
+
+    >>> import numpy as np
+    >>> path = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    >>> (np.abs(layout(path) - [[-1, 0], [0, 0], [1, 0]]) < 0.01).all()
+    np.True_
+    """
+    count = len(matrix)
+    angle = np.pi / 2.0 - 2.0 * np.pi * np.arange(count) / count
+    circle = np.column_stack([np.cos(angle), np.sin(angle)]) if count > 1 else np.zeros((1, 2))
+    joined = (matrix > 0.0) | (matrix.T > 0.0)
+    edges = int(joined.sum()) // 2
+    if count < 3 or not 0 < edges < CROWDED * count * (count - 1) / 2:
+        return circle
+    import networkx
+
+    graph = networkx.from_numpy_array(joined)
+    lengths = dict(networkx.all_pairs_shortest_path_length(graph))
+    steps = np.array([[lengths[i].get(j, np.inf) for j in range(count)] for i in range(count)])
+    steps[np.isinf(steps)] = steps[np.isfinite(steps)].max() + 1.0
+    distance = {i: dict(enumerate(row)) for i, row in enumerate(steps.tolist())}
+    # either start may end in a knot: from the circle a grid, from the projection a star
+    found = []
+    starts = (circle, _projected(steps)) if count <= 40 else (_projected(steps),)  # takes seconds
+    for start in starts:
+        ends = networkx.kamada_kawai_layout(graph, dist=distance, pos=dict(enumerate(start)))
+        found.append(np.array([ends[i] for i in range(count)]))
+    places: Floats = min(found, key=lambda ends: _stress(ends, steps))
+    # the longest direction across the page, where names have room
+    places -= places.mean(axis=0)
+    places = places @ np.linalg.svd(places, full_matrices=False)[2].T
+    places *= np.where(places[0] * [-1.0, 1.0] < 0.0, -1.0, 1.0)  # the first at the top left
+    places -= (places.min(axis=0) + places.max(axis=0)) / 2.0
+    rounded: Floats = np.round(places / np.abs(places).max(), 6)
+    return rounded
+
+
+def _projected(steps: Floats) -> Floats:
+    """Classical scaling of Torgerson (1952): the plane that keeps most of the distances."""
+    squares = steps**2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    values, vectors = np.linalg.eigh(-centred / 2.0)
+    flat: Floats = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
+    angle = np.arange(len(steps))  # a little apart, for two at one place would never part
+    apart: Floats = flat + 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return apart
+
+
+def _stress(places: Floats, steps: Floats) -> float:
+    """How badly distances on paper follow those in the graph, at the best scale."""
+    pairs = np.triu_indices(len(places), 1)
+    wanted = steps[pairs]
+    ratio = np.hypot(*(places[pairs[0]] - places[pairs[1]]).T) / wanted
+    return float(((ratio * (ratio.sum() / (ratio**2).sum()) - 1.0) ** 2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Lines (each a row of points), heads (triangles; tip first), and the probability of each."""
+
+    ends: Ints  # (edges, 2): from, to
+    probability: Floats
+    lines: list[Floats]
+    heads: list[Floats]
+
+
+def edges_of(matrix: Floats, places: Floats, radii: Floats, head: float) -> Edges:
+    """Straight lines if the graph is symmetric; else arrows, bent where there is one back."""
+    if np.array_equal(matrix, matrix.T):
+        ends = np.argwhere(np.triu(matrix > 0.0))
+        lines = [places[pair] for pair in ends]
+        return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, [])
+    ends = np.argwhere(matrix > 0.0)
+    lines, heads = [], []
+    for i, j in ends:
+        bend = 0.14 if matrix[j, i] > 0.0 else 0.0
+        line, triangle = _arrow(places[i], places[j], radii[i], radii[j], bend, head)
+        lines.append(line)
+        heads.append(triangle)
+    return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, heads)
+
+
+def _arrow(
+    start: Floats, end: Floats, near: float, far: float, bend: float, head: float
+) -> tuple[Floats, Floats]:
+    """A curve from the rim of one node to the rim of another, and the triangle at its end."""
+    way = end - start
+    length = float(np.hypot(*way))
+    head = min(head, 0.5 * max(length - near - far, 0.2 * length))
+    control = (start + end) / 2.0 + bend * np.array([way[1], -way[0]])
+    t = np.linspace(0.0, 1.0, 61)[:, None]
+    curve = (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end
+    outside = (np.hypot(*(curve - start).T) >= near) & (np.hypot(*(curve - end).T) >= far + head)
+    curve = curve[outside] if outside.any() else curve[30:31]
+    along = (end - curve[-1]) / np.hypot(*(end - curve[-1]))
+    tip = end - far * along
+    base = tip - head * along
+    across = 0.4 * head * np.array([-along[1], along[0]])
+    return np.vstack([curve, base]), np.array([tip, base + across, base - across])

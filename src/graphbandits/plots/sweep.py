@@ -1,0 +1,162 @@
+"""Final regret against a parameter that was swept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Real
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
+
+from graphbandits.errors import InputError
+from graphbandits.plots.regret import check_scale
+from graphbandits.plots.style import (
+    SMALL,
+    TEXT,
+    TWO_COLUMNS,
+    add_legend,
+    heading,
+    in_style,
+    literal,
+    looks,
+    new_figure,
+    note,
+    percent,
+    text_width,
+    tidy,
+    trials_text,
+    wrap,
+    zero_based,
+)
+from graphbandits.results import Results
+from graphbandits.types import Floats
+
+
+@in_style
+def sweep_figure(
+    sweep: Mapping[float, Results] | Mapping[str, Results],
+    parameter: str,
+    title: str = "",
+    confidence: float = 0.95,
+    scale: str = "linear",
+    width: float = TWO_COLUMNS,
+) -> Figure:
+    """Mean final regret with its interval against the value of ``parameter``, a line a policy.
+
+    Numbers are on an axis (``scale`` "linear" or "log"), texts are categories in the given order.
+    A policy that is missing at a value leaves a gap. Points at the same value stand beside each
+    other by two points of print, so that their intervals can be seen. The legend is ordered by
+    the regret at the right.
+
+    >>> from graphbandits import simulate
+    >>> sweep = {
+    ...     r: simulate("ids-n", graph=f"random(r={r})", horizon=20, trials=10) for r in (0, 0.5, 1)
+    ... }
+    >>> sweep_figure(sweep, "r").axes[0].get_xlabel()
+    'r'
+    """
+    check_scale(scale)
+    numeric = _are_numbers(sweep, scale)
+    keys = sorted(sweep) if numeric else list(sweep)
+    runs = [sweep[key] for key in keys]  # type: ignore[index]
+    x = np.array(keys, np.float64) if numeric else np.arange(len(keys), dtype=np.float64)
+    names = list(dict.fromkeys(name for run in runs for name in run.policies))
+    figure = new_figure(width, min(4.6, 0.45 * width + 1.36))
+    axes = figure.add_subplot()
+    if scale == "log":
+        axes.set_xscale("log")
+
+    handles, curves, last = {}, [], {}
+    apart = 2.0 if numeric else min(7.0, 24.0 * width / len(keys) / len(names))
+    for index, (name, look) in enumerate(looks(names).items()):
+        mean, low, high = _points(runs, name, confidence)
+        shift = ScaledTranslation(
+            (index - (len(names) - 1) / 2.0) * apart / 72.0, 0.0, figure.dpi_scale_trans
+        )
+        handles[name] = axes.errorbar(
+            x,
+            mean,
+            yerr=np.nan_to_num(np.array([mean - low, high - mean])),
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=1.4 if numeric else 0.7,
+            elinewidth=1.0,
+            capsize=2.0,
+            label=name,
+            transform=axes.transData + shift,
+            **look.marks(),
+        )
+        for bars in handles[name].lines[2]:
+            bars.set_linestyle("solid")
+        curves.append((x, np.fmin(low, mean), np.fmax(high, mean)))
+        # lines that are shifted on the page do not count for the limits by themselves
+        axes.update_datalim([pair for y in curves[-1][1:] for pair in zip(x, y, strict=True)])
+        there = np.flatnonzero(np.isfinite(mean))
+        last[name] = (-int(there[-1]), float(mean[there[-1]]))
+
+    axes.autoscale_view()
+    axes.set_xlabel(literal(wrap(parameter, 60.0 * width, TEXT)), fontsize=TEXT)
+    ends = {int(run.rounds[-1]) for run in runs}
+    what = f"mean regret after round {ends.pop()}" if len(ends) == 1 else "mean final regret"
+    axes.set_ylabel(what, fontsize=TEXT)
+    zero_based(axes, curves)
+    tidy(axes, "both" if numeric else "y")
+    if scale == "log" and len(keys) <= 12:
+        axes.set_xticks(x, [f"{value:g}" for value in x])
+        axes.set_xticks([], minor=True)
+    if not numeric:
+        _categories(figure, [str(key) for key in keys])
+    heading(figure, title)
+    counts = [len(result.final) for run in runs for result in run.policies.values()]
+    bars_text = f"bars: {percent(confidence)} interval of the mean; " if max(counts) > 1 else ""
+    note(figure, f"{bars_text}{trials_text(counts)} at each value")
+    order = sorted(names, key=last.__getitem__)
+    add_legend(figure, axes, [handles[name] for name in order], order, "", curves)
+    return figure
+
+
+def _are_numbers(sweep: Mapping[float, Results] | Mapping[str, Results], scale: str) -> bool:
+    """Whether the values are numbers (True) or texts (False); anything else is refused."""
+    if not sweep:
+        raise InputError("a sweep has at least one value: give {value: results, ...}")
+    for value, results in sweep.items():
+        if not isinstance(results, Results):
+            raise InputError(f"a sweep is {{value: results}}; {value!r} has {results!r}")
+    texts = [isinstance(key, str) for key in sweep]
+    if all(texts):
+        if scale == "log":
+            raise InputError("scale='log' goes with numbers; the values of this sweep are texts")
+        return False
+    for key in sweep:
+        if isinstance(key, bool) or not isinstance(key, Real) or not math.isfinite(key):
+            raise InputError(
+                f"the values of a sweep are all finite numbers or all texts, not {key!r}"
+            )
+        if scale == "log" and key <= 0:
+            raise InputError(f"scale='log' goes with values above 0, not {key!r}")
+    return True
+
+
+def _points(runs: Sequence[Results], name: str, confidence: float) -> tuple[Floats, Floats, Floats]:
+    """Mean, low and high of the final regret at each value; NaN where there is nothing."""
+    points = np.full((3, len(runs)), np.nan)
+    for place, run in enumerate(runs):
+        if name in run.policies:
+            points[:, place] = run[name].mean[-1], *run.interval(name, confidence)
+    return points[0], points[1], points[2]
+
+
+def _categories(figure: Figure, keys: list[str]) -> None:
+    """Texts below the axis: in lines where they fit, else slanted."""
+    axes = figure.axes[0]
+    room = 60.0 * figure.get_figwidth() / len(keys)
+    longest = max(text_width(word, SMALL) for key in keys for word in key.split())
+    axes.set_xlim(-0.5, len(keys) - 0.5)
+    if longest <= 0.92 * room:
+        labels = [literal(wrap(key, 0.92 * room, SMALL)) for key in keys]
+        axes.set_xticks(range(len(keys)), labels)
+    else:
+        labels = [literal(wrap(key, 110.0, SMALL)) for key in keys]
+        axes.set_xticks(range(len(keys)), labels, rotation=35, ha="right", rotation_mode="anchor")
