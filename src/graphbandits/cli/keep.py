@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from graphbandits.cli.show import as_json
 from graphbandits.errors import InputError
@@ -16,12 +18,11 @@ from graphbandits.plots import (
     regret_figure,
     save_figure,
 )
-from graphbandits.plots.plays import MOST_ARMS
 from graphbandits.report import Study, write_report
 from graphbandits.results import Results, check_place
 
 #: The figures of a study, by what is added to their file names.
-FIGURES = {
+FIGURES: dict[str, Callable[..., Figure]] = {
     "": regret_figure,
     "-final": final_figure,
     "-differences": forest_figure,
@@ -50,8 +51,6 @@ def keep(study: Study, output: Path) -> list[Path]:
     drawn = []
     for part, figure in FIGURES.items():
         if part == "-differences" and len(results.policies) < 2:
-            continue
-        if part == "-plays" and len(results.arms) > MOST_ARMS:
             continue
         name = output / f"figure-{study.key}{part}"
         drawn.append(save_figure(figure(results, title=study.title), name)[0])

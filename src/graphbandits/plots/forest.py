@@ -54,7 +54,12 @@ def forest_figure(
     and drawn filled; one with zero is drawn hollow and grey. ``simultaneous`` intervals hold all
     together at ``confidence``, else each holds by itself. The differences are those of
     :meth:`graphbandits.results.Results.differences`.
-    """
+
+    >>> from graphbandits import simulate
+    >>> results = simulate(["ts-n", "ids-n"], horizon=20, trials=10)
+    >>> forest_figure(results).axes[0].get_xlabel()
+    'difference of final regret, first − second'
+    """  # noqa: RUF002
     differences = results.differences(reference, confidence, simultaneous=simultaneous)
     if not differences:
         raise InputError(

@@ -87,7 +87,7 @@ def plays_figure(
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10)
-    >>> [axes.get_title() for axes in plays_figure(results, "ids-n", graph="paper").axes]
+    >>> [axes.get_title() for axes in plays_figure(results, "ids-n").axes]
     ['ids-n', '']
     """
     names = _chosen(results, policy)
@@ -145,7 +145,7 @@ def _chosen(results: Results, policy: str | Sequence[str] | None) -> list[str]:
 
 def _fixed_graph(results: Results, graph: GraphLike | None) -> Fixed | None:
     if graph is None:
-        graph = getattr(results, "graph", None)
+        graph = results.graph
     if graph is None:
         return None
     process = as_process(graph, len(results.arms))

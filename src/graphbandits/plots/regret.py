@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.special import stdtrit
 
 from graphbandits.errors import InputError, nearest
 from graphbandits.plots.style import (
@@ -130,13 +127,9 @@ def _check(value: str, what: str, known: tuple[str, ...]) -> None:
 
 
 def _band(results: Results, name: str, confidence: float, band: str) -> tuple[Floats, Floats]:
-    result = results[name]
-    if band == "quantiles":
-        return result.quantiles[LOW], result.quantiles[HIGH]
-    count = len(result.final)
-    quantile = float(stdtrit(count - 1, 0.5 + confidence / 2.0)) if count > 1 else math.nan
-    half = quantile * result.standard_error if band == "interval" else 0.0 * result.mean
-    return result.mean - half, result.mean + half
+    if band == "none":
+        return results[name].mean, results[name].mean
+    return results.band(name, band, confidence)
 
 
 def _band_text(band: str, confidence: float) -> str:

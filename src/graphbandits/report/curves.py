@@ -9,7 +9,8 @@ import math
 import matplotlib
 from matplotlib.colors import to_hex, to_rgb
 
-from graphbandits.plots import COLOURS, STYLES, regret_figure
+from graphbandits.plots import COLOURS, regret_figure
+from graphbandits.plots.style import looks
 from graphbandits.report.markup import Html, escape, join, json_script, tag
 from graphbandits.report.study import CONFIDENCE, Study
 from graphbandits.types import Floats
@@ -94,10 +95,8 @@ def curve_data(study: Study) -> dict[str, object]:
 
 def look(study: Study, name: str) -> tuple[int, str]:
     """The number of a policy's colour, and its dashes: as in the plots, by the order given."""
-    index = list(study.results.policies).index(name)
-    # after seven, colours and lines come again with other partners
-    line = STYLES[(index + index // len(COLOURS)) % len(STYLES)]
-    return index % len(COLOURS), dash(line)
+    drawn = looks(study.results.policies)[name]
+    return COLOURS.index(drawn.colour), dash(drawn.line)
 
 
 def dash(style: object) -> str:
