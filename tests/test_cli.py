@@ -182,7 +182,7 @@ def test_list_has_every_plugin_with_its_description_and_parameters(what: str, ki
 
 def test_list_gives_defaults_and_needs() -> None:
     listing = answer("list")
-    assert list(listing) == ["policies", "graphs"]
+    assert list(listing) == ["policies", "graphs", "experiments"]
     graphs = {entry["name"]: entry for entry in listing["graphs"]}
     assert graphs["star"]["parameters"] == {"direction": "both"}
     assert graphs["revealed-er"]["parameters"]["p"] == 0.25
@@ -206,14 +206,15 @@ def test_list_tells_the_needs_of_a_new_policy_apart(monkeypatch: pytest.MonkeyPa
     assert "draws=3" in run("list", "policies")
 
 
-@pytest.mark.parametrize("what", [[], ["policies"], ["graphs"]])
+@pytest.mark.parametrize("what", [[], ["policies"], ["graphs"], ["experiments"]])
 def test_the_listing_for_people_says_the_same(what: list[str]) -> None:
     shown = run("list", *what)
     for entries in answer("list", *what).values():
         for entry in entries:
             row = next(line for line in shown.splitlines() if line.split()[:1] == [entry["name"]])
             assert entry["description"] in row
-            assert all(name in row for name in entry["parameters"])
+            assert all(name in row for name in entry.get("parameters", []))
+            assert all(str(number) in row for number in entry.get("size", {}).values())
 
 
 # --- inspect ----------------------------------------------------------------------------------
@@ -497,11 +498,14 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files_of(figures: list[str]) -> set[str]:
-    names = ("curve", "final", "plays", "regret")
-    tables = (*(f"{name}.parquet" for name in names), "manifest.json")
-    files = {f"figure-{figure}.{kind}" for figure in figures for kind in ("png", "svg")}
-    files |= {f"results-{figure}/{table}" for figure in figures for table in tables}
-    return files | {f"results-{figure}" for figure in figures} | {"summary.json"}
+    files = {"summary.json", "report.html"}
+    for figure in figures:
+        pictures = [f"figure-{figure}{part}" for part in ("", "-final", "-differences", "-plays")]
+        files |= {f"{picture}.{kind}" for picture in pictures for kind in ("png", "svg")}
+        tables = ["curve", "final", "plays", "regret"] + (["graph"] if figure == "1a" else [])
+        files |= {f"results-{figure}/{table}.parquet" for table in tables}
+        files |= {f"results-{figure}/manifest.json", f"results-{figure}"}
+    return files
 
 
 def test_reproduce_writes_figures_results_and_a_summary(reproduced: tuple[Path, str]) -> None:
@@ -595,9 +599,10 @@ def test_reproduce_again_replaces_and_leaves_what_is_not_its_own(place: Path, sh
     second = tree(place / "figures")
     assert second.pop("notes.txt") == b"mine"
     assert set(second) == set(first) == files_of(["2a"])
+    assert first["report.html"] != second["report.html"]
     assert read_json(second["summary.json"].decode())["2a"]["settings"]["seed"] == 2
     assert Results.load("figures/results-2a").settings["seed"] == 2
-    changed = [name for name in first if name.endswith(("png", "svg")) or "final" in name]
+    changed = [name for name in first if name.endswith(("png", "svg")) or "/final" in name]
     assert all(first[name] != second[name] for name in changed)
     run(*args, "--seed", 1)
     assert tree(place / "figures")["summary.json"] == first["summary.json"]
@@ -839,8 +844,8 @@ def test_bad_simulations(bad_files: Path, options: str, words: list[str]) -> Non
         ("inspect --graph star", ["Missing", "--beta"]),
         ("inspect --beta 1,1", ["Missing", "--graph"]),
         ("inspect --beta 1,1 --graph sta", ["unknown graph 'sta'", "'star'"]),
-        ("list nonsense", ["'nonsense'", "'policies'", "'graphs'"]),
-        ("list policy", ["'policy'", "'policies'", "'graphs'"]),
+        ("list nonsense", ["'nonsense'", "policies", "graphs", "experiments"]),
+        ("list policy", ["'policy'", "did you mean 'policies'"]),
         ("list policies graphs", ["graphs"]),
         ("list --all", ["--all"]),
     ],

@@ -74,6 +74,7 @@ def _numbers(title: str, results: Results) -> dict[str, Any]:
         }
         for name, numbers in results.summary()["policies"].items()
     }
+    together = results.differences(simultaneous=True)
     differences = [
         {
             "first": d.first,
@@ -81,8 +82,9 @@ def _numbers(title: str, results: Results) -> dict[str, Any]:
             "mean": d.mean,
             "standard_error": d.standard_error,
             "interval": [d.low, d.high],
+            "simultaneous_interval": [of_all.low, of_all.high],
         }
-        for d in results.differences()
+        for d, of_all in zip(results.differences(), together, strict=True)
     ]
     return {
         "title": title,

@@ -41,7 +41,7 @@ def run(
     console = plain_console()
     console.print("Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):")
     for figure, plan in plans.items():
-        console.print(f"  {figure}  {experiments[figure].title}")
+        console.print(f"  {_title(figure)}")
         console.print(
             f"      {', '.join(plan.policies)}: {plan.horizon} rounds, {plan.trials} trials"
         )
@@ -56,7 +56,7 @@ def run(
     for figure, plan in plans.items():
         results = plan.run(workers=threads, label=f"figure {figure}")
         keep(_study(figure, results), output)
-        console.print(regret_table(results, f"{figure}  {experiments[figure].title}"))
+        console.print(regret_table(results, _title(figure)))
     studies = _all_studies(chosen, output)
     write_pages(studies, output, title=TITLE, introduction=INTRODUCTION)
     console.print(f"Done in {duration(time.perf_counter() - start)}. Figures:")
@@ -83,4 +83,8 @@ def _study(figure: str, results: Results) -> Study:
     settings = results.settings
     size = [f"--trials={settings['trials']}", f"--seed={settings['seed']}"]
     rerun = rerun_command(["reproduce", f"--figure={figure}", *size], [])
-    return Study(figure, load_experiment(f"paper-{figure}").title, results, rerun)
+    return Study(figure, _title(figure), results, rerun)
+
+
+def _title(figure: str) -> str:
+    return f"{figure}. {load_experiment(f'paper-{figure}').title}"

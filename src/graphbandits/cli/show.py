@@ -80,22 +80,26 @@ def _interval(low: float, high: float, form: str) -> str:
 
 
 def regret_table(results: Results, title: str, confidence: float = 0.95) -> Table:
-    """Final regrets with confidence intervals, best first, and differences from the best."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
+    """Final regrets with confidence intervals, best first, and differences from the best.
+
+    The intervals of the differences hold for all pairs of policies at once.
+    """
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE, padding=(0, 1, 0, 0)
+    )
     table.add_column("policy")
     table.add_column("regret", justify="right")
     table.add_column(f"{confidence:.0%} interval", justify="right")
     table.add_column("median", justify="right")
     table.add_column("95% below", justify="right")
     table.add_column("vs the best, paired", justify="right")
-    best = results.ranking()[0]
-    paired = {d.first: d for d in results.differences(best, confidence)}
+    paired = results.from_best(confidence)
     for name in results.ranking():
         quantiles = results[name].final_quantiles()
         more = ""
         if name in paired:
             d = paired[name]
-            more = f"{d.mean:+.2f}  {_interval(d.low, d.high, '+.2f')}"
+            more = f"{d.mean:+.2f} {_interval(d.low, d.high, '+.2f')}"
         low, high = results.interval(name, confidence)
         table.add_row(
             name,

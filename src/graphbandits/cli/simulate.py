@@ -30,7 +30,7 @@ def run(
 ) -> None:
     """Check, run, and print the table or the JSON object; keep it all if there is a place."""
     plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
-    title = f"{graph}, {plan.process.arms} arms, {horizon} rounds, {trials} trials, seed {seed}"
+    size = f"{plan.process.arms} arms, {horizon} rounds, {trials} trials, seed {seed}"
     if output is not None:
         if as_json:
             raise InputError("--output writes summary.json: leave --json out")
@@ -40,11 +40,12 @@ def run(
         command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
         command += [] if arms is None else [f"--arms={arms}"]
         rerun = rerun_command(command, plugins)
-        run_and_keep(plan, "simulation", title, rerun, output, workers)
+        name = Path(graph).name if graph.startswith("file:") else graph
+        run_and_keep(plan, "simulation", f"{name}, {size}", rerun, output, workers)
         return
     announce_compilation()
     results = plan.run(workers=worker_count(workers), label="simulating")
     if as_json:
         print_json(results.summary())
         return
-    plain_console().print(regret_table(results, title))
+    plain_console().print(regret_table(results, f"{graph}, {size}"))

@@ -44,7 +44,8 @@ def layout(matrix: Floats) -> Floats:
     graph = networkx.from_numpy_array(joined)
     lengths = dict(networkx.all_pairs_shortest_path_length(graph))
     steps = np.array([[lengths[i].get(j, np.inf) for j in range(count)] for i in range(count)])
-    steps[np.isinf(steps)] = steps[np.isfinite(steps)].max() + 1.0
+    # far enough to stand apart, near enough to leave the others room
+    steps[np.isinf(steps)] = max(2.0, steps[np.isfinite(steps)].max() / 2.0 + 1.0)
     distance = {i: dict(enumerate(row)) for i, row in enumerate(steps.tolist())}
     # either start may end in a knot: from the circle a grid, from the projection a star
     found = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -54,15 +54,8 @@ class Study:
 
     @cached_property
     def from_best(self) -> dict[str, Difference]:
-        """Each policy minus the best, out of :attr:`pairs`.
-
-        Which one is best is read from the same trials, so that the intervals of a comparison
-        with a policy chosen beforehand would be too narrow; those of all pairs are not.
-        """
-        best = self.results.ranking()[0]
-        return {d.second: _turned(d) for d in self.pairs if d.first == best} | {
-            d.first: d for d in self.pairs if d.second == best
-        }
+        """Each policy minus the best, with the same intervals."""
+        return self.results.from_best(CONFIDENCE)
 
     def number(self, value: float, sign: str = "") -> str:
         """A regret to the digits of this study; what one trial cannot tell is unknown."""
@@ -102,7 +95,3 @@ def anchors(studies: Sequence[Study]) -> list[str]:
             name += f"-{number}"
         found.append(name)
     return found
-
-
-def _turned(d: Difference) -> Difference:
-    return replace(d, first=d.second, second=d.first, mean=-d.mean, low=-d.high, high=-d.low)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import fdtr, ndtri, stdtrit
@@ -31,6 +31,17 @@ class Difference:
     low: float
     high: float
     simultaneous: bool = False
+
+    def turned(self) -> Difference:
+        """The same, as ``second`` minus ``first``."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            mean=-self.mean,
+            low=-self.high,
+            high=-self.low,
+        )
 
 
 def standard_error(values: Floats) -> Floats:

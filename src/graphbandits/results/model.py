@@ -215,6 +215,16 @@ class Results:
         final = {name: result.final for name, result in self.policies.items()}
         return paired_differences(final, pairs, confidence, simultaneous)
 
+    def from_best(self, confidence: float = 0.95) -> dict[str, Difference]:
+        """Each other policy minus the one of least mean regret, out of all pairs taken together.
+
+        Which one is best is read from the same trials, so that the intervals of a comparison
+        with a policy chosen beforehand would be too narrow; those of all pairs are not.
+        """
+        best = self.ranking()[0]
+        pairs = self.differences(None, confidence, simultaneous=True)
+        return {d.second: d.turned() for d in pairs if d.first == best}
+
     def summary(self) -> dict[str, Any]:
         """The outcome as plain numbers, ready for JSON."""
         policies = {}
