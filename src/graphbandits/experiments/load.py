@@ -100,7 +100,8 @@ def _parse(data: bytes, where: str) -> Experiment:
 
 def _first_mistake(error: ValidationError) -> str:
     """The first of pydantic's complaints, in our words, and how many more there are."""
-    first: Any = error.errors()[0]
+    # an unknown key first: it is what a missing one was meant to be
+    first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     key = ".".join(str(part) for part in first["loc"])
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     if first["type"] == "extra_forbidden":
