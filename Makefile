@@ -26,7 +26,7 @@ bench: .venv/dev.done
 	$(PYTHON) -m venv .venv
 
 .venv/run.done: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable ".[report]"
 	@touch $@
 
 .venv/dev.done: pyproject.toml | .venv/bin/python
