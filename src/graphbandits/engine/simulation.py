@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,12 @@ from graphbandits.engine.settings import describe_policy, describe_world, versio
 from graphbandits.engine.workers import Workers
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import GraphLike, Process, as_process
+from graphbandits.graphs.named import Recipe
 from graphbandits.graphs.storage import Arrays, pack
 from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.registry import text_of
+from graphbandits.registry import parse, registered, text_of
 from graphbandits.results import PolicyResult, Results, recorded_rounds
 from graphbandits.rng import Keys
 from graphbandits.types import Ints
@@ -121,7 +123,11 @@ class Plan:
             horizon=whole_number(horizon, "horizon"),
             trials=whole_number(trials, "trials"),
             seed=whole_number(seed, "seed", least=0),
-            graph_text=graph if isinstance(graph, str) else type(graph).__name__,
+            graph_text=graph
+            if isinstance(graph, str)
+            else text_of(graph)
+            if isinstance(graph, Recipe)
+            else type(graph).__name__,
             first_trial=whole_number(first_trial, "first_trial", least=0),
         )
         Keys(plan.seed, plan.first_trial, plan.trials)  # refuses more than there are numbers for
@@ -232,7 +238,7 @@ class Plan:
                 same = as_policy(text) == policy
             except InputError:
                 same = False
-            if not same or type(policy).__module__ == "__main__":
+            if not same or not _found_elsewhere(policy):
                 return (
                     f"policy '{text}' cannot be sent to another process: register it in a file "
                     "and load that with load_plugin"
@@ -245,9 +251,14 @@ class Plan:
 
     def _graph_is_text(self) -> bool:
         try:
-            return as_process(self.graph_text, self.process.arms).arms == self.process.arms
+            again = as_process(self.graph_text, self.process.arms)
         except InputError:
             return False
+        return type(again) is type(self.process) and _found_elsewhere(self._recipe())
+
+    def _recipe(self) -> type:
+        """The class of the recipe that the graph's text names."""
+        return registered("graph")[parse(self.graph_text)[0]]
 
     def _as_message(self, record: Ints, regret: str) -> tuple[dict[str, Any], Arrays]:
         """All that a worker process has to know."""
@@ -261,9 +272,13 @@ class Plan:
             graph = pack(self.process, arrays)
         except InputError:
             graph = {"text": self.graph_text, "arms": self.process.arms}
-        files = [file_of(plugin) for plugin in (*self.policies.values(), self.process)]
+        plugins = [*map(type, self.policies.values())]
+        if "text" in graph:
+            plugins.append(self._recipe())
+        files = {file for plugin in plugins if (file := file_of(plugin)) is not None}
         meta = {
-            "plugins": sorted({str(file) for file in files if file is not None}),
+            "plugins": sorted(map(str, files)),
+            "modules": sorted({cls.__module__ for cls in plugins if file_of(cls) is None}),
             "horizon": self.horizon,
             "seed": self.seed,
             "realised": regret == "realised",
@@ -319,6 +334,17 @@ def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str,
     if not named:
         raise InputError("no policy was given: name one, such as 'ids-n'")
     return named
+
+
+def _found_elsewhere(plugin: object) -> bool:
+    """Whether another process can load the plug-in (or class): from its file, or by importing."""
+    cls = plugin if isinstance(plugin, type) else type(plugin)
+    if file_of(cls) is not None:
+        return True
+    try:
+        return cls.__module__ != "__main__" and find_spec(cls.__module__) is not None
+    except (ImportError, ValueError):  # made by hand, without a file
+        return False
 
 
 def _join(blocks: list[BlockOutcome]) -> PolicyResult:

@@ -37,7 +37,7 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
     if isinstance(value, np.ndarray):
         arrays[path] = value
         return {"array": path}
-    if type(value).__name__ in _KINDS and dataclasses.is_dataclass(value):
+    if _KINDS.get(type(value).__name__) is type(value) and dataclasses.is_dataclass(value):
         fields = {
             field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
             for field in dataclasses.fields(value)
