@@ -64,4 +64,4 @@ ALSO_FAILS: dict[str, set[str]] = {
     "OnlyTheFirst": {"batch"},
 }
 #: Failures that depend on chance, of those with numbers that nobody can draw again.
-MAY_FAIL = dict.fromkeys(("OwnGenerator", "HeldGenerator"), {"save-load", "relabelling"})
+MAY_FAIL = {name: {"save-load", "relabelling"} for name in ("OwnGenerator", "HeldGenerator")}

@@ -24,7 +24,7 @@ ALL = [
 ALONE = {cls for kind in KINDS for cls, _, _ in MUTANTS[kind] if cls.__name__ not in ALSO_FAILS}
 #: The first mutant of each check goes through all others, further ones leave out the slow ones.
 FIRST = {next(c for c, n, _ in MUTANTS[k] if n == one.name) for k in KINDS for one in contract(k)}
-SLOW = {"block-workers-order", "relabelling", "long-run"}
+SLOW = {"batch", "block-workers-order", "relabelling", "long-run"}
 
 
 def verdict(kind: str, cls: type, check: str) -> list[Verdict]:
