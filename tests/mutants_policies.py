@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sound import UCB, EpsilonGreedy, Exp3, FairUCB, Sampling, fair, one_hot, softmax
 
+from graphbandits.graphs import Dense
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
@@ -365,6 +366,18 @@ class BufferOfEight(EpsilonGreedy):
         pi = super().propose(state, view)
         pi[8:] = 0.5 * pi[8:] + 0.5 / view.problem.arms
         return pi
+
+
+@fails("block-workers-order", "'ts-n' has another regret after it than before it: does it write")
+class WritesIntoGraph(FairUCB):
+    """Cuts edges of the graph that it is shown, for all who come after it."""
+
+    needs: ClassVar[Needs] = Needs(graph="before")
+
+    def propose(self, state: State, view: View) -> Floats:
+        if isinstance(view.graph, Dense) and view.problem.arms > 1:
+            view.graph.matrix[:, 0, 1] = 0.0
+        return super().propose(state, view)
 
 
 # relabelling ---------------------------------------------------------------------------------

@@ -193,6 +193,25 @@ class Exp3(UCB):
         return state
 
 
+@dataclass(frozen=True)
+class KeptWeights(UCB):
+    """Weights that are its state and its proposal at once: who keeps the proposal has a copy."""
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return {"w": np.full((keys.trials, problem.arms), 1.0 / problem.arms)}
+
+    def propose(self, state: State, view: View) -> Floats:
+        return state["w"]
+
+    def update(self, state: State, event: Event) -> State:
+        seen, w = event.observations, state["w"]
+        loss = (1.0 - seen.reward) / np.maximum(event.pi[seen.trial, seen.arm], 0.1)
+        np.multiply.at(w, (seen.trial, seen.arm), np.exp(-0.1 * loss))
+        w += 0.002 * w.sum(axis=1, keepdims=True)
+        w /= w.sum(axis=1, keepdims=True)
+        return state
+
+
 SOUND = [
     UCB,
     FairUCB,
@@ -203,4 +222,5 @@ SOUND = [
     ExploreThenCommit,
     Degrees,
     Exp3,
+    KeptWeights,
 ]

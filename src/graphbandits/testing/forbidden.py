@@ -1,15 +1,20 @@
-"""A stand-in for what a policy has not declared: it notices when it is looked at."""
+"""What a policy leaves alone: what it has not declared, and the global random numbers."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from graphbandits.errors import NeedsError
 from graphbandits.testing.contract import Violation
 
 
 class Forbidden:
-    """Raises on whatever is done with it, and remembers that something was.
+    """Stands for what was not declared: raises on whatever is done with it, and remembers it.
 
     >>> horizon = Forbidden("the horizon", "Needs(horizon=True)")
     >>> 2 * horizon
@@ -39,3 +44,22 @@ class Forbidden:
     __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __round__ = __format__ = _touch
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _touch
     __hash__ = object.__hash__
+
+
+@contextmanager
+def global_generators(seed: int) -> Iterator[Callable[[], bool]]:
+    """Both global generators in a state of our own; yields whether they are still in it."""
+
+    def now() -> object:
+        state: Any = np.random.get_state()  # noqa: NPY002  to see that nobody used it
+        return random.getstate(), state[1].tobytes(), *state[2:]
+
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(f"testing/{seed}")
+    np.random.seed([31, 7, seed])  # noqa: NPY002
+    ours = now()
+    try:
+        yield lambda: now() == ours
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
