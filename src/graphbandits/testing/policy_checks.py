@@ -278,12 +278,13 @@ def saved_and_loaded(policy: Policy) -> None:
             copy = Agent.load(file)
         except InputError as error:
             raise Violation(f"saved after round 20, it cannot be loaded: {error}") from error
+    went_on = []
     for one in (agent, copy):
-        one.observe(left_open[0], dict.fromkeys(left_open[0].reveals, 0))
+        pis = go_on(one, range(20, 30))
+        one.observe(left_open[0], dict.fromkeys(left_open[0].reveals, 0))  # late, and not at all
         one.observe(left_open[1], {})
-    for t, (mine, its) in enumerate(
-        zip(go_on(agent, range(20, 40)), go_on(copy, range(20, 40)), strict=True), 21
-    ):
+        went_on.append(pis + go_on(one, range(30, 40)))
+    for t, (mine, its) in enumerate(zip(*went_on, strict=True), 21):
         if not same_bits(mine, its):
             raise Violation(
                 f"saved after round 20, it proposed {_show(its)} in round {t} and not "
