@@ -59,6 +59,11 @@ def register(kind: str, name: str) -> Callable[[type[T]], type[T]]:
                 f"two classes call themselves {kind} '{name}': {_home(known)} and {_home(cls)}; "
                 "choose another name"
             )
+        if _NAMES.get(cls, name) != name:
+            raise InputError(
+                f"{cls.__name__} is enrolled as '{_NAMES[cls]}' already: a class has one name; "
+                f"derive another from it for {kind} '{name}'"
+            )
         _REGISTERED[kind][name] = cls
         _NAMES[cls] = name
         return cls
@@ -110,6 +115,7 @@ def _import_all() -> None:
         try:
             entry.load()
         except Exception as error:  # one broken package must not take the others down
+            exchange(entry.module, {})
             owner = entry.dist.name if entry.dist is not None else entry.value
             warnings.warn(
                 f"the plug-in '{entry.name}' of the package {owner} is left out: "

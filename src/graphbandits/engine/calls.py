@@ -30,17 +30,32 @@ def start(policy: Policy, problem: Problem, keys: Keys) -> State:
 
 def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
     """The policy proposes a distribution, the engine draws the play from it."""
+    pi = as_pi(policy, propose(policy, state, view), view)
+    return pi, draw_actions(pi, view.keys, view.t)
+
+
+def propose(policy: Policy, state: State, view: View) -> object:
+    """What the policy returns, unchecked."""
     try:
-        pi = np.ascontiguousarray(policy.propose(state, view), np.float64)
+        return policy.propose(state, view)
     except GraphBanditsError:
         raise
     except Exception as error:
         _raise(policy, f"in round {view.t}, in propose", error)
+
+
+def as_pi(policy: Policy, proposed: object, view: View) -> Floats:
+    """A copy of what was proposed, if it is a distribution over the arms for each trial."""
     shape = (view.keys.trials, view.problem.arms)
+    try:
+        pi = np.array(proposed, np.float64, order="C")
+    except (TypeError, ValueError):
+        pi = np.empty(0)
     if pi.shape != shape:
+        what = f"shape {pi.shape}" if isinstance(proposed, np.ndarray) else type(proposed).__name__
         raise InputError(
-            f"policy '{name_of(policy)}' proposed an array of shape {pi.shape} in round {view.t}; "
-            f"pi has one row a trial and one column an arm, {shape}"
+            f"policy '{name_of(policy)}' proposed {what} in round {view.t}; pi is an array with "
+            f"one row a trial and one column an arm, {shape}"
         )
     total = pi.sum(axis=1)
     off = np.abs(total - 1.0)
@@ -49,7 +64,7 @@ def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
             f"policy '{name_of(policy)}' proposed in round {view.t} what is no distribution: "
             f"the least entry is {pi.min():g}, a row adds up to {total[off.argmax()]:g}"
         )
-    return pi, draw_actions(pi, view.keys, view.t)
+    return pi
 
 
 def learn(policy: Policy, state: State, event: Event) -> State:

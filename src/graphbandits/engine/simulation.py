@@ -15,10 +15,11 @@ import numpy as np
 from graphbandits.engine.loop import BlockOutcome, run_block
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.settings import describe_policy, describe_world, versions
+from graphbandits.engine.travel import as_message, why_not
 from graphbandits.engine.workers import Workers
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import Fixed, GraphLike, Process, as_process
-from graphbandits.graphs.storage import Arrays, pack_process
+from graphbandits.graphs.named import Recipe
 from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli
@@ -115,6 +116,8 @@ class Plan:
         if world is not None and arms is not None and arms != world.arms:
             raise InputError(f"the world has {world.arms} arms, but arms={arms} was asked for")
         process = as_process(graph, known)
+        given = text_of(graph) if isinstance(graph, Recipe) else graph
+        given = given if isinstance(given, str) else None
         plan = cls(
             policies=named_policies(policies),
             world=Bernoulli(BetaBernoulli.of(process.arms)) if world is None else world,
@@ -122,8 +125,8 @@ class Plan:
             horizon=whole_number(horizon, "horizon"),
             trials=whole_number(trials, "trials"),
             seed=whole_number(seed, "seed", least=0),
-            graph_text=graph if isinstance(graph, str) else type(graph).__name__,
-            given_text=graph if isinstance(graph, str) else None,
+            given_text=given,
+            graph_text=given or type(graph).__name__,
             first_trial=whole_number(first_trial, "first_trial", least=0),
         )
         Keys(plan.seed, plan.first_trial, plan.trials)  # refuses more than there are numbers for
@@ -196,7 +199,7 @@ class Plan:
             )
 
         apart = workers > 1 and self._wants_processes(parallel)
-        study = self._as_message(record, regret) if apart else None
+        study = as_message(self, record, regret) if apart else None
         with Workers(workers, *study) if study else nullcontext() as processes:
             if workers == 1:
                 outcomes = [work(task) for task in tasks]
@@ -221,48 +224,10 @@ class Plan:
     def _wants_processes(self, parallel: str) -> bool:
         if parallel == "auto":
             from_files = any(file_of(policy) for policy in self.policies.values())
-            return from_files and not self._stays_here()
-        if parallel == "processes" and (why := self._stays_here()):
+            return from_files and not why_not(self)
+        if parallel == "processes" and (why := why_not(self)):
             raise InputError(f"{why}; use parallel='threads'")
         return parallel == "processes"
-
-    def _stays_here(self) -> str:
-        """Why this plan cannot be told to another process in texts and numbers; empty if it can."""
-        if not (type(self.world) is Bernoulli and type(self.world.prior) is BetaBernoulli):
-            return f"a world of {type(self.world).__name__} cannot be sent to another process"
-        for text, policy in self.policies.items():
-            try:
-                same = as_policy(text) == policy
-            except InputError:
-                same = False
-            if not same or type(policy).__module__ == "__main__":
-                return (
-                    f"policy '{text}' cannot be sent to another process: register it in a file "
-                    "and load that with load_plugin"
-                )
-        try:
-            pack_process(self.process, self.given_text, {})
-        except InputError as error:
-            return str(error)
-        return ""
-
-    def _as_message(self, record: Ints, regret: str) -> tuple[dict[str, Any], Arrays]:
-        """All that a worker process has to know."""
-        prior = self.world.prior
-        assert isinstance(prior, BetaBernoulli)
-        arrays: Arrays = {"record": record, "prior/a": prior.a, "prior/b": prior.b}
-        fixed = getattr(self.world, "fixed", None)
-        if fixed is not None:
-            arrays["fixed"] = fixed
-        files = [file_of(plugin) for plugin in (*self.policies.values(), self.process)]
-        meta = {
-            "plugins": sorted({str(file) for file in files if file is not None}),
-            "horizon": self.horizon,
-            "seed": self.seed,
-            "realised": regret == "realised",
-            "graph": pack_process(self.process, self.given_text, arrays),
-        }
-        return meta, arrays
 
     def seconds(self, workers: int = 1, *, trials: int = 20, rounds: int = 50) -> float:
         """An estimate of the time it will take, from a short run of each policy."""

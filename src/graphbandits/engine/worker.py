@@ -6,9 +6,9 @@ file. Messages are archives of :func:`graphbandits.files.to_npz` behind their le
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
-import sys
 import traceback
 from collections.abc import Mapping
 from typing import IO, Any
@@ -48,8 +48,10 @@ def receive(stream: IO[bytes]) -> Message | None:
 def serve() -> None:
     """Answer requests until the stream ends; the first message says what is to be simulated."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a policy prints must not end up among the messages
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # what a policy prints must not end up among the messages, nor one be read by its input()
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     spec = receive(requests)
     if spec is None:
         return
@@ -72,6 +74,8 @@ class _Study:
     def __init__(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         for path in meta["plugins"]:
             load_plugin(path)
+        for module in meta["modules"]:
+            importlib.import_module(module)
         self.horizon, self.seed, self.realised = meta["horizon"], meta["seed"], meta["realised"]
         prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"])
         self.world = Bernoulli(prior, arrays.get("fixed"))

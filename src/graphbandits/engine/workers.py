@@ -47,7 +47,8 @@ class Workers:
                     env=os.environ | _ONE_THREAD,
                 )
                 self._all.append(worker)
-                send(_pipe(worker.stdin), meta, arrays)
+                with suppress(OSError):  # one that is dead already is noticed when it is asked
+                    send(_pipe(worker.stdin), meta, arrays)
                 self._idle.put(worker)
         except BaseException:
             self.close()
@@ -80,9 +81,12 @@ class Workers:
         finally:
             self._idle.put(worker)
         if answer is None:
+            with suppress(subprocess.TimeoutExpired):  # its pipe closes a moment before it ends
+                worker.wait(timeout=5)
             raise InputError(
                 f"a worker process ended while it ran '{policy}', trials {first} to "
-                f"{first + trials - 1} (exit code {worker.poll()}): is there enough memory?"
+                f"{first + trials - 1} (exit code {worker.poll()}): was it out of memory, or ended "
+                "from outside? parallel='threads' runs without such processes"
             )
         meta, arrays = answer
         if "error" in meta:

@@ -11,11 +11,15 @@ An excuse that is no longer needed fails, so that excuses do not outlive their r
 from __future__ import annotations
 
 import importlib
+import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from graphbandits.errors import GraphBanditsError, InputError, nearest
+from graphbandits.plugins import blame
 from graphbandits.registry import PACKAGES, examples_of, name_of, registered, text_of
 
 
@@ -97,12 +101,14 @@ class Case:
     def verdict(self) -> Verdict:
         """Run the check; an error inside the plug-in breaks it as well."""
         broken = ""
-        try:
-            self.check.run(self.plugin)
-        except GraphBanditsError as error:
-            broken = str(error)
-        except Exception as error:
-            broken = f"{type(error).__name__}: {error}"
+        with warnings.catch_warnings():  # of numbers: what counts is what comes out
+            warnings.simplefilter("ignore", RuntimeWarning)
+            try:
+                self.check.run(self.plugin)
+            except GraphBanditsError as error:
+                broken = str(error)
+            except Exception as error:
+                broken = blame(error, _source(type(self.plugin)))
         excuse = _excuses(self.plugin).get(self.check.name)
         if excuse is None:
             return self._verdict("broken" if broken else "kept", broken)
@@ -136,7 +142,15 @@ def cases(kind: str, *plugins: Any) -> list[Case]:
 
 
 def _excuses(plugin: object) -> Mapping[str, str]:
-    return getattr(plugin, "excuses", {})
+    excuses = getattr(plugin, "excuses", {})
+    return excuses if isinstance(excuses, Mapping) else {}
+
+
+def _source(cls: type) -> Path:
+    try:
+        return Path(inspect.getsourcefile(cls) or cls.__qualname__)
+    except (OSError, TypeError):  # a class that was typed in, not read from a file
+        return Path(cls.__qualname__)
 
 
 def check_form(kind: str, plugin: Any) -> None:
@@ -150,9 +164,14 @@ def check_form(kind: str, plugin: Any) -> None:
             f"{cls.__name__} does not say what it is: its docstring begins with one sentence "
             "that ends with a full stop"
         )
+    excuses = getattr(plugin, "excuses", {})
+    if not isinstance(excuses, Mapping):
+        raise Violation(f"excuses is {excuses!r}: write {{'name of the check': 'the reason'}}")
     known = [one.name for one in contract(kind)]
     for name, reason in _excuses(plugin).items():
         if name not in known:
-            raise Violation(f"it excuses itself from '{name}': {nearest(name, known)}")
+            raise Violation(
+                f"it excuses itself from '{name}', which is no check: {nearest(str(name), known)}"
+            )
         if not isinstance(reason, str) or not reason.strip():
-            raise Violation(f"its excuse from '{name}' has no reason")
+            raise Violation(f"its excuse from '{name}' has no reason: say why in a sentence")

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits.engine import learn, start
+from graphbandits.engine import as_pi, learn, propose, start
 from graphbandits.graphs import Process, as_process
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.rng import Keys, Stream
+from graphbandits.testing.contract import Violation
 from graphbandits.testing.scenes import lopsided_prior
 from graphbandits.types import Floats, Ints, State
+
+#: How means are smoothed, (s + a) / (n + b): not at all, Laplace, Jeffreys, as if 0 or 1 was seen.
+SMOOTHED = ((0.0, 0.0), (1.0, 2.0), (0.5, 1.0), (0.0, 1.0), (1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,23 @@ class Script:
         return Observations(trial, arm, self.reward[t, trial, arm].astype(np.float64))
 
     def ties(self) -> list[NDArray[np.bool_]]:
-        """Before each round, the trials in which two arms have the same count or the same mean."""
-        before = np.zeros_like(self.seen[:1])
-        count = np.concatenate([before, np.cumsum(self.seen, axis=0)[:-1]])
-        total = np.concatenate([before, np.cumsum(self.seen * self.reward, axis=0)[:-1]])
+        """Before each round, the trials in which two arms have the same count or the same mean.
+
+        Of all that was seen, or of what was played, for some policies learn from their plays
+        only; and the mean (s + a) / (n + b) as it is usually smoothed.
+        """
+        played = (self.action[..., None] == np.arange(self.seen.shape[2])).astype(np.int64)
         i, j = np.triu_indices(self.seen.shape[2], 1)
-        same_count = count[..., i] == count[..., j]
-        same_mean = total[..., i] * count[..., j] == total[..., j] * count[..., i]
-        return list((same_count | same_mean).any(axis=-1))
+        tied = np.zeros(self.action.shape, np.bool_)
+        for seen in (self.seen, played):
+            before = np.zeros_like(seen[:1])
+            count = np.concatenate([before, np.cumsum(seen, axis=0)[:-1]])
+            total = np.concatenate([before, np.cumsum(seen * self.reward, axis=0)[:-1]])
+            tied |= (count[..., i] == count[..., j]).any(axis=-1)
+            for a, b in SMOOTHED:
+                s, n = total + a, count + b
+                tied |= (s[..., i] * n[..., j] == s[..., j] * n[..., i]).any(axis=-1)
+        return list(tied)
 
 
 def rehearse(
@@ -70,7 +84,8 @@ def rehearse(
     proposals = []
     for t in range(1, len(script.action) + 1):
         graph = process.round(t, keys)
-        pi = np.array(policy.propose(state, View(t, keys, problem, graph)))
+        view = View(t, keys, problem, graph)
+        pi = as_pi(policy, propose(policy, state, view), view)
         proposals.append(pi)
         seen = script.observations(t - 1)
         event = Event(t, keys, problem, graph, pi, script.action[t - 1], seen)
@@ -78,8 +93,8 @@ def rehearse(
     return proposals
 
 
-def long_run(policy: Policy, rounds: int) -> tuple[State, Floats]:
-    """State and proposal after many rounds: arms that always win and lose, and mixed ones.
+def long_run(policy: Policy, rounds: int) -> State:
+    """The state after many rounds: arms that always win and lose, and mixed ones.
 
     A proposal is asked for every few rounds only, and played until the next.
     """
@@ -91,7 +106,8 @@ def long_run(policy: Policy, rounds: int) -> tuple[State, Floats]:
     means = np.array([[1.0, 0.0, 0.5], [0.4, 0.6, 0.6]])
     asked = np.unique(np.geomspace(1, rounds, 150).astype(np.int64)).tolist()
     for first, after in pairwise([*asked, rounds + 1]):
-        pi = np.array(policy.propose(state, View(first, keys, problem, graph)))
+        view = View(first, keys, problem, graph)
+        pi = as_pi(policy, propose(policy, state, view), view)
         u = Stream(Keys(25, first, after - first), 1, "testing/long").uniform(4)
         cumulative = np.cumsum(pi, axis=1)
         reached = cumulative[None] <= u[:, :1, None] * cumulative[None, :, -1:]
@@ -104,5 +120,31 @@ def long_run(policy: Policy, rounds: int) -> tuple[State, Floats]:
         for t, (i, j) in enumerate(pairwise(edges), first):
             observations = Observations(trial[i:j], arm[i:j], reward[i:j])
             event = Event(t, keys, problem, graph, pi, actions[t - first], observations)
+            before = _short_integers(state)
             state = learn(policy, state, event)
-    return state, np.array(policy.propose(state, View(rounds, keys, problem, graph)))
+            for name, counts in before.items():
+                _check_no_overflow(name, counts, state[name], t)
+    view = View(rounds, keys, problem, graph)
+    as_pi(policy, propose(policy, state, view), view)
+    return state
+
+
+def _short_integers(state: State) -> State:
+    """Copies of the arrays in which counting to 100,000 may not be possible."""
+    return {
+        name: value.copy()
+        for name, value in state.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.itemsize < 4
+    }
+
+
+def _check_no_overflow(name: str, before: NDArray[Any], after: NDArray[Any], t: int) -> None:
+    """A short integer that moves by half its range in one round has run over."""
+    if before.dtype != after.dtype or before.shape != after.shape:
+        return
+    step = np.abs(after.astype(np.int64) - before.astype(np.int64))
+    if step.size and step.max() >= 2 ** (8 * before.itemsize - 1):
+        raise Violation(
+            f"state['{name}'] ran over in round {t}, from {before.flat[step.argmax()]} to "
+            f"{after.flat[step.argmax()]}: {before.dtype} is too short to count with, use int64"
+        )

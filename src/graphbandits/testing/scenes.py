@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from graphbandits.engine import run_block
+from graphbandits.engine import as_pi, learn, propose, run_block, start
+from graphbandits.errors import GraphBanditsError
 from graphbandits.graphs import GraphLike, Process, as_process, from_matrix
 from graphbandits.policies import Event, Needs, Policy, Problem, View
 from graphbandits.policies.base import unmet
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
+from graphbandits.testing.contract import Violation
 from graphbandits.types import Floats, Ints, State
 from graphbandits.worlds import Bernoulli
 
@@ -28,10 +30,13 @@ class Scene:
     horizon: int = 40
 
     def run(self, policy: Policy | Watched, keys: Keys) -> None:
-        """Play all rounds."""
+        """Play all rounds; what goes wrong is said with the name of the scene."""
         player = cast(Policy, policy)  # a watched policy has its needs from another
         world, record = Bernoulli(self.prior), np.array([self.horizon])
-        run_block(player, world, self.process, self.horizon, keys, record)
+        try:
+            run_block(player, world, self.process, self.horizon, keys, record)
+        except GraphBanditsError as error:
+            raise Violation(f"{self.name}: {error}") from error
 
 
 def scene(name: str, graph: GraphLike, arms: int | None = None, horizon: int = 40) -> Scene:
@@ -51,6 +56,12 @@ def directed_weights() -> Floats:
     return np.array(
         [[1.0, 0.9, 0.0, 0.3], [0.0, 1.0, 0.5, 0.0], [0.2, 0.0, 1.0, 0.0], [0.0, 0.6, 0.8, 1.0]]
     )
+
+
+def directed_ranks() -> Floats:
+    """A 0/1 graph of four arms, each of which reveals those below it: no two arms are alike."""
+    rank = np.array([2, 0, 3, 1])
+    return (rank[:, None] >= rank).astype(np.float64)
 
 
 def ordinary_scenes(policy: Policy) -> list[Scene]:
@@ -94,12 +105,16 @@ def allowed(policy: Policy, scenes: list[Scene]) -> list[Scene]:
 
 @dataclass(frozen=True)
 class Watched:
-    """A policy that behaves like ``inner`` while its calls are watched, or shown other views."""
+    """A policy that behaves like ``inner`` while its calls are watched, or shown other views.
+
+    ``ahead`` is called before each proposal, ``look`` after it, and ``keep`` with each new state.
+    """
 
     inner: Policy
     pis: list[Floats] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
+    ahead: Callable[[State, View], None] = lambda state, view: None
     look: Callable[[State, View, Floats], None] = lambda state, view, pi: None
+    keep: Callable[[State], None] = lambda state: None
     show_problem: Callable[[Problem], Problem] = lambda problem: problem
     show_view: Callable[[View], View] = lambda view: view
     show_event: Callable[[Event], Event] = lambda event: event
@@ -113,18 +128,40 @@ class Watched:
         return self.inner.exact
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        return self.inner.init(self.show_problem(problem), keys)
+        state = start(self.inner, self.show_problem(problem), keys)
+        self.keep(state)
+        return state
 
     def propose(self, state: State, view: View) -> Floats:
-        pi = self.inner.propose(state, self.show_view(view))
-        self.look(state, view, pi)
-        self.pis.append(np.array(pi))
+        self.ahead(state, view)
+        shown = self.show_view(view)
+        proposed: Any = propose(self.inner, state, shown)
+        pi = as_pi(self.inner, proposed, shown)
+        self.look(state, view, proposed)
+        self.pis.append(np.array(proposed))
         return pi
 
     def update(self, state: State, event: Event) -> State:
-        state = self.inner.update(state, self.show_event(event))
-        self.states.append({name: np.array(value) for name, value in state.items()})
+        state = learn(self.inner, state, self.show_event(event))
+        self.keep(state)
         return state
+
+
+def check_state(state: State, trials: int) -> None:
+    """Named arrays of numbers, each with one row a trial."""
+    for name, value in state.items():
+        where = f"state[{name!r}]"
+        if not isinstance(name, str):
+            raise Violation(f"{where}: the names of a state are texts")
+        if not isinstance(value, np.ndarray):
+            raise Violation(f"{where} is {type(value).__name__}: keep NumPy arrays only")
+        if value.dtype.kind not in "biuf":
+            raise Violation(f"{where} holds {value.dtype}: keep numbers only")
+        if value.shape[:1] != (trials,):
+            raise Violation(
+                f"{where} has the shape {value.shape} with {trials} trials: its first axis is "
+                "the trial; what is the same for all belongs in a parameter, or is computed again"
+            )
 
 
 def same_bits(left: object, right: object) -> bool:

@@ -33,7 +33,10 @@ class Bernoulli:
     def __post_init__(self) -> None:
         if self.fixed is None:
             return
-        means = np.array(self.fixed, np.float64)
+        try:
+            means = np.array(self.fixed, np.float64)
+        except (TypeError, ValueError):
+            means = np.empty(0)
         if means.shape != (self.arms,) or not ((means >= 0.0) & (means <= 1.0)).all():
             raise InputError(
                 f"fixed means are one number in [0, 1] for each of the {self.arms} arms; "

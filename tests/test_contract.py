@@ -1,0 +1,189 @@
+"""All that is enrolled passes the contract of its kind, and so do sound policies of many kinds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from mutants_policies import AtRandom
+from sound import SOUND, UCB, enrolled
+
+from graphbandits.errors import InputError
+from graphbandits.policies import View, as_policy
+from graphbandits.testing import Case, Violation, cases, contract
+from graphbandits.testing import policy_checks as checks
+from graphbandits.types import Floats, State
+
+
+@pytest.mark.parametrize("case", cases("policy"), ids=str)
+def test_policies(case: Case) -> None:
+    case.require()
+
+
+@pytest.mark.parametrize("case", cases("graph"), ids=str)
+def test_graphs(case: Case) -> None:
+    case.require()
+
+
+@pytest.mark.parametrize("case", cases("posterior"), ids=str)
+def test_posteriors(case: Case) -> None:
+    case.require()
+
+
+@pytest.mark.parametrize("cls", SOUND, ids=lambda cls: cls.__name__)
+def test_plain_policies_need_no_excuse(cls: type, monkeypatch) -> None:
+    """First-argmax, shared ties, drawn or exact, with every kind of need."""
+    monkeypatch.setattr(checks, "LONG", 3000)
+    with enrolled("policy", [cls]):
+        for case in cases("policy", cls()):
+            case.require()
+
+
+def test_the_contract_of_a_kind_that_does_not_exist() -> None:
+    with pytest.raises(InputError, match="did you mean 'policy'"):
+        contract("polices")
+
+
+def test_every_promise_is_one_sentence() -> None:
+    for kind in ("policy", "graph", "posterior"):
+        for check in contract(kind):
+            assert re.fullmatch(r"[^.].*\.", check.promise), check.name
+
+
+# Excuses ---------------------------------------------------------------------------------------
+
+
+def verdicts(cls: type, names: set[str]) -> dict[str, Any]:
+    with enrolled("policy", [cls]):
+        chosen = [case for case in cases("policy", cls()) if case.check.name in names]
+        return {case.check.name: case.verdict() for case in chosen}
+
+
+@dataclass(frozen=True)
+class Honest(AtRandom):
+    """Plays at random, and says so."""
+
+    excuses: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
+
+
+@dataclass(frozen=True)
+class Anxious(UCB):
+    """Excuses itself without need."""
+
+    excuses: ClassVar[dict[str, str]] = {"degenerate": "one arm is no bandit"}
+
+
+@dataclass(frozen=True)
+class Evasive(UCB):
+    """Excuses itself from what nobody asks."""
+
+    excuses: ClassVar[dict[str, str]] = {"degenerated": "one arm is no bandit"}
+
+
+@dataclass(frozen=True)
+class Sullen(AtRandom):
+    """Excuses itself without a reason."""
+
+    excuses: ClassVar[dict[str, str]] = {"beats-uniform": " "}
+
+
+@dataclass(frozen=True)
+class Listing(AtRandom):
+    """Has a list of excuses."""
+
+    excuses: ClassVar[Any] = ["beats-uniform"]
+
+
+def test_an_excuse_with_a_reason_is_taken() -> None:
+    found = verdicts(Honest, {"form", "beats-uniform"})
+    assert found["beats-uniform"].outcome == "excused"
+    assert found["beats-uniform"].why == "it is uniform"
+    assert found["beats-uniform"].ok
+    assert found["form"].outcome == "kept"
+
+
+def test_an_excuse_that_is_not_needed_fails() -> None:
+    verdict = verdicts(Anxious, {"degenerate"})["degenerate"]
+    assert verdict.outcome == "needless"
+    assert not verdict.ok
+    assert "take 'degenerate' out of its excuses (one arm is no bandit)" in verdict.why
+    with enrolled("policy", [Anxious]), pytest.raises(Violation, match="Anxious, degenerate: it k"):
+        next(c for c in cases("policy", Anxious()) if c.check.name == "degenerate").require()
+
+
+@pytest.mark.parametrize(
+    ("cls", "saying"),
+    [
+        (Evasive, "'degenerated', which is no check: did you mean 'degenerate'"),
+        (Sullen, "excuse from 'beats-uniform' has no reason"),
+        (Listing, "excuses is .*write {'name of the check': 'the reason'}"),
+    ],
+)
+def test_excuses_that_mean_nothing_break_the_form(cls: type, saying: str) -> None:
+    verdict = verdicts(cls, {"form"})["form"]
+    assert verdict.outcome == "broken"
+    assert re.search(saying, verdict.why)
+
+
+# What the author of a policy reads -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Buggy(UCB):
+    """Fails in round 7."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        return super().propose(state, view) if view.t < 7 else 1 / 0  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "check", [check.name for check in contract("policy") if check.name != "form"]
+)
+def test_an_ordinary_error_is_shown_with_its_round_and_line(check: str) -> None:
+    found = verdicts(Buggy, {check})[check]
+    assert found.outcome == "broken"
+    place = r"policy 'Buggy' failed in round (\d+), in propose: .*test_contract.py, line \d+: "
+    match = re.search(place + "ZeroDivisionError: division by zero", found.why)
+    assert match, found.why
+    assert match[1] == "7" or check == "long-run"
+
+
+def test_errors_of_other_kinds_are_shown_with_their_line() -> None:
+    from mutants_graphs import Slope
+
+    @dataclass(frozen=True)
+    class Unfinished(Slope):
+        """Fails when it is made."""
+
+        def process(self, arms: int | None) -> Any:
+            return undefined_name  # type: ignore[name-defined]  # noqa: F821
+
+    with enrolled("graph", [Unfinished]):
+        why = next(iter(cases("graph", Unfinished()))).verdict().why
+    assert re.search(r"test_contract.py, line \d+: NameError: .*undefined_name", why)
+
+
+def test_the_global_generators_are_as_they_were() -> None:
+    import random
+
+    np.random.seed(3)  # noqa: NPY002
+    random.seed(3)
+    before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    next(
+        c for c in cases("policy", as_policy("ts-n")) if c.check.name == "own-randomness"
+    ).require()
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002
+
+
+def test_the_example_of_the_package_is_this_files_own() -> None:
+    """The three lines of the documentation, run as a test of its own."""
+    from graphbandits import testing
+
+    text = (testing.__doc__ or "").split("::")[1]
+    assert 'graphbandits.testing.cases("policy"), ids=str' in text
+    assert "case.require()" in text
+    assert "case.require()" in Path(__file__).read_text()

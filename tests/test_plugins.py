@@ -1,0 +1,238 @@
+"""Plug-ins from scratch files and from installed packages."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphbandits import simulate
+from graphbandits.errors import InputError, PolicyError
+from graphbandits.plugins import file_of, load_plugin, unload_plugin
+from graphbandits.policies import as_policy
+from graphbandits.registry import name_of, register, registered
+
+POLICY = '''
+from dataclasses import dataclass
+import numpy as np
+from graphbandits.policies.ts_n import TSN
+from graphbandits.policies.ts_n_sampled import TSNSampled
+from graphbandits.registry import register
+
+@register("policy", "scratch")
+@dataclass(frozen=True)
+class Scratch(TSN):
+    """A policy from a file."""
+
+    level: float = 1.0
+'''
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_loaded(tmp_path: Path) -> Iterator[None]:
+    before = {kind: registered(kind) for kind in ("policy", "graph", "posterior")}
+    yield
+    for file in tmp_path.glob("*.py"):
+        unload_plugin(file)
+    assert {kind: registered(kind) for kind in before} == before
+
+
+def write(folder: Path, text: str, name: str = "mine.py") -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def test_a_file_enrols_what_it_registers(tmp_path: Path) -> None:
+    file = write(tmp_path, POLICY)
+    plugin = load_plugin(str(file))
+    assert plugin.path == file.resolve()
+    assert plugin.names == {"policy": ("scratch",)}
+    policy = as_policy("scratch(level=0.5)")
+    assert name_of(policy) == "scratch"
+    assert file_of(policy) == file.resolve()
+    assert file_of(as_policy("ts-n")) is None
+    result = simulate(["scratch", "ts-n"], graph="paper", horizon=20, trials=3, seed=1)
+    assert (result["scratch"].final == result["ts-n"].final).all()
+    assert result.settings["policies"]["scratch"]["plugin"] == "mine.py"
+    unload_plugin(file)
+    with pytest.raises(InputError, match="unknown policy 'scratch'"):
+        as_policy("scratch")
+    unload_plugin(file)  # again: nothing to forget
+
+
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        ("x = 1\ny = = 2\n", r"mine\.py, line 2: invalid syntax"),
+        ("x = 1\n\nprint(1 / 0)\n", r"mine\.py, line 3: ZeroDivisionError: division by zero"),
+        ("import nowhere_to_be_found\n", r"mine\.py, line 1: ModuleNotFoundError: .*nowhere"),
+        ("x = 1\n", r"mine\.py: it registers nothing: decorate a class with @register"),
+        ("raise SystemExit(2)\n", r"mine\.py, line 1: SystemExit: 2"),
+        ("", r"mine\.py: it registers nothing"),
+        (POLICY + "\nundefined\n", r"mine\.py, line 15: NameError"),
+        (POLICY.replace('"scratch"', '"ids-n"'), r"line 8: two classes call themselves .*'ids-n'"),
+        (POLICY.replace('"policy"', '"polcy"'), r"line 8: no kind of plug-in 'polcy': did you m"),
+        (
+            POLICY.replace("@dataclass(frozen=True)\nclass Scratch(TSN)", "class Scratch"),
+            r"mine\.py, line 8: Scratch: a policy is a frozen dataclass of its parameters",
+        ),
+        (POLICY + 'register("policy", "more")(TSN)\n', "line 14: TSN is enrolled as 'ts-n' alread"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_line(
+    tmp_path: Path, text: str, saying: str
+) -> None:
+    with pytest.raises(InputError, match=saying) as caught:
+        load_plugin(write(tmp_path, text))
+    assert str(caught.value).startswith("cannot load the plug-in ")
+    assert "scratch" not in registered("policy")
+    assert name_of(as_policy("ts-n")) == "ts-n"
+
+
+def test_what_is_no_file_of_python(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot read the plug-in .*none\.py: No such file"):
+        load_plugin(tmp_path / "none.py")
+    with pytest.raises(InputError, match=r"cannot read the plug-in .*: Is a directory"):
+        load_plugin(tmp_path)
+    binary = tmp_path / "binary.py"
+    for data in (b"\x00\x01\x02", b"\xff\xfe\x9c", bytes(range(256))):
+        binary.write_bytes(data)
+        with pytest.raises(InputError, match=r"cannot load the plug-in .*binary\.py"):
+            load_plugin(binary)
+    text = write(tmp_path, POLICY, "policy.txt")
+    with pytest.raises(InputError, match=r"a plug-in is a Python file, \*\.py"):
+        load_plugin(text)
+    with pytest.raises(InputError, match="cannot read the plug-in"):
+        load_plugin("null\0byte.py")
+
+
+def test_a_name_that_another_file_has_is_refused_and_stays_with_it(tmp_path: Path) -> None:
+    first, second = write(tmp_path, POLICY, "first.py"), write(tmp_path, POLICY, "second.py")
+    load_plugin(first)
+    with pytest.raises(InputError, match=r"second\.py, line 8: two classes .*first\.py"):
+        load_plugin(second)
+    assert file_of(as_policy("scratch")) == first.resolve()
+
+
+def test_an_edited_file_replaces_what_it_registered(tmp_path: Path) -> None:
+    file = write(tmp_path, POLICY)
+    load_plugin(file)
+    before = type(as_policy("scratch"))
+    write(tmp_path, POLICY.replace('"scratch"', '"other"').replace("1.0", "2.0"))
+    assert load_plugin(file).names == {"policy": ("other",)}
+    assert as_policy("other").level == 2.0  # type: ignore[attr-defined]
+    assert "scratch" not in registered("policy")
+    assert type(as_policy("other")) is not before
+
+
+def test_a_reload_that_fails_keeps_what_was_there(tmp_path: Path) -> None:
+    file = write(tmp_path, POLICY)
+    load_plugin(file)
+    before = as_policy("scratch")
+    for text in (POLICY + "1 / 0\n", "x = 1\n", "x = (\n"):
+        write(tmp_path, text)
+        with pytest.raises(InputError, match="cannot load the plug-in"):
+            load_plugin(file)
+        assert type(as_policy("scratch")) is type(before)
+        assert file_of(before) == file.resolve()
+        assert sys.modules[type(before).__module__].Scratch is type(before)
+
+
+def test_ctrl_c_while_loading_is_not_swallowed(tmp_path: Path) -> None:
+    file = write(tmp_path, POLICY + "raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        load_plugin(file)
+    assert "scratch" not in registered("policy")
+
+
+def test_two_files_of_the_same_name_in_two_folders(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    first = write(tmp_path, POLICY)
+    second = write(tmp_path / "more", POLICY.replace('"scratch"', '"other"'))
+    load_plugin(first)
+    load_plugin(second)
+    assert file_of(as_policy("scratch")) == first.resolve()
+    assert file_of(as_policy("other")) == second.resolve()
+    unload_plugin(second)
+
+
+def test_a_class_has_one_name() -> None:
+    ts_n = registered("policy")["ts-n"]
+    with pytest.raises(InputError, match="TSN is enrolled as 'ts-n' already: a class has one name"):
+        register("policy", "ts-n-again")(ts_n)
+    assert register("policy", "ts-n")(ts_n) is ts_n
+
+
+def test_an_error_in_a_policy_names_the_line_of_its_file(tmp_path: Path) -> None:
+    text = POLICY + "\n    def update(self, state, event):\n        return state['misspelt']\n"
+    load_plugin(write(tmp_path, text))
+    saying = r"policy 'scratch' failed in round 1, in update: .*mine\.py, line 16: KeyError"
+    with pytest.raises(PolicyError, match=saying):
+        simulate("scratch", horizon=3, trials=1)
+
+
+# Installed packages ----------------------------------------------------------------------------
+
+
+def install(folder: Path, package: str, text: str, target: str = "") -> None:
+    """A module and the metadata that a package manager would write."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{package}.py").write_text(text)
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        f"[graphbandits.plugins]\n{package} = {target or package}\n"
+    )
+
+
+def run(script: str, *paths: Path, flags: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    source = Path(__file__).parents[1] / "src"
+    path = os.pathsep.join(map(str, (source, *paths)))
+    return subprocess.run(
+        [sys.executable, *flags, "-c", script],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+ASK = """
+from graphbandits.registry import registered
+print(*registered("policy"), *registered("graph"))
+"""
+
+
+def test_an_installed_package_enrols_its_plug_ins(tmp_path: Path) -> None:
+    install(tmp_path / "site", "bandit_friends", POLICY)
+    done = run(ASK, tmp_path / "site")
+    assert done.returncode == 0, done.stderr
+    assert {"scratch", "ts-n", "paper"} <= set(done.stdout.split())
+    assert done.stderr == ""
+
+
+def test_broken_packages_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    broken = {
+        "foe_raises": (POLICY + "1 / 0\n", "", "ZeroDivisionError: division by zero"),
+        "foe_target": (POLICY, "foe_target:missing", "AttributeError: .*missing"),
+        "foe_name": (POLICY.replace('"scratch"', '"ts-n"'), "", "InputError: two classes call"),
+        "foe_syntax": ("x = (\n", "", "SyntaxError: "),
+        "foe_gone": ("", "nowhere_to_be_found", "ModuleNotFoundError: No module named 'nowhere"),
+    }
+    for package, (text, target, _) in broken.items():
+        install(tmp_path / "site", package, text, target)
+    install(tmp_path / "site", "friend", POLICY.replace('"scratch"', '"friend"'))
+    done = run(ASK, tmp_path / "site")
+    assert done.returncode == 0, done.stderr
+    assert {"friend", "ts-n", "paper"} <= set(done.stdout.split())
+    assert "scratch" not in done.stdout.split()
+    for package, (_, _, reason) in broken.items():
+        left_out = f"the plug-in '{package}' of the package {package} is left out: {reason}"
+        assert re.search(left_out, done.stderr), done.stderr

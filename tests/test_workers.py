@@ -1,0 +1,336 @@
+"""Worker processes: the same bits, errors with their place, no hang, nobody left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from sound import UCB, enrolled
+
+from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
+from graphbandits.engine import Plan
+from graphbandits.errors import InputError, PolicyError
+from graphbandits.graphs import from_matrix
+from graphbandits.plugins import load_plugin, unload_plugin
+from graphbandits.policies import as_policy
+from graphbandits.registry import build
+
+UCB_FILE = '''
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from graphbandits.policies import Needs
+from graphbandits.registry import register
+
+
+@register("policy", "my-ucb")
+@dataclass(frozen=True)
+class MyUCB:
+    """UCB in plain Python."""
+
+    width: float = 0.5
+    sin: str = ""
+    needs: ClassVar[Needs] = Needs(graph="before")
+    exact: ClassVar[bool] = True
+
+    def init(self, problem, keys):
+        return {name: np.zeros((keys.trials, problem.arms)) for name in "ns"}
+
+    def propose(self, state, view):
+        if self.sin == "print":
+            print("thinking", flush=True)
+            os.write(1, b"thinking")
+        if self.sin == "ask":
+            input("what shall I play? ")
+        if self.sin == "raise" and view.t == 3:
+            raise RuntimeError("no idea")
+        if self.sin == "exit" and view.t == 3 and view.keys.first_trial == 4:
+            os._exit(7)
+        n = np.maximum(state["n"], 1)
+        score = state["s"] / n + self.width * np.sqrt(np.log(view.t) / n)
+        score = np.where(state["n"] > 0, view.graph.gain(score), 1e6)
+        return np.eye(view.problem.arms)[score.argmax(axis=1)]
+
+    def update(self, state, event):
+        seen = event.observations
+        np.add.at(state["n"], (seen.trial, seen.arm), 1)
+        np.add.at(state["s"], (seen.trial, seen.arm), seen.reward)
+        return state
+'''
+
+GRAPH_FILE = '''
+from dataclasses import dataclass
+
+import numpy as np
+from graphbandits.graphs import Dense
+from graphbandits.registry import register
+from graphbandits.rng import Stream
+
+
+@dataclass(frozen=True)
+class Fixed:  # the name of a process of the package, on purpose
+    arms: int
+    p: float
+    names = None
+    deterministic = True
+    rounds = None
+
+    def round(self, t, keys):
+        u = Stream(keys, t, "my-graph").uniform(self.arms**2)
+        edges = u.reshape(-1, self.arms, self.arms) < self.p
+        return Dense((edges | np.eye(self.arms, dtype=bool)).astype(float))
+
+
+@register("graph", "my-graph")
+@dataclass(frozen=True)
+class MyGraph:
+    """Edges drawn each round."""
+
+    p: float = 0.3
+
+    def process(self, arms):
+        return Fixed(5 if arms is None else arms, self.p)
+'''
+
+
+@pytest.fixture
+def ucb(tmp_path: Path) -> Iterator[str]:
+    file = tmp_path / "my_ucb.py"
+    file.write_text(UCB_FILE)
+    load_plugin(file)
+    yield "my-ucb"
+    unload_plugin(file)
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[str]:
+    file = tmp_path / "my_graph.py"
+    file.write_text(GRAPH_FILE)
+    load_plugin(file)
+    yield "my-graph"
+    unload_plugin(file)
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    def children() -> set[str]:
+        """Also those that ended and that nobody has waited for."""
+        found: set[str] = set()
+        for thread in Path("/proc/self/task").glob("*/children"):
+            with suppress(OSError):  # a thread that ends meanwhile
+                found.update(thread.read_text().split())
+        return found
+
+    before = children()
+    yield
+    assert children() == before
+
+
+def same(left: Results, right: Results) -> None:
+    assert list(left.policies) == list(right.policies)
+    for name in left.policies:
+        assert left[name].final.tobytes() == right[name].final.tobytes(), name
+        assert left[name].mean.tobytes() == right[name].mean.tobytes(), name
+        assert (left[name].plays == right[name].plays).all(), name
+
+
+SMALL: dict[str, Any] = {"horizon": 30, "trials": 11, "seed": 4, "progress": False}
+
+
+def test_the_same_bits_in_threads_processes_and_alone(ucb: str, graph: str) -> None:
+    """With a policy and a graph from files, the latter with a class of its own."""
+    policies = [f"{ucb}(width=0.3)", "ts-n", "ids-n"]
+    for how in ({"graph": f"{graph}(p=0.4)", "arms": 4}, {"graph": build("graph", "my-graph")}):
+        alone = simulate(policies, **how, **SMALL)
+        same(alone, simulate(policies, **how, **SMALL, workers=2, parallel="threads", block=3))
+        same(alone, simulate(policies, **how, **SMALL, workers=2, parallel="processes", block=4))
+    assert len(np.unique(alone[f"{ucb}(width=0.3)"].final)) > 5
+
+
+def test_worlds_and_matrices_travel_too(ucb: str) -> None:
+    prior = BetaBernoulli(np.array([1.0, 2.0, 0.5]), np.array([3.0, 1.0, 0.75]))
+    matrix = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.9], [0.2, 0.0, 1.0]])
+    for world in (Bernoulli(prior), Bernoulli(prior, fixed=np.array([0.2, 0.5, 0.4]))):
+        given: dict[str, Any] = {"world": world, "graph": from_matrix(matrix), "regret": "realised"}
+        alone = simulate(ucb, **given, **SMALL)
+        same(alone, simulate(ucb, **given, **SMALL, workers=2, parallel="processes", block=6))
+
+
+def test_a_policy_of_an_imported_module_is_imported_by_the_workers() -> None:
+    """A user's module with @register, neither a scratch file nor an installed package."""
+    script = """
+import my_module
+from graphbandits import simulate
+given = dict(graph="paper", horizon=20, trials=6, seed=1, progress=False)
+one = simulate("my-ucb", **given)
+two = simulate("my-ucb", **given, workers=2, parallel="processes", block=2)
+assert one["my-ucb"].final.tobytes() == two["my-ucb"].final.tobytes()
+print("same")
+"""
+    done = run_script(script, my_module=UCB_FILE)
+    assert done.stdout == "same\n", done.stderr
+
+
+def test_what_a_policy_prints_disturbs_nobody(ucb: str, capfd) -> None:
+    alone = simulate(ucb, graph="paper", **SMALL)
+    chatty = f"{ucb}(sin=print)"
+    result = simulate(chatty, graph="paper", **SMALL, workers=2, parallel="processes", block=6)
+    assert result[chatty].final.tobytes() == alone[ucb].final.tobytes()
+    out, err = capfd.readouterr()
+    assert "thinking" not in out
+    assert "thinking" in err
+
+
+def test_a_policy_that_raises_in_a_worker(ucb: str) -> None:
+    saying = r"policy 'my-ucb' failed in round 3, in propose: .*my_ucb\.py, line \d+: RuntimeError"
+    with pytest.raises(PolicyError, match=saying):
+        simulate(f"{ucb}(sin=raise)", **SMALL, workers=2, parallel="processes", block=4)
+
+
+def test_a_policy_that_asks_the_user_gets_no_answer(ucb: str) -> None:
+    with pytest.raises(PolicyError, match=r"failed in round 1, in propose: .*EOFError"):
+        simulate(f"{ucb}(sin=ask)", **SMALL, workers=2, parallel="processes", block=4)
+
+
+def test_a_worker_that_dies_is_noticed(ucb: str) -> None:
+    saying = r"process ended while it ran 'my-ucb\(sin=exit\)', trials 4 to 7 \(exit code 7\)"
+    with pytest.raises(InputError, match=saying):
+        simulate(f"{ucb}(sin=exit)", **SMALL, workers=2, parallel="processes", block=4)
+
+
+def test_a_file_that_is_gone_when_the_workers_start(ucb: str, tmp_path: Path) -> None:
+    (tmp_path / "my_ucb.py").unlink()
+    with pytest.raises(InputError, match=r"cannot read the plug-in .*my_ucb\.py: No such file"):
+        simulate(ucb, **SMALL, workers=2, parallel="processes", block=4)
+
+
+def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:
+    (tmp_path / "my_ucb.py").write_text(UCB_FILE)
+    script = f"""
+from graphbandits import simulate
+from graphbandits.plugins import load_plugin
+print("once")
+load_plugin({str(tmp_path / "my_ucb.py")!r})
+given = dict(graph="paper", horizon=20, trials=6, seed=1)
+one = simulate("my-ucb", **given)
+two = simulate("my-ucb", **given, workers=2, block=2)
+assert one["my-ucb"].final.tobytes() == two["my-ucb"].final.tobytes()
+"""
+    done = run_script(script)
+    assert done.stdout == "once\n", done.stderr
+    assert done.returncode == 0
+
+
+def test_a_policy_of_the_script_itself_runs_in_threads(tmp_path: Path) -> None:
+    script = (
+        UCB_FILE
+        + """
+from graphbandits import simulate
+given = dict(graph="paper", horizon=20, trials=6, seed=1, workers=2, block=2)
+simulate("my-ucb", **given)
+try:
+    simulate("my-ucb", **given, parallel="processes")
+except ValueError as error:
+    print(error)
+"""
+    )
+    done = run_script(script)
+    assert "policy 'my-ucb' cannot be sent to another process: register it in a file" in done.stdout
+
+
+class Custom(Bernoulli):
+    """A world of one's own."""
+
+
+@dataclass(frozen=True)
+class Unregistered(UCB):
+    """Nobody knows it by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnProcess:
+    """A process that no text gives."""
+
+    arms: int = 3
+    deterministic: ClassVar[bool] = True
+    names: ClassVar[None] = None
+    rounds: ClassVar[None] = None
+
+    def round(self, t: int, keys: Any) -> Any:
+        return from_matrix(np.eye(3)).round(t, keys)
+
+
+def test_what_cannot_travel_is_refused_or_stays(ucb: str) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"policies": [ucb], "world": Custom(BetaBernoulli.of(5))}, "a world of Custom cannot be"),
+        ({"policies": [ucb, Unregistered()]}, "policy 'Unregistered' cannot be sent"),
+        ({"policies": [ucb], "graph": OwnProcess()}, "a graph of OwnProcess cannot be"),
+    ]
+    for given, why in cases:
+        with pytest.raises(InputError, match=f"{why}.*use parallel='threads'"):
+            simulate(**given, **SMALL, workers=2, parallel="processes")
+        same(simulate(**given, **SMALL), simulate(**given, **SMALL, workers=2, block=3))
+        assert not Plan.of(**given, horizon=3, trials=2)._wants_processes("auto")
+
+
+def test_auto_means_processes_for_files_only(ucb: str) -> None:
+    def wants(*policies: str) -> bool:
+        return Plan.of(policies, horizon=3, trials=2)._wants_processes("auto")
+
+    assert wants("ts-n", ucb)
+    assert not wants("ts-n", "ids-n")
+
+
+def test_an_enrolled_class_that_no_process_could_import() -> None:
+    made = type("Made", (UCB,), {"__doc__": "Made.", "__module__": "dreamt"})
+    with enrolled("policy", [made]), pytest.raises(InputError, match="'Made' cannot be sent"):
+        simulate(as_policy("Made"), **SMALL, workers=2, parallel="processes")
+
+
+def run_script(text: str, **modules: str) -> subprocess.CompletedProcess[str]:
+    """Run a script file beside its modules, in a folder of its own."""
+    source = Path(__file__).parents[1] / "src"
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source_text in {"script": text, **modules}.items():
+            Path(folder, f"{name}.py").write_text(source_text)
+        return subprocess.run(
+            [sys.executable, "script.py"],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(source)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+
+# Trials of one's choice ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["ts-n", "ts-n-sampled", "ids-n"])
+@pytest.mark.parametrize("graph", ["revealed-er(p=0.4, directed=true)", "random(r=uniform)"])
+def test_later_trials_are_those_of_a_whole_run(policy: str, graph: str) -> None:
+    given: dict[str, Any] = {"graph": graph, "arms": 4, "horizon": 40, "seed": 9}
+    whole = simulate(policy, trials=20, **given)[policy]
+    later = simulate(policy, trials=10, first_trial=10, block=3, **given)
+    assert later[policy].final.tobytes() == whole.final[10:].tobytes()
+    assert later.settings["runs"] == [{"seed": 9, "first_trial": 10, "trials": 10}]
+
+
+def test_first_trials_that_there_are_not() -> None:
+    for wrong in (-1, 1.5, "3", True, None):
+        with pytest.raises(InputError, match="first_trial must be a whole number of at least 0"):
+            simulate("ts-n", horizon=2, trials=2, first_trial=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=re.escape("trial numbers stop at 2**32")):
+        simulate("ts-n", horizon=2, trials=2, first_trial=2**32 - 1)
