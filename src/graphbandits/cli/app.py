@@ -109,7 +109,10 @@ Seed = Annotated[int, _number("Names the random numbers; same seed, same result.
 Workers = Annotated[int | None, _number("Workers; as many as there are cores if unset.")]
 Plugin = Annotated[
     list[Path] | None,
-    typer.Option(help="A Python file with policies or graphs of your own; repeat for several."),
+    typer.Option(
+        help="A Python file with policies or graphs of your own; repeat for several.",
+        metavar="FILE",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
@@ -118,15 +121,17 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 def reproduce(
     figure: Annotated[
         list[str] | None,
-        typer.Option(help="One of 1a, 1b, 2a, 2b; repeat for several. All four if unset."),
+        typer.Option(
+            help="One of 1a, 1b, 2a, 2b; repeat for several. All four if unset.", metavar="FIGURE"
+        ),
     ] = None,
     trials: Annotated[
         int | None, _number("Trials of each policy; 1000 as in the paper if unset.")
     ] = None,
     seed: Seed = 0,
-    output: Annotated[Path, typer.Option(help="Directory for figures and results.")] = Path(
-        "figures"
-    ),
+    output: Annotated[
+        Path, typer.Option(help="Directory for figures and results.", metavar="DIR")
+    ] = Path("figures"),
     workers: Workers = None,
 ) -> None:
     """Run the paper's four experiments and draw their figures.
@@ -144,9 +149,12 @@ def reproduce(
 @app.command()
 def simulate(
     policy: Annotated[
-        list[str], typer.Option(help="A policy (see 'graphbandits list'); repeat for several.")
+        list[str],
+        typer.Option(
+            help="A policy (see 'graphbandits list'); repeat for several.", metavar="NAME"
+        ),
     ],
-    graph: Annotated[str, typer.Option(help=GRAPH_HELP)],
+    graph: Annotated[str, typer.Option(help=GRAPH_HELP, metavar="GRAPH")],
     horizon: Annotated[int, _number("Rounds of each trial.")],
     trials: Annotated[int, _number("Independent trials of each policy.")],
     arms: Annotated[
@@ -157,7 +165,9 @@ def simulate(
     plugin: Plugin = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Directory for figures, results and report.html; none if unset."),
+        typer.Option(
+            help="Directory for figures, results and report.html; none if unset.", metavar="DIR"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -187,11 +197,16 @@ def run_(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="Policies to run besides those of the experiment; repeat for several."),
+        typer.Option(
+            help="A policy to run besides those of the experiment; repeat for several.",
+            metavar="NAME",
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Directory for figures, results and report.html; its name if unset."),
+        typer.Option(
+            help="Directory for figures, results and report.html; its name if unset.", metavar="DIR"
+        ),
     ] = None,
     workers: Workers = None,
     plugin: Plugin = None,
@@ -216,7 +231,8 @@ def check(
         typer.Argument(help="A Python file with plug-ins of your own, or the name of a policy."),
     ],
     only: Annotated[
-        list[str] | None, typer.Option(help="Run this check only; repeat for several.")
+        list[str] | None,
+        typer.Option(help="Run this check only; repeat for several.", metavar="CHECK"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -239,7 +255,8 @@ app.add_typer(new, name="new")
 def new_policy(
     name: Annotated[str, typer.Argument(help="Its name in texts, such as my-ucb.")],
     output: Annotated[
-        Path | None, typer.Option(help="The file to write; named after the policy if unset.")
+        Path | None,
+        typer.Option(help="The file to write; named after the policy if unset.", metavar="FILE"),
     ] = None,
 ) -> None:
     """Write a commented policy that works and passes the contract, to be made your own.
@@ -255,9 +272,11 @@ def new_policy(
 def inspect(
     beta: Annotated[
         list[str],
-        typer.Option(help="The posterior Beta(A,B) of an arm, as A,B; once for each arm."),
+        typer.Option(
+            help="The posterior Beta(A,B) of an arm, as A,B; once for each arm.", metavar="A,B"
+        ),
     ],
-    graph: Annotated[str, typer.Option(help=GRAPH_HELP)],
+    graph: Annotated[str, typer.Option(help=GRAPH_HELP, metavar="GRAPH")],
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
