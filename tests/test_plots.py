@@ -641,3 +641,28 @@ def test_wrong_input_is_named(results: Results, call, words: str, tmp_path, monk
 
 def test_a_look_is_plain_data() -> None:
     assert look(7) == Look(COLOURS[0], look(7).line, look(7).marker, filled=False)
+
+
+def test_the_header_of_two_rows_is_inside_the_picture() -> None:
+    """It was cut through the middle once."""
+    results = simulate(["ids-n", "ts-n"], graph="paper", horizon=20, trials=20)
+    for draw in (forest_figure, final_figure):
+        figure = draw(results)
+        figure.draw_without_rendering()
+        for text in figure.axes[0].texts:
+            box = text.get_window_extent()
+            assert box.y1 <= figure.bbox.y1
+            assert box.x1 <= figure.bbox.x1
+
+
+def test_an_interval_that_ends_near_zero_shows_its_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = simulate(["ids-n", "ts-n"], graph="paper", horizon=5, trials=5)
+    difference = Difference("ids-n", "ts-n", -1.0, 0.5, -2.0, 0.004)
+    monkeypatch.setattr(Results, "differences", lambda *args, **options: [difference])
+    texts = [text.get_text() for text in forest_figure(results).axes[0].texts]
+    assert any("+0.004" in text for text in texts)
+
+
+def test_rounds_have_whole_numbers_on_their_axis() -> None:
+    axes = regret_figure(simulate("ts-n", graph="paper", horizon=20, trials=5)).axes[0]
+    assert all(tick == round(tick) for tick in axes.get_xticks())

@@ -704,3 +704,55 @@ def test_results_put_together_are_saved(tmp_path: Path) -> None:
     assert [run["seed"] for run in loaded.runs] == [2**64, 2**64 + 1, 1]
     seeds = loaded.to_polars("final")["seed"].to_list()
     assert seeds[:18] == [None] * 12 + [1] * 6
+
+
+# --- found by review --------------------------------------------------------------------------
+
+
+def test_other_sequences_of_graphs_are_other_problems() -> None:
+    """A list of matrices has no text: what the graphs are must be compared."""
+    how = {"horizon": 6, "trials": 3, "seed": 1}
+    alone = simulate("ts-n", graph=[np.eye(3)] * 6, **how)
+    again = simulate("ids-n", graph=[np.eye(3)] * 6, **how)
+    other = simulate("ids-n", graph=[np.ones((3, 3))] * 6, **how)
+    assert set(Results.concat([alone, again]).policies) == {"ts-n", "ids-n"}
+    with pytest.raises(InputError, match="graph is list"):
+        Results.concat([alone, other])
+
+
+def test_the_same_graph_from_two_places_is_the_same_problem(tmp_path: Path) -> None:
+    texts = []
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "e.csv").write_text("source,target,p\nann,bob,0.5\nbob,eve,1\n")
+        texts.append(f"file:{tmp_path / folder / 'e.csv'}")
+    one, two = (
+        simulate("ts-n", graph=text, horizon=5, trials=4, seed=s) for s, text in enumerate(texts)
+    )
+    assert Results.concat([one, two]).trials == 8
+    (tmp_path / "there" / "e.csv").write_text("source,target,p\nann,bob,0.25\nbob,eve,1\n")
+    other = simulate("ts-n", graph=texts[1], horizon=5, trials=4, seed=1)
+    with pytest.raises(InputError, match="graph is"):
+        Results.concat([one, other])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: Results.concat(r),
+        lambda r: Results.concat([r, None]),
+        lambda r: r.differences(confidence="0.9"),
+        lambda r: r["ts-n"].quantile("a"),
+        lambda r: r.band("ts-n", "quantiles", levels=0.5),
+        lambda r: r.band("ts-n", "quantiles", levels=("a", "b")),
+    ],
+)
+def test_what_is_no_number_or_no_list_is_refused(call: Callable[[Results], object]) -> None:
+    with pytest.raises(InputError):
+        call(old())
+
+
+def test_one_trial_has_no_standard_error_to_show() -> None:
+    shown = repr(simulate("ts-n", graph="paper", horizon=3, trials=1))
+    assert "1 trial," in shown
+    assert "nan" not in shown

@@ -20,6 +20,7 @@ from graphbandits.engine.workers import Workers
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import Fixed, GraphLike, Process, as_process
 from graphbandits.graphs.named import Recipe
+from graphbandits.graphs.storage import fingerprint
 from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli
@@ -251,6 +252,7 @@ class Plan:
         run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
         return {
             "graph": self.graph_text,
+            "graph_hash": fingerprint(self.process),
             "arms": self.process.arms,
             "horizon": self.horizon,
             "trials": self.trials,

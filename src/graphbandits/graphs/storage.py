@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,3 +86,24 @@ def unpack_process(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Process:
         return as_process(config["text"], config["arms"])
     process: Process = unpack(config, arrays)
     return process
+
+
+def fingerprint(process: Process) -> str | None:
+    """A sha256 of all that a process is, its names included; None for a plug-in's own class.
+
+    >>> from graphbandits.graphs import as_process
+    >>> same = as_process("star", 3), as_process("path", 3)
+    >>> fingerprint(same[0]) == fingerprint(same[1])
+    False
+    """
+    arrays: Arrays = {}
+    try:
+        config = pack(process, arrays)
+    except InputError:
+        return None
+    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -7,13 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphbandits.plots.style import (
-    GREY,
     INK,
-    NOTE,
     SMALL,
     TEXT,
     TWO_COLUMNS,
     Look,
+    column_title,
     heading,
     in_style,
     literal,
@@ -85,7 +84,7 @@ def final_figure(
     for row, text in enumerate(plus_minus(means, halves)):
         axes.text(1.02, row, text, transform=transform, va="center", fontsize=SMALL)
     header = f"mean ± {percent(confidence)}" if known else "mean"
-    axes.text(1.02, -0.62, header, transform=transform, va="center", fontsize=NOTE, color=GREY)
+    column_title(axes, header)
     names = [literal(wrap(name, 24.0 * width, SMALL)) for name in ranking]
     axes.set_yticks(range(len(ranking)), names)
     axes.set_ylim(len(ranking) - 0.5, -0.5)

@@ -12,10 +12,10 @@ from graphbandits.plots.style import (
     COLOURS,
     GREY,
     INK,
-    NOTE,
     SMALL,
     TEXT,
     TWO_COLUMNS,
+    column_title,
     decimals,
     heading,
     in_style,
@@ -69,6 +69,9 @@ def forest_figure(
     axes = figure.add_subplot()
     axes.axvline(0.0, color=INK, lw=0.9, zorder=1.0)
     places = decimals((d.high - d.low) / 2.0 for d in differences)
+    ends = [abs(end) for d in differences for end in (d.low, d.high) if end]
+    while places is not None and places < 6 and any(end < 0.5 * 10.0**-places for end in ends):
+        places += 1  # which side of zero an interval ends on must be seen
     transform = axes.get_yaxis_transform()
     for row, d in enumerate(differences):
         colour, marker, filled = VERDICTS[verdict(d)]
@@ -86,7 +89,7 @@ def forest_figure(
         axes.text(1.02, row, _numbers(d, places), transform=transform, va="center", fontsize=SMALL)
     known = any(math.isfinite(d.low) for d in differences)
     header = f"mean [{percent(confidence)} interval]" if known else "mean"
-    axes.text(1.02, -0.9, header, transform=transform, va="center", fontsize=NOTE, color=GREY)
+    column_title(axes, header)
 
     labels = [literal(_pair(d, width)) for d in differences]
     lines = max(label.count("\n") for label in labels) + 1

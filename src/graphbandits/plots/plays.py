@@ -33,6 +33,7 @@ from graphbandits.plots.style import (
     literal,
     new_figure,
     note,
+    one_line,
     text_width,
     trials_text,
     wrap,
@@ -262,7 +263,7 @@ def _name_nodes(
     for size, room, with_share in LETTERING:
         if not room and any(len(names[arms[i]]) > 4 for i in named):
             inside = np.sort(arms[named])
-            key = [f"{arm + 1}  {names[arm]}" for arm in inside]
+            key = [f"{arm + 1}  {one_line(names[arm])}" for arm in inside]
             blank = [Line2D([], [], linestyle="none") for _ in key]
             legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
             names = tuple(str(arm + 1) for arm in range(len(names)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from graphbandits.errors import InputError, nearest
 from graphbandits.plots.style import (
@@ -93,6 +94,7 @@ def regret_figure(
         axes.set_xlim(first, last if last > first else 10.0 * first)
     else:
         axes.set_xlim(0.0, last)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     zero_based(axes, curves)
     tidy(axes)
     heading(figure, title)

@@ -14,7 +14,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.container import Container
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
+from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.textpath import text_to_path
 
 from graphbandits.errors import InputError
@@ -33,6 +33,17 @@ ONE_COLUMN, TWO_COLUMNS = 3.5, 7.2
 #: Sizes in points: axes and titles, legends and tick labels, notes. None is below 7.
 TEXT, SMALL, NOTE = 9.0, 8.0, 7.0
 INK, GREY, GRID = "#222222", "#555555", "#dddddd"
+#: Fonts for letters that DejaVu Sans lacks, such as Chinese, Japanese and Korean ones.
+FURTHER_FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "WenQuanYi Zen Hei",
+)
 #: More policies than this have their legend outside the axes.
 INSIDE = 8
 
@@ -46,7 +57,7 @@ SETTINGS: Any = {
     "axes.unicode_minus": True,
     "figure.facecolor": "white",
     "font.family": ["sans-serif"],
-    "font.sans-serif": ["DejaVu Sans"],  # the one that comes with matplotlib
+    "font.sans-serif": ["DejaVu Sans"],
     "font.size": TEXT,
     "legend.labelcolor": INK,
     "pdf.fonttype": 42,  # journals refuse type 3
@@ -70,7 +81,7 @@ def in_style(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def styled(*args: P.args, **kwargs: P.kwargs) -> R:
-        with matplotlib.rc_context(SETTINGS):
+        with matplotlib.rc_context(SETTINGS | {"font.sans-serif": _fonts()}):
             return function(*args, **kwargs)
 
     return styled
@@ -200,6 +211,36 @@ def _reserve(figure: Figure) -> None:
         legend.set_bbox_to_anchor((0.01, used / height, 0.98, 1.0), figure.transFigure)
         used += legend.get_window_extent().height * 72.0 / figure.dpi
     figure.set_layout_engine("constrained", rect=(0.0, used / height, 1.0, 1.0 - used / height))
+
+
+def column_title(axes: Axes, text: str) -> None:
+    """What the column of numbers at the right of the axes is."""
+    axes.annotate(
+        text,
+        (1.02, 1.0),
+        xycoords="axes fraction",
+        xytext=(0.0, 4.0),
+        textcoords="offset points",
+        va="bottom",
+        fontsize=NOTE,
+        color=GREY,
+    )
+
+
+def one_line(text: str, most: int = 48) -> str:
+    """A name for a list: control characters shown, the end of a long one cut off.
+
+    >>> one_line("a b"), one_line("x" * 60)
+    ('a b', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
+    """
+    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def _fonts() -> list[str]:
+    """The one that comes with matplotlib, and what is installed for letters it lacks."""
+    installed = {font.name for font in fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in FURTHER_FONTS if name in installed)]
 
 
 def literal(text: str) -> str:

@@ -97,7 +97,7 @@ def sweep_figure(
         last[name] = (-int(there[-1]), float(mean[there[-1]]))
 
     axes.autoscale_view()
-    axes.set_xlabel(literal(wrap(parameter, 60.0 * width, TEXT)), fontsize=TEXT)
+    axes.set_xlabel(literal(wrap(str(parameter), 60.0 * width, TEXT)), fontsize=TEXT)
     ends = {int(run.rounds[-1]) for run in runs}
     what = f"mean regret after round {ends.pop()}" if len(ends) == 1 else "mean final regret"
     axes.set_ylabel(what, fontsize=TEXT)
@@ -119,7 +119,7 @@ def sweep_figure(
 
 def _are_numbers(sweep: Mapping[float, Results] | Mapping[str, Results], scale: str) -> bool:
     """Whether the values are numbers (True) or texts (False); anything else is refused."""
-    if not sweep:
+    if not isinstance(sweep, Mapping) or not sweep:
         raise InputError("a sweep has at least one value: give {value: results, ...}")
     for value, results in sweep.items():
         if not isinstance(results, Results):

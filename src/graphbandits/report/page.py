@@ -29,11 +29,12 @@ SECTIONS: dict[str, tuple[str, Callable[[Study], Html]]] = {
 
 
 def write_report(
-    path: Path, studies: Sequence[Study], *, title: str, introduction: str = ""
+    path: str | Path, studies: Sequence[Study], *, title: str, introduction: str = ""
 ) -> Path:
     """Write the page: one file that needs no other and no network, whole or not at all."""
-    write_text(path, report_html(studies, title=title, introduction=introduction))
-    return path
+    target = Path(path)
+    write_text(target, report_html(studies, title=title, introduction=introduction))
+    return target
 
 
 def report_html(studies: Sequence[Study], *, title: str, introduction: str = "") -> str:

@@ -37,7 +37,9 @@ def concat(results: Sequence[Results]) -> Results:
     >>> list(together.policies), [run["seed"] for run in together.runs], together.trials
     (['ts-n', 'ids-n'], [1, 2], 8)
     """
-    given = list(results)
+    given = [] if isinstance(results, Results) else list(results)
+    if not all(isinstance(part, Results) for part in given) or isinstance(results, Results):
+        raise InputError("concat takes a list of results, as in concat([first, second])")
     if not given:
         raise InputError("concat needs one or more results; the list is empty")
     if len(given) == 1:
@@ -69,8 +71,15 @@ def concat(results: Sequence[Results]) -> Results:
 
 def _check_same_problem(one: Results, other: Results) -> None:
     """Everything that the numbers depend on, but policies and runs, must agree."""
+    known = [r.settings.get("graph_hash") for r in (one, other)]
+    same_graph = None not in known and known[0] == known[1]
     for setting in dict.fromkeys((*one.settings, *other.settings)):
-        if setting not in _JOINED:
+        # a graph is what it is, whatever the path of its file; its hash is compared below
+        if (
+            setting not in _JOINED
+            and setting != "graph_hash"
+            and not (setting == "graph" and same_graph)
+        ):
             default = _DEFAULTS.get(setting)
             mine, theirs = (r.settings.get(setting, default) for r in (one, other))
             if _plain(mine) != _plain(theirs):
@@ -82,6 +91,11 @@ def _check_same_problem(one: Results, other: Results) -> None:
     mine, theirs = _edges(one), _edges(other)
     if mine != theirs:
         raise _differ("graph", _edge_text(one, mine, theirs), _edge_text(other, theirs, mine))
+    if None not in known and not same_graph:
+        shown = (
+            f"{r.settings.get('graph')} ({r.settings['graph_hash'][:8]})" for r in (one, other)
+        )
+        raise _differ("graph", *shown)
 
 
 def _described_policies(results: list[Results]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -59,7 +60,7 @@ def student(confidence: float, trials: int) -> float:
     >>> round(student(0.95, trials=11), 3)
     2.228
     """
-    if not 0.0 < confidence < 1.0:
+    if not isinstance(confidence, numbers.Real) or not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is a number between 0 and 1, not {confidence!r}")
     # Student's quantile from scipy.special: scipy.stats takes a second to import
     return float(stdtrit(trials - 1, 0.5 + confidence / 2.0)) if trials > 1 else math.nan

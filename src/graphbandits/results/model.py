@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -61,7 +62,7 @@ class PolicyResult:
         >>> PolicyResult.from_trials(regret, np.array([6])).quantile(0.5)
         array([1., 3.])
         """
-        if not 0.0 <= q <= 1.0:
+        if not isinstance(q, numbers.Real) or not 0.0 <= q <= 1.0:
             raise InputError(f"a quantile has a level in [0, 1], not {q!r}")
         if q in QUANTILES:
             kept: Floats = self.quantiles[QUANTILES.index(q)].copy()
@@ -143,12 +144,15 @@ class Results:
         return self.policies[policy]
 
     def __repr__(self) -> str:
+        one = self.trials == 1  # and then there is no standard error
         regrets = ", ".join(
-            f"{name} {self[name].mean[-1]:.4g} ± {self[name].standard_error[-1]:.2g}"
+            f"{name} {self[name].mean[-1]:.4g}"
+            + ("" if one else f" ± {self[name].standard_error[-1]:.2g}")
             for name in self.ranking()
         )
         size = f"{len(self.arms)} arms, {self.rounds[-1]} rounds"
-        return f"<Results of {self.trials} trials, {size}: regret {regrets}>"
+        trials = "1 trial" if one else f"{self.trials} trials"
+        return f"<Results of {trials}, {size}: regret {regrets}>"
 
     def ranking(self) -> list[str]:
         """The policies by their mean final regret, best first."""
@@ -182,7 +186,10 @@ class Results:
             half = student(confidence, self.trials) * result.standard_error
             return result.mean - half, result.mean + half
         if kind == "quantiles":
-            if len(levels) != 2 or not levels[0] <= levels[1]:
+            pair = isinstance(levels, tuple | list) and len(levels) == 2
+            if not pair or not all(isinstance(level, numbers.Real) for level in levels):
+                raise InputError(f"levels are a lower and an upper one in [0, 1], not {levels!r}")
+            if not levels[0] <= levels[1]:
                 raise InputError(f"levels are a lower and an upper one in [0, 1], not {levels!r}")
             return result.quantile(levels[0]), result.quantile(levels[1])
         raise InputError(f"no band '{kind}': {nearest(kind, ['interval', 'quantiles'])}")

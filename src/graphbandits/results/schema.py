@@ -52,4 +52,6 @@ def check_place(target: Path) -> None:
     least = {MANIFEST} | {file_name(table) for table in ALWAYS}
     ours = {MANIFEST} | {file_name(table) for table in SCHEMA}
     if names and not least <= names <= ours:
-        raise InputError(f"{target} exists and is not just results: choose another place")
+        foreign = sorted(names - ours)
+        why = f"it holds {foreign[0]!r}" if foreign and foreign != [""] else "files are missing"
+        raise InputError(f"{target} exists and is not just results ({why}): choose another place")
