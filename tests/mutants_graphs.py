@@ -104,7 +104,7 @@ class WrongNames(Slope):
         return Misnamed(Matrix(slope(arms or 5)), deterministic=False)
 
 
-@fails("form", "makes no graph of 1, 2 or 6 arms")
+@fails("form", "makes no graph of 1, 2, 4")
 class NoGraph(Slope):
     """Refuses everything."""
 

@@ -51,13 +51,6 @@ class Rounding(UCB):
             object.__setattr__(self, "eta", self.eta / 2.0)
 
 
-@fails("form", "needs is .*write needs: ClassVar")
-class NeedsInWords(UCB):
-    """Says what it needs in a way that nobody reads."""
-
-    needs: ClassVar[Needs] = Needs(graph="Never")
-
-
 @fails("form", "exact is 1: True if")
 class ExactOne(UCB):
     """Takes 1 for True."""

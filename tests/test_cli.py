@@ -182,7 +182,7 @@ def test_list_has_every_plugin_with_its_description_and_parameters(what: str, ki
 
 def test_list_gives_defaults_and_needs() -> None:
     listing = answer("list")
-    assert list(listing) == ["policies", "graphs", "experiments"]
+    assert list(listing) == ["policies", "graphs", "posteriors", "experiments"]
     graphs = {entry["name"]: entry for entry in listing["graphs"]}
     assert graphs["star"]["parameters"] == {"direction": "both"}
     assert graphs["revealed-er"]["parameters"]["p"] == 0.25

@@ -48,16 +48,17 @@ def _concerns(cls: type) -> set[str]:
 
 
 @cache
+def complaint(kind: str, cls: type, check: str) -> str:
+    """What a check says of a class; empty if it passes."""
+    return next((one.why for one in verdict(kind, cls, check) if not one.ok), "")
+
+
 def broken(kind: str, cls: type) -> dict[str, str]:
-    """The checks that a class fails, and what they say."""
-    found: dict[str, str] = {}
-    for check in contract(kind):
-        if check.name in SLOW - _concerns(cls) and cls not in FIRST:
-            continue
-        for one in verdict(kind, cls, check.name):
-            if not one.ok:
-                found.setdefault(check.name, one.why)
-    return found
+    """The checks of the contract, as it is now, that a class fails, and what they say."""
+    names = [check.name for check in contract(kind)]
+    tried = [name for name in names if cls in FIRST or name not in SLOW - _concerns(cls)]
+    found = {name: complaint(kind, cls, name) for name in tried}
+    return {name: why for name, why in found.items() if why}
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +94,8 @@ def test_every_check_has_a_mutant_that_nothing_else_stops(kind: str) -> None:
 )
 def test_without_a_check_its_mutant_passes(kind: str, check: str, monkeypatch) -> None:
     mutants = [cls for cls, name, _ in MUTANTS[kind] if name == check and cls in ALONE]
-    monkeypatch.delitem(_CHECKS[kind], check)
+    others = {name: one for name, one in _CHECKS[kind].items() if name != check}
+    monkeypatch.setitem(_CHECKS, kind, others)
     assert check not in {one.name for one in contract(kind)}
     assert mutants[0] in FIRST
     with enrolled(kind, mutants[:1]):

@@ -11,12 +11,20 @@ from hypothesis import strategies as st
 from graphbandits.errors import InputError
 from graphbandits.registry import parse, register, text_of
 
-values = st.one_of(
+plain = st.one_of(
+    st.none(),
     st.booleans(),
     st.integers(),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(st.characters(codec="ascii", exclude_categories=["C"]), max_size=12),
-    st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    st.floats(allow_nan=False),
+    st.text(max_size=12),
+)
+values = st.recursive(
+    plain,
+    lambda inner: (
+        st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=6,
 )
 
 
@@ -33,6 +41,26 @@ def test_every_parameter_comes_back_from_its_text(value: object) -> None:
     assert name == "Example"
     assert arguments == {"value": value}
     assert type(arguments["value"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x(value=[up, down])", ("up", "down")),
+        ("x(value=[[1, 2], [3, -inf]])", ((1, 2), (3, float("-inf")))),
+        (r"""x(value='it\'s, "x"')""", '''it's, "x"'''),
+        ("x(value={'a': [1, true]})", {"a": (1, True)}),
+        ("x(value=a-b.c)", "a-b.c"),
+    ],
+)
+def test_values_as_people_write_them(text: str, value: object) -> None:
+    assert parse(text) == ("x", {"value": value})
+
+
+@pytest.mark.parametrize("text", ["x(c=0.5))", "x(c=[1)", "x(c='a)", "x(c=[ids-n, ts-n])"])
+def test_what_is_not_closed_or_not_plain_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        parse(text)
 
 
 def test_a_plug_in_is_a_frozen_dataclass_and_its_name_its_own() -> None:

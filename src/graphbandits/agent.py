@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from graphbandits.engine import decide, learn, start
+from graphbandits.engine import decide, learn, show, start
 from graphbandits.errors import GraphBanditsError, InputError, nearest, whole_number
 from graphbandits.files import from_npz, to_npz, write_bytes
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
+from graphbandits.graphs.named import given_text
 from graphbandits.graphs.processes import check_names
 from graphbandits.graphs.storage import Arrays, pack_process, unpack_process
 from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
-from graphbandits.posteriors import BetaBernoulli, Observations
-from graphbandits.registry import registered, text_of
+from graphbandits.posteriors import BetaBernoulli, Observations, Posterior
+from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
 from graphbandits.types import Floats
 
@@ -78,9 +80,9 @@ class Agent:
         self.policy: Policy = as_policy(policy)
         names, count = _names_or_number(arms)
         self.process = as_process(graph, count)
-        if count is None and self.process.arms != make_process(graph, self.process.arms + 1).arms:
+        if count is None and _fits_any_number(graph, self.process.arms):
             raise InputError(f"graph {graph!r} fits any number of arms: say arms=... as well")
-        self._graph_text = graph if isinstance(graph, str) else None
+        self._graph_text = given_text(graph)
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else whole_number(horizon, "horizon")
         check_needs(self.policy, self.process, self.horizon)
@@ -117,7 +119,7 @@ class Agent:
     def decide(self) -> Decision:
         """The next play."""
         t = self._t + 1
-        graph = self.process.round(t, self._keys)
+        graph = show(self.process, t, self._keys)
         view = View(t, self._keys, self._problem, graph)
         pi, action = decide(self.policy, self._state, view)
         self._t = t
@@ -143,7 +145,7 @@ class Agent:
             )
         pending = self._pending[number]
         action = np.array([pending.action])
-        graph = self.process.round(pending.t, self._keys)
+        graph = show(self.process, pending.t, self._keys)
         reach = graph.reach(action)[0]
         played = self.arms[pending.action]
         seen = {}
@@ -160,7 +162,12 @@ class Agent:
         reward_array = np.array([seen[i] for i in index.tolist()], np.float64)
         observations = Observations(np.zeros_like(index), index, reward_array)
         event = Event(pending.t, self._keys, self._problem, graph, pending.pi, action, observations)
-        self._state = learn(self.policy, self._state, event)
+        before = {name: np.array(array) for name, array in self._state.items()}
+        try:
+            self._state = learn(self.policy, self._state, event)
+        except BaseException:
+            self._state = before  # nothing was learnt, and the decision is still open
+            raise
         del self._pending[number]
 
     def save(self, path: str | Path) -> Path:
@@ -172,20 +179,35 @@ class Agent:
             raise InputError(f"{path} exists and is no saved agent: choose another name")
         if type(self.policy) not in registered("policy").values():
             raise InputError(
-                f"{type(self.policy).__name__} is not registered, so a saved agent could not find "
-                "it again: decorate it with @register('policy', 'its-name')"
+                f"{type(self.policy).__name__} is not registered, or its file was loaded again, so "
+                "a saved agent could not find it: decorate it with @register('policy', 'its-name')"
+            )
+        text = text_of(self.policy)
+        if as_policy(text) != self.policy:
+            raise InputError(
+                f"the text form '{text}' gives {as_policy(text)!r}, not {self.policy!r}: a saved "
+                "agent would be another"
             )
         arrays: Arrays = {f"state/{name}": value for name, value in self._state.items()}
         arrays |= {f"pending/{p.t}": p.pi for p in self._pending.values()}
-        arrays |= {"prior/a": self.posterior.a, "prior/b": self.posterior.b}
+        if type(self.posterior) not in registered("posterior").values():
+            raise InputError(
+                f"a prior of {type(self.posterior).__name__} is not registered, so a saved agent "
+                "could not find it: decorate it with @register('posterior', 'its-name')"
+            )
+        fields = parameters_given(self.posterior)
+        arrays |= {f"prior/{k}": v for k, v in fields.items() if isinstance(v, np.ndarray)}
         meta = {
             "format": FORMAT,
-            "policy": text_of(self.policy),
+            "posterior": name_of(self.posterior),
+            "prior": {k: v for k, v in fields.items() if not isinstance(v, np.ndarray)},
+            "policy": text,
             "arms": list(self.arms) if isinstance(self.arms[0], str) else len(self.arms),
             "seed": self._keys.seed,
             "trial": self._keys.first_trial,
             "horizon": self.horizon,
             "t": self._t,
+            "has_nan": [name for name, value in self._state.items() if _has_nan(value)],
             "pending": [[p.t, p.action] for p in self._pending.values()],
             "graph": pack_process(self.process, self._graph_text, arrays),
         }
@@ -207,7 +229,7 @@ class Agent:
                 meta["arms"],
                 unpack_process(meta["graph"], arrays),
                 seed=meta["seed"],
-                prior=BetaBernoulli(arrays["prior/a"], arrays["prior/b"]),
+                prior=_saved_prior(meta, arrays),
                 horizon=meta["horizon"],
                 trial=meta["trial"],
             )
@@ -224,8 +246,8 @@ class Agent:
         """Take over state and open decisions, if they have the form of this agent's own."""
         for name, fresh in self._state.items():
             saved = arrays[f"state/{name}"]
-            same = saved.shape == fresh.shape and saved.dtype == fresh.dtype
-            if not same or not np.isfinite(saved).all():
+            fits = saved.shape == fresh.shape and saved.dtype == fresh.dtype
+            if not fits or (_has_nan(saved) and name not in meta.get("has_nan", [])):
                 raise InputError(f"it is damaged: its state '{name}' does not fit")
             self._state[name] = saved
         self._graph_text = meta["graph"].get("text")
@@ -235,6 +257,10 @@ class Agent:
             if pi.shape != (1, len(self.arms)) or not 0 <= action < len(self.arms):
                 raise InputError(f"it is damaged: its open decision {t} does not fit")
             self._pending[t] = _Pending(t, action, pi)
+
+
+def _has_nan(values: Any) -> bool:
+    return bool(np.isnan(values).any()) if values.dtype.kind == "f" else False
 
 
 def _names_or_number(arms: object) -> tuple[tuple[str, ...] | None, int | None]:
@@ -260,9 +286,17 @@ def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ..
     return process.names
 
 
-def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) -> BetaBernoulli:
+def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) -> Posterior:
     """The prior of the arms in ``order``, from one in the order that the user gave."""
     arms = len(order)
+    if not isinstance(prior, BetaBernoulli) and hasattr(prior, "beliefs"):
+        model = cast(Posterior, prior)
+        if model.arms != arms or given_order != order:
+            raise InputError(
+                f"the prior has {model.arms} arms, the graph {arms}: give the prior of the graph's "
+                "arms in their order"
+            )
+        return model
     if isinstance(prior, BetaBernoulli):
         posterior = prior
     else:
@@ -280,4 +314,23 @@ def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) 
         raise InputError(f"the prior has {posterior.arms} arms, the graph {arms}")
     place = {arm: i for i, arm in enumerate(given_order)}
     moved = [place[arm] for arm in order]
-    return BetaBernoulli(posterior.a[moved], posterior.b[moved])
+    return dataclasses.replace(posterior, a=posterior.a[moved], b=posterior.b[moved])
+
+
+def _saved_prior(meta: dict[str, Any], arrays: Arrays) -> Posterior:
+    """The prior of a saved agent; the first ones had no choice."""
+    name = meta.get("posterior", "beta-bernoulli")
+    known = registered("posterior")
+    if name not in known:
+        raise InputError(f"unknown posterior '{name}': {nearest(name, known)}")
+    saved = {k.removeprefix("prior/"): v for k, v in arrays.items() if k.startswith("prior/")}
+    posterior: Posterior = known[name](**saved, **meta.get("prior", {}))
+    return posterior
+
+
+def _fits_any_number(graph: GraphLike, arms: int) -> bool:
+    """Whether a graph has no number of arms of its own."""
+    try:
+        return make_process(graph, arms + 1).arms != arms
+    except InputError:
+        return True

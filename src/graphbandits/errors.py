@@ -23,6 +23,10 @@ class PolicyError(GraphBanditsError):
     """A policy raised in the middle of a run; the error behind it is its ``__cause__``."""
 
 
+class GraphError(GraphBanditsError):
+    """A graph process raised in the middle of a run; the error behind it is its ``__cause__``."""
+
+
 class NumericalError(GraphBanditsError):
     """A result failed its own check; never silently clipped."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import sys
 import traceback
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ from graphbandits.registry import PACKAGES, enrolled_by, exchange, registered
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded file, and the names that it registered, by kind."""
+    """A loaded file, the names that it registered by kind, and the sha256 of what was loaded."""
 
     path: Path
     names: dict[str, tuple[str, ...]]
+    source: str
 
 
 _LOADED: dict[str, Plugin] = {}
@@ -57,8 +59,7 @@ def load_plugin(path: str | Path) -> Plugin:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot read the plug-in {file}: {reason}") from None
-    for kind in PACKAGES:
-        registered(kind)  # so that a name that is taken is noticed here
+    registered("policy")  # so that a name that is taken is noticed here
     name = _module_name(resolved)
     module_before, plugins_before = sys.modules.get(name), enrolled_by(name)
     spec = importlib.util.spec_from_file_location(name, resolved)
@@ -68,7 +69,7 @@ def load_plugin(path: str | Path) -> Plugin:
     exchange(name, {})
     sys.modules[name] = module  # where dataclasses look for the names in annotations
     try:
-        exec(compile(source, str(resolved), "exec"), module.__dict__)
+        exec(compile(source, str(resolved), "exec", dont_inherit=True), module.__dict__)
         enrolled = enrolled_by(name)
         if not enrolled:
             raise InputError("it registers nothing: decorate a class with @register(kind, name)")
@@ -80,13 +81,18 @@ def load_plugin(path: str | Path) -> Plugin:
             sys.modules[name] = module_before
         if not isinstance(error, Exception | SystemExit):
             raise
-        raise InputError(f"cannot load the plug-in {blame(error, resolved, file)}") from error
+        hint = (
+            "; a plug-in is one file: install what it imports, or put it on PYTHONPATH"
+            if isinstance(error, ModuleNotFoundError)
+            else ""
+        )
+        raise InputError(f"cannot load the plug-in {blame(error, resolved, file)}{hint}") from error
     names = {
         kind: tuple(name for of, name in enrolled if of == kind)
         for kind in PACKAGES
         if any(of == kind for of, _ in enrolled)
     }
-    plugin = Plugin(resolved, names)
+    plugin = Plugin(resolved, names, hashlib.sha256(source).hexdigest())
     _LOADED[name] = plugin
     return plugin
 
@@ -99,6 +105,31 @@ def unload_plugin(path: str | Path) -> None:
     _LOADED.pop(name, None)
 
 
+def loaded_plugins() -> list[Plugin]:
+    """All files that are loaded, in the order in which they were."""
+    return list(_LOADED.values())
+
+
+def source_file(cls: type) -> Path | None:
+    """The Python file of a class; None for one that was typed in."""
+    try:
+        file = inspect.getsourcefile(cls)
+    except (OSError, TypeError):
+        return None
+    return None if file is None else Path(file)
+
+
+def source_hash(cls: type) -> str | None:
+    """The sha256 of the source that a class was made from: of a plug-in, as it was loaded."""
+    if cls.__module__ in _LOADED:
+        return _LOADED[cls.__module__].source
+    file = source_file(cls)
+    try:
+        return None if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
 def file_of(plugin: object) -> Path | None:
     """The scratch file that a plug-in (or its class) was loaded from, None for any other."""
     cls = plugin if isinstance(plugin, type) else type(plugin)
@@ -106,9 +137,9 @@ def file_of(plugin: object) -> Path | None:
     return None if loaded is None else loaded.path
 
 
-def blame(error: BaseException, file: Path, shown: Path | None = None) -> str:
+def blame(error: BaseException, file: Path | None, shown: Path | None = None) -> str:
     """``file, line n: what went wrong``: the last line of ``file`` that the error went through."""
-    where = str(shown or file)
+    where = str(shown or file or "typed in")
     if isinstance(error, SyntaxError) and error.filename == str(file):
         return f"{where}, line {error.lineno}: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -13,6 +13,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import math
 import pkgutil
 import re
 import sys
@@ -22,7 +23,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from graphbandits.errors import InputError, nearest
+from graphbandits.errors import GraphBanditsError, InputError, nearest
 
 T = TypeVar("T")
 
@@ -48,11 +49,14 @@ def register(kind: str, name: str) -> Callable[[type[T]], type[T]]:
         raise InputError(f"{kind} '{name}': a name has letters, digits, '-', '_' and '.' only")
 
     def enrol(cls: type[T]) -> type[T]:
-        if not (dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        # its own decorator counts, not one that it inherits
+        if not getattr(cls.__dict__.get("__dataclass_params__"), "frozen", False):
             raise InputError(
                 f"{cls.__name__}: a {kind} is a frozen dataclass of its parameters: write "
                 "@dataclass(frozen=True) below @register(...)"
             )
+        if not cls.__module__.startswith("graphbandits."):
+            _import_own()  # so that a name that is taken is noticed here
         known = _REGISTERED[kind].get(name)
         if known is not None and _home(known) != _home(cls):
             raise InputError(
@@ -105,12 +109,18 @@ def exchange(module: str, plugins: dict[tuple[str, str], type]) -> None:
 
 
 @cache
-def _import_all() -> None:
-    """Everything that comes with the package, then what other packages have installed."""
+def _import_own() -> None:
+    """Everything that comes with the package."""
     for name in PACKAGES.values():
         package = importlib.import_module(name)
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+@cache
+def _import_all() -> None:
+    """The same, and what other packages have installed."""
+    _import_own()
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             entry.load()
@@ -146,7 +156,7 @@ def text_of(plugin: object) -> str:
     given = [
         f"{name}={_value_text(getattr(plugin, name))}"
         for name, default in fields
-        if getattr(plugin, name) != default
+        if not _same(getattr(plugin, name), default)
     ]
     return name_of(plugin) + (f"({', '.join(given)})" if given else "")
 
@@ -162,6 +172,15 @@ def parameters_of(cls: type) -> dict[str, Any]:
     return {
         name: None if default is dataclasses.MISSING else default for name, default in _fields(cls)
     }
+
+
+def parameters_given(plugin: object) -> dict[str, Any]:
+    """Parameter names and values of a plug-in.
+
+    >>> parameters_given(build("graph", "cliques(size=3)"))
+    {'size': 3}
+    """
+    return {name: getattr(plugin, name) for name, _ in _fields(type(plugin))}
 
 
 def _fields(cls: type) -> list[tuple[str, Any]]:
@@ -185,7 +204,15 @@ def examples_of(cls: type) -> list[Any]:
     """
     examples: Callable[[], Sequence[Any]] | None = getattr(cls, "examples", None)
     if examples is not None:
-        return list(examples())
+        try:
+            given = list(examples())
+        except TypeError as error:
+            raise InputError(
+                f"{name_of(cls)}: examples is a @classmethod that returns a list ({error})"
+            ) from error
+        if not given or any(type(example) is not cls for example in given):
+            raise InputError(f"{name_of(cls)}: examples() returns one or more of {cls.__name__}")
+        return given
     required = [name for name, default in _fields(cls) if default is dataclasses.MISSING]
     if required:
         raise InputError(
@@ -216,17 +243,22 @@ def build(kind: str, text: str) -> Any:
             raise InputError(f"{kind} '{name}' has no parameter '{key}': {hint}")
     try:
         return cls(**arguments)
-    except TypeError:
+    except GraphBanditsError:
+        raise
+    except TypeError as error:
         missing = [
             field
             for field, default in _fields(cls)
             if default is dataclasses.MISSING and field not in arguments
         ]
         if not missing:
-            raise
+            raise InputError(f"{kind} '{text}' cannot be made: TypeError: {error}") from error
         raise InputError(
             f"{kind} '{name}' needs {', '.join(missing)}: write {name}({missing[0]}=...)"
         ) from None
+    except Exception as error:  # what the plug-in says of its parameters
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"{kind} '{text}' cannot be made: {reason}") from error
 
 
 def parse(text: str, *, what: str = "text") -> tuple[str, dict[str, Any]]:
@@ -237,10 +269,13 @@ def parse(text: str, *, what: str = "text") -> tuple[str, dict[str, Any]]:
     """
     match = _FORM.fullmatch(text)
     if match is None:
-        raise InputError(f"cannot read {what} '{text}': write name or name(key=value, ...)")
+        several = "; for several, repeat the option" if "," in text else ""
+        raise InputError(
+            f"cannot read {what} '{text}': write name or name(key=value, ...){several}"
+        )
     name, inside = match.group(1), match.group(2)
     arguments: dict[str, Any] = {}
-    for part in _split(inside or ""):
+    for part in _split(inside or "", text):
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier() or not value.strip():
             raise InputError(f"cannot read '{part.strip()}' in '{text}': write key=value")
@@ -250,43 +285,84 @@ def parse(text: str, *, what: str = "text") -> tuple[str, dict[str, Any]]:
     return name, arguments
 
 
-def _split(inside: str) -> list[str]:
+def _split(inside: str, text: str) -> list[str]:
     """Split at commas outside brackets and quotes."""
-    parts, depth, start, quote = [], 0, 0, ""
+    parts, depth, start, quote, escaped = [], 0, 0, "", False
     for i, char in enumerate(inside):
         if quote:
-            quote = "" if char == quote else quote
+            quote = "" if char == quote and not escaped else quote
+            escaped = char == "\\" and not escaped
         elif char in "'\"":
             quote = char
-        elif char in "([":
+        elif char in "([{":
             depth += 1
-        elif char in ")]":
+        elif char in ")]}":
             depth -= 1
         elif char == "," and depth == 0:
             parts.append(inside[start:i])
             start = i + 1
+        if depth < 0:
+            break
+    if depth or quote:
+        raise InputError(f"cannot read '{text}': a bracket or a quote is not closed")
     parts.append(inside[start:])
     return [part for part in parts if part.strip()]
 
 
+_WORDS = {"true": True, "false": False, "none": None, "inf": math.inf, "nan": math.nan}
+
+
 def _literal(value: str) -> Any:
-    words = {"true": True, "false": False, "none": None}
-    if value.lower() in words:
-        return words[value.lower()]
+    """A number, text, truth value or (nested) list of these; a bare word is a text.
+
+    >>> _literal("0.5"), _literal("up"), _literal("[1, [up, -inf]]")
+    (0.5, 'up', (1, ('up', -inf)))
+    """
+    if value.lower() in _WORDS:
+        return _WORDS[value.lower()]
     try:
-        literal = ast.literal_eval(value)
-    except (ValueError, SyntaxError, TypeError):
+        return _value_of(ast.parse(value, mode="eval").body)
+    except (ValueError, SyntaxError, TypeError, RecursionError):
+        if value[:1] in "([{" and value[-1:] in ")]}":
+            raise InputError(
+                f"cannot read the list '{value}': write texts in quotes, as in ['ids-n', 'ts-n']"
+            ) from None
         return value
-    return tuple(literal) if isinstance(literal, list) else literal
 
 
-def _value_text(value: object) -> str:
+def _value_of(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=int() | float() | str() | None):
+            return node.value
+        case ast.Name():
+            return _WORDS.get(node.id.lower(), node.id)
+        case ast.List() | ast.Tuple():
+            return tuple(_value_of(item) for item in node.elts)
+        case ast.Dict() if None not in node.keys:
+            pairs = zip(node.keys, node.values, strict=True)
+            return {_value_of(key): _value_of(item) for key, item in pairs if key is not None}
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value_of(operand)
+    raise ValueError("not a plain value")
+
+
+def _value_text(value: object, inside: bool = False) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_value_text(v) for v in value) + "]"
-    if isinstance(value, str) and not (
-        re.fullmatch(r"[\w.:/-]+", value) and _literal(value) == value
-    ):
-        return repr(value)  # bare, it would be read back as something else
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(_value_text(item, True) for item in value) + "]"
+    if isinstance(value, dict):
+        pairs = (f"{_value_text(k, True)}: {_value_text(v, True)}" for k, v in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, str):
+        bare = not inside and re.fullmatch(r"[\w.:/-]+", value) and _literal(value) == value
+        return value if bare else repr(value)  # bare, it might be read back as something else
     return str(value)
+
+
+def _same(one: object, other: object) -> bool:
+    """Equality also for what answers with an array."""
+    try:
+        return bool(one == other)
+    except ValueError:
+        return False

@@ -293,13 +293,13 @@ def inspect(
 @app.command("list")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="policies, graphs or experiments; all if left out.")
+        str, typer.Argument(help="policies, graphs, posteriors or experiments; all if left out.")
     ] = "",
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
     """Show the policies, graphs and experiments there are, with their parameters and needs."""
-    kinds = ("policies", "graphs", "experiments")
+    kinds = ("policies", "graphs", "posteriors", "experiments")
     if what and what not in kinds:
         raise InputError(f"list shows {', '.join(kinds)}, not '{what}': {nearest(what, kinds)}")
     _load(plugin)

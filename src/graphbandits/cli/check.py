@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,8 @@ def run(targets: list[str], only: list[str], as_json: bool) -> int:
     verdicts: list[Verdict] = []
     for kind, plugin in chosen:
         wanted = [case for case in cases(kind, plugin) if not only or case.check.name in only]
-        verdicts += _try(wanted, as_json)
+        if wanted:
+            verdicts += _try(wanted, as_json)
     if as_json:
         print_json([_plain(verdict) for verdict in verdicts])
     return 0 if all(verdict.ok for verdict in verdicts) else 1
@@ -54,7 +56,7 @@ def _plugins(target: str) -> Iterator[tuple[str, Any]]:
 
 def _try(wanted: list[Case], quiet: bool) -> list[Verdict]:
     console = plain_console()
-    verdicts = []
+    verdicts, told = [], dict[str, str]()
     for number, case in enumerate(wanted):
         verdict = case.verdict()
         verdicts.append(verdict)
@@ -67,14 +69,18 @@ def _try(wanted: list[Case], quiet: bool) -> list[Verdict]:
         promise = _wrapped(_first_clause(case.check.promise), console.width, 33)
         console.print(f"{case.check.name:22}{promise}", soft_wrap=True)
         if verdict.why:
-            why = _wrapped(verdict.why, console.width, 11)
-            console.print(f"{'':11}{why}", style=style, soft_wrap=True)
+            seen = told.setdefault(_gist(verdict.why), case.check.name)
+            again = seen != case.check.name
+            why = f"the same failure as in '{seen}' above" if again else verdict.why
+            shown = _wrapped(why, console.width, 11)
+            console.print(f"{'':11}{shown}", style=style, soft_wrap=True)
     if not quiet:
         counts = {
             outcome: sum(verdict.outcome == outcome for verdict in verdicts) for outcome in STYLES
         }
-        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
-        console.print(f"  {len(verdicts)} promises: {told}.\n")
+        sums = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+        promises = "1 promise" if len(verdicts) == 1 else f"{len(verdicts)} promises"
+        console.print(f"  {promises}: {sums}.\n")
     return verdicts
 
 
@@ -85,6 +91,16 @@ def _first_clause(promise: str) -> str:
     'Trials do not see each other.'
     """
     return promise.partition(":")[0].rstrip(".") + "."
+
+
+def _gist(why: str) -> str:
+    """What went wrong, without where: one bug must not read like many.
+
+    >>> _gist("star: policy 'x' failed in round 3, in propose: x.py, line 9: NameError: n")
+    'x.py, line 9: NameError: n'
+    """
+    place = re.search(r"failed in round \d+, in \w+: (.*?)(?:\): declare .*)?$", why)
+    return place[1] if place else re.sub(r"^[^:]*: |round \d+", "", why)
 
 
 def _wrapped(text: str, width: int, indent: int) -> str:

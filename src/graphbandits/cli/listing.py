@@ -15,7 +15,7 @@ from graphbandits.registry import parameters_of, registered, summary_of
 
 def run(what: str, as_json: bool) -> None:
     """From the registry: names, first sentences, parameters, needs."""
-    kinds = {"policies": "policy", "graphs": "graph"}
+    kinds = {"policies": "policy", "graphs": "graph", "posteriors": "posterior"}
     chosen = {plural: kind for plural, kind in kinds.items() if what in ("", plural)}
     listing = {plural: _entries(kind) for plural, kind in chosen.items()}
     if what in ("", "experiments"):
@@ -64,8 +64,8 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             "description": summary_of(cls),
             "parameters": parameters_of(cls),
         }
-        if kind == "policy":
-            needs = cls.needs  # type: ignore[attr-defined]
+        needs = getattr(cls, "needs", None)
+        if kind == "policy" and needs is not None:
             entry["needs"] = {
                 "graph": needs.graph,
                 "deterministic": needs.deterministic,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from graphbandits.cli.show import plain_console
@@ -23,14 +24,15 @@ def write_policy(name: str, output: Path | None) -> None:
         )
     if name in registered("policy"):
         raise InputError(f"there is a policy '{name}' already: choose another name")
-    stem = "_".join(words)
-    if keyword.iskeyword(stem):
-        stem += "_policy"
+    stem, class_name = "_".join(words), "".join(word.capitalize() for word in words)
+    if keyword.iskeyword(class_name):
+        class_name += "Policy"
+    if keyword.iskeyword(stem) or _is_taken(stem):
+        stem += "_policy"  # a file named like a module would be imported in its place
     target = output or Path(f"{stem}.py")
     if target.exists():
         raise InputError(f"{target} exists: choose another name with --output")
     template = files(__package__).joinpath("policy_template.txt").read_text("utf-8")
-    class_name = "".join(word.capitalize() for word in words)
     write_text(target, template.replace("@@NAME@@", name).replace("@@CLASS@@", class_name))
     console = plain_console()
     console.print(f"Wrote {target}. Next:")
@@ -40,3 +42,9 @@ def write_policy(name: str, output: Path | None) -> None:
         "--graph paper --horizon 300 --trials 100",
         soft_wrap=True,
     )
+
+
+def _is_taken(stem: str) -> bool:
+    """Whether a module of this name comes from elsewhere than here."""
+    spec = find_spec(stem)
+    return spec is not None and Path(spec.origin or "").parent != Path.cwd()

@@ -55,7 +55,7 @@ def run(
     start = time.perf_counter()
     for figure, plan in plans.items():
         results = plan.run(workers=threads, label=f"figure {figure}")
-        keep(_study(figure, results), output)
+        keep(_study(figure, results, output), output)
         console.print(regret_table(results, _title(figure)))
     studies = _all_studies(chosen, output)
     write_pages(studies, output, title=TITLE, introduction=INTRODUCTION)
@@ -72,16 +72,16 @@ def _all_studies(chosen: list[str], output: Path) -> list[Study]:
     for figure in FIGURES:
         place = output / f"results-{figure}"
         try:
-            studies.append(_study(figure, Results.load(place)))
+            studies.append(_study(figure, Results.load(place), output))
         except InputError:
             if figure in chosen:
                 raise
     return studies
 
 
-def _study(figure: str, results: Results) -> Study:
+def _study(figure: str, results: Results, output: Path) -> Study:
     settings = results.settings
-    size = [f"--trials={settings['trials']}", f"--seed={settings['seed']}"]
+    size = [f"--trials={settings['trials']}", f"--seed={settings['seed']}", f"--output={output}"]
     rerun = rerun_command(["reproduce", f"--figure={figure}", *size], [])
     return Study(figure, _title(figure), results, rerun)
 

@@ -36,6 +36,7 @@ def run(
     place = Path(key) if output is None else output
     command = ["run", experiment, f"--trials={plan.trials}", f"--seed={plan.seed}"]
     command += [f"--policy={policy}" for policy in policies]
+    command += [f"--output={place}"]
     run_and_keep(plan, key, described.title, rerun_command(command, plugins), place, workers)
 
 

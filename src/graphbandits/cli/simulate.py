@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 from graphbandits.cli.show import (
@@ -39,12 +41,15 @@ def run(
         command = ["simulate", *(f"--policy={policy}" for policy in policies), f"--graph={graph}"]
         command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
         command += [] if arms is None else [f"--arms={arms}"]
+        command += [f"--output={output}"]
         rerun = rerun_command(command, plugins)
         name = Path(graph).name if graph.startswith("file:") else graph
         run_and_keep(plan, "simulation", f"{name}, {size}", rerun, output, workers)
         return
     announce_compilation()
-    results = plan.run(workers=worker_count(workers), label="simulating")
+    # what a policy prints must not end up in the JSON
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        results = plan.run(workers=worker_count(workers), label="simulating")
     if as_json:
         print_json(results.summary())
         return

@@ -1,15 +1,20 @@
-"""The three calls of a policy, each checked: what goes wrong in it is said with its place."""
+"""The calls of policies and graphs, checked: what goes wrong in one is said with its place."""
 
 from __future__ import annotations
 
-import inspect
-from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
-from graphbandits.errors import GraphBanditsError, InputError, PolicyError
-from graphbandits.plugins import blame
+from graphbandits.errors import (
+    GraphBanditsError,
+    GraphError,
+    InputError,
+    NeedsError,
+    PolicyError,
+)
+from graphbandits.graphs import Feedback, Process
+from graphbandits.plugins import blame, source_file
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys, draw_actions
@@ -20,9 +25,7 @@ def start(policy: Policy, problem: Problem, keys: Keys) -> State:
     """The state before the first round."""
     try:
         state = policy.init(problem, keys)
-    except GraphBanditsError:
-        raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _raise(policy, "before the first round, in init", error)
     _check_state(policy, "init", state)
     return state
@@ -38,9 +41,7 @@ def propose(policy: Policy, state: State, view: View) -> object:
     """What the policy returns, unchecked."""
     try:
         return policy.propose(state, view)
-    except GraphBanditsError:
-        raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _raise(policy, f"in round {view.t}, in propose", error)
 
 
@@ -71,9 +72,7 @@ def learn(policy: Policy, state: State, event: Event) -> State:
     """The state after the round; ``state`` is consumed."""
     try:
         state = policy.update(state, event)
-    except GraphBanditsError:
-        raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _raise(policy, f"in round {event.t}, in update", error)
     _check_state(policy, "update", state)
     return state
@@ -87,9 +86,38 @@ def _check_state(policy: Policy, call: str, state: object) -> None:
         )
 
 
-def _raise(policy: Policy, where: str, error: Exception) -> NoReturn:
+def _raise(policy: Policy, where: str, error: BaseException) -> NoReturn:
+    """The error with the policy's name and place; one of ours keeps its kind."""
+    name = name_of(policy)
+    if isinstance(error, NeedsError) and not str(error).startswith("policy '"):
+        raise NeedsError(f"policy '{name}' {where}: {error}") from error
+    if isinstance(error, GraphBanditsError):
+        raise error
+    reason = blame(error, source_file(type(policy)))
+    raise PolicyError(f"policy '{name}' failed {where}: {reason}") from error
+
+
+def show(process: Process, t: int, keys: Keys) -> Feedback:
+    """The graph of round t; what goes wrong in a graph of a plug-in is said with its place."""
     try:
-        file = Path(inspect.getsourcefile(type(policy)) or "")
-    except (OSError, TypeError):  # a class that was typed in, not read from a file
-        file = Path(type(policy).__qualname__)
-    raise PolicyError(f"policy '{name_of(policy)}' failed {where}: {blame(error, file)}") from error
+        return process.round(t, keys)
+    except GraphBanditsError:
+        raise
+    except Exception as error:
+        reason = blame(error, source_file(type(process)))
+        raise GraphError(
+            f"graph '{type(process).__name__}' failed in round {t}: {reason}"
+        ) from error
+
+
+def reveal(graph: Feedback, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
+    """Who is observed in round t."""
+    try:
+        return graph.reveal(action, keys, t)
+    except GraphBanditsError:
+        raise
+    except Exception as error:
+        reason = blame(error, source_file(type(graph)))
+        raise GraphError(
+            f"graph '{type(graph).__name__}' failed in round {t}, in reveal: {reason}"
+        ) from error

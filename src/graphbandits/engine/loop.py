@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphbandits.engine.calls import decide, learn, start
+from graphbandits.engine.calls import decide, learn, reveal, show, start
 from graphbandits.graphs import Process
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations
@@ -45,19 +45,20 @@ def run_block(
     plays = np.zeros(world.arms, np.int64)
     recorded = 0
     for t in range(1, horizon + 1):
-        graph = process.round(t, keys)
+        graph = show(process, t, keys)
         pi, action = decide(policy, state, View(t, keys, problem, graph))
-        trial, arm = graph.reveal(action, keys, t)
-        reward = world.outcomes(theta, keys, t, trial, arm)
-        seen = Observations(trial, arm, reward)
-        state = learn(policy, state, Event(t, keys, problem, graph, pi, action, seen))
+        trial, arm = reveal(graph, action, keys, t)
+        seen = Observations(trial, arm, world.outcomes(theta, keys, t, trial, arm))
 
+        # before the policy gets hold of the arrays
         if realised:
             regret += world.outcomes(theta, keys, t, rows, best)
             regret -= world.outcomes(theta, keys, t, rows, action)
         else:
             regret += theta[rows, best] - theta[rows, action]
         plays += np.bincount(action, minlength=world.arms)
+
+        state = learn(policy, state, Event(t, keys, problem, graph, pi, action, seen))
         if t == record[recorded]:
             kept[:, recorded] = regret
             advance(t - (record[recorded - 1] if recorded else 0))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import platform
 from dataclasses import asdict
 from importlib.metadata import version
@@ -11,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.plugins import file_of
+from graphbandits.plugins import file_of, source_hash
 from graphbandits.policies import Policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import summary_of
@@ -47,7 +45,7 @@ def describe_policy(policy: Policy) -> dict[str, Any]:
         "needs": asdict(policy.needs),
         "exact": policy.exact,
         "plugin": None if file is None else file.name,
-        "source": _source_hash(type(policy)),
+        "source": source_hash(type(policy)),
     }
 
 
@@ -60,12 +58,3 @@ def describe_world(world: World) -> dict[str, Any]:
     if fixed is not None:
         described["means"] = np.asarray(fixed).tolist()
     return described
-
-
-def _source_hash(cls: type) -> str | None:
-    try:
-        file = inspect.getsourcefile(cls)
-        with open(file or "", "rb") as stream:
-            return hashlib.sha256(stream.read()).hexdigest()
-    except (OSError, TypeError):  # typed in, not read from a file
-        return None

@@ -19,7 +19,7 @@ from graphbandits.engine.travel import as_message, why_not
 from graphbandits.engine.workers import Workers
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import Fixed, GraphLike, Process, as_process
-from graphbandits.graphs.named import Recipe
+from graphbandits.graphs.named import given_text
 from graphbandits.graphs.storage import fingerprint
 from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy, check_needs
@@ -117,8 +117,7 @@ class Plan:
         if world is not None and arms is not None and arms != world.arms:
             raise InputError(f"the world has {world.arms} arms, but arms={arms} was asked for")
         process = as_process(graph, known)
-        given = text_of(graph) if isinstance(graph, Recipe) else graph
-        given = given if isinstance(given, str) else None
+        given = given_text(graph)
         plan = cls(
             policies=named_policies(policies),
             world=Bernoulli(BetaBernoulli.of(process.arms)) if world is None else world,
@@ -199,9 +198,10 @@ class Plan:
                 lambda rounds: report(rounds * keys.trials),
             )
 
+        settings = self._settings(regret)
         apart = workers > 1 and self._wants_processes(parallel)
         study = as_message(self, record, regret) if apart else None
-        with Workers(workers, *study) if study else nullcontext() as processes:
+        with Workers(min(workers, len(tasks)), *study) if study else nullcontext() as processes:
             if workers == 1:
                 outcomes = [work(task) for task in tasks]
             else:
@@ -220,7 +220,7 @@ class Plan:
             for i, name in enumerate(self.policies)
         }
         graph = self.process if isinstance(self.process, Fixed) else None
-        return Results(record, results, self._names(), self._settings(regret), graph)
+        return Results(record, results, self._names(), settings, graph)
 
     def _wants_processes(self, parallel: str) -> bool:
         if parallel == "auto":

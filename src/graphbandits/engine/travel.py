@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphbandits.errors import InputError
 from graphbandits.graphs import Process, as_process
 from graphbandits.graphs.storage import Arrays, pack_process
-from graphbandits.plugins import file_of
+from graphbandits.plugins import file_of, loaded_plugins
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import parse, registered
@@ -52,8 +52,12 @@ def as_message(plan: Plan, record: Ints, regret: str) -> tuple[dict[str, Any], A
     plugins = [type(policy) for policy in plan.policies.values()]
     if "text" in graph:
         plugins.append(_recipe(graph["text"]))
+    needed = {file_of(cls) for cls in plugins}
     meta = {
-        "plugins": sorted({str(file) for cls in plugins if (file := file_of(cls)) is not None}),
+        # all of them, for one may use another; but those not named here may have gone since
+        "plugins": [
+            [str(plugin.path), plugin.source, plugin.path in needed] for plugin in loaded_plugins()
+        ],
         "modules": sorted({cls.__module__ for cls in plugins if file_of(cls) is None}),
         "horizon": plan.horizon,
         "seed": plan.seed,

@@ -16,7 +16,7 @@ from typing import IO, Any
 from numpy.typing import NDArray
 
 from graphbandits.engine.loop import run_block
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.files import from_npz, to_npz
 from graphbandits.graphs.storage import unpack_process
 from graphbandits.plugins import load_plugin
@@ -52,6 +52,8 @@ def serve() -> None:
     # what a policy prints must not end up among the messages, nor one be read by its input()
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    if hasattr(os, "register_at_fork"):  # a child that a policy forks must not keep it open
+        os.register_at_fork(after_in_child=lambda: os.close(replies.fileno()))
     spec = receive(requests)
     if spec is None:
         return
@@ -61,19 +63,27 @@ def serve() -> None:
             study = study or _Study(*spec)
             answer: Message = {}, study.run(**request[0])
         except Exception as error:
-            known = isinstance(error, GraphBanditsError)
-            kind = type(error).__name__ if known else ""
-            text = str(error) if known else traceback.format_exc()
-            answer = {"error": text, "kind": kind}, {}
-        send(replies, *answer)
+            kind = type(error).__name__ if isinstance(error, GraphBanditsError) else ""
+            answer = {"error": str(error), "kind": kind, "trace": traceback.format_exc()}, {}
+        try:
+            send(replies, *answer)
+        except OSError:  # whoever asked is gone
+            return
 
 
 class _Study:
     """What the first message describes."""
 
     def __init__(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        for path in meta["plugins"]:
-            load_plugin(path)
+        for path, source, needed in meta["plugins"]:
+            try:
+                loaded = load_plugin(path)
+            except InputError:
+                if needed:
+                    raise
+                continue
+            if loaded.source != source:
+                raise InputError(f"{path} was changed after it was loaded: load it again")
         for module in meta["modules"]:
             importlib.import_module(module)
         self.horizon, self.seed, self.realised = meta["horizon"], meta["seed"], meta["realised"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -30,6 +31,10 @@ _COMMAND = (
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
+#: Whether a process can be ended together with its children.
+_GROUPS = os.name == "posix"
+
+
 class Workers:
     """``count`` processes that run blocks of one study; :meth:`run` may be called by threads."""
 
@@ -41,10 +46,11 @@ class Workers:
         try:
             for _ in range(count):
                 worker = subprocess.Popen(
-                    [sys.executable, "-c", _COMMAND, json.dumps(sys.path)],
+                    [sys.executable, "-P", "-c", _COMMAND, json.dumps(sys.path)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     env=os.environ | _ONE_THREAD,
+                    process_group=0 if _GROUPS else None,
                 )
                 self._all.append(worker)
                 with suppress(OSError):  # one that is dead already is noticed when it is asked
@@ -64,6 +70,9 @@ class Workers:
         """End the processes, whatever they are doing."""
         for worker in self._all:
             worker.kill()
+            if _GROUPS:  # and what its policies have started
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(worker.pid, signal.SIGKILL)
         for worker in self._all:
             worker.wait()
             for pipe in (worker.stdin, worker.stdout):
@@ -91,7 +100,9 @@ class Workers:
         meta, arrays = answer
         if "error" in meta:
             kind = getattr(errors, meta["kind"], GraphBanditsError)
-            raise kind(meta["error"] if meta["kind"] else f"a worker failed: {meta['error']}")
+            error = kind(meta["error"] if meta["kind"] else f"a worker failed: {meta['error']}")
+            error.add_note(f"In the worker process:\n{meta['trace']}")
+            raise error
         return BlockOutcome(arrays["regret"], arrays["plays"])
 
 

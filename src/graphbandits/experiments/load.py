@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError, nearest
 from graphbandits.plugins import load_plugin
+from graphbandits.registry import build, name_of, text_of
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
 Text = Annotated[str, Field(min_length=1)]
@@ -84,7 +86,17 @@ def load_experiment(given: str | Path) -> Experiment:
     experiment = _parse(data, str(path))
     for plugin in experiment.plugins:
         load_plugin(path.parent / plugin)
-    return experiment
+    return experiment.model_copy(update={"graph": _beside(experiment.graph, path.parent)})
+
+
+def _beside(graph: str, folder: Path) -> str:
+    """The text of a graph, with the path of its file relative to the experiment's."""
+    if graph.startswith("file:"):
+        return f"file:{folder / graph.removeprefix('file:')}"
+    recipe = build("graph", graph)
+    if name_of(recipe) == "file":
+        return text_of(replace(recipe, path=str(folder / recipe.path)))
+    return graph
 
 
 def _parse(data: bytes, where: str) -> Experiment:
@@ -103,7 +115,8 @@ def _first_mistake(error: ValidationError) -> str:
     # an unknown key first: it is what a missing one was meant to be
     first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     key = ".".join(str(part) for part in first["loc"])
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    others = error.error_count() - 1
+    more = f" (and {others} more mistake{'s' if others > 1 else ''})" if others else ""
     if first["type"] == "extra_forbidden":
         return f"unknown key '{key}': {nearest(key, Experiment.model_fields)}{more}"
     if first["type"] == "missing":

@@ -16,7 +16,7 @@ from graphbandits.graphs.feedback import Dense, Sparse, Uniform
 from graphbandits.graphs.frames import from_frame, is_frame
 from graphbandits.graphs.graphml import read_graphml
 from graphbandits.graphs.matrices import from_matrix, from_sparse, read_npy
-from graphbandits.graphs.named import Recipe
+from graphbandits.graphs.named import Recipe, process_of
 from graphbandits.graphs.networks import from_networkx
 from graphbandits.graphs.processes import Fixed, GivenSequence, Process
 from graphbandits.graphs.sources import GraphFile
@@ -50,13 +50,11 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
             return load_graph(graph.removeprefix("file:"))
         if Path(graph).is_file():
             raise InputError(f"'{graph}' is a file: write file:{graph}")
-        recipe = build("graph", graph)
-        process: Process = recipe.process(arms)
-        return process
+        return process_of(build("graph", graph), arms)
     if is_frame(graph):  # first, for a column may have any name that is asked for below
         return from_frame(graph)
     if isinstance(graph, Recipe) and not isinstance(graph, type):
-        return graph.process(arms)
+        return process_of(graph, arms)
     if isinstance(graph, Dense | Sparse | Uniform):
         return Fixed(graph)
     if isinstance(graph, os.PathLike):

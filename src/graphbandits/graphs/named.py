@@ -11,14 +11,15 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from graphbandits.errors import InputError, whole_number, yes_or_no
+from graphbandits.errors import GraphBanditsError, InputError, whole_number, yes_or_no
 from graphbandits.graphs.feedback import DENSE_LIMIT, Uniform, from_edges
 from graphbandits.graphs.processes import Fixed, Process, RandomFeedback, RevealedErdosRenyi
-from graphbandits.registry import register
+from graphbandits.registry import register, text_of
 from graphbandits.types import Ints
 
 #: The number of arms of the paper's experiments, where neither graph nor user says one.
 DEFAULT_ARMS = 5
+_PARTS = ("arms", "names", "deterministic", "rounds", "round")
 
 
 @runtime_checkable
@@ -30,6 +31,34 @@ class Recipe(Protocol):
 
         A graph with a number of its own keeps it.
         """
+
+
+def process_of(recipe: Recipe, arms: int | None) -> Process:
+    """What a recipe makes, checked: a plug-in may make anything."""
+    name = text_of(recipe)
+    try:
+        process = recipe.process(arms)
+    except GraphBanditsError:
+        raise
+    except Exception as error:
+        raise InputError(f"graph '{name}' failed: {type(error).__name__}: {error}") from error
+    lacking = [part for part in _PARTS if not hasattr(process, part)]
+    if lacking:
+        raise InputError(
+            f"graph '{name}' made {type(process).__name__}, which has no {', no '.join(lacking)}: "
+            "process(arms) returns a process, such as from_matrix(...)"
+        )
+    return process
+
+
+def given_text(graph: object) -> str | None:
+    """The text that a graph can be made from again; None for other objects than recipes.
+
+    >>> given_text("star"), given_text(Star("out")), given_text([[1]])
+    ('star', 'star(direction=out)', None)
+    """
+    text = text_of(graph) if isinstance(graph, Recipe) and not isinstance(graph, type) else graph
+    return text if isinstance(text, str) else None
 
 
 def undirected(arms: int, source: object, target: object) -> Fixed:

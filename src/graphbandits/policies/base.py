@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from graphbandits.errors import InputError, NeedsError
+from graphbandits.errors import InputError, NeedsError, nearest, yes_or_no
 from graphbandits.graphs import Feedback, Process
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.registry import build, name_of, registered
@@ -24,6 +24,13 @@ class Needs:
     graph: str = "never"
     deterministic: bool = False
     horizon: bool = False
+
+    def __post_init__(self) -> None:
+        known = ("never", "after", "before")
+        if self.graph not in known:
+            raise InputError(f"Needs(graph={self.graph!r}): {nearest(str(self.graph), known)}")
+        yes_or_no(self.deterministic, "Needs: deterministic")
+        yes_or_no(self.horizon, "Needs: horizon")
 
     def __str__(self) -> str:
         told = {
@@ -125,14 +132,20 @@ def as_policy(given: object) -> Policy:
     >>> as_policy("ids-n")
     IDSN()
     """
-    if isinstance(given, str):
-        built: Policy = build("policy", given)
-        return built
+    policy: Any = build("policy", given) if isinstance(given, str) else given
     parts = ("needs", "exact", "init", "propose", "update")
-    if isinstance(given, type) or not all(hasattr(given, part) for part in parts):
+    missing = [part for part in parts if not hasattr(policy, part)]
+    if isinstance(policy, type) or len(missing) == len(parts):
         raise InputError(f"a policy is a text such as 'ids-n' or a policy object, not {given!r}")
-    policy: Policy = given  # type: ignore[assignment]
-    return policy
+    if missing:
+        raise InputError(f"policy '{name_of(policy)}' has no {', no '.join(missing)}")
+    if not isinstance(policy.needs, Needs):
+        raise InputError(
+            f"policy '{name_of(policy)}': needs is {policy.needs!r}; write needs: "
+            "ClassVar[Needs] = Needs(...)"
+        )
+    checked: Policy = policy
+    return checked
 
 
 def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
@@ -141,7 +154,10 @@ def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
     if missing:
         others: dict[str, Any] = dict(registered("policy"))
         would_do = [
-            name for name, other in others.items() if not unmet(other.needs, process, horizon)
+            name
+            for name, other in others.items()
+            if isinstance(getattr(other, "needs", None), Needs)
+            and not unmet(other.needs, process, horizon)
         ]
         raise NeedsError(
             f"policy '{name_of(policy)}' {missing}; policies that would do: {', '.join(would_do)}"

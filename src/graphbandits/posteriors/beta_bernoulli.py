@@ -46,8 +46,9 @@ class BetaBernoulli:
             raise InputError(
                 f"a Beta prior has one a and one b for each arm; got {a.shape} and {b.shape}"
             )
-        object.__setattr__(self, "a", a)
-        object.__setattr__(self, "b", b)
+        for name, values in (("a", a), ("b", b)):
+            values.setflags(write=False)  # policies, trials and the world share it
+            object.__setattr__(self, name, values)
 
     @classmethod
     def of(cls, arms: int, a: float = 1.0, b: float = 1.0) -> BetaBernoulli:

@@ -11,15 +11,13 @@ An excuse that is no longer needed fails, so that excuses do not outlive their r
 from __future__ import annotations
 
 import importlib
-import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from graphbandits.errors import GraphBanditsError, InputError, nearest
-from graphbandits.plugins import blame
+from graphbandits.plugins import blame, source_file
 from graphbandits.registry import PACKAGES, examples_of, name_of, registered, text_of
 
 
@@ -107,15 +105,27 @@ class Case:
                 self.check.run(self.plugin)
             except GraphBanditsError as error:
                 broken = str(error)
-            except Exception as error:
-                broken = blame(error, _source(type(self.plugin)))
+            except (Exception, SystemExit) as error:
+                broken = blame(error, source_file(type(self.plugin)))
         excuse = _excuses(self.plugin).get(self.check.name)
         if excuse is None:
             return self._verdict("broken" if broken else "kept", broken)
         if broken:
-            return self._verdict("excused", excuse)
+            return self._verdict("excused", f"{excuse} (found: {broken})")
+        if any(self._breaks(other) for other in examples_of(type(self.plugin))):
+            return self._verdict("kept", "")  # another example needs the excuse
         why = f"it keeps this promise: take '{self.check.name}' out of its excuses ({excuse})"
         return self._verdict("needless", why)
+
+    def _breaks(self, other: Any) -> bool:
+        """Whether another example of the class needs the excuse."""
+        if other == self.plugin:
+            return False
+        try:
+            self.check.run(other)
+        except (Exception, SystemExit):
+            return True
+        return False
 
     def require(self) -> None:
         """Raise :class:`Violation` unless the check passes."""
@@ -144,13 +154,6 @@ def cases(kind: str, *plugins: Any) -> list[Case]:
 def _excuses(plugin: object) -> Mapping[str, str]:
     excuses = getattr(plugin, "excuses", {})
     return excuses if isinstance(excuses, Mapping) else {}
-
-
-def _source(cls: type) -> Path:
-    try:
-        return Path(inspect.getsourcefile(cls) or cls.__qualname__)
-    except (OSError, TypeError):  # a class that was typed in, not read from a file
-        return Path(cls.__qualname__)
 
 
 def check_form(kind: str, plugin: Any) -> None:

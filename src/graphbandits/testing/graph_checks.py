@@ -165,16 +165,18 @@ def batch_equals_one_by_one(recipe: Recipe) -> None:
 
 
 def _processes(recipe: Recipe) -> list[Process]:
-    """For one arm, two, and six; a graph with a number of its own keeps it."""
+    """For one arm, two, and six, or what it has; a graph with a number of its own keeps it."""
     made: dict[int, Process] = {}
-    for arms in (1, 2, 6):
+    for arms in (1, 2, 6, 4, 8, 9, 12):
+        if made and arms not in (1, 2, 6):
+            break
         try:
             process = recipe.process(arms)
         except InputError:  # a grid, say, has no such size
             continue
         made[process.arms] = process
     if not made:
-        raise Violation("it makes no graph of 1, 2 or 6 arms")
+        raise Violation("it makes no graph of 1, 2, 4, 6, 8, 9 or 12 arms")
     return [made[arms] for arms in sorted(made)]
 
 

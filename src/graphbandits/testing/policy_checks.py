@@ -14,7 +14,7 @@ from graphbandits.engine import propose, simulate
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import from_matrix
 from graphbandits.plugins import file_of
-from graphbandits.policies import Needs, Policy, as_policy
+from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import name_of, text_of
 from graphbandits.rng import Keys, Stream
@@ -45,14 +45,14 @@ LONG = 100_000
 def form(policy: Policy) -> None:
     """A documented, enrolled class that says what it needs and comes back from its text form."""
     check_form("policy", policy)
-    needs = policy.needs
-    if not isinstance(needs, Needs) or needs.graph not in ("never", "after", "before"):
-        raise Violation(f"needs is {needs!r}: write needs: ClassVar[Needs] = Needs(...)")
+    as_policy(policy)  # has all parts, and says what it needs
     if not isinstance(policy.exact, bool):
         raise Violation(f"exact is {policy.exact!r}: True if propose returns a distribution")
     text = text_of(policy)
     if as_policy(text) != policy:
-        raise Violation(f"its text form '{text}' gives {as_policy(text)!r}, not {policy!r}")
+        raise Violation(
+            f"its text form '{text}' gives {as_policy(text)!r}, which is not equal to {policy!r}"
+        )
 
 
 @check("policy", "state")
