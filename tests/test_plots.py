@@ -629,7 +629,7 @@ def test_another_process_writes_the_same_bytes(tmp_path) -> None:
         (lambda r: plays_figure(r, graph=Fixed(Uniform(1.0, 5), tuple("abcde"))), "a, b, c"),
         (lambda r: forest_figure(paired()), "two or more"),
         (lambda r: save_figure(regret_figure(r), "figure", ["gif"]), "unknown kind"),
-        (lambda r: save_figure(regret_figure(r), "figure.pdf"), "no ending"),
+        (lambda r: save_figure(regret_figure(r), "figure.pdf", "png"), "has an ending"),
     ],
 )
 def test_wrong_input_is_named(results: Results, call, words: str, tmp_path, monkeypatch) -> None:
@@ -666,3 +666,10 @@ def test_an_interval_that_ends_near_zero_shows_its_side(monkeypatch: pytest.Monk
 def test_rounds_have_whole_numbers_on_their_axis() -> None:
     axes = regret_figure(simulate("ts-n", graph="paper", horizon=20, trials=5)).axes[0]
     assert all(tick == round(tick) for tick in axes.get_xticks())
+
+
+def test_an_ending_chooses_the_kind(tmp_path: Path) -> None:
+    figure = regret_figure(simulate("ts-n", graph="paper", horizon=5, trials=3))
+    assert save_figure(figure, tmp_path / "a.pdf") == [tmp_path / "a.pdf"]
+    assert save_figure(figure, tmp_path / "b") == [tmp_path / "b.png", tmp_path / "b.svg"]
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")

@@ -153,9 +153,16 @@ def test_near_the_best_is_marked_in_the_overview() -> None:
         "b": results["b"],
         "near": replace(results["b"], final=near, mean=results["b"].mean + 0.05),
     }
-    (row,) = table(page_of(study(replace(results, policies=policies))), "overview").rows()
+    first = study(replace(results, policies=policies))
+    row, _ = table(page_of(first, replace(first, key="other")), "overview").rows()
     assert row[2].startswith("≈ ")
     assert row[2].endswith("not told apart from the least")
+
+
+def test_one_study_is_its_own_overview() -> None:
+    page = page_of(study())
+    assert not page.all("nav")
+    assert not page.all("table", class_="overview")
 
 
 def test_who_may_know_what_and_when() -> None:
@@ -411,7 +418,7 @@ def test_without_plotly_the_curves_are_still_pictures(monkeypatch) -> None:
     assert 'pip install "graphbandits[report]"' in page.text
     assert "pip install" not in interactive.all("header")[0].text
     assert not page.all("button")
-    for kind in ("regrets", "differences", "plays", "wide", "overview"):
+    for kind in ("regrets", "differences", "plays", "wide"):
         assert table(page, kind).rows() == table(interactive, kind).rows()
 
 

@@ -23,22 +23,26 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @in_style
 def save_figure(
-    figure: Figure, path: str | Path, kinds: str | Iterable[str] = ("png", "svg")
+    figure: Figure, path: str | Path, kinds: str | Iterable[str] | None = None
 ) -> list[Path]:
-    """Write a figure as PNG, SVG or PDF beside each other; ``path`` has no ending.
+    """Write a figure as PNG, SVG or PDF: by the ending of ``path``, or in all ``kinds``.
+
+    Without an ending and without kinds it is written as PNG and as SVG.
 
     Text is kept as outlines in SVG and as embedded TrueType in PDF, so that a figure looks the
     same everywhere.
     """
-    chosen = [kinds] if isinstance(kinds, str) else list(kinds)
+    target = Path(path)
+    ending = target.suffix.removeprefix(".").lower()
+    if ending in KINDS and kinds is None:
+        target, kinds = target.with_suffix(""), ending
+    chosen = [kinds] if isinstance(kinds, str) else list(kinds or ("png", "svg"))
     for kind in chosen:
         if kind not in KINDS:
             raise InputError(f"unknown kind of figure {kind!r}: {nearest(str(kind), KINDS)}")
-    target = Path(path)
     if target.suffix.removeprefix(".") in KINDS:
         raise InputError(
-            f"the path of a figure has no ending: give '{target.with_suffix('')}' and "
-            f"kinds=('{target.suffix.removeprefix('.')}',)"
+            f"'{target}' has an ending, and kinds={kinds!r} were asked for: give one of them"
         )
     pictures = {}
     for kind in chosen:

@@ -54,7 +54,7 @@ def report_html(studies: Sequence[Study], *, title: str, introduction: str = "")
         tag(
             "main",
             *(
-                _study(study, place, plotly is not None)
+                _study(study, place, title, plotly is not None)
                 for study, place in zip(studies, places, strict=True)
             ),
         ),
@@ -93,21 +93,26 @@ def _head_of_page(
         " makes them interactive the next time the page is written.",
         class_="hint",
     )
+    contents = (
+        tag("nav", tag("ul", *links), aria_label="Contents"),
+        "\n",
+        tag("h2", "Overview", id="overview"),
+        overview(studies, places),
+    )
     return tag(
         "header",
         tag("h1", title),
         *paragraphs,
         "" if plotly else still,
-        tag("nav", tag("ul", *links), aria_label="Contents"),
-        "\n",
-        tag("h2", "Overview", id="overview"),
-        overview(studies, places),
+        # one study is its own overview
+        *(() if len(studies) == 1 else contents),
         id="top",
     )
 
 
-def _study(study: Study, place: str, interactive: bool) -> Html:
-    parts = [tag("h2", study.title, id=place)]
+def _study(study: Study, place: str, title: str, interactive: bool) -> Html:
+    heading = "What came out" if study.title == title else study.title
+    parts = [tag("h2", heading, id=place)]
     links = {**{key: words for key, (words, _) in SECTIONS.items()}, "rerun": "Run it again"}
     jumps = [tag("a", words, href=f"#{place}--{key}") for key, words in links.items()]
     parts.append(tag("p", join(jumps, " "), class_="jumps"))

@@ -144,15 +144,17 @@ class Results:
         return self.policies[policy]
 
     def __repr__(self) -> str:
-        one = self.trials == 1  # and then there is no standard error
+        one = self.trials == 1  # and then there is no interval
+        half = math.nan if one else student(0.95, self.trials)
         regrets = ", ".join(
             f"{name} {self[name].mean[-1]:.4g}"
-            + ("" if one else f" ± {self[name].standard_error[-1]:.2g}")
+            + ("" if one else f" ± {half * self[name].standard_error[-1]:.2g}")
             for name in self.ranking()
         )
         size = f"{len(self.arms)} arms, {self.rounds[-1]} rounds"
         trials = "1 trial" if one else f"{self.trials} trials"
-        return f"<Results of {trials}, {size}: regret {regrets}>"
+        what = "regret" if one else "regret ± 95%"
+        return f"<Results of {trials}, {size}: {what}: {regrets}>"
 
     def ranking(self) -> list[str]:
         """The policies by their mean final regret, best first."""
