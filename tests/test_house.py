@@ -73,7 +73,7 @@ def test_every_module_has_a_docstring() -> None:
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
@@ -81,6 +81,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch) -> None:
     assert decision.arm == "ann"  # type: ignore[attr-defined]
     assert (tmp_path / "agent.npz").is_file()
     assert (tmp_path / "my-results" / "manifest.json").is_file()
+    assert {"regret.pdf", "differences.svg", "sweep.png"} <= {p.name for p in tmp_path.iterdir()}
 
 
 def test_the_policies_of_the_readme_are_those_that_exist() -> None:
