@@ -199,9 +199,7 @@ def test_a_large_file_is_kept_as_lists(write: Write) -> None:
 
 
 words = st.text(
-    st.characters(
-        codec="utf-8", exclude_characters="#%/,;\0\ufeff", exclude_categories=["Z", "C"]
-    ),
+    st.characters(codec="utf-8", exclude_characters="#%/,;\0\ufeff", exclude_categories=["Z", "C"]),
     min_size=1,
     max_size=6,
 )
