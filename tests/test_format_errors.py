@@ -18,15 +18,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from graphbandits import Agent
 from graphbandits.cli import app
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
+    Dense,
     Fixed,
+    GivenSequence,
     as_process,
     from_csv,
     from_edge_list,
     from_frame,
     from_graphml,
+    from_matrix,
     from_networkx,
     from_npy,
     from_sparse,
@@ -93,6 +97,19 @@ def refused(path: Path | str, **options: Any) -> str:
         ("source,target,source\na,b,c\n", 1, "two columns are called 'source'"),
         (b"\xef\xbb\xbfsource,target\r\na,b\r\nc\r\n", 3, "names 2 columns"),
         ('source,target\na,"' + "x" * 200_000, 2, "quote"),
+        ("source;target;p\na;b;0,5\n", 2, "not '0,5'; write 0.5"),
+        ("source,target,p\na,b,50%\n", 2, "not '50%'; write 0.5"),
+        ("source,target,p\na,b,\n", 2, "a missing one does not make an edge sure"),
+        ("source,target,p\na,b,NA\n", 2, "not 'NA'; a missing one does not make"),
+        ("source,target,p\na,b,0_1\n", 2, "not '0_1'"),
+        ("source,target,p\na,b,\u0661\n", 2, "not '\u0661'"),
+        ("Source,source,target\na,b,c\n", 1, "two columns are called 'Source' and 'source'"),
+        (
+            "source,target,Type\na,b,Undirected\nb,c,Mutual\n",
+            3,
+            "Directed or Undirected, not 'Mutual'; directed=True",
+        ),
+        ("sep=;\r\n# note\r\n\r\nsource;target\r\na\r\n", 5, "names 2 columns"),
     ],
 )
 def test_a_wrong_row(write: Write, content: str | bytes, line: int, reason: str) -> None:
@@ -112,6 +129,7 @@ def test_a_wrong_row(write: Write, content: str | bytes, line: int, reason: str)
         ("source,target\na,b\n", {"target": "targte"}, "did you mean 'target'"),
         ("source,target\na,b\n", {"probability": "p"}, "no column 'p'"),
         ("source,target\na,b\n", {"source": "target"}, "different columns"),
+        ("Xa,xA,y\na,b,c\n", {"source": "XA", "target": "y"}, "called 'Xa' and 'xA'"),
         ("source,x\na,b\n", {"source": "source"}, "say target= one of: source, x"),
         ("x,target\na,b\n", {"target": "target"}, "say source= one of: x, target"),
         ("a,b\n1,0\n0,1\n", {"directed": False}, "adjacency matrix, where directed= "),
@@ -161,6 +179,10 @@ def test_an_empty_table(write: Write, content: str | bytes) -> None:
         (",a,a\na,1,0\na,0,1\n", "line 1: arms have different names.*'a' is given twice"),
         (",a,\na,1,0\n,0,1\n", "line 1: arms have different names.*'' is none"),
         ('"a,b\n1,0\n', "line 1: no CSV: a quote"),
+        ("0,1\n1,2\n2,3\n", "line 2: entry 2 .1. .*not 2; .*begins with a line source,target"),
+        ("1,1\n2,3\n3,4\n", "line 1: .*'1' is given twice; .*begins with a line source,target"),
+        ("a;b\n1;0,5\n0;1\n", "line 2: entry 2 .b. .*not '0,5'; write 0.5"),
+        ("a,b\n1,0_1\n0,1\n", "line 2: entry 2 .b. .*not '0_1'"),
     ],
 )
 def test_a_wrong_adjacency_table(write: Write, content: str, reason: str) -> None:
@@ -202,13 +224,42 @@ def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
 
 def test_an_archive_of_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "graph.npz", a=np.eye(2))
-    sp.save_npz(tmp_path / "sparse.npz", sp.csr_array(np.eye(2)))
-    (tmp_path / "graph.npy").write_bytes((tmp_path / "graph.npz").read_bytes())
-    (tmp_path / "graph.dat").write_bytes((tmp_path / "graph.npz").read_bytes())
-    for name in ("graph.npz", "sparse.npz", "graph.npy", "graph.dat"):
-        assert "archive of several arrays" in refused(tmp_path / name)
+    assert "archive of several arrays" in refused(tmp_path / "graph.npz")
+    for name in ("graph.npy", "graph.dat", "graph.xlsx", "graph.csv"):
+        (tmp_path / name).write_bytes((tmp_path / "graph.npz").read_bytes())
+        message = refused(tmp_path / name)
+        assert "a zip archive or an Excel file" in message
+        assert "as CSV" in message
     with pytest.raises(InputError, match="archive of several arrays"):
         from_npy(tmp_path / "graph.npz")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"indices": np.array([7, 1])}, "cannot read a sparse matrix"),
+        ({"indptr": np.array([0, 9, 2])}, "cannot read a sparse matrix"),
+        ({"format": np.array(b"new")}, "cannot read a sparse matrix"),
+        ({"data": np.array([{}, None])}, "cannot read a sparse matrix"),
+        ({"data": np.array([1.0, 3.0])}, r"entry \(1, 0\) is 3"),
+        ({"shape": np.array([2, 3])}, "square"),
+    ],
+)
+def test_a_wrong_file_of_scipy(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
+    matrix = {
+        "format": np.array(b"csr"),
+        "shape": np.array([2, 2]),
+        "indptr": np.array([0, 1, 2]),
+        "indices": np.array([1, 0]),
+        "data": np.array([1.0, 0.5]),
+    }
+    np.savez(tmp_path / "graph.npz", **matrix)
+    assert load_graph(tmp_path / "graph.npz").arms == 2
+    np.savez(tmp_path / "graph.npz", **(matrix | change))
+    assert re.search(reason, refused(tmp_path / "graph.npz"))
+    content = (tmp_path / "graph.npz").read_bytes()
+    (tmp_path / "graph.npz").write_bytes(content[:-9])
+    assert "cannot read a sparse matrix" in refused(tmp_path / "graph.npz")
 
 
 def test_a_matrix_takes_no_options(tmp_path: Path) -> None:
@@ -258,6 +309,7 @@ def edge(ends: str, p: str = "", more: str = "") -> str:
         (BODY.format("</graph><graph edgedefault='directed'>"), "line 7: a second <graph>"),
         (BODY.format("<node/>"), "line 7: <node> has no attribute id"),
         (BODY.format("<node id='a'/>"), "line 7: the node 'a' was given in line 5 before"),
+        (BODY.format("<node id=' '/>"), "line 7: a <node> has an empty id"),
         (
             BODY.format("<node id='c'/><node id='c'/>"),
             "line 7: the node 'c' was given in line 7 before",
@@ -304,6 +356,10 @@ def test_wrong_options_of_graphml(write: Write) -> None:
     node = "<key id='l' for='node' attr.name='label'/><node id='c'><data key='l'>x</data></node>"
     path = write("graph.graphml", BODY.format(node))
     assert "has no label" in refused(path, label="label")
+    empty = "<key id='l' for='node' attr.name='label'/>\n<node id='c'><data key='l'></data></node>"
+    gephi = BODY.replace('<node id="a"/>\n<node id="b"/>\n', "").format(empty)
+    message = refused(write("gephi.graphml", gephi), label="label")
+    assert "line 6: the node 'c' has an empty label" in message
     assert "nodes have no attribute 'labl': did you mean 'label'" in refused(path, label="labl")
     assert "edges have no attribute 'chance'" in refused(path, probability="chance")
     assert "takes no directed=" in refused(path, directed=False)
@@ -362,6 +418,35 @@ def test_commas_in_a_list_of_edges(write: Write) -> None:
     message = refused(write("edges.txt", "a b\nsource,target\n"))
     assert "line 2: words are parted by spaces" in message
     assert ".csv" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("source target\na b\n", "line 1: 'source target' names columns: put '# ' before"),
+        ("# x\n\nFromNodeId\tToNodeId\n1\t2\n", "line 3: 'FromNodeId\tToNodeId' names columns"),
+        ("from to weight\na b 0.5\n", "line 1: 'from to weight' names columns"),
+        ("u v", "line 1: .*if these are arms, write 'u v 1'"),
+        ("c d\na, b\n", "line 2: words are parted by spaces, not by commas: 'a, b'"),
+        ("a ,b\n", "line 1: words are parted by spaces"),
+        ("a; b; 0.5\n", "line 1: words are parted by spaces"),
+        ("a b, 0.5\n", "line 1: words are parted by spaces"),
+        ("a;b\n", "line 1: words are parted by spaces"),
+        ("a b 0_1\n", "line 1: .*not '0_1'"),
+        ("a b 0,5\n", "line 1: .*; write 0.5"),
+        ("0 1 0\n1 0 1\n0 1 0\n", "look like a matrix: .*.csv, with commas, or save it as .npy"),
+        ("1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "line 1: .*4 words; .*a matrix .csv or .npy"),
+        ("%%MatrixMarket matrix coordinate\n2 2 1\n1 2 1\n", "Matrix Market file: .*mmread"),
+    ],
+)
+def test_what_is_no_list_of_edges(write: Write, content: str, reason: str) -> None:
+    assert re.search(reason, refused(write("edges.txt", content)))
+
+
+def test_a_matrix_that_numpy_saves_as_text(tmp_path: Path) -> None:
+    for arms in (3, 4):
+        np.savetxt(tmp_path / "graph.txt", np.eye(arms))
+        assert "matrix" in refused(tmp_path / "graph.txt")
 
 
 def test_options_that_a_list_of_edges_has_no_use_for(write: Write) -> None:
@@ -443,7 +528,7 @@ def test_damage_is_refused_with_a_message_or_is_another_graph(
 def test_the_line_is_the_right_one(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, name: str
 ) -> None:
-    """Blank lines, comments and cells of several lines are counted."""
+    """Blank lines, comments, what Excel writes and cells of several lines are counted."""
     space = (
         st.sampled_from(["\n", "# a b c d e\n", " \t\n"])
         if name == "edges.txt"
@@ -458,7 +543,8 @@ def test_the_line_is_the_right_one(
             [f"a{by}b{by}2\n", f"a{by}a{by}0.5\n", f"a{by}b{by}c{by}d\n", f"a{by}b{by}x\n"]
         )
     )
-    text = ("" if name == "edges.txt" else "u,v,weight\n") + "".join(before)
+    opening = data.draw(st.sampled_from(["", "sep=,\n", "# a,b\r\n\n", "sep=,\r\n#\n"]))
+    text = ("" if name == "edges.txt" else f"{opening}u,v,weight\n") + "".join(before)
     line = text.count("\n") + 1
     path = tmp_path_factory.getbasetemp() / name
     path.write_text(text + wrong + "".join(after))
@@ -495,6 +581,57 @@ def test_names_of_a_sparse_matrix_must_fit() -> None:
         from_sparse(sp.eye_array(2), ["a"])
 
 
+MAKERS = {
+    "matrix": lambda names: from_matrix(np.eye(2), names),
+    "sparse": lambda names: from_sparse(sp.eye_array(2), names),
+    "fixed": lambda names: Fixed(Dense(np.eye(2)), names),
+    "sequence": lambda names: GivenSequence((Dense(np.eye(2)),), names),
+    "agent": lambda names: Agent("ts-n", arms=names, graph=np.eye(2), seed=1),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (["a", None], "text"),
+        (["a", ["b"]], "text"),
+        (["a", 2.5], "text"),
+        ([True, False], "text"),
+        (["a", ""], r"arm 1 .* is blank \(''\)"),
+        ([" \t", "b"], r"arm 0 .* is blank"),
+        (["a", "a "], "two arms have the name 'a'"),
+    ],
+)
+def test_names_that_are_none(make: Callable[[Any], Any], names: list[Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        make(names)
+
+
+@pytest.mark.parametrize("names", ["ab", 5])
+def test_names_are_a_list(names: Any) -> None:
+    with pytest.raises(InputError, match="list of texts"):
+        from_matrix(np.eye(2), names)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [range(2), np.arange(2), np.array(["0", "1"]), pd.DataFrame(np.eye(2)).columns, ["0", 1]],
+    ids=["range", "numbers", "texts", "columns", "both"],
+)
+def test_whole_numbers_become_texts(names: Any) -> None:
+    for process in (from_matrix(np.eye(2), names), from_sparse(sp.eye_array(2), names)):
+        assert process.names == ("0", "1")
+        assert {type(name) for name in process.names or ()} == {str}
+
+
+def test_blank_nodes_of_networkx() -> None:
+    with pytest.raises(InputError, match=r"arm 1 .* is blank"):
+        as_process(nx.DiGraph([("a", " ")]))
+    with pytest.raises(InputError, match="two arms have the name 'a'"):
+        as_process(nx.DiGraph([("a", "a ")]))
+
+
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 @pytest.mark.parametrize(
     ("columns", "reason"),
@@ -528,6 +665,34 @@ def test_wrong_frames(make: Callable[[Any], Any], columns: dict[str, list], reas
 def test_what_is_no_frame(frame: object) -> None:
     with pytest.raises(InputError, match="named columns"):
         from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"u": ["a", np.arange(2)], "v": ["b", "c"]}, "row 1 .*'u': .*not ndarray"),
+        ({"u": ["a", "b"], "v": ["b", [1]]}, "row 1 .*'v': .*not list"),
+        ({"u": [1, 2], "v": [2.0**53, None]}, "row 0 .*was it an integer column with gaps"),
+        ({"u": ["a", " "], "v": ["b", "c"]}, "row 1 .*'u' has no value"),
+        ({"u": ["a"], "v": ["b"], "p": [None]}, "row 0 .*does not make an edge sure"),
+        ({"u": ["a"], "v": ["b"], "p": [np.arange(2)]}, "row 0 .*not array"),
+        ({"u": ["a"], "v": ["b"], "p": ["0,5"]}, "row 0 .*not '0,5'; write 0.5"),
+        ({"u": ["a"], "v": ["b"], "p": ["0.5"]}, "row 0 .*it is a text: make the column one of"),
+        ({"u": ["a"], "U": ["a"], "v": ["b"]}, "two columns are called 'u' and 'U'"),
+    ],
+)
+def test_odd_cells_of_a_frame(columns: dict[str, list], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        as_process(pd.DataFrame(columns))
+
+
+@pytest.mark.parametrize("cell", [3.0, "x", None, -1])
+def test_a_wrong_adjacency_frame(cell: object) -> None:
+    frame = pd.DataFrame([[1, cell], [0, 1]], ["a", "b"], ["a", "b"])
+    with pytest.raises(InputError, match=r"entry \(a, b\) is a probability .*source= and target="):
+        as_process(frame)
+    with pytest.raises(InputError, match="from_matrix"):
+        as_process(frame.rename(index={"a": "c"}))
 
 
 def test_wrong_weights_of_networkx_are_named() -> None:

@@ -92,8 +92,14 @@ cells = (
     texts(exclude_characters="\0\r\ufeff") | st.sampled_from(["Ann B.", "a,b", 'the "c"', "東 京"])
 ).filter(lambda text: text == text.strip())
 #: What XML can hold.
-xml = texts(exclude_categories=["C"]) | st.sampled_from(["Ann B.", "<a & b>", "東 京 🙂"])
-anything = texts() | st.sampled_from(["", " ", "Ann B.", "\n", "1", "1.0", "None", "nan"])
+xml = (texts(exclude_categories=["C"]) | st.sampled_from(["Ann B.", "<a & b>", "東 京 🙂"])).filter(
+    lambda text: text == text.strip()
+)
+anything = (texts() | st.sampled_from(["Ann B.", "a\nb", "1", "1.0", "None", "nan"])).filter(
+    lambda text: text == text.strip()
+)
+#: What parts no words and starts no comment.
+words = texts(exclude_characters="#%/,;\0\ufeff", exclude_categories=["Z", "C"])
 
 
 def same(process: Process, names: list[str], matrix: Floats) -> None:
@@ -201,7 +207,7 @@ def test_networkx_is_read_back(graph: Named) -> None:
 
 
 @few
-@given(named_graphs(anything.filter(bool)), st.data())
+@given(named_graphs(anything), st.data())
 def test_frames_are_read_back(graph: Named, data: st.DataObject) -> None:
     names, matrix = graph
     rows = [(name, None, None) for name in names] + edges_of(names, matrix)
@@ -236,7 +242,7 @@ def test_sparse_matrices_are_read_back(graph: Named, kind: str, diagonal: bool) 
 
 
 @few
-@given(named_graphs(texts(exclude_characters="#,\0\ufeff", exclude_categories=["Z", "C"])))
+@given(named_graphs(words))
 def test_an_edge_list_is_what_networkx_reads(folder: Path, graph: Named) -> None:
     names, matrix = graph
     path = folder / "edges.txt.gz"
@@ -282,6 +288,9 @@ def test_a_file_of_snap(write: Write, name: str) -> None:
         ("\n#undirected graph\na b\n", None, True),
         ("# Directed graph\na b\n", None, False),
         ("a b\n# Undirected graph\n", None, False),
+        ("% sym unweighted\n% 1 2 2\na b\n", None, True),
+        ("% sym unweighted\na b\n", True, False),
+        ("% asym unweighted\na b\n", None, False),
         ("# an undirected graph\na b\n", None, False),
     ],
 )
@@ -313,6 +322,8 @@ def test_the_third_word_may_be_left_aside(write: Write) -> None:
 
 # CSV
 
+GEPHI = [[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
+
 
 @pytest.mark.parametrize(
     ("content", "options", "names", "matrix"),
@@ -341,6 +352,25 @@ def test_the_third_word_may_be_left_aside(write: Write) -> None:
         ("source,target\ra,b\r", {}, "a b", [[1, 1], [0, 1]]),
         ("source,target\ntarget,5\n", {}, "target 5", [[1, 1], [0, 1]]),
         (",from,to\nfrom,1,0.5\nto,0,1\n", {}, "from to", [[1, 0.5], [0, 1]]),
+        ("id_1,id_2\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("node_2,node_1\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
+        ("source_id,target_id\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("to_id,from_id\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
+        ("source,target\na,NA\n", {}, "a NA", [[1, 1], [0, 1]]),
+        ("Source,Target\na,b\n", {"source": "TARGET", "target": "source"}, "b a", [[1, 1], [0, 1]]),
+        ("x,X,y\na,c,b\n", {"source": "x", "target": "Y"}, "a b", [[1, 1], [0, 1]]),
+        ("Source,Target,Type\na,b,Undirected\n", {}, "a b", [[1, 1], [1, 1]]),
+        ("Source,Target,Type\na,b,directed\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("Source,Target,type\na,b,UNDIRECTED\nc,a,Directed\nd,,\n", {}, "a b c d", GEPHI),
+        ("Source,Target,Type\na,b,Undirected\n", {"directed": True}, "a b", [[1, 1], [0, 1]]),
+        ("Source,Target,Type\na,b,Directed\n", {"directed": False}, "a b", [[1, 1], [1, 1]]),
+        ("Source,Target,Type\na,b,friend\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("sep=;\nsource;target;p\na;b;0.5\n", {}, "a b", [[1, 0.5], [0, 1]]),
+        ('\ufeff"sep=;"\r\nsource;target\r\na;b,c\r\n', {}, "a b,c", [[1, 1], [0, 1]]),
+        ("# of,whom\n\n#note\nsource,target\na,#b\n", {}, "a #b", [[1, 1], [0, 1]]),
+        ('source,target,"note; a; b; c"\na,b,x\n', {}, "a b", [[1, 1], [0, 1]]),
+        ("source;target;a, b, c, d\na;b;x\n", {}, "a b", [[1, 1], [0, 1]]),
+        ('x,y,"a;b;c;d"\na,b,"c"\n', {"source": "x", "target": "y"}, "a b", [[1, 1], [0, 1]]),
     ],
 )
 def test_a_table(
@@ -352,7 +382,7 @@ def test_a_table(
         from_csv(path, **options),
         load_graph(path, **options),
         as_process(f"file(path={path}{said})"),
-        as_process(write("edges.tsv", content), arms=2)
+        as_process(write("edges.tsv", content), arms=len(matrix))
         if not options
         else from_csv(path, **options),
     ):
@@ -374,6 +404,8 @@ def test_a_table(
         ("0,0,0.5\n1,0,0\n", "0 1"),
         ('"","Ann B.",é\n"Ann B.",1,.5\né,0,1e0\n', "Ann_B. é"),
         ("from,weight\n1,0.5\n0,1\n", "from weight"),
+        (";Doe, J;Roe, K\nDoe, J;0;0.5\nRoe, K;0;0\n", "Doe,_J Roe,_K"),
+        ("#1,#2\n1,0.5\n0,1\n", "#1 #2"),
     ],
 )
 def test_an_adjacency_table(write: Write, content: str, names: str | None) -> None:
@@ -441,7 +473,9 @@ def test_the_quick_way_of_a_table_is_the_slow_way_or_none(
         same(quick, list(slow.names or ()), matrix_of(slow))
 
 
-odd_words = st.sampled_from(["a", "b", "c", "a,b", "é", '"a"', "#", "a#", "a\x0bb", "\u3000", ""])
+odd_words = st.sampled_from(
+    ["a", "b", "c", "a,b", "é", '"a"', "#", "a#", "%", "//a", "a,", "a\x0bb", "\u3000", ""]
+)
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
@@ -466,7 +500,7 @@ def test_the_quick_way_of_an_edge_list_is_the_slow_way_or_none(
 
 
 @few
-@given(named_graphs(texts(exclude_characters='#,"', exclude_categories=["Z", "C"])), st.booleans())
+@given(named_graphs(words.filter(lambda word: '"' not in word)), st.booleans())
 def test_the_quick_way_takes_what_is_plain(folder: Path, graph: Named, quoted: bool) -> None:
     names, matrix = graph
     edges = edges_of(names, matrix)
@@ -485,6 +519,32 @@ def test_the_quick_way_takes_what_is_plain(folder: Path, graph: Named, quoted: b
     quick = csv_files.quick_csv(file, ["source", "note", "target", "p"], Columns(0, 2, 3), True)
     assert quick is not None
     same(quick, known, want)
+
+
+@pytest.mark.parametrize("types", [["Directed", "undirected"], ["friend", ""], ["Directed", "x"]])
+def test_the_quick_way_of_typed_edges(folder: Path, types: list[str]) -> None:
+    rows = "".join(f"{a},{b},{kind}\n" for a, b, kind in zip("abc", "bcd", types * 2, strict=False))
+    file = GraphFile(folder / "a.csv", f"sep=,\n# é\nu,v,Type\n{rows}e,,\n".encode())
+    quick = csv_files.quick_csv(file, ["u", "v", "Type"], Columns(0, 1, None, 2), None)
+    if "x" in types:
+        assert quick is None
+        return
+    slow = csv_files.read_csv(file, None, None, "auto", None)
+    assert matrix_of(slow).tolist()[2][1] == (types[1] == "undirected")
+    assert quick is not None
+    same(quick, list("abcde"), matrix_of(slow))
+
+
+def test_the_quick_way_begins_after_the_header(folder: Path) -> None:
+    file = GraphFile(folder / "a.csv", b",\nsource,target\na,b\n")
+    quick = csv_files.quick_csv(file, ["source", "target"], Columns(0, 1, None), True)
+    assert quick is None or quick.names == ("a", "b")
+    for text in ("source target\na b\n", "% a b\na b\n// c d\n", "a, b\n"):
+        quick = edge_lists.quick_edge_list(text, True, True)
+        assert quick is None or quick.names == ("source", "target", "a", "b")
+    large = "source target\n" + "".join(f"node{i} node{i + 1}\n" for i in range(80_000))
+    with pytest.raises(InputError, match="line 1: 'source target' names columns"):
+        edge_lists.read_edge_list(GraphFile(folder / "a.txt", large.encode()), None, "auto")
 
 
 @pytest.mark.parametrize("name", ["edges.txt", "edges.csv", "edges.csv.gz"])
@@ -602,6 +662,19 @@ def test_labels_of_yed(write: Write) -> None:
     assert [there.nodes[node]["label"] for node in there] == ["Ann B.", "Zoë", "Eve"]
 
 
+def test_a_label_of_yed_with_elements_in_it(write: Write) -> None:
+    inside = "<y:LabelModel><y:SmartNodeLabelModel/>\n</y:LabelModel>\n<y:ModelParameter/>"
+    drawn = f"<y:ShapeNode><y:NodeLabel>{{}}{inside}</y:NodeLabel><y:NodeLabel/></y:ShapeNode>"
+    content = graphml().replace('attr.name="label"', 'yfiles.type="nodegraphics"')
+    for name in ("Ann B.", "Zoë", "Eve"):
+        content = content.replace(name, drawn.format(name))
+    path = write("a.graphml", content)
+    assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
+    path = write("b.graphml", content.replace("Zoë", " "))
+    with pytest.raises(InputError, match=r"b\.graphml, line \d+: the node 'n1' has an empty label"):
+        from_graphml(path, label="label")
+
+
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
 def test_graphml_is_what_networkx_reads(folder: Path, kind: type[nx.Graph]) -> None:
     graph = kind(nx.gnp_random_graph(120, 0.03, seed=3, directed=issubclass(kind, nx.DiGraph)))
@@ -694,6 +767,71 @@ def test_whole_numbers_with_a_gap_are_whole_numbers() -> None:
         same(as_process(frame), ["1", "2", "3"], np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]]))
 
 
+def test_large_numbers_with_a_gap_are_different_arms() -> None:
+    big = 2**60
+    ids: list[int | None] = [big + 3, big + 4, None]
+    want = np.eye(5)
+    want[0, 1] = want[2, 3] = 1.0
+    names = [str(big + i) for i in (0, 3, 1, 4, 2)]
+    source = [big, big + 1, big + 2]
+    for frame in (
+        pd.DataFrame({"source": source, "target": pd.array(ids, "Int64")}),
+        pd.DataFrame({"source": source, "target": pd.array(ids, "int64[pyarrow]")}),
+        pd.DataFrame({"source": source, "target": ids}, dtype=object),
+        pl.DataFrame({"source": source, "target": ids}),
+        pa.table({"source": source, "target": ids}),
+    ):
+        same(as_process(frame), names, want)
+
+
+def test_times_are_named_alike() -> None:
+    days = ["2020-01-01", "2020-01-02T03:04:05"]
+    for frame in (
+        pd.DataFrame({"u": np.array(days, f"datetime64[{unit}]"), "v": ["a", "b"]})
+        for unit in ("s", "us", "ns")
+    ):
+        assert from_frame(frame).names == ("2020-01-01 00:00:00", "a", "2020-01-02 03:04:05", "b")
+        there = pl.from_pandas(frame)
+        for other in (there, there.to_arrow()):
+            assert from_frame(other).names == from_frame(frame).names
+
+
+def test_blanks_around_a_name_do_not_count(write: Write) -> None:
+    graph = nx.DiGraph([(" ann", "bob\t")])
+    path = write("a.csv", "source,target\n ann,bob\t\n")
+    nx.write_graphml(graph, path.with_name("a.graphml"))
+    for graph_like in (
+        pd.DataFrame({"u": [" ann", "ann"], "v": ["bob", "bob\t"]}),
+        graph,
+        path,
+        path.with_name("a.graphml"),
+        from_matrix([[1, 1], [0, 1]], [" ann", "bob\t"]),
+        Fixed(Dense(np.array([[1, 1], [0, 1]])), (" ann", "bob\t")),
+    ):
+        same(as_process(graph_like), ["ann", "bob"], np.array([[1, 1], [0, 1]]))
+
+
+def test_a_frame_with_types_of_gephi() -> None:
+    frame = pd.DataFrame({"Source": ["a", "c", "d"], "Target": ["b", "a", None]})
+    frame["Type"] = ["Undirected", "directed", None]
+    same(from_frame(frame), list("abcd"), np.array(GEPHI))
+    assert matrix_of(from_frame(pl.from_pandas(frame), directed=True))[1, 0] == 0.0
+
+
+@pytest.mark.parametrize("diagonal", [0.0, 1.0])
+def test_an_adjacency_frame(diagonal: float) -> None:
+    graph = nx.DiGraph([("from", "to", {"weight": 0.5}), ("to", "x y", {"weight": 1})])
+    frame = nx.to_pandas_adjacency(graph)
+    frame += np.eye(3) * diagonal
+    want = np.array([[1, 0.5, 0], [0, 1, 1], [0, 0, 1]])
+    same(as_process(frame), ["from", "to", "x y"], want)
+    same(as_process(frame.astype(object)), ["from", "to", "x y"], want)
+    same(as_process(pd.DataFrame(want)), ["0", "1", "2"], want)
+    for options in ({"directed": False}, {"probability": None}):
+        with pytest.raises(InputError, match=f"adjacency matrix, where {next(iter(options))}="):
+            from_frame(frame, **options)
+
+
 def test_columns_of_a_frame_may_be_called_anything() -> None:
     """They are attributes of the frame: it is not taken for a process or a NetworkX graph."""
     odd = ["process", "round", "deterministic", "adjacency", "is_directed", "tocoo", "reach"]
@@ -715,6 +853,16 @@ def test_a_stored_zero_is_no_edge_and_a_stored_one_a_self_loop() -> None:
 @pytest.mark.parametrize("kind", [bool, np.int8, np.float32])
 def test_sparse_matrices_of_any_type(kind: type) -> None:
     assert as_process(sp.csr_array(np.eye(3, k=1).astype(kind))).deterministic is True
+
+
+@pytest.mark.parametrize("kind", ["bsr", "coo", "csc", "csr", "dia"])
+@pytest.mark.parametrize("make", [sp.coo_array, sp.coo_matrix])
+def test_a_file_of_scipy(tmp_path: Path, kind: str, make: type) -> None:
+    matrix = np.array([[0, 0.5, 0], [0, 0, 1], [0, 0, 0]])
+    sp.save_npz(tmp_path / "graph.npz", make(matrix).asformat(kind), compressed=kind == "csr")
+    for process in (load_graph(tmp_path / "graph.npz"), from_npy(tmp_path / "graph.npz")):
+        assert process.names is None
+        assert (matrix_of(process) == matrix + np.eye(3)).all()
 
 
 def test_a_large_sparse_matrix_never_becomes_dense() -> None:
@@ -743,6 +891,17 @@ def test_a_path_with_spaces_and_brackets(write: Write) -> None:
     path = write("my edges (1).csv", "source,target\nAnn B.,Zoë\n")
     for text in (f"file:{path}", f"file(path='{path}')", f'file(path="{path}", directed=true)'):
         assert as_process(text).names == ("Ann B.", "Zoë")
+
+
+def test_the_home_directory(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("edges.txt", "a b\n")
+    monkeypatch.setenv("HOME", str(path.parent))
+    assert as_process("file:~/edges.txt").names == load_graph(Path("~/edges.txt")).names
+    monkeypatch.chdir(path.parent)
+    write("~other.txt", "c d\n")
+    assert load_graph("~other.txt").names == ("c", "d")
+    with pytest.raises(InputError, match="cannot read the graph file ~nobody-of-this-name"):
+        load_graph("~nobody-of-this-name/a.txt")
 
 
 def test_names_reach_the_agent(write: Write) -> None:

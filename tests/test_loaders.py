@@ -71,7 +71,15 @@ Write = Callable[[str | bytes], Path]
         ("z y\nx z\n", "z y x", [[1, 1, 0], [0, 1, 0], [1, 0, 1]]),
         ("10 2\n2 1\n", "10 2 1", [[1, 1, 0], [0, 1, 1], [0, 0, 1]]),
         ("# who sees whom\n\n   \na b # sure\n#c d\n", "a b", [[1, 1], [0, 1]]),
-        ("a b#c\n", "a b", [[1, 1], [0, 1]]),
+        ("a b#c\n", "a b#c", [[1, 1], [0, 1]]),
+        ("a C# 0.5\n", "a C#", [[1, 0.5], [0, 1]]),
+        ("a b #c\n", "a b", [[1, 1], [0, 1]]),
+        ("#python #rust\na b\t#c#\n", "a b", [[1, 1], [0, 1]]),
+        ("http://x.org/a#b y#\n", "http://x.org/a#b y#", [[1, 1], [0, 1]]),
+        ("% asym\n// note\n  %x y\na b\n//c d\n", "a b", [[1, 1], [0, 1]]),
+        ("a %b\n", "a %b", [[1, 1], [0, 1]]),
+        ("u v 1\n", "u v", [[1, 1], [0, 1]]),
+        ("0 1\n1 0\n", "0 1", [[1, 1], [1, 1]]),
         ("\t a \t b   0.5  \n", "a b", [[1, 0.5], [0, 1]]),
         ("a b 0.5\na b 0.50\n", "a b", [[1, 0.5], [0, 1]]),
         ("a b\na b 1.0\n", "a b", [[1, 1], [0, 1]]),
@@ -191,7 +199,7 @@ def test_a_large_file_is_kept_as_lists(write: Write) -> None:
 
 
 words = st.text(
-    st.characters(codec="utf-8", exclude_characters="#,\0\ufeff", exclude_categories=["Z", "C"]),
+    st.characters(codec="utf-8", exclude_characters="#%/,;\0\ufeff", exclude_categories=["Z", "C"]),
     min_size=1,
     max_size=6,
 )

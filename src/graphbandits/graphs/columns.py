@@ -8,18 +8,24 @@ from dataclasses import dataclass
 from graphbandits.errors import InputError, nearest
 
 #: Names that are understood without being told; the first one that a table has counts.
-SOURCES = ("source", "from", "src", "u", "fromnodeid")
-TARGETS = ("target", "to", "dst", "v", "tonodeid")
+SOURCES = ("source", "from", "src", "u", "fromnodeid", "source_id", "from_id", "node_1", "id_1")
+TARGETS = ("target", "to", "dst", "v", "tonodeid", "target_id", "to_id", "node_2", "id_2")
 PROBABILITIES = ("probability", "p", "weight")
+#: The column in which Gephi says of each edge whether it is directed.
+TYPE = "type"
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The places of the source, the target and the probability (None: every edge is sure)."""
+    """The places of the source, the target and the probability (None: every edge is sure).
+
+    ``type`` is the place of the column that may say Directed or Undirected.
+    """
 
     source: int
     target: int
     probability: int | None
+    type: int | None = None
 
     @classmethod
     def find(
@@ -32,12 +38,14 @@ class Columns:
     ) -> Columns:
         """From the names of a table's columns; None and 'auto' stand for the usual names.
 
+        The case of the letters does not count, unless it tells two columns apart that are said.
+
         >>> Columns.find(["To", "From", "note", "weight"], None, None, "auto", "a.csv, line 1")
-        Columns(source=1, target=0, probability=3)
+        Columns(source=1, target=0, probability=3, type=None)
         """
         ends = []
         for what, said, usual in (("source", source, SOURCES), ("target", target, TARGETS)):
-            found = _place(header, said, where) if said is not None else _usual(header, usual)
+            found = _usual(header, usual, where) if said is None else _place(header, said, where)
             if found is None:
                 raise InputError(
                     f"{where}: no column is called {', '.join(usual[:-1])} or {usual[-1]}; say "
@@ -47,33 +55,55 @@ class Columns:
         if probability is None:
             chance = None
         elif probability == "auto":
-            chance = _usual(header, PROBABILITIES)
+            chance = _usual(header, PROBABILITIES, where)
         else:
             chance = _place(header, probability, where)
         if len({*ends, chance}) < 3:
             raise InputError(f"{where}: source, target and probability are different columns")
-        for place in (*ends, chance):
-            if place is not None and list(header).count(header[place]) > 1:
-                raise InputError(f"{where}: two columns are called '{header[place]}'")
-        return cls(ends[0], ends[1], chance)
+        kinds = [place for place, name in enumerate(header) if _folded(name) == TYPE]
+        kind = kinds[0] if len(kinds) == 1 and kinds[0] not in (*ends, chance) else None
+        return cls(ends[0], ends[1], chance, kind)
 
 
 def names_edges(header: Sequence[str]) -> bool:
-    """Whether a header has a usual name for the source and one for the target."""
-    return _usual(header, SOURCES) is not None and _usual(header, TARGETS) is not None
+    """Whether a header has a usual name for the source and one for the target.
+
+    >>> names_edges(["FromNodeId", "ToNodeId"]), names_edges(["ann", "bob"])
+    (True, False)
+    """
+    known = {_folded(name) for name in header}
+    return not known.isdisjoint(SOURCES) and not known.isdisjoint(TARGETS)
 
 
 def names_an_end(name: str) -> bool:
     """Whether this is a usual name for a source or a target."""
-    return name.casefold() in SOURCES + TARGETS
+    return _folded(name) in SOURCES + TARGETS
 
 
-def _usual(header: Sequence[str], usual: tuple[str, ...]) -> int | None:
-    known = [name.strip().casefold() for name in header]
-    return next((known.index(name) for name in usual if name in known), None)
+def _folded(name: str) -> str:
+    return name.strip().casefold()
+
+
+def _usual(header: Sequence[str], usual: tuple[str, ...], where: str) -> int | None:
+    known = [_folded(name) for name in header]
+    found = next((name for name in usual if name in known), None)
+    return None if found is None else _only(header, known, found, where)
 
 
 def _place(header: Sequence[str], name: str, where: str) -> int:
-    if name not in header:
-        raise InputError(f"{where}: there is no column '{name}': {nearest(str(name), header)}")
-    return list(header).index(name)
+    """The column that is called so; whatever the case of the letters, if that is only one."""
+    said = str(name)
+    if said in header:
+        return _only(header, header, said, where)
+    known = [_folded(one) for one in header]
+    if _folded(said) not in known:
+        raise InputError(f"{where}: there is no column '{said}': {nearest(said, header)}")
+    return _only(header, known, _folded(said), where)
+
+
+def _only(header: Sequence[str], known: Sequence[str], name: str, where: str) -> int:
+    found = [place for place, one in enumerate(known) if one == name]
+    if len(found) > 1:
+        called = " and ".join(dict.fromkeys(f"'{header[place]}'" for place in found))
+        raise InputError(f"{where}: two columns are called {called}")
+    return found[0]

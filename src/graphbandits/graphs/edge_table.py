@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -51,14 +52,22 @@ class EdgeTable:
         chance = np.array(weight, np.float64)
         self._parts.append((arm[first], arm[first + 1], chance, row[edge]))
 
-    def fixed(self, place: Place, directed: bool = True) -> Fixed:
-        """The graph; ``place`` makes the beginning of an error from the number of a row."""
+    def fixed(
+        self, place: Place, directed: bool = True, types: Sequence[str] | None = None
+    ) -> Fixed:
+        """The graph; ``place`` makes the beginning of an error from the number of a row.
+
+        ``types``, if given, has a word for each edge, which may be Directed or Undirected.
+        """
         source, target, weight, row = (
             np.concatenate(part) for part in zip(*self._parts, strict=True)
         )
-        return fixed_graph(
-            tuple(self._index), source, target, weight, not directed, lambda k: place(int(row[k]))
-        )
+
+        def place_of(k: int) -> str:
+            return place(int(row[k]))
+
+        both = not directed if types is None else undirected(types, place_of)
+        return fixed_graph(tuple(self._index), source, target, weight, both, place_of)
 
 
 def fixed_graph(
@@ -104,22 +113,82 @@ def _contradictions(pair: Ints, chance: Floats, order: Ints) -> Ints:
     return np.flatnonzero((pair[1:] == pair[:-1]) & (chance[1:] != chance[:-1]))
 
 
+def undirected(types: Sequence[str], place: Place) -> bool | NDArray[np.bool_]:
+    """Which edges go both ways, by the column ``Type`` of Gephi: Directed or Undirected.
+
+    A column that never says so is about something else, and every edge is directed.
+
+    >>> undirected(["Directed", "undirected"], "line {}: ".format)
+    array([False,  True])
+    >>> undirected(["friend", "colleague"], "line {}: ".format)
+    False
+    """
+    meaning = {word: _TYPES.get(word.strip().casefold()) for word in set(types)}
+    if not any(both is not None for both in meaning.values()):
+        return False
+    for k, word in enumerate(types):
+        if meaning[word] is None:
+            raise InputError(
+                f"{place(k)}column 'Type': an edge is Directed or Undirected, not '{word}'; "
+                "directed=True or directed=False says it for all of them"
+            )
+    return np.fromiter((bool(meaning[word]) for word in types), np.bool_, len(types))
+
+
+_TYPES = {"directed": False, "undirected": True}
+
+
 def probabilities(words: Sequence[str], place: Place, hint: str = "") -> Floats:
     """Words as numbers in [0, 1]; ``place`` begins the error about the first that is none.
+
+    ``hint`` ends it, unless the word itself tells what to do.
 
     >>> probabilities(["1", "0.5"], "line {}: ".format)
     array([1. , 0.5])
     """
-    try:
-        values = np.fromiter(map(float, words), np.float64, len(words))
-    except ValueError:
-        values = np.fromiter(map(_number, words), np.float64, len(words))
+    values = floats(words)
     wrong = wrong_probability(values)
     if wrong is not None:
+        word = words[wrong]
         raise InputError(
-            f"{place(wrong)}a probability is a number in [0, 1], not '{words[wrong]}'{hint}"
+            f"{place(wrong)}a probability is a number in [0, 1], not '{word}'{remedy(word) or hint}"
         )
     return values
+
+
+def remedy(word: str) -> str:
+    """What to write instead of a word that is no probability, where the word tells.
+
+    >>> remedy("0,5"), remedy("50%"), remedy("often")
+    ('; write 0.5', '; write 0.5', '')
+    """
+    if re.fullmatch(r"[01]?,[0-9]+", word):
+        return f"; write {word.replace(',', '.')}"
+    if re.fullmatch(r"[0-9]+([.,][0-9]+)?\s*%", word):
+        return f"; write {float(word.rstrip('% ').replace(',', '.')) / 100:g}"
+    if word.strip().casefold() in _MISSING:
+        return "; a missing one does not make an edge sure: write 1, or 0 for no edge"
+    return ""
+
+
+_MISSING = ("", "na", "n/a", "<na>", "nan", "null", "none", "-", "?")
+
+
+def floats(words: Sequence[str]) -> Floats:
+    """Words as floats, NaN for what is no number in plain digits.
+
+    >>> floats(["1e-1", "0_1", "x"])
+    array([0.1, nan, nan])
+    """
+    together = "".join(words)
+    try:
+        if together.isascii() and "_" not in together:
+            return np.fromiter(map(float, words), np.float64, len(words))
+    except ValueError:
+        pass
+    return np.fromiter(
+        (float(word) if is_number(word) else np.nan for word in words), np.float64, len(words)
+    )
 
 
 def numbers(values: Iterable[object]) -> Floats:
@@ -140,16 +209,15 @@ def wrong_probability(values: Floats) -> int | None:
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number; 'nan' is one, though no probability."""
+    """Whether a word is a number; 'nan' is one, though no probability.
+
+    Python takes 0_1 and the digits of every script for numbers, too; a table does not mean them.
+    """
     try:
         float(word)
     except ValueError:
         return False
-    return True
-
-
-def _number(word: str) -> float:
-    return float(word) if is_number(word) else float("nan")
+    return word.isascii() and "_" not in word
 
 
 def pairs_of(source: Iterable[str], target: Iterable[str]) -> tuple[list[str], Ints]:

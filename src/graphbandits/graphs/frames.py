@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from graphbandits.errors import InputError, yes_or_no
 from graphbandits.graphs.columns import Columns
-from graphbandits.graphs.edge_table import EdgeTable, numbers, pairs_of, wrong_probability
-from graphbandits.graphs.processes import Fixed
+from graphbandits.graphs.edge_table import EdgeTable, numbers, pairs_of, remedy, wrong_probability
+from graphbandits.graphs.matrices import adjacency
+from graphbandits.graphs.processes import Fixed, check_names
 
 
 def is_frame(value: object) -> bool:
@@ -30,14 +32,17 @@ def from_frame(
     target: str | None = None,
     probability: str | None = "auto",
     *,
-    directed: bool = True,
+    directed: bool | None = None,
 ) -> Fixed:
     """A fixed graph from a frame with a row for each edge (pandas, polars or a pyarrow table).
 
     Columns are found as in :func:`from_csv`: ``source``, ``target`` and ``probability`` or their
-    usual other names, or as said. A row is one direction, or both with ``directed=False``; a
-    missing target names an arm without an edge. Arms come in the order of their first appearance,
-    with their values as text for names.
+    usual other names, or as said. A row is one direction, or both with ``directed=False``, or as a
+    column ``Type`` says; a missing target names an arm without an edge. Arms come in the order of
+    their first appearance, with their values as text, without blanks around it, for names.
+
+    A pandas frame whose index is the same as its columns, as ``networkx.to_pandas_adjacency`` makes
+    it, is an adjacency matrix; its diagonal is all ones or all zeros, which are taken as ones.
 
     >>> import pandas
     >>> frame = pandas.DataFrame({"from": ["ann", "eve"], "to": ["bob", None], "p": [0.5, None]})
@@ -46,10 +51,19 @@ def from_frame(
     """
     if not is_frame(frame):
         raise InputError(f"a frame has named columns, as in pandas; {type(frame).__name__} has not")
-    yes_or_no(directed, "directed")
+    if directed is not None:
+        yes_or_no(directed, "directed")
     # the columns of pyarrow are not their names
     labels = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
     header = [str(label) for label in labels]
+    if source is None and target is None and _is_adjacency(frame, labels):
+        options = {"probability": probability != "auto", "directed": directed is not None}
+        for option in (option for option, said in options.items() if said):
+            raise InputError(
+                "the index of the frame is the same as its columns, so that this is an adjacency "
+                f"matrix, where {option}= has no meaning; say source= and target="
+            )
+        return _from_adjacency(frame, header)
     try:
         columns = Columns.find(header, source, target, probability, "the frame")
     except InputError as error:
@@ -60,7 +74,10 @@ def from_frame(
         raise
     if not frame.shape[0]:
         raise InputError("the frame has no rows: a row is an edge")
-    ends = [_names(_column(frame, labels[place])) for place in (columns.source, columns.target)]
+    ends = [
+        _names(_column(frame, labels[place]), header[place])
+        for place in (columns.source, columns.target)
+    ]
     if "" in ends[0]:
         raise InputError(
             f"{_row(ends[0].index(''))}the column '{header[columns.source]}' has no value; an arm "
@@ -77,12 +94,38 @@ def from_frame(
         if wrong is not None:
             raise InputError(
                 f"{_row(int(edge[wrong]))}column '{header[columns.probability]}': a probability is "
-                f"a number in [0, 1], not {given[wrong]!r}; with probability=None the column does "
-                "not count"
+                f"a number in [0, 1], not {given[wrong]!r}{_remedy(given[wrong])}"
             )
     table = EdgeTable()
     table.add(words, count, weight, np.arange(len(count)))
-    return table.fixed(_row, directed)
+    types = None
+    if directed is None and columns.type is not None:
+        kinds = _column(frame, labels[columns.type])
+        types = ["" if _is_missing(kinds[k]) else str(kinds[k]) for k in edge.tolist()]
+    return table.fixed(_row, directed is not False, types)
+
+
+def _is_adjacency(frame: Any, labels: list[Any]) -> bool:
+    index: Any = getattr(frame, "index", None)  # which polars and pyarrow have not
+    return len(labels) == frame.shape[0] > 0 and hasattr(index, "tolist") and labels == list(index)
+
+
+def _from_adjacency(frame: Any, names: list[str]) -> Fixed:
+    cells = frame.to_numpy()
+    if cells.dtype.kind in "biuf":
+        matrix = cells.astype(np.float64)
+    else:
+        matrix = np.array([numbers(row) for row in cells.tolist()])
+    known = check_names(names, len(names))
+    return adjacency(
+        matrix, known, lambda i, j: f"the frame: entry ({names[i]}, {names[j]})", _ADJACENCY
+    )
+
+
+_ADJACENCY = (
+    "; a frame whose index is the same as its columns is an adjacency matrix; for a table of edges "
+    "say source= and target="
+)
 
 
 def _row(k: int) -> str:
@@ -90,25 +133,61 @@ def _row(k: int) -> str:
 
 
 def _column(frame: Any, label: Any) -> list[Any]:
-    values: list[Any] = np.asarray(frame[label].to_numpy()).tolist()
-    return values
+    """The values as Python has them: an array would make floats of whole numbers with a gap."""
+    column = frame[label]
+    for method in ("to_pylist", "to_list", "tolist"):  # pyarrow, polars, pandas
+        if hasattr(column, method):
+            values: list[Any] = getattr(column, method)()
+            return values
+    return list(column.to_numpy().tolist())
 
 
-def _names(values: list[Any]) -> list[str]:
+def _names(values: list[Any], column: str) -> list[str]:
     """Values as texts; '' for what is missing."""
-    return [value if type(value) is str else _name(value) for value in values]
+    return [
+        value.strip()
+        if type(value) is str
+        else str(value)
+        if type(value) is int
+        else _name(value, k, column)
+        for k, value in enumerate(values)
+    ]
 
 
-def _name(value: Any) -> str:
+def _name(value: Any, k: int, column: str) -> str:
+    if not isinstance(value, Hashable):  # an array, a list
+        raise InputError(
+            f"{_row(k)}column '{column}': the name of an arm is a text or a number, not "
+            f"{type(value).__name__}"
+        )
     if _is_missing(value):
         return ""
-    # a column of whole numbers with a gap comes as floats
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, float) and value.is_integer():  # of whole numbers with a gap, in pandas
+        if abs(value) >= _LARGEST:
+            raise InputError(
+                f"{_row(k)}column '{column}': {value!r} is too large to tell whole numbers apart; "
+                "was it an integer column with gaps? Make it 'Int64' where it is read"
+            )
+        return str(int(value))
+    return str(value).strip()
+
+
+#: From here on two whole numbers may be the same float.
+_LARGEST = 2.0**53
 
 
 def _is_missing(value: Any) -> bool:
     """None, NaN, NaT and the NA of pandas, which is not even comparable to itself."""
     try:
         return value is None or bool(value != value)
-    except TypeError:
-        return True
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def _remedy(value: Any) -> str:
+    """How an error about a probability ends."""
+    if isinstance(value, str):
+        return remedy(value) or "; it is a text: make the column one of numbers"
+    if isinstance(value, Hashable) and _is_missing(value):
+        return remedy("")
+    return "; with probability=None the column does not count"

@@ -24,10 +24,11 @@ def from_graphml(
     r"""A fixed graph from GraphML, as NetworkX, Gephi, igraph and yEd write it.
 
     Arms are the nodes in their order, named by their ids, or by the node attribute ``label``, which
-    every node must have and no two the same. ``edgedefault``, or ``directed`` of an edge, says
-    whether an edge goes both ways. The edge attribute ``probability`` is the probability, and where
-    no edge has it, ``weight``; ``probability=`` says another, ``probability=None`` makes every
-    edge sure, and so is an edge without the attribute (and without a default in its key).
+    every node must have, not empty and no two the same. ``edgedefault``, or ``directed`` of an
+    edge, says whether an edge goes both ways. The edge attribute ``probability`` is the
+    probability, and where no edge has it, ``weight``; ``probability=`` says another,
+    ``probability=None`` makes every edge sure, and so is an edge without the attribute (and without
+    a default in its key).
 
     >>> import networkx
     >>> from pathlib import Path
@@ -136,8 +137,9 @@ def _labels(nodes: _Nodes, label: str, file: GraphFile) -> tuple[str, ...]:
         )
     values, seen = nodes.values(label), dict[str, int]()
     for k, (id, line) in enumerate(zip(nodes.ids, nodes.lines, strict=True)):
-        if k not in values:
-            raise InputError(f"{file.where(line)}: the node '{id}' has no {label}")
+        if not values.get(k):
+            lack = "an empty" if k in values else "no"
+            raise InputError(f"{file.where(line)}: the node '{id}' has {lack} {label}")
         if values[k] in seen:
             raise InputError(
                 f"{file.where(line)}: the {label} '{values[k]}' was given in line "
@@ -145,6 +147,10 @@ def _labels(nodes: _Nodes, label: str, file: GraphFile) -> tuple[str, ...]:
             )
         seen[values[k]] = line
     return tuple(seen)
+
+
+#: Elements whose text is read.
+_TEXTS = ("data", "default", "NodeLabel")
 
 
 class _Reader:
@@ -158,6 +164,7 @@ class _Reader:
         self.thing: _Things | None = None
         self.key = ""
         self.text: list[str] = []
+        self.outer: list[list[str]] = []
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
@@ -186,6 +193,8 @@ class _Reader:
         name = tag.rpartition(" ")[2]
         inside = self.open[-1] if self.open else ""
         self.open.append(name)
+        # what was read of an element whose text counts, until its inner ones are over
+        self.outer.append(self.text[:] if inside in _TEXTS else [])
         self.text.clear()
         try:
             if not inside and name != "graphml":
@@ -225,6 +234,8 @@ class _Reader:
 
     def start_node(self, id: str) -> None:
         known = self.nodes.ids
+        if not id.strip():
+            raise self.wrong("a <node> has an empty id")
         if id in known:
             raise self.wrong(f"the node '{id}' was given in line {known[id]} before")
         known[id] = self.parser.CurrentLineNumber
@@ -243,18 +254,18 @@ class _Reader:
 
     def end(self, tag: str) -> None:
         name = self.open.pop()
+        text = "".join(self.text).strip() if name in _TEXTS else ""
         if name == "data" and self.thing is not None and self.key:
-            text = "".join(self.text).strip()
             self.thing.data.setdefault(self.key, {})[len(self.thing) - 1] = text
         elif name in ("node", "edge"):
             self.thing = None
         elif name == "default" and self.key:
-            self.keys[self.key].default = "".join(self.text).strip()
+            self.keys[self.key].default = text
         elif name == "NodeLabel" and self.thing is self.nodes:
             # yEd has the label in an element of its own
             self.nodes.keys.setdefault("label", _Key("label"))
             labels = self.nodes.data.setdefault("label", {})
-            labels.setdefault(len(self.nodes) - 1, "".join(self.text).strip())
+            labels[len(self.nodes) - 1] = labels.get(len(self.nodes) - 1) or text
         if name in ("key", "data"):
             self.key = ""
-        self.text.clear()
+        self.text[:] = self.outer.pop()

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.graphs.edge_table import is_number, wrong_probability
+from graphbandits.graphs.edge_table import floats, is_number, remedy, wrong_probability
 from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Sparse, from_edges
-from graphbandits.graphs.processes import Fixed
+from graphbandits.graphs.processes import Fixed, check_names
 from graphbandits.graphs.sources import GraphFile
 from graphbandits.types import Floats
 
 
-def from_matrix(matrix: Any, names: Sequence[str] | None = None) -> Fixed:
+def from_matrix(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     """A fixed graph from a K x K array of probabilities with ones on its diagonal.
 
     An array of zeros and ones with an empty diagonal is refused: whether its author thought of
     self-loops is not known. Add ``np.eye(K)``, or give it as a file or a sparse matrix, where
-    this is the custom.
+    this is the custom. ``names`` are texts or whole numbers, one for each arm.
 
     >>> from_matrix([[1, 0.5], [0, 1]]).deterministic
     False
@@ -33,7 +35,7 @@ def from_matrix(matrix: Any, names: Sequence[str] | None = None) -> Fixed:
             f"a fixed graph is one K x K matrix; for one a round give a list of "
             f"{len(dense.matrix)} matrices"
         )
-    known = None if names is None else tuple(names)
+    known = check_names(names, dense.arms)
     if dense.arms <= DENSE_LIMIT:
         return Fixed(dense, known)
     source, target = np.nonzero(dense.matrix[0])
@@ -42,7 +44,7 @@ def from_matrix(matrix: Any, names: Sequence[str] | None = None) -> Fixed:
     )
 
 
-def from_sparse(matrix: Any, names: Sequence[str] | None = None) -> Fixed:
+def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     """A fixed graph from a scipy sparse matrix or array of probabilities, in any format.
 
     What is not stored, or stored as zero, is no edge; on the diagonal it is a one. An entry that is
@@ -77,14 +79,15 @@ def from_sparse(matrix: Any, names: Sequence[str] | None = None) -> Fixed:
             f"the arm played is always observed: on the diagonal of a sparse matrix is 1 or "
             f"nothing; entry ({at}, {at}) is {chance[loop[0]]:g}"
         )
-    known = None if names is None else tuple(names)
+    known = check_names(names, shape[0])
     return Fixed(from_edges(shape[0], row, column, chance), known)
 
 
 def from_npy(path: str | os.PathLike[str]) -> Fixed:
     """A fixed graph from a ``.npy`` file with a K x K array of probabilities.
 
-    The diagonal is all ones or all zeros, which are taken as ones.
+    The diagonal is all ones or all zeros, which are taken as ones. A ``.npz`` file that
+    ``scipy.sparse.save_npz`` has written is read as :func:`from_sparse` takes it.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -100,10 +103,7 @@ def from_npy(path: str | os.PathLike[str]) -> Fixed:
 def read_npy(file: GraphFile) -> Fixed:
     """The same from a file that has been read."""
     if file.data.startswith(b"PK\x03\x04"):
-        raise InputError(
-            f"{file.path} is an archive of several arrays (.npz): save one with np.save, or load "
-            "it and give the matrix itself"
-        )
+        return _read_archive(file)
     try:
         matrix = np.lib.format.read_array(io.BytesIO(file.data), allow_pickle=False)
     except Exception as error:  # the header is parsed as Python, and fails in as many ways
@@ -120,7 +120,39 @@ def read_npy(file: GraphFile) -> Fixed:
         )
     if matrix.dtype.kind not in "biuf":
         raise InputError(f"{file.path}: an array of numbers in [0, 1], not of {matrix.dtype}")
-    return _adjacency(matrix.astype(np.float64), None, lambda i, j: f"{file.path}: entry {i, j}")
+    return adjacency(matrix.astype(np.float64), None, lambda i, j: f"{file.path}: entry {i, j}")
+
+
+def _read_archive(file: GraphFile) -> Fixed:
+    """A sparse matrix, as scipy writes it; any other archive is refused."""
+    if file.ending != ".npz":
+        raise InputError(
+            f"{file.path} is a zip archive or an Excel file: export a table as CSV, or save one "
+            "array with np.save"
+        )
+    from scipy.sparse import load_npz
+
+    try:
+        held = {Path(name).stem for name in zipfile.ZipFile(io.BytesIO(file.data)).namelist()}
+        if not held >= {"format", "shape", "data"}:
+            raise InputError(
+                f"{file.path} is an archive of several arrays (.npz): save one with np.save, or "
+                "load it and give the matrix itself"
+            )
+        matrix = load_npz(io.BytesIO(file.data))  # which loads no Python objects
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    except InputError:
+        raise
+    except Exception as error:  # a zip archive, its arrays and what they hold fail in many ways
+        raise InputError(
+            f"{file.path}: cannot read a sparse matrix ({error}): write it with "
+            "scipy.sparse.save_npz"
+        ) from None
+    try:
+        return from_sparse(matrix)
+    except InputError as error:
+        raise InputError(f"{file.path}: {error}") from None
 
 
 def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
@@ -152,7 +184,7 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
         wrong = next(name for k, name in enumerate(names) if not name or name in names[:k])
         raise InputError(
             f"{file.where(lines[0])}: arms have different names, and none is empty; '{wrong}' is "
-            f"{'given twice' if wrong else 'none'}"
+            f"{'given twice' if wrong else 'none'}; {_READ}"
         )
     for k, name in enumerate(names if beside and names else ()):
         cells = rows[first + k]
@@ -169,20 +201,19 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
 
     matrix = np.empty((arms, arms))
     for i, cells in enumerate(rows[first:]):
-        try:
-            matrix[i] = [float(cell) for cell in cells[left:]]
-        except ValueError:
-            j = next(j for j, cell in enumerate(cells[left:]) if not is_number(cell))
-            raise InputError(
-                f"{entry(i, j)} is a probability in [0, 1], not '{cells[left + j]}'; "
-                + (_READ if width > 1 else _SPACES)
-            ) from None
-    return _adjacency(matrix, names, entry)
+        matrix[i] = floats(cells[left:])
+        for j in np.flatnonzero(np.isnan(matrix[i])).tolist():
+            if not is_number(word := cells[left + j]):
+                raise InputError(
+                    f"{entry(i, j)} is a probability in [0, 1], not '{word}'"
+                    + (remedy(word) or f"; {_READ if width > 1 else _SPACES}")
+                )
+    return adjacency(matrix, names, entry, f"; {_READ}")
 
 
 _READ = (
-    "without columns called source and target, the file is read as an adjacency matrix; for a "
-    "table of edges say source= and target="
+    "without columns called source and target, the file is read as an adjacency matrix; a table of "
+    "edges begins with a line source,target (add it), or say source= and target="
 )
 _SPACES = (
     "cells are parted by comma, semicolon or tab, and the first line names the columns source and "
@@ -197,14 +228,23 @@ def _is_header(cells: list[str]) -> bool:
     )
 
 
-def _adjacency(
-    matrix: Floats, names: tuple[str, ...] | None, entry: Callable[[int, int], str]
+def adjacency(
+    matrix: Floats,
+    names: tuple[str, ...] | None,
+    entry: Callable[[int, int], str],
+    hint: str = "",
 ) -> Fixed:
-    """A matrix whose diagonal may be left at zero; ``entry`` begins the error about one."""
+    """A matrix whose diagonal may be left at zero; ``entry`` begins the error about one.
+
+    >>> matrix = adjacency(np.array([[0, 0.5], [0, 0]]), ("ann", "bob"), "entry {}, {}".format)
+    >>> matrix.feedback.reach(np.arange(2))
+    array([[1. , 0.5],
+           [0. , 1. ]])
+    """
     wrong = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))  # NaN is wrong too
     if wrong.size:
         i, j = (int(place) for place in wrong[0])
-        raise InputError(f"{entry(i, j)} is a probability in [0, 1], not {matrix[i, j]:g}")
+        raise InputError(f"{entry(i, j)} is a probability in [0, 1], not {matrix[i, j]:g}{hint}")
     diagonal = matrix.diagonal()
     if not diagonal.any():
         np.fill_diagonal(matrix, 1.0)
@@ -212,6 +252,6 @@ def _adjacency(
         i = int(np.argmax(diagonal != 1.0))
         raise InputError(
             f"{entry(i, i)} is {diagonal[i]:g}, but the diagonal is all ones (the arm played is "
-            "always observed), or all zeros, which are taken as ones"
+            f"always observed), or all zeros, which are taken as ones{hint}"
         )
     return from_matrix(matrix, names)

@@ -28,7 +28,8 @@ def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fi
 
     The edge attribute ``probability`` is the probability; where no edge has it, ``weight`` is. An
     edge without it is sure. ``probability=`` says another attribute, and ``probability=None``
-    makes every edge sure. Parallel edges must agree.
+    makes every edge sure. Parallel edges must agree. Names are the nodes as texts, without blanks
+    around them.
 
     >>> import networkx
     >>> from_networkx(networkx.path_graph(["ann", "bob", "eve"])).names

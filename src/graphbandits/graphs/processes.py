@@ -6,8 +6,9 @@ observed will be. ``deterministic`` processes leave nothing open: all entries ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
@@ -58,7 +59,7 @@ class Fixed:
 
     def __post_init__(self) -> None:
         _check_shared(self.feedback)
-        check_names(self.names, self.feedback.arms)
+        object.__setattr__(self, "names", check_names(self.names, self.feedback.arms))
 
     @property
     def arms(self) -> int:
@@ -98,7 +99,7 @@ class GivenSequence:
             )
         for feedback in self.feedbacks:
             _check_shared(feedback)
-        check_names(self.names, self.arms)
+        object.__setattr__(self, "names", check_names(self.names, self.arms))
 
     @property
     def arms(self) -> int:
@@ -134,7 +135,7 @@ class RevealedErdosRenyi:
         object.__setattr__(self, "p", probability(self.p, "density p"))
         yes_or_no(self.directed, "directed")
         yes_or_no(self.shared, "shared")
-        check_names(self.names, self.arms)
+        object.__setattr__(self, "names", check_names(self.names, self.arms))
         limit = SHARED_LIMIT if self.shared else DENSE_LIMIT
         if self.arms > limit:
             raise InputError(
@@ -183,7 +184,7 @@ class RandomFeedback:
         if self.low > self.high:
             raise InputError(f"low must not exceed high; got low={self.low}, high={self.high}")
         yes_or_no(self.shared, "shared")
-        check_names(self.names, self.arms)
+        object.__setattr__(self, "names", check_names(self.names, self.arms))
         if isinstance(self.r, np.ndarray | Sequence) and not isinstance(self.r, str):
             if not len(self.r):
                 raise InputError("the sequence of r is empty")
@@ -213,17 +214,44 @@ class RandomFeedback:
         return Uniform(self.low + (self.high - self.low) * u, self.arms)
 
 
-def check_names(names: tuple[str, ...] | None, arms: int) -> None:
-    """One distinct name for each arm, if there are names."""
+def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | None:
+    """One distinct name for each arm, if there are names, as texts without blanks around them.
+
+    Whole numbers become texts; nothing else does, and a blank, which would print as nothing, is
+    no name.
+
+    >>> check_names(range(2), 2), check_names([" ann", "bob"], 2)
+    (('0', '1'), ('ann', 'bob'))
+    """
     if names is None:
-        return
-    if len(names) != arms:
-        raise InputError(f"{len(names)} names were given for {arms} arms")
-    known: set[str] = set()
-    for name in names:
+        return None
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"the names of the arms are a list of texts, not {names!r}")
+    known = dict[str, None]()
+    given = tuple(names)
+    if len(given) != arms:
+        raise InputError(f"{len(given)} names were given for {arms} arms")
+    for k, value in enumerate(given):
+        name = value.strip() if type(value) is str else _name(value, k)
+        if not name:
+            raise InputError(
+                f"the name of arm {k} (the first is 0) is blank ({value!r}): an arm without a name "
+                "cannot be told from others; give it one"
+            )
         if name in known:
             raise InputError(f"two arms have the name '{name}': names must differ")
-        known.add(name)
+        known[name] = None
+    return tuple(known)
+
+
+def _name(value: object, k: int) -> str:
+    if isinstance(value, str):
+        return str(value).strip()
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    raise InputError(
+        f"the name of arm {k} (the first is 0) is a text or a whole number, not {value!r}"
+    )
 
 
 def _check_shared(feedback: Feedback) -> None:

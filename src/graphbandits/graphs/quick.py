@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits.errors import InputError
 from graphbandits.graphs.columns import Columns
-from graphbandits.graphs.edge_table import fixed_graph, wrong_probability
+from graphbandits.graphs.edge_table import fixed_graph, undirected, wrong_probability
 from graphbandits.graphs.processes import Fixed
 from graphbandits.types import Ints
 
@@ -27,12 +28,13 @@ def quick_graph(
     quote: str | bool,
     width: int,
     columns: Columns,
-    directed: bool,
+    directed: bool | None,
     is_plain: Callable[[str], bool],
 ) -> Fixed | None:
     r"""The graph of rows of ``width`` cells, quoted or not; None if anything is unusual.
 
-    ``is_plain`` tells of a cell whether the slow way would take it as a name as it stands.
+    ``is_plain`` tells of a cell whether the slow way would take it as a name as it stands. With
+    ``directed=None`` a row is as its type says, and else directed.
 
     >>> rows = memoryview(b"ann,bob\nbob,eve\n")
     >>> quick_graph(rows, ",", False, 2, Columns(0, 1, None), True, str.isalpha).names
@@ -47,6 +49,9 @@ def quick_graph(
     kinds = {str(columns.source): text, str(columns.target): text}
     if columns.probability is not None:
         kinds[str(columns.probability)] = pyarrow.float64()
+    typed = directed is None and columns.type is not None
+    if typed:
+        kinds[str(columns.type)] = text
     try:
         table = pyarrow.csv.read_csv(
             pyarrow.py_buffer(rows),
@@ -76,8 +81,12 @@ def quick_graph(
         return None
     start = np.array([index[name] for name in sources], np.int64)[source[edge]]
     end = np.array([index.get(name, -1) for name in targets], np.int64)[target[edge]]
+    both: bool | NDArray[np.bool_] = directed is False
     try:
-        return fixed_graph(tuple(index), start, end, weight[edge], not directed, lambda k: "")
+        if typed:
+            type_of, types = _codes(table.column(str(columns.type)))
+            both = undirected([types[code] for code in type_of[edge].tolist()], lambda k: "")
+        return fixed_graph(tuple(index), start, end, weight[edge], both, lambda k: "")
     except InputError:
         return None
 

@@ -27,13 +27,18 @@ class GraphFile:
 
     @classmethod
     def read(cls, path: object) -> GraphFile:
-        """Read a file; the first bytes tell whether it is compressed, not its ending."""
+        """Read a file; the first bytes tell whether it is compressed, not its ending.
+
+        ``~`` at the beginning of a path is the home directory.
+        """
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"a graph file is given by its path, not by {path!r}")
         place = Path(path)
         try:
+            if str(place).startswith("~") and not place.exists():
+                place = place.expanduser()
             data = place.read_bytes()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: no home to expand
             reason = error.strerror if isinstance(error, OSError) else error
             raise InputError(f"cannot read the graph file {place}: {reason}") from None
         if data.startswith(_GZIP):
