@@ -704,3 +704,19 @@ def test_wrong_weights_of_networkx_are_named() -> None:
     parallel = nx.MultiGraph([("a", "b", {"weight": 0.5}), ("b", "a", {"weight": 0.25})])
     with pytest.raises(InputError, match=r"was given before with 0\.5, and now with 0\.25"):
         as_process(parallel)
+
+
+def test_a_column_that_looks_like_probabilities_is_not_ignored(tmp_path: Path) -> None:
+    """All edges would be sure without a word."""
+    path = tmp_path / "edges.csv"
+    path.write_text("from,to,strength,id\nann,bob,0.5,1\nbob,eve,1,0\n")
+    with pytest.raises(InputError, match=r"line 1: the column 'strength' looks like prob"):
+        load_graph(path)
+    assert not load_graph(path, probability="strength").deterministic
+    assert load_graph(path, probability=None).deterministic
+    frame = pd.read_csv(path)
+    with pytest.raises(InputError, match="the column 'strength' looks like probabilities"):
+        from_frame(frame)
+    assert from_frame(frame[["from", "to", "id"]]).deterministic  # whole numbers are ids
+    path.write_text("from,to,prob\nann,bob,0.5\n")
+    assert not load_graph(path).deterministic

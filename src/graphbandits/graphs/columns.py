@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphbandits.errors import InputError, nearest
@@ -10,7 +10,7 @@ from graphbandits.errors import InputError, nearest
 #: Names that are understood without being told; the first one that a table has counts.
 SOURCES = ("source", "from", "src", "u", "fromnodeid", "source_id", "from_id", "node_1", "id_1")
 TARGETS = ("target", "to", "dst", "v", "tonodeid", "target_id", "to_id", "node_2", "id_2")
-PROBABILITIES = ("probability", "p", "weight")
+PROBABILITIES = ("probability", "p", "weight", "prob", "chance")
 #: The column in which Gephi says of each edge whether it is directed.
 TYPE = "type"
 
@@ -63,6 +63,40 @@ class Columns:
         kinds = [place for place, name in enumerate(header) if _folded(name) == TYPE]
         kind = kinds[0] if len(kinds) == 1 and kinds[0] not in (*ends, chance) else None
         return cls(ends[0], ends[1], chance, kind)
+
+
+def check_ignored(
+    header: Sequence[str], columns: Columns, rows: Iterable[Sequence[object]], where: str
+) -> None:
+    """Refuse a table in which a column that would be ignored looks like probabilities."""
+    used = {columns.source, columns.target, columns.type}
+    open_ = {place: False for place in range(len(header)) if place not in used}
+    for row in rows:
+        for place in list(open_):
+            value = row[place] if place < len(row) else ""
+            if value is None or not str(value).strip():
+                continue
+            chance = _in_unit(value)
+            if chance is None:
+                del open_[place]
+            else:
+                open_[place] |= 0.0 < chance < 1.0
+    for place, fractional in open_.items():
+        if fractional:
+            name = header[place]
+            raise InputError(
+                f"{where}: the column '{name}' looks like probabilities, but no column is called "
+                f"{', '.join(PROBABILITIES[:-1])} or {PROBABILITIES[-1]}; say probability={name}, "
+                "or probability=none to make every edge sure"
+            )
+
+
+def _in_unit(value: object) -> float | None:
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return number if 0.0 <= number <= 1.0 else None
 
 
 def names_edges(header: Sequence[str]) -> bool:

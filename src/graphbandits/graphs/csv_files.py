@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from graphbandits.errors import InputError, yes_or_no
-from graphbandits.graphs.columns import Columns, names_an_end, names_edges
+from graphbandits.graphs.columns import Columns, check_ignored, names_an_end, names_edges
 from graphbandits.graphs.edge_table import BATCH, EdgeTable, pairs_of, probabilities
 from graphbandits.graphs.matrices import from_cells
 from graphbandits.graphs.processes import Fixed
@@ -21,6 +21,8 @@ from graphbandits.graphs.quick import WORTHWHILE, quick_graph, quotes_are_plain
 from graphbandits.graphs.sources import GraphFile
 from graphbandits.types import Ints
 
+#: Rows in which a column that nobody named is looked at.
+LOOKED_AT = 1000
 #: A line of the file, and its cells.
 Record = tuple[int, list[str]]
 
@@ -39,7 +41,8 @@ def from_csv(
     ``target``, ``to``, ``dst`` or ``v`` who is observed, ``probability``, ``p`` or ``weight`` how
     likely, whatever the case of the letters (more usual names: :mod:`columns`); ``source=``,
     ``target=`` and ``probability=`` say others, and ``probability=None`` makes every edge sure.
-    Other columns do not count. A row is one direction, or both with ``directed=False``; where a
+    Other columns do not count; where none is the probability, one that looks like it is an error.
+    A row is one direction, or both with ``directed=False``; where a
     column ``Type`` says Directed or Undirected, as Gephi has it, each row is as it says, unless
     ``directed=`` says it for all. A row without a target names an arm without an edge; a target
     ``NA`` is an arm of that name. Cells are parted by comma, semicolon or tab and may be quoted;
@@ -86,6 +89,9 @@ def read_csv(
             )
         return from_cells(file, [(line, header), *records])
     columns = Columns.find(header, source, target, probability, file.where(line))
+    if probability == "auto" and columns.probability is None:
+        some = (cells for _, cells in islice(table.records(), 1, LOOKED_AT))
+        check_ignored(header, columns, some, file.where(line))
     if directed is not None:
         yes_or_no(directed, "directed")
     if len(file.data) >= WORTHWHILE and (graph := quick_csv(file, header, columns, directed)):

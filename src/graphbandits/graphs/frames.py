@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits.errors import InputError, yes_or_no
-from graphbandits.graphs.columns import Columns
+from graphbandits.graphs.columns import Columns, check_ignored
 from graphbandits.graphs.edge_table import EdgeTable, numbers, pairs_of, remedy, wrong_probability
 from graphbandits.graphs.matrices import adjacency
 from graphbandits.graphs.processes import Fixed, check_names
@@ -74,6 +74,9 @@ def from_frame(
         raise
     if not frame.shape[0]:
         raise InputError("the frame has no rows: a row is an edge")
+    if probability == "auto" and columns.probability is None:
+        some = [_column(frame[:1000], label) for label in labels]
+        check_ignored(header, columns, zip(*some, strict=True), "the frame")
     ends = [
         _names(_column(frame, labels[place]), header[place])
         for place in (columns.source, columns.target)
