@@ -229,6 +229,7 @@ def test_an_archive_of_arrays(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((tmp_path / "graph.npz").read_bytes())
         message = refused(tmp_path / name)
         assert "a zip archive or an Excel file" in message
+        assert message == refused(tmp_path / name, source="a")  # which is not what is wrong
         assert "as CSV" in message
     with pytest.raises(InputError, match="archive of several arrays"):
         from_npy(tmp_path / "graph.npz")

@@ -88,10 +88,11 @@ def load_graph(
 ) -> Fixed:
     r"""A fixed graph from a file, by its ending and its first bytes.
 
-    ``.csv`` and ``.tsv`` are tables (:func:`from_csv`), ``.npy`` is a matrix (:func:`from_npy`),
-    ``.graphml`` and anything that begins as XML is GraphML (:func:`from_graphml`), and any other
-    text is a list of edges (:func:`from_edge_list`). Each may be compressed with gz. The options
-    are those of these functions; one that the file has no use for is refused.
+    ``.csv`` and ``.tsv`` are tables (:func:`from_csv`), ``.npy`` is a matrix, and so is a ``.npz``
+    of scipy (:func:`from_npy`), ``.graphml`` and anything that begins as XML is GraphML
+    (:func:`from_graphml`), and any other text is a list of edges (:func:`from_edge_list`). Each may
+    be compressed with gz. The options are those of these functions; one that the file has no use
+    for is refused. Blanks around a name do not count, and ``~`` is the home directory.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -116,7 +117,8 @@ def load_graph(
             raise InputError(f"{file.path} is {kind}, which takes no {option}=: {has}")
 
     if file.ending in (".npy", ".npz") or file.data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
-        takes("a matrix")
+        if file.ending == ".npz" or not file.data.startswith(b"PK\x03\x04"):
+            takes("a matrix")
         return read_npy(file)
     if file.ending == ".graphml" or file.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         takes("GraphML", "probability", "label")
