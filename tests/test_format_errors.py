@@ -40,16 +40,6 @@ from graphbandits.graphs import (
 few = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
-    def writer(name: str, content: str | bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return writer
-
-
 Write = Callable[[str, str | bytes], Path]
 
 

@@ -322,3 +322,14 @@ def test_reports_of_earlier_figures_stay_in_the_page(place: Path) -> None:
     assert list(summary) == ["1b", "2a"]
     for title in ("1b. Erdős", "2a. Random feedback"):
         assert title in page
+
+
+def test_a_study_on_a_file_is_called_after_it(place: Path) -> None:
+    (place / "deep").mkdir()
+    (place / "deep" / "friends.csv").write_text("source,target\nann,bob\n")
+    for graph in ("file:deep/friends.csv", f"file:{place / 'deep' / 'friends.csv'}"):
+        words = ["simulate", "--policy", "ts-n", "--graph", graph, "--horizon", 2, "--trials", 2]
+        assert run(*words, "--output", "out").startswith("friends.csv, 2 arms, 2 rounds")
+    (place / "near.csv").write_text("source,target\nann,bob\n")
+    words[words.index(graph)] = "file:near.csv"
+    assert run(*words, "--output", "out").startswith("near.csv, 2 arms")

@@ -29,6 +29,15 @@ def _readable_errors(target: Path) -> Iterator[None]:
         ) from None
 
 
+def read_bytes(path: Path, what: str) -> bytes:
+    """All of a file, or an error that says what it was to be and why it cannot be read."""
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read the {what} {path}: {reason}") from None
+
+
 def make_directory(path: Path) -> Path:
     """Create a directory (and its parents) that can be written, or say why not."""
     with _readable_errors(path):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphbandits.errors import InputError
+from graphbandits.files import read_bytes
 from graphbandits.registry import PACKAGES, enrolled_by, exchange, registered
 
 
@@ -53,12 +54,8 @@ def load_plugin(path: str | Path) -> Plugin:
     >>> unload_plugin(file); folder.cleanup()
     """
     file = Path(path)
-    try:
-        source = file.read_bytes()
-        resolved = file.resolve(strict=True)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot read the plug-in {file}: {reason}") from None
+    source = read_bytes(file, "plug-in")
+    resolved = file.resolve()
     registered("policy")  # so that a name that is taken is noticed here
     name = _module_name(resolved)
     module_before, plugins_before = sys.modules.get(name), enrolled_by(name)

@@ -43,7 +43,7 @@ def run(
         command += [] if arms is None else [f"--arms={arms}"]
         command += [f"--output={output}"]
         rerun = rerun_command(command, plugins)
-        name = Path(graph).name if graph.startswith("file:") else graph
+        name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
         run_and_keep(plan, "simulation", f"{name}, {size}", rerun, output, workers)
         return
     announce_compilation()

@@ -60,9 +60,9 @@ def simulate(
     of decisions made since its last call; True shows a bar on a terminal.
 
     ``parallel`` says what the workers are: "threads", which cost nothing and suit the policies
-    of this package, for their kernels release Python's lock; "processes", which start in two
-    seconds and suit policies in plain Python; or "auto": processes if a policy comes from a
-    plug-in file, else threads.
+    of this package, for their kernels release Python's lock; "processes", which take a while to
+    start and suit policies in plain Python; or "auto": processes if a policy comes from a plug-in
+    file, else threads.
 
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20, seed=1)
     >>> results["ids-n"].final.shape

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError, nearest
+from graphbandits.files import read_bytes
 from graphbandits.plugins import load_plugin
 from graphbandits.registry import build, name_of, text_of
 
@@ -78,12 +79,7 @@ def load_experiment(given: str | Path) -> Experiment:
         raise InputError(
             f"unknown experiment '{given}': {nearest(str(given), known)}; or give a file *.toml"
         )
-    try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot read the experiment {path}: {reason}") from None
-    experiment = _parse(data, str(path))
+    experiment = _parse(read_bytes(path, "experiment"), str(path))
     for plugin in experiment.plugins:
         load_plugin(path.parent / plugin)
     return experiment.model_copy(update={"graph": _beside(experiment.graph, path.parent)})

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from graphbandits.errors import InputError
+from graphbandits.files import read_bytes
 
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -34,13 +36,10 @@ class GraphFile:
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"a graph file is given by its path, not by {path!r}")
         place = Path(path)
-        try:
-            if str(place).startswith("~") and not place.exists():
-                place = place.expanduser()
-            data = place.read_bytes()
-        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: no home to expand
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"cannot read the graph file {place}: {reason}") from None
+        if str(place).startswith("~"):
+            with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: no home to expand
+                place = place if place.exists() else place.expanduser()
+        data = read_bytes(place, "graph file")
         if data.startswith(_GZIP):
             try:
                 data = gzip.decompress(data)
