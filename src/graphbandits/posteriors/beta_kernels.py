@@ -32,12 +32,13 @@ import numpy as np
 
 from graphbandits.jit import kernel
 from graphbandits.posteriors.distribution_kernels import (
+    accumulate,
     fill_density,
-    fill_distribution,
+    fold_in,
     lower_tail,
 )
 from graphbandits.posteriors.group_kernels import group_arms
-from graphbandits.posteriors.pair_kernels import divide, fill_gains, inner, multiply, unite
+from graphbandits.posteriors.pair_kernels import fill_gains, inner, multiply, unite
 from graphbandits.posteriors.panel_kernels import (
     DU,
     DX,
@@ -121,21 +122,19 @@ def _integrate(
         count = int(arms[COUNT, k])
         big_f = line[LEADER_F if k == leader else BIG_F]
         fill_density(arms, k, leader, nodes, end, r[k, :n])
-        tail = -1.0
+        total = accumulate(r[k], edges, panels_of[k], mass, big_f)
+        below = min(arms[BELOW, k], max(0.0, 1.0 - total))
         part = -1.0
         if strict and low < arms[CENTRE, k]:
-            tail, part = lower_tail(arms, k, low)
-        below = fill_distribution(
-            r[k], edges, panels_of[k], tail, arms[BELOW, k], floor, mass, big_f, survival
-        )
+            below, part = lower_tail(arms, k, low)
+        others = 0.0 if k == leader else 1.0
+        fold_in(below, floor, others, panels_of[k], mass, big_f, survival, joint, some, r[k])
+        if count > 1:
+            unite(big_f[:end], survival[:end], count - 1, some[:end])
+            multiply(big_f[:end], survival[:end], count - 1, joint[:end])
         if k == leader:
             excess = part if part >= 0.0 else _excess(arms, k, low, below)
             big_f[end:n] = 1.0
-            unite(big_f[:end], survival[:end], count - 1, some[:end])
-        else:
-            unite(big_f[:end], survival[:end], count, some[:end])
-        multiply(big_f[:end], survival[:end], count, joint[:end])
-        divide(r[k, :end], big_f[:end])
     total = 0.0
     for k in range(distinct):
         end = panels_of[k] * NODES

@@ -3,6 +3,8 @@
 The densities are integrated panel by panel with the exact weights of the interpolating
 polynomial, so F and the survival S = 1 - F cost no special function; F is accumulated from the
 left and S from the right, both from positive terms, so that each keeps its digits in its tail.
+Only the sum over the nodes of one panel has terms of both signs: its rounding is relative to the
+mass of that panel.
 """
 
 from __future__ import annotations
@@ -108,28 +110,15 @@ def lower_tail(arms: Floats, k: int, u: float) -> tuple[float, float]:
 
 
 @kernel(fastmath=REDUCTIONS)
-def fill_distribution(
-    g: Floats,
-    edges: Floats,
-    panels: int,
-    tail: float,
-    most: float,
-    floor: float,
-    mass: Floats,
-    big_f: Floats,
-    survival: Floats,
-) -> float:
-    """F and S at the nodes of ``panels`` panels, beyond which the arm has no mass.
-
-    ``tail`` is F at the first edge, or -1 for 1 minus the mass above it, or ``most`` if that is
-    less; it is returned. ``floor`` is the least value of F, so that one may divide by it.
-    ``mass`` is work space.
+def accumulate(g: Floats, edges: Floats, panels: int, mass: Floats, within: Floats) -> float:
+    """Integrals of the density from the left edge of each panel to its nodes, and the masses of
+    the panels, with what lies to the right of each after them; return the whole mass.
     """
     total = 0.0
     for p in range(panels):
         # slices, for an index that might be negative keeps a loop scalar
         f = g[p * NODES : (p + 1) * NODES]
-        inside = big_f[p * NODES : (p + 1) * NODES]
+        inside = within[p * NODES : (p + 1) * NODES]
         half = 0.5 * (edges[p + 1] - edges[p])
         here = 0.0
         for i in range(NODES):
@@ -157,20 +146,47 @@ def fill_distribution(
                 )
         mass[p] = here * half
         total += mass[p]
-    first = min(most, max(0.0, 1.0 - total)) if tail < 0.0 else tail
-    above = 0.0
+    right = 0.0
     for p in range(panels - 1, -1, -1):
-        mass[panels + p] = above
-        above += mass[p]
+        mass[panels + p] = right
+        right += mass[p]
+    return total
+
+
+@kernel(fastmath=REDUCTIONS)
+def fold_in(
+    first: float,
+    floor: float,
+    others: float,
+    panels: int,
+    mass: Floats,
+    big_f: Floats,
+    survival: Floats,
+    product: Floats,
+    some: Floats,
+    r: Floats,
+) -> None:
+    """Finish F (in place of the integrals within the panels) and S of one arm, and fold them in:
+    product *= F; some += others (1 - some) S, the chance that an arm lies above; r /= F.
+
+    ``first`` is F at the first edge, ``floor`` the least value of F: one may divide by it.
+    """
     left = first
     for p in range(panels):
+        here = mass[p]
+        right = mass[panels + p]
         f = big_f[p * NODES : (p + 1) * NODES]
         s = survival[p * NODES : (p + 1) * NODES]
-        here = mass[p]
-        above = mass[panels + p]
+        all_f = product[p * NODES : (p + 1) * NODES]
+        any_s = some[p * NODES : (p + 1) * NODES]
+        ratio = r[p * NODES : (p + 1) * NODES]
         for i in range(NODES):
             increment = f[i]
-            f[i] = min(1.0, max(floor, left + increment))
-            s[i] = min(1.0, max(0.0, here - increment) + above)
+            value = min(1.0, max(floor, left + increment))
+            above = min(1.0, max(0.0, here - increment) + right)
+            f[i] = value
+            s[i] = above
+            all_f[i] *= value
+            any_s[i] += others * ((1.0 - any_s[i]) * above)
+            ratio[i] /= value
         left += here
-    return first

@@ -60,13 +60,6 @@ def unite(big_f: Floats, survival: Floats, count: int, some: Floats) -> None:
 
 
 @kernel(fastmath=REDUCTIONS)
-def divide(r: Floats, big_f: Floats) -> None:
-    """r /= F."""
-    for i in range(r.size):
-        r[i] /= big_f[i]
-
-
-@kernel(fastmath=REDUCTIONS)
 def inner(u: Floats, v: Floats) -> float:
     """u.v"""
     s = 0.0

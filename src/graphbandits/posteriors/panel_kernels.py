@@ -23,7 +23,8 @@ from graphbandits.posteriors.shape_kernels import (
     A,
     B,
     Setting,
-    end_of_tail,
+    about_end,
+    chernoff,
     survey,
 )
 from graphbandits.types import Floats, Ints
@@ -50,14 +51,18 @@ NODE, WEIGHT = np.polynomial.legendre.leggauss(NODES)
 def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floats) -> float:
     """A place below which the product of all distribution functions is under exp(-reach).
 
-    The logarithm of the product is concave, so Newton's steps from the left stay there.
+    The logarithm of the product is concave, so Newton's steps land on the left.
     """
+    few = arms[COUNT, :count].sum() <= FEW_ARMS
     a, b, centre = arms[A, leader], arms[B, leader], arms[CENTRE, leader]
-    u = end_of_tail(a, b, centre, setting.reach, -1.0)
+    u = about_end(a, b, centre, setting.reach, -1.0)
     for _ in range(100):
-        log_product, rate, _ = survey(arms, count, setting, u, work)
+        if few:
+            log_product, rate = chernoff(arms, count, u, work)
+        else:
+            log_product, rate, _ = survey(arms, count, setting, u, work)
         beyond = log_product + setting.reach
-        if -0.1 * setting.reach < beyond <= 0.0:
+        if -0.1 * setting.reach < beyond < 0.03 * setting.reach:  # near enough
             break
         u -= beyond / rate
     return u

@@ -106,7 +106,7 @@ def set_shapes(arms: Floats, count: int, reach: float) -> int:
         b = arms[B, k]
         arms[CENTRE, k] = log_lane(a / b, 0.0)
         arms[TOP, k] += 0.5 * (log_lane(a * (b / arms[SIZE, k]), 0.0) - _LOG_2PI)
-        arms[END, k] = end_of_tail(a, b, arms[CENTRE, k], reach, 1.0)
+        arms[END, k] = end_of_tail(a, b, arms[CENTRE, k], reach)
     for k in range(count, padded):
         arms[END, k] = -np.inf
     return padded
@@ -120,26 +120,31 @@ def set_places(arms: Floats, count: int, mode: float, low: float) -> None:
     for k in range(count):
         level, _, _ = level_at(a[k], b[k], centre[k], mode)
         height[k] = top[k] - level
-    for k in range(count):
         level, slope, _ = level_at(a[k], b[k], centre[k], low)
         below[k] = exp_lane(-level) if slope < 0.0 else 1.0
 
 
 @kernel(inline=True)
-def end_of_tail(a: float, b: float, centre: float, reach: float, side: float) -> float:
-    """Where the upper (side 1) or lower (side -1) tail has fallen by ``reach``, or further out.
+def about_end(a: float, b: float, centre: float, reach: float, side: float) -> float:
+    """About where the upper (side 1) or lower (side -1) tail has fallen by ``reach``.
 
-    Newton's steps on a convex function land outside, wherever they start. The start is right for
-    a normal density, and for the two tails of p (e^d - 1 - d), to which the level tends where
-    the smaller parameter p is much smaller.
+    It is right for a normal density, and for the two tails of p (e^d - 1 - d), to which the
+    level tends where the smaller parameter p is much smaller.
     """
-    p = min(a, b)
-    y = reach / p
-    start = y + math.sqrt(2.0 * y * (a + b) / max(a, b))
+    y = reach / min(a, b)
+    distance = y + math.sqrt(2.0 * y * (a + b) / max(a, b))
     toward_middle = side if a <= b else -side
     if toward_middle > 0.0:
-        start = log_lane(1.0 + start, 0.0)
-    u = centre + side * start
+        distance = log_lane(1.0 + distance, 0.0)
+    return centre + side * distance
+
+
+@kernel(inline=True)
+def end_of_tail(a: float, b: float, centre: float, reach: float) -> float:
+    """Where the upper tail has fallen by ``reach``, or further out: Newton's steps on a convex
+    function land outside, wherever they start.
+    """
+    u = about_end(a, b, centre, reach, 1.0)
     level, slope, _ = level_at(a, b, centre, u)
     u -= (level - reach) / slope
     level, slope, _ = level_at(a, b, centre, u)
@@ -147,12 +152,31 @@ def end_of_tail(a: float, b: float, centre: float, reach: float, side: float) ->
 
 
 @kernel(fastmath=REDUCTIONS)
+def chernoff(arms: Floats, count: int, u: float, work: Floats) -> tuple[float, float]:
+    """Chernoff's bound of the log of the product of all distribution functions at u, and its
+    derivative; ``count`` is a multiple of LANES, ``work`` has two rows.
+    """
+    a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
+    number, levels, slopes = arms[COUNT, :count], work[0, :count], work[1, :count]
+    for k in range(count):
+        level, slope, _ = level_at(a[k], b[k], centre[k], u)
+        levels[k] = number[k] * (level if slope < 0.0 else 0.0)
+        slopes[k] = number[k] * min(slope, 0.0)
+    level = 0.0
+    slope = 0.0
+    for k in range(count):
+        level += levels[k]
+        slope += slopes[k]
+    return -level, -slope
+
+
+@kernel(fastmath=REDUCTIONS)
 def survey(
     arms: Floats, count: int, setting: Setting, u: float, work: Floats
 ) -> tuple[float, float, float]:
-    """What the arms do at u: an upper bound of the log of the product of all distribution
-    functions, its derivative, and the steepest log density in units of the change that a panel
-    may have. ``count`` is a multiple of LANES, ``work`` has three rows.
+    """What many arms do at u: a closer bound than Chernoff's, which says nothing above the means,
+    its derivative, and the steepest log density in units of the change that a panel may have.
+    ``count`` is a multiple of LANES, ``work`` has three rows.
     """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     top, end, number = arms[TOP, :count], arms[END, :count], arms[COUNT, :count]
