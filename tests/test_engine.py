@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
-from graphbandits.engine import run_block
+from graphbandits.engine import run_block, simulation
+from graphbandits.engine.loop import BlockOutcome
 from graphbandits.errors import NeedsError
 from graphbandits.graphs import as_process
 from graphbandits.policies import Event, Needs, Policy, Problem, View
@@ -38,6 +39,30 @@ def test_same_bits_for_every_block_size_worker_count_and_order(graph: str) -> No
     same(whole, run(POLICIES, block=7, workers=2))
     same(whole, run(POLICIES[::-1], block=8, workers=2))
     assert len(np.unique(whole["ids-n"].final)) > 15  # the trials do differ
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_blocks_have_fewer_trials_where_there_are_very_many_arms(workers: int, monkeypatch) -> None:
+    made: list[int] = []
+
+    def counting(*given: Any) -> BlockOutcome:
+        keys = next(one for one in given if isinstance(one, Keys))
+        made.append(keys.trials)
+        return run_block(*given)
+
+    def run() -> Results:
+        made.clear()
+        return simulate(
+            ["ts-n", "ids-n"], arms=5, horizon=20, trials=11, seed=3, workers=workers, block=8
+        )
+
+    monkeypatch.setattr(simulation, "run_block", counting)
+    whole = run()
+    assert sorted(made) == [3, 3, 8, 8]
+    for entries, sizes in ((20, [3, 3, 4, 4, 4, 4]), (4, [1] * 22)):
+        monkeypatch.setattr(simulation, "ENTRIES", entries)
+        same(whole, run())
+        assert sorted(made) == sizes
 
 
 def test_trials_do_not_depend_on_how_many_there_are() -> None:

@@ -32,7 +32,7 @@ from graphbandits.worlds import Bernoulli, World
 
 #: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
 BLOCK = 100
-#: Fewer trials make a block where it would have more entries than this, trials times arms.
+#: A block has no more entries than this, trials times arms, unless one trial has.
 ENTRIES = 10**6
 
 
@@ -48,7 +48,7 @@ def simulate(
     first_trial: int = 0,
     workers: int = 1,
     parallel: str = "auto",
-    block: int | None = None,
+    block: int = BLOCK,
     regret: str = "pseudo",
     progress: Advance | bool = True,
 ) -> Results:
@@ -58,7 +58,7 @@ def simulate(
     pseudo-regret theta* - theta_A, or the difference of the outcomes (``regret="realised"``),
     which has the same expectation and a larger variance. The result is the same, bit for bit,
     for every ``block``, number and kind of ``workers`` and order of the policies. ``block`` is how
-    many trials run in lockstep: 100, or fewer where there are more than 10,000 arms, so that the
+    many trials run in lockstep, at most: fewer do where there are very many arms, so that the
     memory does not grow with the trials. ``first_trial`` goes on where an earlier run of the same
     seed stopped. ``progress`` is called with the number of decisions made since its last call;
     True shows a bar on a terminal.
@@ -151,14 +151,14 @@ class Plan:
         *,
         workers: int = 1,
         parallel: str = "auto",
-        block: int | None = None,
+        block: int = BLOCK,
         regret: str = "pseudo",
         progress: Advance | bool = True,
         label: str = "simulating",
     ) -> Results:
         """Run all blocks of trials; see :func:`simulate`."""
         whole_number(workers, "workers")
-        block = self._block() if block is None else whole_number(block, "block")
+        block = min(whole_number(block, "block"), max(1, ENTRIES // self.world.arms))
         if regret not in ("pseudo", "realised"):
             raise InputError(f"regret is 'pseudo' or 'realised', not {regret!r}")
         if parallel not in ("auto", "threads", "processes"):
@@ -231,9 +231,6 @@ class Plan:
         }
         graph = self.process if isinstance(self.process, Fixed) else None
         return Results(record, results, self._names(), settings, graph)
-
-    def _block(self) -> int:
-        return max(1, min(BLOCK, ENTRIES // self.world.arms))
 
     def _wants_processes(self, parallel: str) -> bool:
         if parallel == "auto":
