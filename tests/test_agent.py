@@ -17,7 +17,7 @@ from test_engine import GRAPHS, POLICIES, record
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision
 from graphbandits.errors import InputError
-from graphbandits.graphs import as_process
+from graphbandits.graphs import Fixed, Uniform, as_process
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
@@ -219,6 +219,19 @@ def test_a_decision_shows_what_was_decided_whatever_the_policy_does_later() -> N
     agent.observe(decision, {0: 1, 1: 0})
     assert decision.pi == {0: 0.75, 1: 0.25}
     assert decision.reveals == {0: 1.0, 1: 1.0}
+
+
+def test_a_message_does_not_list_very_many_arms() -> None:
+    names = [f"arm {i}" for i in range(60)]
+    agent = Agent("ts-n-sampled", arms=names, graph="complete", seed=1)
+    with pytest.raises(InputError) as raised:
+        agent.observe(agent.decide(), {"arm 5x": 1})
+    hint = "did you mean 'arm 5'? Known: arm 0, arm 1, ..., arm 9 (60 names)"
+    assert str(raised.value) == f"unknown arm 'arm 5x': {hint}"
+    graph = Fixed(Uniform(0.5, 20_000), tuple(f"node {i}" for i in range(20_000)))
+    with pytest.raises(InputError, match=r"no arm 'node x': Known: .*\(20000 names\)") as raised:
+        Agent("ts-n", [*reversed((graph.names or ())[1:]), "node x"], graph, seed=1)
+    assert len(str(raised.value)) < 120
 
 
 def test_an_agent_keeps_nothing_of_the_decisions_that_were_observed() -> None:
