@@ -38,10 +38,21 @@ def _insertion_sort(values: Floats, order: Ints) -> None:
 
 
 @kernel()
+def _rising(values: Floats, order: Ints) -> bool:
+    """Whether they are sorted already, as equal ones are."""
+    k = 1
+    while k < order.size and values[order[k - 1]] <= values[order[k]]:
+        k += 1
+    return k >= order.size
+
+
+@kernel()
 def _sort(values: Floats, order: Ints) -> None:
     """The same, whatever the numbers: by insertion, by comparison, or very many by buckets."""
     if order.size <= FEW:
         _insertion_sort(values, order)
+        return
+    if _rising(values, order):
         return
     least = np.inf
     most = -np.inf
@@ -70,14 +81,9 @@ def _sort(values: Floats, order: Ints) -> None:
     for k in range(buckets):
         bucket = order[first : end[k]]
         first = end[k]
-        rising = True
-        for e in range(1, bucket.size):
-            rising = rising and values[bucket[e - 1]] <= values[bucket[e]]
-        if rising:
-            continue
         if bucket.size <= FEW:
             _insertion_sort(values, bucket)
-        else:
+        elif not _rising(values, bucket):
             bucket[:] = bucket[np.argsort(values[bucket], kind="mergesort")]
 
 
