@@ -312,7 +312,9 @@ def _arm_numbers(values: object, arms: int) -> Ints:
         raise InputError(f"edges join arms by their numbers 0 to {arms - 1}, given as a list")
     if array.min() < 0 or array.max() >= arms:
         raise InputError(f"edges join arms 0 to {arms - 1}; an edge goes outside")
-    return np.ascontiguousarray(array, np.int64)
+    numbers = np.ascontiguousarray(array, np.int64)
+    # for read-only arrays a kernel would be compiled a second time
+    return numbers if numbers.flags.writeable else numbers.copy()
 
 
 def _gain_rows(h: Floats, arms: int, trials: int = 1) -> Floats:
