@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import gc
+import pickle
+import tracemalloc
+from collections.abc import Callable
+from typing import ClassVar
+
 import networkx
 import numpy as np
 import pytest
 from test_engine import GRAPHS, POLICIES, record
 
-from graphbandits import Agent, Bernoulli, BetaBernoulli
+from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision
 from graphbandits.errors import InputError
-from graphbandits.graphs import as_process
+from graphbandits.graphs import Fixed, Uniform, as_process
+from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.rng import Keys
+from graphbandits.types import Floats, State
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -62,21 +72,21 @@ def test_a_saved_agent_goes_on_bit_for_bit(policy: str, graph: object, tmp_path)
     agent = Agent(policy, arms=5, graph=graph, seed=4, prior=(1.5, 2.0))
     play(agent, 15)
     left_open = agent.decide()
-    copy = Agent.load(agent.save(tmp_path / "agent.npz"))
-    assert copy.pending == (left_open.id,)
-    for one in (agent, copy):
+    other = Agent.load(agent.save(tmp_path / "agent.npz"))
+    assert other.pending == (left_open.id,)
+    for one in (agent, other):
         one.observe(left_open.id, {left_open.arm: 1})
-    assert play(agent, 30) == play(copy, 30)
+    assert play(agent, 30) == play(other, 30)
 
 
 def test_names_and_the_prior_survive(tmp_path) -> None:
     agent = Agent(
         "ids-n", arms=["ann", "bob", "eve"], graph="ring", seed=4, prior=[(1, 2), (3, 1), (2, 2)]
     )
-    copy = Agent.load(agent.save(tmp_path / "agent.npz"))
-    assert copy.arms == ("ann", "bob", "eve")
-    assert copy.posterior.a.tolist() == [1.0, 3.0, 2.0]
-    assert copy.decide() == agent.decide()
+    other = Agent.load(agent.save(tmp_path / "agent.npz"))
+    assert other.arms == ("ann", "bob", "eve")
+    assert other.posterior.a.tolist() == [1.0, 3.0, 2.0]
+    assert other.decide() == agent.decide()
 
 
 def test_a_prior_belongs_to_the_names_as_they_were_given() -> None:
@@ -141,3 +151,105 @@ def test_a_graph_of_any_size_needs_the_number_of_arms() -> None:
     with pytest.raises(InputError, match="say arms="):
         Agent("ids-n", graph="star", seed=1)
     assert len(Agent("ids-n", graph="paper", seed=1).arms) == 5
+
+
+MATRIX = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.9], [0.2, 0.0, 1.0]])
+
+
+def first_decision() -> Decision:
+    return Agent("ts-n", arms=["x", "y", "z"], graph=MATRIX, seed=1, prior=(1, 2)).decide()
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        lambda decision: decision,
+        copy.copy,
+        copy.deepcopy,
+        dataclasses.replace,
+        lambda decision: pickle.loads(pickle.dumps(decision)),
+        lambda decision: Decision(**dataclasses.asdict(decision)),
+    ],
+    ids=["itself", "copy", "deepcopy", "replace", "pickle", "dict"],
+)
+def test_a_decision_that_was_not_looked_at_is_as_any_other(
+    same: Callable[[Decision], Decision],
+) -> None:
+    """pi and reveals are made late; nothing tells it."""
+    seen = first_decision()
+    alpha = BetaBernoulli.of(3, 1, 2)
+    pi = alpha.beliefs(alpha.init(1)).alpha[0].tolist()
+    arm = ["x", "y", "z"].index(str(seen.arm))
+    row = {name: p for name, p in zip("xyz", MATRIX[arm], strict=True) if p > 0.0}
+    plain = Decision(1, seen.arm, pi[arm], dict(zip("xyz", pi, strict=True)), row)
+    assert same(first_decision()) == plain == same(first_decision())
+    assert same(first_decision()) != dataclasses.replace(plain, pi={"x": 1.0})
+    assert repr(same(first_decision())) == repr(plain)
+    decision = same(first_decision())
+    assert decision.pi is decision.pi  # made once
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        decision.pi = {}  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="no attribute 'p'"):
+        decision.p  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(decision)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scribbler:
+    """Plays the first arm, and spoils in ``update`` what it was shown of its own play."""
+
+    needs: ClassVar[Needs] = Needs()
+    exact: ClassVar[bool] = True
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return {}
+
+    def propose(self, state: State, view: View) -> Floats:
+        return np.array([[0.75, 0.25]])
+
+    def update(self, state: State, event: Event) -> State:
+        event.pi[:] = event.action[:] = event.observations.arm[:] = 0
+        return state
+
+
+def test_a_decision_shows_what_was_decided_whatever_the_policy_does_later() -> None:
+    agent = Agent(Scribbler(), arms=2, graph="complete", seed=1)
+    decision = agent.decide()
+    agent.observe(decision, {0: 1, 1: 0})
+    assert decision.pi == {0: 0.75, 1: 0.25}
+    assert decision.reveals == {0: 1.0, 1: 1.0}
+
+
+def test_a_message_does_not_list_very_many_arms() -> None:
+    names = [f"arm {i}" for i in range(60)]
+    agent = Agent("ts-n-sampled", arms=names, graph="complete", seed=1)
+    with pytest.raises(InputError) as raised:
+        agent.observe(agent.decide(), {"arm 5x": 1})
+    hint = "did you mean 'arm 5'? Known: arm 0, arm 1, ..., arm 9 (60 names)"
+    assert str(raised.value) == f"unknown arm 'arm 5x': {hint}"
+    graph = Fixed(Uniform(0.5, 20_000), tuple(f"node {i}" for i in range(20_000)))
+    with pytest.raises(InputError, match=r"no arm 'node x': Known: .*\(20000 names\)") as raised:
+        Agent("ts-n", [*reversed((graph.names or ())[1:]), "node x"], graph, seed=1)
+    assert len(str(raised.value)) < 120
+
+
+def test_an_agent_keeps_nothing_of_the_decisions_that_were_observed() -> None:
+    """A thousand more of them, and not a kilobyte more; also of those that taught nothing."""
+    agent = Agent("ts-n-sampled", arms=50, graph="random(r=uniform)", seed=1)
+
+    def rounds(count: int) -> int:
+        for _ in range(count):
+            decision, useless = agent.decide(), agent.decide()
+            agent.observe(decision, {decision.arm: 1} | dict.fromkeys(decision.reveals, 0))
+            agent.observe(useless.id, {})
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before, after = rounds(50), rounds(1000)
+    finally:
+        tracemalloc.stop()
+    assert agent.pending == ()
+    assert after - before < 1000, (before, after)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import tracemalloc
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -9,13 +11,15 @@ import numpy as np
 import pytest
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
-from graphbandits.engine import run_block
+from graphbandits.engine import run_block, simulation
+from graphbandits.engine.loop import BlockOutcome
 from graphbandits.errors import NeedsError
 from graphbandits.graphs import as_process
 from graphbandits.policies import Event, Needs, Policy, Problem, View
 from graphbandits.registry import build, registered
+from graphbandits.results import recorded_rounds
 from graphbandits.rng import Keys, draw_actions
-from graphbandits.types import Floats, State
+from graphbandits.types import Floats, Ints, State
 
 GRAPHS = ["revealed-er(p=0.4, directed=true)", "random(r=uniform)"]
 POLICIES = list(registered("policy"))
@@ -38,6 +42,30 @@ def test_same_bits_for_every_block_size_worker_count_and_order(graph: str) -> No
     same(whole, run(POLICIES, block=7, workers=2))
     same(whole, run(POLICIES[::-1], block=8, workers=2))
     assert len(np.unique(whole["ids-n"].final)) > 15  # the trials do differ
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_blocks_have_fewer_trials_where_there_are_very_many_arms(workers: int, monkeypatch) -> None:
+    made: list[int] = []
+
+    def counting(*given: Any) -> BlockOutcome:
+        keys = next(one for one in given if isinstance(one, Keys))
+        made.append(keys.trials)
+        return run_block(*given)
+
+    def run() -> Results:
+        made.clear()
+        return simulate(
+            ["ts-n", "ids-n"], arms=5, horizon=20, trials=11, seed=3, workers=workers, block=8
+        )
+
+    monkeypatch.setattr(simulation, "run_block", counting)
+    whole = run()
+    assert sorted(made) == [3, 3, 8, 8]
+    for entries, sizes in ((20, [3, 3, 4, 4, 4, 4]), (4, [1] * 22)):
+        monkeypatch.setattr(simulation, "ENTRIES", entries)
+        same(whole, run())
+        assert sorted(made) == sizes
 
 
 def test_trials_do_not_depend_on_how_many_there_are() -> None:
@@ -122,6 +150,57 @@ def test_all_policies_meet_the_same_outcomes() -> None:
                 met += key in seen
                 assert seen.setdefault(key, float(reward)) == reward
     assert met > 100
+
+
+@dataclass(frozen=True, eq=False)
+class Asked(Bernoulli):
+    """Keeps which outcomes it was asked for, and in which round."""
+
+    pairs: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
+        self.pairs.extend((t, int(b), int(i)) for b, i in zip(trial, arm, strict=True))
+        return super().outcomes(theta, keys, t, trial, arm)
+
+
+@pytest.mark.parametrize("graph", ["ring(directed=true)", "random(r=0.01)"])
+def test_outcomes_are_drawn_of_observed_arms_only(graph: str) -> None:
+    """Of a thousand arms a few are seen in a round; the others cost nothing."""
+    world = Asked(BetaBernoulli.of(1000))
+    inner = build("policy", "ts-n-sampled")
+    recorder = Recorder(inner, inner.needs)
+    run_block(recorder, world, as_process(graph, 1000), 15, Keys(2, 3, 4), np.array([15]))
+    seen = [
+        (event.t, int(b), int(i))
+        for event in recorder.events
+        for b, i in zip(event.observations.trial, event.observations.arm, strict=True)
+    ]
+    assert world.pairs == seen
+    assert len(set(seen)) == len(seen) < 15 * 4 * 30
+
+
+@pytest.mark.parametrize("policy", ["ts-n-sampled", "ids-n"])
+@pytest.mark.parametrize("graph", [*GRAPHS, "ring"])
+def test_a_long_run_keeps_nothing_of_its_rounds(policy: str, graph: str) -> None:
+    """But the 200 that are recorded, for which there is room from the beginning."""
+    rounds = 3000
+    memory = np.zeros(len(recorded_rounds(rounds)), np.int64)
+    calls = itertools.count()
+
+    def look(decisions: int) -> None:
+        memory[next(calls)] = tracemalloc.get_traced_memory()[0]
+
+    settings: dict[str, Any] = {"graph": graph, "arms": 4, "trials": 1, "progress": look}
+    simulate(policy, horizon=5, **settings | {"progress": False})  # what is made once, is made
+    tracemalloc.start()
+    try:
+        simulate(policy, horizon=rounds, **settings)
+    finally:
+        tracemalloc.stop()
+    assert next(calls) == len(memory) == 200
+    assert memory[100:].max() - memory[20:50].min() < 2000, (
+        memory
+    )  # a list of the rounds would show
 
 
 def test_outcomes_have_the_mean_of_their_arm() -> None:

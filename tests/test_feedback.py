@@ -345,6 +345,34 @@ def test_edges_get_self_loops_and_any_order() -> None:
     assert sparse.to_dense().matrix[0].tolist() == want
 
 
+@pytest.mark.parametrize(("arms", "edges"), [(1, 3), (4, 40), (30, 2000), (3000, 20_000)])
+def test_rows_are_those_of_one_sort_of_all_edges(arms: int, edges: int) -> None:
+    """Hubs, repeated edges, loops and zeros among them; probabilities are the edge's own."""
+    rng = np.random.default_rng(edges)
+    source = np.minimum(rng.integers(0, arms, edges), rng.integers(0, arms, edges))
+    target = rng.integers(0, arms, edges)
+    weight = np.where(source == target, 1.0, (7 * source + 3 * target) % 5 / 4)
+    sparse = Sparse.from_edges(arms, source, target, weight)
+    matrix = {(i, i): 1.0 for i in range(arms)}
+    matrix |= dict(zip(zip(source.tolist(), target.tolist(), strict=True), weight, strict=True))
+    want = sorted((i, j, w) for (i, j), w in matrix.items() if w > 0.0)
+    row = np.repeat(np.arange(arms), np.diff(sparse.start))
+    parts = (row, sparse.column, sparse.weight)
+    assert list(zip(*(part.tolist() for part in parts), strict=True)) == want
+    assert [part.dtype for part in (sparse.start, *parts)] == [int, int, int, float]
+    Sparse(sparse.start, sparse.column, sparse.weight)  # stands its own check
+
+
+def test_of_several_wrong_edges_the_first_given_is_named() -> None:
+    source, target = [2, 0, 0, 2, 0, 2], [1, 1, 2, 1, 1, 1]
+    with pytest.raises(InputError, match=r"the edge 2 -> 1 is given twice"):
+        Sparse.from_edges(3, source, target, [0.5, 0.5, 0.5, 0.25, 0.25, 0.5])
+    with pytest.raises(InputError, match=r"the edge 0 -> 1 is given twice"):
+        Sparse.from_edges(3, source, target, [0.5, 0.5, 0.5, 0.5, 0.25, 0.25])
+    with pytest.raises(InputError, match=r"the edge 1 -> 1 is given twice.*always observed"):
+        Sparse.from_edges(2, [1, 1], [1, 0], 0.5)
+
+
 def test_an_edge_of_probability_zero_is_no_edge() -> None:
     sparse = Sparse.from_edges(2, [0], [1], [0.0])
     assert sparse.deterministic

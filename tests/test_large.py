@@ -1,4 +1,7 @@
-"""A hundred thousand arms in 2 GiB of address space: a dense matrix would need 75."""
+"""A hundred thousand arms in 2 GiB of address space: a dense matrix would need 75.
+
+And a million in 4, where it would need 7450.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import subprocess
 import sys
 
 import pytest
+
+from graphbandits.registry import registered
 
 resource = pytest.importorskip("resource")
 
@@ -71,17 +76,85 @@ for name in rules.__all__:
 """
 
 
-@pytest.mark.parametrize("kind", ["sparse", "uniform"])
-def test_very_many_arms_fit_into_little_memory(kind: str) -> None:
+WHOLE_RUNS = """
+import resource, sys, tempfile
+from pathlib import Path
+
+kind, arms, gib = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_AS, (gib * 2**30, gib * 2**30))
+
+import numpy as np
+from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
+from graphbandits.graphs import Sparse, Uniform
+from graphbandits.rng import Keys
+
+rng = np.random.default_rng(0)
+if kind == "sparse":
+    source, target = rng.integers(0, arms, (2, 20 * arms))
+    weight = np.where(source == target, 1.0, (source + target) % 4 / 4 + 0.25)
+    graph = Sparse.from_edges(arms, source, target, weight)
+    del source, target, weight
+else:
+    graph = Uniform(0.1, arms)
+world, rounds, trials = Bernoulli(BetaBernoulli.of(arms)), 3, 2
+
+for policy in sys.argv[4:]:
+    how = dict(horizon=rounds, trials=trials, seed=5, progress=False)
+    results = simulate(policy, world, graph, **how)
+    assert results.graph.feedback is graph
+    plays = np.zeros(arms, int)
+    for trial in range(trials):
+        agent, keys = Agent(policy, arms, graph, seed=5, trial=trial), Keys(5, trial)
+        theta = world.means(keys)
+        regret = 0.0
+        for t in range(1, rounds + 1):
+            decision = agent.decide()
+            zeros, seen = graph.reveal(np.array([decision.arm]), keys, t)
+            rewards = world.outcomes(theta, keys, t, zeros, seen).tolist()
+            assert set(seen.tolist()) <= decision.reveals.keys()
+            agent.observe(decision, dict(zip(seen.tolist(), rewards)))
+            plays[decision.arm] += 1
+            regret += theta.max() - theta[0, decision.arm]
+        assert abs(results[policy].final[trial] - regret) <= 1e-12
+    assert (results[policy].plays == plays).all()
+    print(policy)
+
+with tempfile.TemporaryDirectory() as folder:
+    copy = Agent.load(agent.save(Path(folder, "agent.npz")))
+one, other = agent.decide(), copy.decide()
+assert (one.arm, one.reveals) == (other.arm, other.reveals)
+assert abs(sum(one.pi.values()) - 1.0) <= 1e-9 and one.pi == other.pi
+"""
+
+
+def run_alone(program: str, *words: str) -> set[str]:
+    """What a program printed, in a process of its own."""
     # the stacks of threads count as address space: one thread is enough
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, kind],
+        [sys.executable, "-c", program, *words],
         env=os.environ | threads,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert {"ts_n", "ids_n", "idsn_lp", "ids_lp"} <= set(run.stdout.split())
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize("kind", ["sparse", "uniform"])
+def test_very_many_arms_fit_into_little_memory(kind: str) -> None:
+    assert run_alone(PROGRAM, kind) >= {"ts_n", "ids_n", "idsn_lp", "ids_lp"}
+
+
+@pytest.mark.parametrize("kind", ["sparse", "uniform"])
+@pytest.mark.parametrize(
+    ("arms", "gib"), [(10**5, 2), pytest.param(10**6, 4, marks=pytest.mark.slow)]
+)
+def test_a_simulation_and_an_agent_of_very_many_arms_are_one(
+    kind: str, arms: int, gib: int
+) -> None:
+    """Every policy, round by round, in the memory that the graph and a few vectors need."""
+    policies = list(registered("policy"))
+    assert run_alone(WHOLE_RUNS, kind, str(arms), str(gib), *policies) == set(policies)

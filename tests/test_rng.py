@@ -57,7 +57,33 @@ def test_purposes_have_their_own_numbers() -> None:
     assert (one != two).all()
 
 
+def whole_numbers(key: int, trial: int, t: int, index: int) -> float:
+    """The uniform number of a place, in Python's whole numbers, which do not wrap."""
+    c = [index % 2**32, index >> 32, t, trial]
+    k = [key % 2**32, key >> 32]
+    for _ in range(10):
+        p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(q >> 32) ^ c[1] ^ k[0], q % 2**32, (p >> 32) ^ c[3] ^ k[1], p % 2**32]
+        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
+    return (c[1] << 32 | c[0]) // 2**11 / 2**53
+
+
 def test_large_indices_do_not_wrap() -> None:
-    key = np.uint64(1)
-    places = [0, 1, 2**31, 2**32, 2**32 + 1, 10**12]
-    assert len({uniform(key, 0, 0, i) for i in places}) == len(places)
+    """The edges of a million arms are numbered up to 10**12, and a draw of each from i * 2**21."""
+    key = 0x9E3779B97F4A7C15
+    indices = [0, 1, 2**31, 2**32, 2**32 + 1, 10**12 - 1, (10**6 - 1) << 21, 2**63 - 1]
+    for trial in (0, 1, 2**32 - 1):
+        for t in (1, 10**6, 2**32 - 1):
+            for index in indices:
+                want = whole_numbers(key, trial, t, index)
+                assert uniform(np.uint64(key), trial, t, index) == want
+
+
+def test_a_million_arms_have_numbers_of_their_own() -> None:
+    keys = Keys(3, first_trial=7)
+    stream = Stream(keys, 10**6, "x")
+    numbers = stream.uniform(10**6)[0]
+    for arm in (0, 2**16, 10**6 - 1):
+        assert numbers[arm] == whole_numbers(int(keys.key("x")), 7, 10**6, arm)
+    ones = np.ones((1, 10**6))
+    assert len(np.unique(numbers)) == len(np.unique(stream.beta(ones, ones))) == 10**6

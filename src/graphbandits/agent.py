@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -33,7 +33,8 @@ class Decision:
     """What to play, and what may be seen.
 
     ``probability`` is the chance with which this arm was drawn from ``pi``; None for a policy
-    that draws for itself. ``reveals`` gives every arm that may be observed its probability.
+    that draws for itself. ``reveals`` gives every arm that may be observed its probability. Both
+    are made when they are first looked at, for there may be a million arms.
     """
 
     id: int
@@ -41,6 +42,18 @@ class Decision:
     probability: float | None
     pi: dict[Arm, float] = field(repr=False)
     reveals: dict[Arm, float] = field(repr=False)
+
+    if not TYPE_CHECKING:  # a checker would take any other name for good as well
+
+        def __getattr__(self, name: str) -> dict[Arm, float]:
+            """Make what is not there yet, of the arrays that the agent has left for it."""
+            later = vars(self).get("_later", {})
+            if name not in later:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            arms, which, values = later[name]
+            names = arms if which is None else [arms[i] for i in which.tolist()]
+            made = dict(zip(names, values.tolist(), strict=True))
+            return vars(self).setdefault(name, made)
 
 
 @dataclass(frozen=True)
@@ -125,13 +138,15 @@ class Agent:
         self._t = t
         self._pending[t] = _Pending(t, int(action[0]), pi)
         reach = graph.reach(action)[0]
-        return Decision(
+        seen = np.flatnonzero(reach)
+        decision = object.__new__(Decision)
+        vars(decision).update(
             id=t,
             arm=self.arms[action[0]],
             probability=float(pi[0, action[0]]) if self.policy.exact else None,
-            pi=dict(zip(self.arms, pi[0].tolist(), strict=True)),
-            reveals={self.arms[i]: float(reach[i]) for i in np.flatnonzero(reach)},
+            _later={"pi": (self.arms, None, pi[0]), "reveals": (self.arms, seen, reach[seen])},
         )
+        return decision
 
     def observe(self, decision: Decision | int, rewards: Mapping[Arm, float]) -> None:
         """Learn the rewards of one decision, all at once; arms that stayed unseen are left out."""
@@ -151,8 +166,7 @@ class Agent:
         seen = {}
         for arm, reward in rewards.items():
             if arm not in self._index:
-                hint = nearest(str(arm), map(str, self.arms)) if len(self.arms) <= 50 else ""
-                raise InputError(f"unknown arm {arm!r}: {hint}")
+                raise InputError(f"unknown arm {arm!r}: {nearest(str(arm), map(str, self.arms))}")
             if reach[self._index[arm]] == 0.0:
                 raise InputError(
                     f"playing {played!r} does not reveal {arm!r} in this graph: leave it out"
@@ -161,7 +175,8 @@ class Agent:
         index = np.array(sorted(seen), np.int64)
         reward_array = np.array([seen[i] for i in index.tolist()], np.float64)
         observations = Observations(np.zeros_like(index), index, reward_array)
-        event = Event(pending.t, self._keys, self._problem, graph, pending.pi, action, observations)
+        pi = pending.pi.copy()  # a policy may write into it, and the decision has still to show it
+        event = Event(pending.t, self._keys, self._problem, graph, pi, action, observations)
         before = {name: np.array(array) for name, array in self._state.items()}
         try:
             self._state = learn(self.policy, self._state, event)
@@ -175,7 +190,7 @@ class Agent:
 
         An agent that was saved there before is replaced; any other file is left alone.
         """
-        if Path(path).is_file() and Path(path).read_bytes()[:2] not in (b"", b"PK"):
+        if Path(path).is_file() and _first_bytes(Path(path)) not in (b"", b"PK"):
             raise InputError(f"{path} exists and is no saved agent: choose another name")
         if type(self.policy) not in registered("policy").values():
             raise InputError(
@@ -259,6 +274,11 @@ class Agent:
             self._pending[t] = _Pending(t, action, pi)
 
 
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(2)
+
+
 def _has_nan(values: Any) -> bool:
     return bool(np.isnan(values).any()) if values.dtype.kind == "f" else False
 
@@ -280,8 +300,9 @@ def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ..
     check_names(given, process.arms)
     if process.names is None:
         return given
-    if set(given) != set(process.names):
-        wrong = next(name for name in given if name not in process.names)
+    known = set(process.names)
+    if set(given) != known:
+        wrong = next(name for name in given if name not in known)
         raise InputError(f"the graph has no arm '{wrong}': {nearest(wrong, process.names)}")
     return process.names
 
@@ -312,6 +333,8 @@ def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) 
         posterior = BetaBernoulli(pairs[:, 0], pairs[:, 1])
     if posterior.arms != arms:
         raise InputError(f"the prior has {posterior.arms} arms, the graph {arms}")
+    if given_order == order:
+        return posterior
     place = {arm: i for i, arm in enumerate(given_order)}
     moved = [place[arm] for arm in order]
     return dataclasses.replace(posterior, a=posterior.a[moved], b=posterior.b[moved])

@@ -6,6 +6,9 @@ import difflib
 from collections.abc import Iterable
 from typing import SupportsFloat
 
+#: Of more names than this a message shows a few.
+MOST_LISTED = 50
+
 
 class GraphBanditsError(Exception):
     """Anything wrong with what the user gave; the command line prints it in one line."""
@@ -32,15 +35,18 @@ class NumericalError(GraphBanditsError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known name, and all of them.
+    """A hint that names the nearest known name, and all of them unless they are many.
 
     >>> nearest("idsn", ["ids-n", "ts-n"])
     "did you mean 'ids-n'? Known: ids-n, ts-n"
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    # comparing with very many takes minutes
+    close = [] if len(names) > 10**4 else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean '{close[0]}'? " if close else ""
-    return f"{hint}Known: {', '.join(names)}"
+    listed = names if len(names) <= MOST_LISTED else [*names[:2], "...", names[-1]]
+    count = "" if len(names) <= MOST_LISTED else f" ({len(names)} names)"
+    return f"{hint}Known: {', '.join(listed)}{count}"
 
 
 def whole_number(value: object, what: str, *, least: int = 1) -> int:

@@ -56,7 +56,7 @@ def run_block(
             regret -= world.outcomes(theta, keys, t, rows, action)
         else:
             regret += theta[rows, best] - theta[rows, action]
-        plays += np.bincount(action, minlength=world.arms)
+        np.add.at(plays, action, 1)  # no array of all arms, of which there may be a million
 
         state = learn(policy, state, Event(t, keys, problem, graph, pi, action, seen))
         if t == record[recorded]:

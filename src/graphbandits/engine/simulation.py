@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine.loop import BlockOutcome, run_block
+from graphbandits.engine.loop import run_block
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.settings import describe_policy, describe_world, versions
 from graphbandits.engine.travel import as_message, why_not
@@ -27,11 +27,13 @@ from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import text_of
 from graphbandits.results import PolicyResult, Results, recorded_rounds
 from graphbandits.rng import Keys
-from graphbandits.types import Ints
+from graphbandits.types import Floats
 from graphbandits.worlds import Bernoulli, World
 
 #: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
 BLOCK = 100
+#: A block has no more entries than this, trials times arms, unless one trial has.
+ENTRIES = 10**6
 
 
 def simulate(
@@ -55,9 +57,11 @@ def simulate(
     ``world`` is Bernoulli arms with uniform priors unless given. The regret is the
     pseudo-regret theta* - theta_A, or the difference of the outcomes (``regret="realised"``),
     which has the same expectation and a larger variance. The result is the same, bit for bit,
-    for every ``block``, number and kind of ``workers`` and order of the policies. ``first_trial``
-    goes on where an earlier run of the same seed stopped. ``progress`` is called with the number
-    of decisions made since its last call; True shows a bar on a terminal.
+    for every ``block``, number and kind of ``workers`` and order of the policies. ``block`` is how
+    many trials run in lockstep, at most: fewer do where there are very many arms, so that the
+    memory does not grow with the trials. ``first_trial`` goes on where an earlier run of the same
+    seed stopped. ``progress`` is called with the number of decisions made since its last call;
+    True shows a bar on a terminal.
 
     ``parallel`` says what the workers are: "threads", which cost nothing and suit the policies
     of this package, for their kernels release Python's lock; "processes", which take a while to
@@ -154,7 +158,7 @@ class Plan:
     ) -> Results:
         """Run all blocks of trials; see :func:`simulate`."""
         whole_number(workers, "workers")
-        whole_number(block, "block")
+        block = min(whole_number(block, "block"), max(1, ENTRIES // self.world.arms))
         if regret not in ("pseudo", "realised"):
             raise InputError(f"regret is 'pseudo' or 'realised', not {regret!r}")
         if parallel not in ("auto", "threads", "processes"):
@@ -171,6 +175,7 @@ class Plan:
         end = self.first_trial + self.trials
         starts = range(self.first_trial, end, block)
         tasks = [(name, first) for name in self.policies for first in starts]
+        plays = {name: np.zeros(self.world.arms, np.int64) for name in self.policies}
         stop, lock = threading.Event(), threading.Lock()
 
         def report(decisions: int) -> None:
@@ -180,35 +185,38 @@ class Plan:
                 with lock:
                     progress(decisions)
 
-        def work(task: tuple[str, int]) -> BlockOutcome:
+        def work(task: tuple[str, int]) -> Floats:
             name, first = task
             keys = Keys(self.seed, first, min(block, end - first))
             if processes is not None:
                 outcome = processes.run(name, first, keys.trials)
                 report(keys.trials * self.horizon)
-                return outcome
-            return run_block(
-                self.policies[name],
-                self.world,
-                self.process,
-                self.horizon,
-                keys,
-                record,
-                regret == "realised",
-                lambda rounds: report(rounds * keys.trials),
-            )
+            else:
+                outcome = run_block(
+                    self.policies[name],
+                    self.world,
+                    self.process,
+                    self.horizon,
+                    keys,
+                    record,
+                    regret == "realised",
+                    lambda rounds: report(rounds * keys.trials),
+                )
+            with lock:  # not kept for each block: there may be many, of very many arms
+                plays[name] += outcome.plays
+            return outcome.regret
 
         settings = self._settings(regret)
         apart = workers > 1 and self._wants_processes(parallel)
         study = as_message(self, record, regret) if apart else None
         with Workers(min(workers, len(tasks)), *study) if study else nullcontext() as processes:
             if workers == 1:
-                outcomes = [work(task) for task in tasks]
+                regrets = [work(task) for task in tasks]
             else:
                 with ThreadPoolExecutor(workers) as pool:
                     futures = [pool.submit(work, task) for task in tasks]
                     try:
-                        outcomes = [future.result() for future in futures]
+                        regrets = [future.result() for future in futures]
                     except BaseException:
                         stop.set()
                         if processes is not None:
@@ -216,7 +224,9 @@ class Plan:
                         pool.shutdown(cancel_futures=True)
                         raise
         results = {
-            name: _join(outcomes[i * len(starts) : (i + 1) * len(starts)])
+            name: PolicyResult.from_trials(
+                np.concatenate(regrets[i * len(starts) : (i + 1) * len(starts)]), plays[name]
+            )
             for i, name in enumerate(self.policies)
         }
         graph = self.process if isinstance(self.process, Fixed) else None
@@ -279,9 +289,3 @@ def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str,
     if not named:
         raise InputError("no policy was given: name one, such as 'ids-n'")
     return named
-
-
-def _join(blocks: list[BlockOutcome]) -> PolicyResult:
-    regret = np.concatenate([block.regret for block in blocks])
-    plays: Ints = np.sum([block.plays for block in blocks], axis=0)
-    return PolicyResult.from_trials(regret, plays)

@@ -155,23 +155,34 @@ class Sparse:
                 f"{len(ends[1])} targets and {given.size} probabilities"
             )
         _check_probabilities(given, "edge list")
-        loops = np.arange(arms)
-        row, column = (np.concatenate([end, loops]) for end in ends)
-        chance = np.concatenate([np.broadcast_to(given, ends[0].shape), np.ones(arms)])
-        place, index, inverse = np.unique(
-            row * arms + column, return_index=True, return_inverse=True
-        )
-        wrong = np.flatnonzero(chance[index][inverse] != chance)
+        edges = len(ends[0])
+        start, column = np.empty(arms + 1, np.int64), np.empty(edges + arms, np.int64)
+        order = np.empty_like(column)
+        kernels.edge_rows(*ends, start, column, order)
+        chance = np.ones(edges + arms)
+        if given.ndim or given != 1.0:
+            edge = order < edges
+            chance[edge] = given[order[edge]] if given.ndim else given
+        new = np.ones(edges + arms, np.bool_)
+        np.not_equal(column[1:], column[:-1], out=new[1:])
+        new[start[:-1]] = True
+        again = np.flatnonzero(~new)
+        wrong = again[chance[again] != chance[again - 1]]
         if wrong.size:
-            i, j = row[wrong[0]], column[wrong[0]]
+            first = wrong[order[wrong].argmin()]
+            i, j = np.searchsorted(start, first, side="right") - 1, column[first]
             raise InputError(
                 f"the edge {i} -> {j} is given twice with different probabilities"
                 + ("; an arm that is played is always observed" if i == j else "")
             )
-        there = chance[index] > 0.0
-        place, chance = place[there], chance[index][there]
-        start = np.concatenate([[0], np.cumsum(np.bincount(place // arms, minlength=arms))])
-        return cls(start, place % arms, chance)
+        there = new & (chance > 0.0)
+        if not there.all():
+            start = np.concatenate([[0], np.cumsum(there)])[start]
+            column, chance = column[there], chance[there]
+        sparse = object.__new__(cls)  # right by construction: no need for a second check
+        for name, part in (("start", start), ("column", column), ("weight", chance)):
+            object.__setattr__(sparse, name, part)
+        return sparse
 
     @property
     def arms(self) -> int:
@@ -301,7 +312,9 @@ def _arm_numbers(values: object, arms: int) -> Ints:
         raise InputError(f"edges join arms by their numbers 0 to {arms - 1}, given as a list")
     if array.min() < 0 or array.max() >= arms:
         raise InputError(f"edges join arms 0 to {arms - 1}; an edge goes outside")
-    return array.astype(np.int64)
+    numbers = np.ascontiguousarray(array, np.int64)
+    # for read-only arrays a kernel would be compiled a second time
+    return numbers if numbers.flags.writeable else numbers.copy()
 
 
 def _gain_rows(h: Floats, arms: int, trials: int = 1) -> Floats:

@@ -26,10 +26,13 @@ def dense_gain(matrix: Floats, h: Floats, out: Floats) -> None:
 def sparse_gain(start: Ints, column: Ints, weight: Floats, h: Floats, out: Floats) -> None:
     """The same for the rows of a CSR matrix that all trials share."""
     for b in range(h.shape[0]):
+        row = h[b]
         for i in range(h.shape[1]):
+            chance = weight[start[i] : start[i + 1]]
+            neighbour = column[start[i] : start[i + 1]]
             s = 0.0
-            for e in range(start[i], start[i + 1]):
-                s += weight[e] * h[b, column[e]]
+            for e in range(neighbour.size):
+                s += chance[e] * row[neighbour[e]]
             out[b, i] = s
 
 
@@ -132,3 +135,53 @@ def erdos_renyi(
                     out[b, i, j] = 1.0 if seen else 0.0
                     if not directed:
                         out[b, j, i] = out[b, i, j]
+
+
+@kernel()
+def _sort_row(column: Ints, order: Ints) -> None:
+    """Sort both by the column, stably; a short row by insertion."""
+    if column.size > 64:
+        rising = np.argsort(column, kind="mergesort")
+        column[:] = column[rising]
+        order[:] = order[rising]
+        return
+    for k in range(1, column.size):
+        arm = column[k]
+        edge = order[k]
+        place = k
+        while place > 0 and column[place - 1] > arm:
+            column[place] = column[place - 1]
+            order[place] = order[place - 1]
+            place -= 1
+        column[place] = arm
+        order[place] = edge
+
+
+@kernel()
+def edge_rows(source: Ints, target: Ints, start: Ints, column: Ints, order: Ints) -> None:
+    """Rows of edges and loops, each by rising target; equal edges stay as they were given.
+
+    ``order[k]`` is the number of the edge in place k; E + i is the loop of arm i. The sources are
+    sorted by counting, and a row by itself, so that almost all of it happens in the cache.
+    """
+    arms = start.size - 1
+    edges = source.size
+    start[:] = 0
+    for i in source:
+        start[i + 1] += 1
+    for i in range(arms):
+        start[i + 1] += start[i] + 1
+    # start[i] moves through its row to where the next begins
+    for e in range(edges):
+        i = source[e]
+        column[start[i]] = target[e]
+        order[start[i]] = e
+        start[i] += 1
+    for i in range(arms):
+        column[start[i]] = i
+        order[start[i]] = edges + i
+    for i in range(arms - 1, 0, -1):
+        start[i] = start[i - 1] + 1
+    start[0] = 0
+    for i in range(arms):
+        _sort_row(column[start[i] : start[i + 1]], order[start[i] : start[i + 1]])

@@ -105,5 +105,5 @@ def fingerprint(process: Process) -> str | None:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
+        digest.update(array.ravel().data)  # read in place, for it may be large
     return digest.hexdigest()

@@ -100,7 +100,7 @@ def content_hash(results: Results) -> str:
             digest.update(f"{name} {sum(map(len, arrays))}\n".encode())
         for array in arrays:
             kind = "<i8" if array.dtype.kind == "i" else "<f8"
-            digest.update(np.ascontiguousarray(array, kind).tobytes())
+            digest.update(np.ascontiguousarray(array, kind).data)
     return digest.hexdigest()
 
 

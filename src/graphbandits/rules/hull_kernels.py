@@ -20,20 +20,71 @@ from graphbandits.types import Floats, Ints
 TIE = 1e-12
 #: A largest gain below this means that nothing is left to learn.
 NOTHING_TO_LEARN = 1e-30
+#: Up to so many arms are sorted by insertion; above so many, into buckets first.
+FEW = 32
+MANY = 5000
+
+
+@kernel()
+def _insertion_sort(values: Floats, order: Ints) -> None:
+    """Put the numbers in ``order`` by rising value, equal ones as they were."""
+    for k in range(1, order.size):
+        arm = order[k]
+        place = k
+        while place > 0 and values[order[place - 1]] > values[arm]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = arm
+
+
+@kernel()
+def _rising(values: Floats, order: Ints) -> bool:
+    """Whether they are sorted already, as equal ones are."""
+    k = 1
+    while k < order.size and values[order[k - 1]] <= values[order[k]]:
+        k += 1
+    return k >= order.size
 
 
 @kernel()
 def _sort(values: Floats, order: Ints) -> None:
-    """Numbers of the values in rising order; a few are sorted faster by insertion."""
-    if values.size > 32:
-        order[:] = np.argsort(values, kind="mergesort")
+    """The same, whatever the numbers: by insertion, by comparison, or very many by buckets."""
+    if order.size <= FEW:
+        _insertion_sort(values, order)
         return
-    for k in range(values.size):
-        place = k
-        while place > 0 and values[order[place - 1]] > values[k]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = k
+    if _rising(values, order):
+        return
+    least = np.inf
+    most = -np.inf
+    comparable = True
+    for arm in order:
+        comparable = comparable and not np.isnan(values[arm])
+        least = min(least, values[arm])
+        most = max(most, values[arm])
+    # outside of these bounds the scale would not be a number above zero
+    if order.size <= MANY or not comparable or not 1e-289 < most - least < 1e300:
+        order[:] = order[np.argsort(values[order], kind="mergesort")]
+        return
+    buckets = order.size // 4
+    scale = (buckets - 1) / (most - least)
+    end = np.zeros(buckets + 1, np.int64)
+    for arm in order:
+        end[int((values[arm] - least) * scale) + 1] += 1
+    for k in range(buckets):
+        end[k + 1] += end[k]
+    given = order.copy()
+    for arm in given:  # end[k] moves from where bucket k begins to where it ends
+        k = int((values[arm] - least) * scale)
+        order[end[k]] = arm
+        end[k] += 1
+    first = 0
+    for k in range(buckets):
+        bucket = order[first : end[k]]
+        first = end[k]
+        if bucket.size <= FEW:
+            _insertion_sort(values, bucket)
+        elif not _rising(values, bucket):
+            bucket[:] = bucket[np.argsort(values[bucket], kind="mergesort")]
 
 
 @kernel()
@@ -41,18 +92,29 @@ def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) 
     """Vertices of the hull, by rising Delta and gain; return how many.
 
     ``hull[v]`` is an arm, the representative of its point; ``group[i]`` numbers the arms of a
-    point alike, -1 for arms outside all points (dominated by an arm of the same Delta).
-    ``order`` is work space.
+    point alike, -1 for arms outside all points (dominated by an arm of the same Delta, or by
+    one of the largest gain). ``order`` is work space.
     """
-    arms = delta.size
     largest_delta = 0.0
     largest_gain = 0.0
-    for i in range(arms):
+    for i in range(delta.size):
         largest_delta = max(largest_delta, delta[i])
         largest_gain = max(largest_gain, gain[i])
     delta_tie = TIE * largest_delta
     gain_tie = TIE * largest_gain
-    _sort(delta, order)
+    # no point joins after the one that holds the largest gain, which ends here at the latest
+    enough = np.inf
+    for i in range(delta.size):
+        if gain[i] == largest_gain:
+            enough = min(enough, delta[i])
+    enough += delta_tie
+    arms = 0
+    for i in range(delta.size):
+        group[i] = -1
+        if not delta[i] > enough:
+            order[arms] = i
+            arms += 1
+    _sort(delta, order[:arms])
     count = 0
     first = 0
     while first < arms:
@@ -64,7 +126,8 @@ def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) 
                 best = order[last]
         for k in range(first, last + 1):
             i = order[k]
-            group[i] = best if gain[i] >= gain[best] - gain_tie else -1
+            if gain[i] >= gain[best] - gain_tie:
+                group[i] = best
         first = last + 1
         # the point (gain[best], delta[best]) joins if it gains, and keeps the hull convex
         if count > 0 and gain[best] <= gain[hull[count - 1]] + gain_tie:
