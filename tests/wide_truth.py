@@ -44,7 +44,7 @@ def observed(seed: int, arms: int, least: float, most: float, whole: bool = True
     centre, spread = rng.uniform(-2.0, 2.0), rng.choice([0.5, 2.0, 6.0])
     # 1 / sqrt(size p (1-p)) is the standard deviation of the logit
     scale = (np.exp(centre / 2) + np.exp(-centre / 2)) / np.sqrt(sizes)
-    logits = centre + spread * scale * rng.standard_normal(arms)
+    logits = np.clip(centre + spread * scale * rng.standard_normal(arms), -25.0, 25.0)
     return [_pair(float(n), float(u), whole) for n, u in zip(sizes, logits, strict=True)]
 
 
@@ -127,6 +127,9 @@ def _observed_cases() -> Iterator[Case]:
         for least in (1e3, 1e9):
             params = observed(100 + seed, arms, least, 1e9, whole=seed % 2 == 0)
             yield Case(f"observed {least:g} to 1e9, {arms} arms, seed {100 + seed}", params)
+    for seed, arms in enumerate([2, 3, 3, 4, 4, 5, 6, 8, 10, 12], start=150):
+        params = observed(seed, arms, 2e-3, 1e9, whole=False)
+        yield Case(f"observed 0.002 to 1e9, {arms} arms, seed {seed}", params)
 
 
 def _tie_cases() -> Iterator[Case]:
@@ -141,14 +144,16 @@ def _tie_cases() -> Iterator[Case]:
 
 
 def _led_cases() -> Iterator[Case]:
-    shapes = [(2, 0.0, 1.0), (3, 0.7, 1.0), (2, -1.5, 7.0), (4, 2.0, 1 / 3)]
+    shapes = [(2, 0.0, 1.0), (3, 0.7, 1.0), (2, -1.5, 7.0), (4, 2.0, 1 / 3), (2, 0.3, 1e4)]
+    every, some = [10.0**k for k in range(1, 10)], [1e1, 1e3, 1e5, 1e7, 1e9]
     number = 0
-    for deviations in (5, 10, 12, 40):
-        for size in (1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9):
+    for deviations in (5, 7, 8.5, 10, 11, 12, 40):
+        for size in every if deviations in (5, 10, 12) else some:
             arms, centre, ratio = shapes[number % len(shapes)]
-            number += 1 if size < 1e9 else 2  # another shape for each size
-            name = f"led by {deviations}, size {size:g}, {arms} arms, centre {centre:g}"
+            number += 1
+            name = f"led by {deviations}, size {size:g}, {arms} arms, ratio {ratio:.3g}"
             yield Case(name, led(deviations, size, arms, centre, ratio))
+        number += 1  # so that a size meets other shapes
 
 
 def _equal_cases() -> Iterator[Case]:
