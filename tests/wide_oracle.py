@@ -17,8 +17,8 @@ The line is cut into panels with Gauss-Legendre nodes; F_i and G_i at the nodes 
 integrals of p_i from the left and from the right.  All p_i and F_i are log-concave in u.  Panels
 are so short that no ln p_i above _LEVEL moves by more than _STEP in one, nor ln prod_k F_k by more
 than _RISE, and short against the distance to the singularities of the logistic function at
-u = +-i pi.  ``resolution=2`` halves them,
-which shows the error of the rule; ball arithmetic shows that of rounding.
+u = +-i pi.  ``resolution=2`` halves them, which shows the error of the rule; ball arithmetic shows
+that of rounding.
 """
 
 import math
@@ -189,7 +189,7 @@ def _panels(
 
 
 class _Panel:
-    """The nodes of one panel: u, x (1-x), x, and p_i du times half the panel's width."""
+    """At the nodes of one panel: x, and x (1-x) and the p_i times half the panel's width."""
 
     def __init__(self, arms: Sequence[_Arm], lo: float, hi: float) -> None:
         nodes = _legendre_rule()[0]
@@ -201,8 +201,7 @@ class _Panel:
         self.density: list[list[arb]] = []
         for y in nodes:
             u = centre + half * y
-            size = abs(u)
-            small = (-size).exp()
+            small = (-abs(u)).exp()
             log1p = small.log1p()
             upper = 1 / (1 + small)
             self.x.append(small * upper if u < 0 else upper)
