@@ -1,0 +1,219 @@
+"""The promised accuracy of alpha, Delta and h, for Beta parameters from 1e-3 to 1e9.
+
+Strict: relative 1e-8 for what is above 1e-30.  Simulation: absolute 1e-10.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wide_oracle import WideBeliefs, wide_beliefs
+from wide_truth import Case, Params, live_cases, read_fixture
+
+from graphbandits.posteriors import Beliefs, BetaBernoulli
+
+SETTINGS = ("simulation", "strict")
+PROMISE = {"simulation": 1e-10, "strict": 1e-8}
+ROUNDING = {"simulation": 1e-12, "strict": 1e-10}  # below this an estimate need not see an error
+QUANTITIES = ("alpha", "delta", "h")
+LEAST = 1e-30
+
+STORED = read_fixture()
+LIVE = live_cases()
+
+
+def beliefs(params: Params, accuracy: str, estimate: bool = False) -> Beliefs:
+    """The library's values; any warning or floating-point exception is an error."""
+    a, b = np.array(params, float).T
+    posterior = BetaBernoulli(a, b)
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        state = posterior.init(trials=1)
+        if estimate:
+            return posterior.beliefs(state, accuracy=accuracy, estimate=True)
+        return posterior.beliefs(state, accuracy=accuracy)
+
+
+def errors(got: np.ndarray, truth: np.ndarray, accuracy: str) -> np.ndarray:
+    """Absolute errors for simulation; for strict relative ones, 0 where nothing is promised."""
+    apart = np.abs(got - truth)
+    if accuracy == "simulation":
+        return apart
+    promised = truth > LEAST
+    return np.where(promised, apart / np.where(promised, truth, 1.0), 0.0)
+
+
+def information_of(alpha: np.ndarray) -> float:
+    """The entropy of alpha, the largest entry taken as 1 minus the others: none is lost in it."""
+    others = np.sort(alpha)[:-1]
+    rest = min(math.fsum(others), 1.0 - 1.0 / alpha.size)
+    small = math.fsum(-v * math.log(v) for v in others if v > 0.0)
+    return small - (1.0 - rest) * math.log1p(-rest)
+
+
+def assert_sound(got: Beliefs, accuracy: str, case: object) -> None:
+    """What holds for all posteriors: a distribution, non-negative, h within its bounds."""
+    alpha, delta, h = (getattr(got, name)[0] for name in QUANTITIES)
+    assert np.isfinite([alpha, delta, h]).all(), case
+    assert min(alpha.min(), delta.min(), h.min()) >= 0.0, case
+    assert math.fsum(alpha) == pytest.approx(1.0, abs=1e-12), case
+    assert delta.max() <= 1.0, case
+    assert h.max() <= math.log(2.0) * (1.0 + 1e-12), case
+    entropy = information_of(alpha)
+    slack = 1e-10 if accuracy == "simulation" else 1e-8 * entropy + LEAST
+    assert h.max() <= entropy + slack, (h.max(), entropy, case)
+
+
+def assert_accurate(case: Case, truth: WideBeliefs, accuracy: str) -> None:
+    got = beliefs(case.params, accuracy)
+    assert_sound(got, accuracy, case)
+    for name in QUANTITIES:
+        mine, exact = getattr(got, name)[0], getattr(truth, name)
+        error = errors(mine, exact, accuracy)
+        worst = int(np.argmax(error))
+        assert error[worst] <= PROMISE[accuracy], (
+            f"{case.name}: {name}[{worst}] = {mine[worst]!r}, truth {exact[worst]!r}, "
+            f"error {error[worst]:.2g}; {case.params}"
+        )
+
+
+def assert_estimate_is_honest(case: Case, truth: WideBeliefs, accuracy: str) -> None:
+    """The estimate keeps the promise, and the true error is at most ten times the estimate."""
+    got = beliefs(case.params, accuracy, estimate=True)
+    assert got.error is not None
+    assert got.error.shape == (1,)
+    estimate = float(got.error[0])
+    assert 0.0 <= estimate <= PROMISE[accuracy], (case.name, estimate)
+    true = max(
+        float(errors(getattr(got, name)[0], getattr(truth, name), accuracy).max())
+        for name in QUANTITIES
+    )
+    assert true <= max(10.0 * estimate, ROUNDING[accuracy]), (case.name, true, estimate)
+
+
+@cache
+def live_truth(number: int) -> WideBeliefs:
+    return wide_beliefs(LIVE[number].params)
+
+
+@pytest.mark.parametrize("accuracy", SETTINGS)
+@pytest.mark.parametrize("number", range(len(STORED)), ids=lambda n: STORED[n][0].name)
+def test_stored_truths_are_met(number: int, accuracy: str) -> None:
+    assert_accurate(*STORED[number], accuracy)
+
+
+@pytest.mark.parametrize("accuracy", SETTINGS)
+@pytest.mark.parametrize("number", range(len(STORED)), ids=lambda n: STORED[n][0].name)
+def test_the_estimate_is_honest(number: int, accuracy: str) -> None:
+    assert_estimate_is_honest(*STORED[number], accuracy)
+
+
+@pytest.mark.parametrize("accuracy", SETTINGS)
+@pytest.mark.parametrize("number", range(len(LIVE)), ids=lambda n: LIVE[n].name)
+def test_live_truths_are_met(number: int, accuracy: str) -> None:
+    assert_accurate(LIVE[number], live_truth(number), accuracy)
+    assert_estimate_is_honest(LIVE[number], live_truth(number), accuracy)
+
+
+def test_simulation_is_the_setting_taken_when_none_is_named() -> None:
+    a, b = np.array([(1.0, 2.0), (400.5, 300.0), (1e-3, 7.0)]).T
+    posterior = BetaBernoulli(a, b)
+    state = posterior.init(trials=1)
+    unnamed, named = posterior.beliefs(state), posterior.beliefs(state, accuracy="simulation")
+    for name in QUANTITIES:
+        assert np.array_equal(getattr(unnamed, name), getattr(named, name))
+
+
+# Properties over the whole range, without an oracle.
+
+wide = st.floats(-3.0, 9.0).map(lambda power: min(max(10.0**power, 1e-3), 1e9))
+whole = st.floats(0.0, 9.0).map(lambda power: float(round(10.0**power)))
+parameter = st.one_of(wide, whole, st.sampled_from([1e-3, 0.5, 1.0, 2.0, 1e9]))
+arm = st.tuples(parameter, parameter)
+posteriors = st.lists(arm, min_size=2, max_size=12)
+
+
+@st.composite
+def close_posteriors(draw: st.DrawFn) -> Params:
+    """Arms within a few standard deviations of each other, of sizes 1 to 1e9."""
+    mean = draw(st.floats(0.02, 0.98))
+    arms = []
+    for _ in range(draw(st.integers(2, 8))):
+        size = 10.0 ** draw(st.floats(0.0, 9.0))
+        shift = draw(st.floats(-6.0, 6.0)) * math.sqrt(mean * (1.0 - mean) / size)
+        centre = min(max(mean + shift, 0.01), 0.99)
+        arms.append((max(size * centre, 1e-3), max(size * (1.0 - centre), 1e-3)))
+    return arms
+
+
+problems = st.one_of(posteriors, close_posteriors())
+
+
+def assert_same(one: np.ndarray, other: np.ndarray, relative: float, case: object) -> None:
+    promised = np.maximum(one, other) > LEAST
+    apart = np.abs(one - other)[promised]
+    assert (apart <= relative * np.maximum(one, other)[promised]).all(), (one, other, case)
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems)
+def test_both_settings_are_sound_and_agree(case: Params) -> None:
+    quick, strict = (beliefs(case, accuracy) for accuracy in SETTINGS)
+    assert_sound(quick, "simulation", case)
+    assert_sound(strict, "strict", case)
+    for name in QUANTITIES:
+        apart = np.abs(getattr(quick, name) - getattr(strict, name)).max()
+        assert apart <= 1e-10, (name, apart, case)
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems, st.randoms(use_true_random=False))
+def test_relabelling_arms_relabels_strict_beliefs(case: Params, random) -> None:
+    order = list(range(len(case)))
+    random.shuffle(order)
+    here, there = beliefs(case, "strict"), beliefs([case[i] for i in order], "strict")
+    for name in QUANTITIES:
+        assert_same(getattr(here, name)[0][order], getattr(there, name)[0], 1e-9, (case, order))
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems, st.data())
+def test_equal_arms_have_equal_beliefs(case: Params, data: st.DataObject) -> None:
+    copies = data.draw(st.lists(st.sampled_from(range(len(case))), min_size=1, max_size=20))
+    arms = [*case, *(case[i] for i in copies)]
+    for accuracy in SETTINGS:
+        got = beliefs(arms, accuracy)
+        for name in QUANTITIES:
+            values = getattr(got, name)[0]
+            assert_same(values[len(case) :], values[copies], 1e-12, (accuracy, name, arms))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.one_of(st.lists(arm, min_size=2, max_size=2), close_posteriors().map(lambda c: c[:2])))
+def test_the_mirror_swaps_two_arms(case: Params) -> None:
+    """theta -> 1 - theta exchanges the best and the other: alpha and Delta swap, h stays."""
+    here, there = beliefs(case, "strict"), beliefs([(b, a) for a, b in case], "strict")
+    assert_same(here.alpha[0], there.alpha[0][::-1], 2e-8, case)
+    assert_same(here.delta[0], there.delta[0][::-1], 2e-8, case)
+    assert_same(here.h[0], there.h[0], 2e-8, case)
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems, st.integers(0, 12))
+def test_an_arm_that_cannot_be_best_changes_nothing(case: Params, place: int) -> None:
+    """Beta(1e6, 1e6) stays above Beta(30, 1e8) with probability 1 - 1e-1000."""
+    arms = [*case, (1e6, 1e6)]
+    place = min(place, len(arms))
+    more = [*arms[:place], (30.0, 1e8), *arms[place:]]
+    here, there = beliefs(arms, "strict"), beliefs(more, "strict")
+    kept = [i for i in range(len(more)) if i != place]
+    for name in QUANTITIES:
+        assert_same(getattr(here, name)[0], getattr(there, name)[0][kept], 2e-8, (arms, place))
+    assert there.alpha[0][place] <= LEAST
+    assert there.h[0][place] <= LEAST
