@@ -168,6 +168,9 @@ def beliefs_kernel(
     """
     largest = 0
     trials, count = a.shape
+    # what is left out adds up over the arms
+    reach = setting.reach + math.log(count)
+    setting = Setting(reach, setting.panel, setting.change, setting.relief)
     group = np.empty(count, np.int64)
     first = np.empty(count, np.int64)
     edges = np.empty(MOST_PANELS + 1)

@@ -42,7 +42,7 @@ _LOG_2PI = math.log(2.0 * math.pi)
 class Setting(NamedTuple):
     """How accurate: see :mod:`graphbandits.posteriors.panel_kernels`.
 
-    Probabilities below exp(-reach) are nothing. A panel is at most ``panel`` standard deviations
+    Probabilities below exp(-reach) / K are nothing. A panel is at most ``panel`` standard deviations
     of the narrowest arm wide, and no log density or log distribution function changes by more
     than ``change + relief * (how far it has fallen)`` in it.
     """
@@ -54,7 +54,7 @@ class Setting(NamedTuple):
 
 
 #: 1e-10 absolutely (in fact better by orders): far out, where little is at stake, panels are wide.
-SIMULATION = Setting(reach=37.0, panel=4.0, change=16.0, relief=0.3)
+SIMULATION = Setting(reach=28.0, panel=4.0, change=16.0, relief=0.3)
 #: 1e-8 relatively down to 1e-30: distribution functions keep their digits in the tails.
 STRICT = Setting(reach=90.0, panel=2.0, change=4.0, relief=0.0)
 
@@ -141,12 +141,10 @@ def about_end(a: float, b: float, centre: float, reach: float, side: float) -> f
 
 @kernel(inline=True)
 def end_of_tail(a: float, b: float, centre: float, reach: float) -> float:
-    """Where the upper tail has fallen by ``reach``, or further out: Newton's steps on a convex
-    function land outside, wherever they start.
+    """Where the upper tail has fallen by ``reach``, or a little further out: Newton's step on a
+    convex function lands outside, wherever it starts.
     """
     u = about_end(a, b, centre, reach, 1.0)
-    level, slope, _ = level_at(a, b, centre, u)
-    u -= (level - reach) / slope
     level, slope, _ = level_at(a, b, centre, u)
     return u - (level - reach) / slope
 
