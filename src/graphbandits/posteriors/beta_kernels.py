@@ -38,7 +38,7 @@ from graphbandits.posteriors.distribution_kernels import (
     lower_tail,
 )
 from graphbandits.posteriors.group_kernels import group_arms
-from graphbandits.posteriors.pair_kernels import fill_gains, inner, multiply, unite
+from graphbandits.posteriors.pair_kernels import AT_ONCE, fill_gains, fold_equals, inner
 from graphbandits.posteriors.panel_kernels import (
     DU,
     DX,
@@ -119,7 +119,6 @@ def _integrate(
         some[i] = 0.0
     for k in range(distinct):
         end = panels_of[k] * NODES
-        count = int(arms[COUNT, k])
         big_f = line[LEADER_F if k == leader else BIG_F]
         fill_density(arms, k, leader, nodes, end, r[k, :n])
         total = accumulate(r[k], edges, panels_of[k], mass, big_f)
@@ -129,9 +128,9 @@ def _integrate(
             below, part = lower_tail(arms, k, low)
         others = 0.0 if k == leader else 1.0
         fold_in(below, floor, others, panels_of[k], mass, big_f, survival, joint, some, r[k])
-        if count > 1:
-            unite(big_f[:end], survival[:end], count - 1, some[:end])
-            multiply(big_f[:end], survival[:end], count - 1, joint[:end])
+        if arms[COUNT, k] > 1.0:
+            more = arms[COUNT, k] - 1.0
+            fold_equals(big_f[:end], survival[:end], more, joint[:end], some[:end])
         if k == leader:
             excess = part if part >= 0.0 else _excess(arms, k, low, below)
             big_f[end:n] = 1.0
@@ -182,16 +181,16 @@ def beliefs_kernel(
     arms = np.empty((ROWS, 1))
     place = np.empty(1, np.int64)
     panels_of = np.empty(1, np.int64)
-    work = np.empty((6, 1))
+    work = np.empty((8, 1))
     for t in range(trials):
         distinct = group_arms(a[t], b[t], group, first)
-        if distinct + LANES >= room:
-            room = 2 * distinct + LANES
+        if 2 * (distinct + 2 * LANES) > room:
+            room = max(2 * (distinct + 2 * LANES), AT_ONCE)
             every = np.empty((ROWS, room))
             arms = np.empty((ROWS, room))
             place = np.empty(room, np.int64)
             panels_of = np.empty(room, np.int64)
-            work = np.empty((6, room))
+            work = np.empty((8, room))
         leader = 0
         for d in range(distinct):
             every[A, d] = a[t, first[d]]
@@ -218,7 +217,7 @@ def beliefs_kernel(
             break
         padded = pad(arms, active)
         set_places(arms, padded, arms[CENTRE, lead], low)
-        some_alpha, some_h = work[3], work[4]
+        some_alpha, some_h = work[6], work[7]
         regret = 0.0
         total = 1.0
         defect[t] = 0.0
@@ -266,9 +265,8 @@ def beliefs_kernel(
                     line[JOINT],
                     some_alpha,
                     line[SOME],
-                    work[0],
-                    work[1],
-                    work[5],
+                    line[SURVIVAL],
+                    work,
                     some_h,
                 )
         a_best, b_best = a[t, first[leader]], b[t, first[leader]]

@@ -14,49 +14,32 @@ A column of the table stands for ``count`` arms with one posterior; all its numb
 from __future__ import annotations
 
 from graphbandits.jit import REDUCTIONS, kernel
-from graphbandits.posteriors.math_kernels import bernoulli_kl, exp_lane, expm1_lane, log_lane
+from graphbandits.posteriors.math_kernels import bernoulli_kl, expm1_lane, log_lane
 from graphbandits.posteriors.panel_kernels import NODES
 from graphbandits.posteriors.shape_kernels import COUNT, LANES, SIZE, A, B
 from graphbandits.types import Floats, Ints
 
-#: Up to this number of equal arms their joint distribution function is a product of factors,
-#: above it an exponential: a rounding of F would be multiplied by the number of arms.
-FEW_EQUAL = 32
+#: About so many divergences are computed in one loop.
+AT_ONCE = 64
 #: A conditional mean stays this far inside [0, 1], where rounding might push it out.
 INSIDE = 1.0 - 2.0**-50
 #: Stands for 0 in a denominator.
 TINY = 1e-300
 
 
-@kernel(inline=True)
-def _log_f(big_f: float, survival: float) -> float:
-    """log F, from F where it is small and from S where that is."""
-    lost = (1.0 - big_f) - survival if big_f > 0.5 else 0.0
-    return log_lane(big_f, lost / big_f)
-
-
 @kernel(fastmath=REDUCTIONS)
-def multiply(big_f: Floats, survival: Floats, count: int, product: Floats) -> None:
-    """product *= F^count."""
-    if count > FEW_EQUAL:
-        for i in range(product.size):
-            product[i] *= exp_lane(count * _log_f(big_f[i], survival[i]))
-        return
-    for _ in range(count):
-        for i in range(product.size):
-            product[i] *= big_f[i]
-
-
-@kernel(fastmath=REDUCTIONS)
-def unite(big_f: Floats, survival: Floats, count: int, some: Floats) -> None:
-    """some = 1 - (1 - some) F^count: the chance that an arm lies above, with these arms too."""
-    if count == 1:
-        for i in range(some.size):
-            some[i] += (1.0 - some[i]) * survival[i]
-    elif count > 1:
-        for i in range(some.size):
-            minus, _ = expm1_lane(count * _log_f(big_f[i], survival[i]))
-            some[i] -= (1.0 - some[i]) * minus
+def fold_equals(
+    big_f: Floats, survival: Floats, count: float, product: Floats, some: Floats
+) -> None:
+    """Fold in ``count`` more arms with the same F and S: product *= F^count, and
+    some = 1 - (1 - some) F^count, the chance that an arm lies above.
+    """
+    for i in range(big_f.size):
+        # log F, from F where it is small and from S where that is
+        lost = (1.0 - big_f[i]) - survival[i] if big_f[i] > 0.5 else 0.0
+        minus, power = expm1_lane(count * log_lane(big_f[i], lost / big_f[i]))
+        product[i] *= power
+        some[i] -= (1.0 - some[i]) * minus
 
 
 @kernel(fastmath=REDUCTIONS)
@@ -69,50 +52,87 @@ def inner(u: Floats, v: Floats) -> float:
 
 
 @kernel(fastmath=REDUCTIONS)
-def _row_of_pairs(r: Floats, i: int, ends: Ints, joint: Floats, one: Floats, w: Floats) -> None:
-    """w[j] = W_ij for all j; ``one`` is work space for r_i P du."""
-    end = ends[i]
-    row = r[i, :end]
-    for x in range(end):
-        one[x] = row[x] * joint[x]
-    arms = ends.size
-    whole = arms - arms % 4
-    for j in range(0, whole, 4):
-        n = min(end, max(max(ends[j], ends[j + 1]), max(ends[j + 2], ends[j + 3])))
+def _two_rows_of_pairs(
+    r: Floats, i: int, k: int, ends: Ints, joint: Floats, one: Floats, two: Floats, w: Floats
+) -> None:
+    """w[0, j] = W_ij and w[1, j] = W_kj for all j, four at a time: eight sums stay in registers.
+
+    ``one`` and ``two`` are work space for r_i P du and r_k P du.
+    """
+    both = max(ends[i], ends[k])
+    row_i, row_k, weight = r[i, :both], r[k, :both], joint[:both]
+    first, second = one[:both], two[:both]
+    for x in range(both):
+        first[x] = row_i[x] * weight[x]
+        second[x] = row_k[x] * weight[x]
+    last = ends.size - 1
+    for j in range(0, last + 1, LANES):
+        # (the last one may be computed more than once)
+        j1 = min(j + 1, last)
+        j2 = min(j + 2, last)
+        j3 = min(j + 3, last)
+        n = min(both, max(max(ends[j], ends[j1]), max(ends[j2], ends[j3])))
         r0 = r[j, :n]
-        r1 = r[j + 1, :n]
-        r2 = r[j + 2, :n]
-        r3 = r[j + 3, :n]
+        r1 = r[j1, :n]
+        r2 = r[j2, :n]
+        r3 = r[j3, :n]
         s0 = 0.0
         s1 = 0.0
         s2 = 0.0
         s3 = 0.0
+        t0 = 0.0
+        t1 = 0.0
+        t2 = 0.0
+        t3 = 0.0
         for x in range(n):
-            t = one[x]
-            s0 += t * r0[x]
-            s1 += t * r1[x]
-            s2 += t * r2[x]
-            s3 += t * r3[x]
-        w[j] = s0
-        w[j + 1] = s1
-        w[j + 2] = s2
-        w[j + 3] = s3
-    for j in range(whole, arms):
-        n = min(end, ends[j])
-        r0 = r[j, :n]
-        s0 = 0.0
-        for x in range(n):
-            s0 += one[x] * r0[x]
-        w[j] = s0
+            s0 += first[x] * r0[x]
+            s1 += first[x] * r1[x]
+            s2 += first[x] * r2[x]
+            s3 += first[x] * r3[x]
+            t0 += second[x] * r0[x]
+            t1 += second[x] * r1[x]
+            t2 += second[x] * r2[x]
+            t3 += second[x] * r3[x]
+        w[0, j] = s0
+        w[0, j1] = s1
+        w[0, j2] = s2
+        w[0, j3] = s3
+        w[1, j] = t0
+        w[1, j1] = t1
+        w[1, j2] = t2
+        w[1, j3] = t3
 
 
-@kernel(fastmath=REDUCTIONS)
-def _divergence(mean: float, rest: float, shift: Floats, weight: Floats) -> float:
-    """sum_j weight_j KL(Bernoulli(m + shift_j) || Bernoulli(m))."""
-    s = 0.0
-    for j in range(shift.size):
-        s += weight[j] * bernoulli_kl(mean, rest, shift[j])
-    return s
+@kernel(inline=True)
+def _fill_row(
+    arms: Floats,
+    distinct: int,
+    i: int,
+    alpha: Floats,
+    w: Floats,
+    width: int,
+    shift: Floats,
+    weight: Floats,
+) -> None:
+    """Shifts of the mean of arm i, and their probabilities, from its row of W."""
+    number = arms[COUNT]
+    size = arms[SIZE, i]
+    most_down = arms[A, i] / size * INSIDE
+    most_up = arms[B, i] / size * INSIDE
+    others = number[i] - 1.0  # equal ones
+    own = others * w[i]
+    among_equals = -min(most_down, w[i] / max(size * alpha[i], TINY))
+    w[i] = 0.0
+    for j in range(distinct):
+        own += number[j] * w[j]
+        # an arm that is never best has alpha = W = 0: 0/tiny is 0, and it counts for nothing
+        shift[j] = -min(most_down, w[j] / max(size * alpha[j], TINY))
+        weight[j] = number[j] * alpha[j]
+    shift[i] = min(most_up, own / max(size * alpha[i], TINY))
+    weight[i] = alpha[i]
+    for j in range(distinct, width):
+        shift[j] = among_equals
+        weight[j] = others * alpha[i] if j == distinct else 0.0
 
 
 @kernel(fastmath=REDUCTIONS)
@@ -124,42 +144,38 @@ def fill_gains(
     joint: Floats,
     alpha: Floats,
     one: Floats,
-    w: Floats,
-    shift: Floats,
-    weight: Floats,
+    two: Floats,
+    work: Floats,
     h: Floats,
 ) -> None:
     """h_i = sum_j alpha_j KL(M_ji || m_i), where M_ji - m_i comes from W without cancellation:
     -W_ij / (n_i alpha_j) for j != i, and sum_{j != i} W_ij / (n_i alpha_i) for j = i.
 
-    ``one``, ``w``, ``shift`` and ``weight`` are work space.
+    ``one``, ``two`` and ``work``, of six rows, are work space.
     """
-    number = arms[COUNT]
     ends = panels_of[:distinct] * NODES
+    width = distinct
     for i in range(distinct):
-        _row_of_pairs(r, i, ends, joint, one, w)
-        size = arms[SIZE, i]
-        mean = arms[A, i] / size
-        rest = arms[B, i] / size
-        most_down = mean * INSIDE
-        others = number[i] - 1.0  # equal ones
-        own = others * w[i]
-        w_here = w[i]
-        w[i] = 0.0
-        for j in range(distinct):
-            own += number[j] * w[j]
-            # an arm that is never best has alpha = W = 0: 0/tiny is 0, and it counts for nothing
-            shift[j] = -min(most_down, w[j] / max(size * alpha[j], TINY))
-            weight[j] = number[j] * alpha[j]
-        terms = distinct
-        if others > 0.0:
-            shift[terms] = -min(most_down, w_here / max(size * alpha[i], TINY))
-            weight[terms] = others * alpha[i]
-            terms += 1
-        shift[i] = min(rest * INSIDE, own / max(size * alpha[i], TINY))
-        weight[i] = alpha[i]
-        while terms % LANES:
-            shift[terms] = 0.0
-            weight[terms] = 0.0
-            terms += 1
-        h[i] = _divergence(mean, rest, shift[:terms], weight[:terms])
+        if arms[COUNT, i] > 1.0:
+            width = distinct + 1
+    width += -width % LANES
+    together = max(2, AT_ONCE // width)
+    w, shift, weight, mean, rest = work[:2], work[2], work[3], work[4], work[5]
+    for first in range(0, distinct, together):
+        rows = min(together, distinct - first)
+        for k in range(rows):
+            i = first + k
+            here = slice(k * width, (k + 1) * width)
+            if k % 2 == 0:
+                _two_rows_of_pairs(r, i, min(i + 1, distinct - 1), ends, joint, one, two, w)
+            _fill_row(arms, distinct, i, alpha, w[k % 2], width, shift[here], weight[here])
+            mean[here] = arms[A, i] / arms[SIZE, i]
+            rest[here] = arms[B, i] / arms[SIZE, i]
+        # one loop for several rows: a row of few arms would not fill the pipeline
+        for x in range(rows * width):
+            shift[x] = weight[x] * bernoulli_kl(mean[x], rest[x], shift[x])
+        for k in range(rows):
+            total = 0.0
+            for x in range(k * width, (k + 1) * width):
+                total += shift[x]
+            h[first + k] = total

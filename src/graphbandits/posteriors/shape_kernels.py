@@ -42,9 +42,9 @@ _LOG_2PI = math.log(2.0 * math.pi)
 class Setting(NamedTuple):
     """How accurate: see :mod:`graphbandits.posteriors.panel_kernels`.
 
-    Probabilities below exp(-reach) / K are nothing. A panel is at most ``panel`` standard deviations
-    of the narrowest arm wide, and no log density or log distribution function changes by more
-    than ``change + relief * (how far it has fallen)`` in it.
+    Probabilities below exp(-reach) / K are nothing. A panel is at most ``panel`` standard
+    deviations of the narrowest arm wide, and no log density or log distribution function changes
+    by more than ``change + relief * (how far it has fallen)`` in it.
     """
 
     reach: float
