@@ -20,7 +20,7 @@ from posteriors import States, all_different, graph_of, simulated
 from processes import in_fresh_process
 from reference import disagreement, largest_errors, method
 from settings import Settings
-from timing import least_cpu_in_turns, wall_and_cpu
+from timing import Call, least_cpu_in_turns, wall_and_cpu
 
 from graphbandits import Agent, BetaBernoulli
 from graphbandits.graphs import as_process
@@ -37,7 +37,7 @@ MOST_POSTERIORS, LEAST_POSTERIORS = 1_000, 20
 MEMORY = ("as it is", "kept")
 
 
-def measure(settings: Settings) -> dict[str, Any]:
+def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
     """Times for both kinds of memory, and errors, for each number of arms."""
     cells = []
     with tempfile.TemporaryDirectory() as folder:
@@ -48,7 +48,7 @@ def measure(settings: Settings) -> dict[str, Any]:
                 "arms": arms,
                 "posteriors": kind,
                 "count": len(a),
-                "kinds": float(np.median([len(set(zip(*row))) for row in zip(a, b)])),
+                "kinds": float(np.median([_kinds(*row) for row in zip(a, b, strict=True)])),
                 "times": {
                     memory: in_fresh_process(time_cell, path, memory, settings.seconds)
                     for memory in MEMORY
@@ -67,6 +67,11 @@ def _cells(settings: Settings) -> Iterator[tuple[int, str, States]]:
         yield arms, "simulated", simulated(arms, number, settings.seed, settings.horizon)
         if arms >= MANY:
             yield arms, "distinct", all_different(arms, number, settings.seed)
+
+
+def _kinds(a: Floats, b: Floats) -> int:
+    """Different posteriors among the arms."""
+    return len(set(zip(a, b, strict=True)))
 
 
 def _errors(a: Floats, b: Floats) -> dict[str, Any]:
@@ -93,13 +98,16 @@ def time_cell(path: str, memory: str, share: float) -> dict[str, Any]:
     blocks = [n for n in baseline.BLOCKS if n == 1 or (n <= len(a) and n * arms <= MOST_ROWS)]
     simulation = {}
     for block in blocks:
-        passes = {"baseline": _baseline_pass(a, b, graph, block), "graphbandits": _pass(a, b, block)}
+        passes = {
+            "baseline": _baseline_pass(a, b, graph, block),
+            "graphbandits": _pass(a, b, block),
+        }
         least = least_cpu_in_turns(passes, share / len(blocks))
         simulation[str(block)] = {name: value / len(a) for name, value in least.items()}
     return {"simulation": simulation, "live": _live(a, b, graph, share)}
 
 
-def _baseline_pass(a: Floats, b: Floats, graph: Floats, block: int) -> Any:
+def _baseline_pass(a: Floats, b: Floats, graph: Floats, block: int) -> Call:
     def call() -> None:
         for first in range(0, len(a), block):
             baseline.decide(a[first : first + block], b[first : first + block], graph)
@@ -107,7 +115,7 @@ def _baseline_pass(a: Floats, b: Floats, graph: Floats, block: int) -> Any:
     return call
 
 
-def _pass(a: Floats, b: Floats, block: int) -> Any:
+def _pass(a: Floats, b: Floats, block: int) -> Call:
     arms = a.shape[1]
     policy, process = build("policy", "ids-n"), as_process(graph_of(arms), arms)
     problem = Problem(BetaBernoulli.of(arms), None, policy.needs)

@@ -62,13 +62,13 @@ def digits(value: float, count: int = 3) -> str:
 def seconds(value: float) -> str:
     """A time in the unit that suits it.
 
-    >>> seconds(5.31e-6), seconds(0.0213), seconds(2.5)
-    ('5.31 us', '21.3 ms', '2.50 s')
+    >>> seconds(4.5e-8), seconds(5.31e-6), seconds(0.0213), seconds(2.5)
+    ('45.0 ns', '5.31 us', '21.3 ms', '2.50 s')
     """
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if value >= size:
             return f"{digits(value / size)} {unit}"
-    return f"{digits(value / 1e-6)} us"
+    return f"{digits(value / 1e-9)} ns"
 
 
 def count(value: float) -> str:

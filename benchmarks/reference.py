@@ -26,7 +26,7 @@ from baseline import Floats
 from flint import arb, arb_mat, arb_poly, ctx
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from oracles import exact_beliefs  # noqa: E402
+from oracles import exact_beliefs
 
 #: Up to here exact rationals take less than a second.
 EXACT_ARMS = 10
@@ -66,7 +66,7 @@ def largest_errors(
     right = [reference(*row) for row in zip(a, b, strict=True)]
     return {
         name: {
-            part: max(float(np.abs(v - getattr(r, part)).max()) for v, r in zip(values, right))
+            part: float(np.abs(values - np.array([getattr(r, part) for r in right])).max())
             for part, values in zip(("alpha", "delta", "h"), answer, strict=True)
         }
         for name, answer in answers.items()
@@ -93,14 +93,14 @@ def by_quadrature(pairs: Sequence[Pair], panels: int = PANELS) -> Reference:
         product = [weight for _, weight in nodes]
         for power in powers:
             product = [p * f for p, f in zip(product, power, strict=True)]
-        best = [[f / c * p for f, c, p in zip(arm.f, arm.big_f, product, strict=True)] for arm in arms]
+        best = [
+            [f / c * p for f, c, p in zip(arm.f, arm.big_f, product, strict=True)] for arm in arms
+        ]
         alpha = [sum(row, arb(0)) for row in best]
         means = [arb(a) / (a + b) for a, b in kinds]
         shares = arb_mat([[q / c for q, c in zip(arm.q, arm.big_f, strict=True)] for arm in arms])
         others = arb_mat(best) * shares.transpose()  # [j, i]: alpha_j M_ji, j another arm than i
-        own = [
-            sum((x * p for (x, _), p in zip(nodes, row, strict=True)), arb(0)) for row in best
-        ]
+        own = [sum((x * p for (x, _), p in zip(nodes, row, strict=True)), arb(0)) for row in best]
         total = sum((count * s for count, s in zip(kinds.values(), own, strict=True)), arb(0))
         counts = list(kinds.values())
         h = []
@@ -143,7 +143,9 @@ class _Arm:
 def _nodes(panels: int) -> list[tuple[arb, arb]]:
     """Gauss-Legendre nodes and weights on equal panels of [0, 1]."""
     rule = [arb.legendre_p_root(NODES, k, True) for k in range(NODES)]
-    return [((2 * p + 1 + x) / (2 * panels), w / (2 * panels)) for p in range(panels) for x, w in rule]
+    return [
+        ((2 * p + 1 + x) / (2 * panels), w / (2 * panels)) for p in range(panels) for x, w in rule
+    ]
 
 
 def _divergence(p: arb, q: arb) -> arb:

@@ -48,5 +48,5 @@ class Settings:
             long_rounds=5_000,
             long_windows=5,
             round_arms=(5, 50),
-            worker_trials=100,
+            worker_trials=200,
         )

@@ -13,15 +13,22 @@ from graphbandits import simulate
 PASSES = 3
 
 
-def measure(settings: Settings) -> dict[str, Any]:
+def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
     """Wall seconds, the least of some passes in turns."""
     least = {1: float("inf"), 2: float("inf")}
     trials, horizon = settings.worker_trials, settings.worker_rounds
     for _ in range(PASSES):
         for workers in least:
             start = time.perf_counter()
-            given = {"trials": trials, "seed": settings.seed, "workers": workers}
-            simulate("ids-n", graph="paper", horizon=horizon, progress=False, **given)
+            simulate(
+                "ids-n",
+                graph="paper",
+                horizon=horizon,
+                trials=trials,
+                seed=settings.seed,
+                workers=workers,
+                progress=False,
+            )
             least[workers] = min(least[workers], time.perf_counter() - start)
     return {"trials": trials, "rounds": horizon, "wall": {str(n): t for n, t in least.items()}}
 
