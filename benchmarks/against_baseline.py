@@ -48,7 +48,7 @@ def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
                 "arms": arms,
                 "posteriors": kind,
                 "count": len(a),
-                "kinds": float(np.median([_kinds(*row) for row in zip(a, b, strict=True)])),
+                "different": float(np.median([_different(*row) for row in zip(a, b, strict=True)])),
                 "times": {
                     memory: in_fresh_process(time_cell, path, memory, settings.seconds)
                     for memory in MEMORY
@@ -69,7 +69,7 @@ def _cells(settings: Settings) -> Iterator[tuple[int, str, States]]:
             yield arms, "distinct", all_different(arms, number, settings.seed)
 
 
-def _kinds(a: Floats, b: Floats) -> int:
+def _different(a: Floats, b: Floats) -> int:
     """Different posteriors among the arms."""
     return len(set(zip(a, b, strict=True)))
 
@@ -164,7 +164,7 @@ def tables(section: dict[str, Any]) -> list[Table]:
 
 
 COLUMNS = (
-    *("arms", "posteriors", "NumPy", "NumPy kept", "here"),
+    *("arms", "kind", "NumPy", "NumPy kept", "here"),
     *("ratio", "ratio kept", "error NumPy", "error here"),
 )
 
@@ -199,8 +199,8 @@ def _simulation_table(section: dict[str, Any]) -> Table:
         "on the same posteriors, the least of several passes, each with its fastest block of "
         f"{', '.join(map(str, baseline.BLOCKS))} trials. NumPy as it is gives its temporary "
         "arrays back to the system after each decision; with memory kept, the allocator holds "
-        "them. Errors: the largest absolute one of alpha, Delta and h (below). Posteriors: "
-        "from simulated trials, or drawn so that no two arms have the same.",
+        "them. Errors: the largest absolute one of alpha, Delta and h (below). Kind of "
+        "posteriors: from simulated trials, or drawn so that no two arms have the same (distinct).",
         texts=2,
     )
 
@@ -230,7 +230,7 @@ def _accuracy_table(section: dict[str, Any]) -> Table:
             for part in ("alpha", "delta", "h")
             for name in ("baseline", "graphbandits")
         ]
-        head = [*_head(cell), f"{cell['kinds']:.0f}"]
+        head = [*_head(cell), f"{cell['different']:.0f}"]
         rows.append([*head, *errors, error(cell["reference_disagreement"])])
     methods = {cell["reference"]: cell["arms"] for cell in section["cells"]}
     named = ", ".join(f"{name} up to {count(arms)} arms" for name, arms in methods.items())
@@ -238,13 +238,13 @@ def _accuracy_table(section: dict[str, Any]) -> Table:
     return Table(
         "Largest absolute errors of the statistics",
         [
-            *("arms", "posteriors", "kinds", "alpha NumPy", "alpha here"),
+            *("arms", "kind", "different", "alpha NumPy", "alpha here"),
             *("Delta NumPy", "Delta here", "h NumPy", "h here", "ref."),
         ],
         rows,
         f"Over {' or '.join(map(str, tried))} of the posteriors. Reference: {named}. Last column: "
         "the largest difference between the reference and a second one (quadrature on half as "
-        "many panels again) on one posterior, both rounded to doubles. Kinds: different "
+        "many panels again) on one posterior, both rounded to doubles. Different: "
         "posteriors among the arms, in the median.",
         texts=2,
     )

@@ -27,6 +27,7 @@ class Table:
             title_justify="left",
             box=box.SIMPLE_HEAD,
             pad_edge=False,
+            show_edge=False,
             padding=(0, 1, 0, 0),
         )
         for place, column in enumerate(self.columns):

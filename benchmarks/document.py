@@ -23,8 +23,9 @@ def write_results(path: Path, results: Mapping[str, Any]) -> None:
 
 def read_results(path: Path) -> dict[str, Any]:
     """A file that :func:`write_results` wrote."""
+    data = read_bytes(path, "results")
     try:
-        results: dict[str, Any] = json.loads(read_bytes(path, "results"))
+        results: dict[str, Any] = json.loads(data)
         complete = results["format"] == FORMAT and all(key in results for key in KEYS)
     except (ValueError, KeyError, TypeError):
         complete = False

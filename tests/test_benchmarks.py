@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import io
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import beliefs_by_quadrature, exact_beliefs
+from oracles import exact_beliefs
 from rich.console import Console
 
 from graphbandits.errors import InputError
@@ -32,12 +33,12 @@ def load(name: str) -> ModuleType:
 def results(tmp_path_factory) -> dict[str, Any]:
     """All sections, as small as they go, through a file."""
     settings = load("settings").Settings(
-        arms=(3, 50),
+        arms=(50,),
         seconds=0.02,
         horizon=20,
         posterior_arms=60,
         referenced=1,
-        many_arms=(30, 60),
+        many_arms=(30,),
         distinct=20,
         degree=3,
         long_arms=4,
@@ -50,7 +51,7 @@ def results(tmp_path_factory) -> dict[str, Any]:
         worker_rounds=5,
     )
     run, document = load("run"), load("document")
-    console = Console(file=open("/dev/null", "w"), width=80)  # noqa: SIM115
+    console = Console(file=io.StringIO(), width=80)
     path = tmp_path_factory.mktemp("bench") / "results.json"
     document.write_results(path, run.run(settings, list(run.SECTIONS), console))
     assert [p.name for p in path.parent.iterdir()] == ["results.json"]
@@ -61,7 +62,7 @@ def test_results_have_the_documented_keys(results: dict[str, Any]) -> None:
     run = load("run")
     assert tuple(results) == load("document").KEYS
     assert set(results["sections"]) == set(run.SECTIONS)
-    assert results["settings"]["arms"] == [3, 50]
+    assert results["settings"]["arms"] == [50]
     assert {"numpy", "numba", "graphbandits"} <= set(results["versions"])
     assert results["cpu"]["model"]
     json.dumps(results, allow_nan=False)
@@ -73,7 +74,7 @@ def test_every_table_has_a_cell_for_each_column_and_fits_80_characters(results) 
         for table in run.SECTIONS[name].tables(section):
             assert table.rows, table.title
             assert {len(row) for row in table.rows} == {len(table.columns)}, table.title
-            console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+            console = Console(width=80, record=True, file=io.StringIO())
             table.show(console)
             shown = console.export_text()
             for cell in {cell for row in table.rows for cell in row}:
@@ -92,10 +93,9 @@ def test_the_quadrature_of_the_reference_agrees_with_exact_rationals() -> None:
     reference = load("reference")
     pairs = [(1, 1), (7, 3), (2, 9), (7, 3), (90, 31), (1, 1), (7, 3)]
     got, want = reference.by_quadrature(pairs), exact_beliefs(pairs)
-    independent = beliefs_by_quadrature(pairs)
     for part in ("alpha", "delta", "h"):
         assert getattr(got, part) == pytest.approx(getattr(want, part), rel=1e-15, abs=1e-18)
-        assert getattr(got, part) == pytest.approx(getattr(independent, part), rel=1e-15, abs=1e-18)
+    assert reference.disagreement(*np.array(pairs, float).T) <= 1e-16
 
 
 def test_posteriors_are_as_different_as_they_say() -> None:
