@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -21,7 +22,7 @@ class Table:
     texts: int = 0
 
     def show(self, console: Console) -> None:
-        """Print it as wide as it needs, the note below."""
+        """Print it as narrow as its cells allow, headings in several lines, the note below."""
         table = RichTable(
             title=self.title,
             title_justify="left",
@@ -31,11 +32,13 @@ class Table:
             padding=(0, 1, 0, 0),
         )
         for place, column in enumerate(self.columns):
-            left = place < self.texts
-            table.add_column(column, justify="left" if left else "right", overflow="fold")
+            texts = [*(row[place] for row in self.rows), *column.split()]
+            justify: Literal["left", "right"] = "left" if place < self.texts else "right"
+            table.add_column(column, justify=justify, width=max(map(len, texts), default=0))
         for row in self.rows:
             table.add_row(*row)
         console.print(table)
+        console.print()
         console.print(self.note, style="dim", highlight=False)
         console.print()
 

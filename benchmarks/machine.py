@@ -74,7 +74,7 @@ def _gains(earlier: dict[str, Any], bandwidth: float) -> list[dict[str, Any]]:
         if case["graph"] == "sparse":
             work = case["graph_bytes"] + case["vector_bytes"]
             cpu = case["cpu"]["gain"]
-            what = f"gain, {count(case['arms'])} arms, {case['edges'] / 1e6:.3g}M edges"
+            what = f"sparse gain, {count(case['arms'])} arms"
             share = work / cpu / bandwidth
             rows.append({"what": what, "work": work, "unit": "byte", "cpu": cpu, "share": share})
     return rows
@@ -120,4 +120,4 @@ def _reached_row(row: dict[str, Any]) -> list[str]:
         work, rate, of = f"{digits(row['work'] / 1e6)} MB", f"{rate} GB/s", "triad"
     else:
         work, rate, of = f"{digits(row['work'] / 1e3)} kflop", f"{rate} Gflop/s", "peak"
-    return [row["what"], work, seconds(row["cpu"]), rate, f"{row['share']:.0%} of the {of}"]
+    return [row["what"], work, seconds(row["cpu"]), rate, f"{row['share']:.0%} of {of}"]

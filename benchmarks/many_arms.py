@@ -63,7 +63,7 @@ def make_graph(folder: str, arms: int, degree: int, seed: int) -> int:
     """Write a directed graph of this mean out-degree, beside the self-loops; return its edges."""
     rng = np.random.default_rng(seed)
     source = np.repeat(np.arange(arms), rng.poisson(degree, arms))
-    place = np.sort(source * arms + rng.integers(0, arms, len(source)))
+    place = source * arms + rng.integers(0, arms, len(source))
     place = np.union1d(place, np.arange(arms) * (arms + 1))
     row, column = np.divmod(place, arms)
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=arms))])
