@@ -28,7 +28,7 @@ from rich.console import Console
 from settings import Settings
 
 from graphbandits.engine.settings import versions
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputError, whole_number
 
 #: In the order in which they run: the machine looks at what the sections before it reached.
 SECTIONS: dict[str, ModuleType] = {
@@ -104,8 +104,11 @@ def main() -> None:
         return
     settings = Settings.quick() if given.quick else Settings()
     if given.arms:
-        settings = replace(settings, arms=tuple(given.arms))
-    if given.seconds:
+        arms = tuple(whole_number(count, "--arms", least=2) for count in given.arms)
+        settings = replace(settings, arms=arms)
+    if given.seconds is not None:
+        if not given.seconds > 0.0:
+            raise InputError(f"--seconds is a time above 0, not {given.seconds:g}")
         settings = replace(settings, seconds=given.seconds)
     if given.long:
         settings = replace(settings, long_rounds=LONG_ROUNDS)

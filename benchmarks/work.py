@@ -12,6 +12,7 @@ import math
 import numpy as np
 from baseline import Floats
 
+from graphbandits.posteriors.beta_kernels import FEW_ARMS
 from graphbandits.posteriors.panel_kernels import (
     MOST_PANELS,
     NODES,
@@ -32,8 +33,6 @@ PRODUCTS = 6
 PAIR = 5
 #: For each ordered pair of arms: alpha_j KL(M_ji || m_i).
 DIVERGENCE = 140
-#: With more arms than this, panels start at half their width.
-FEW_ARMS = 20
 
 
 def operations(nodes: float, arms: float) -> float:
