@@ -162,6 +162,27 @@ def test_the_command_says_in_one_line_what_is_wrong(tmp_path) -> None:
         assert run.stderr.count("\n") == 1
 
 
+def test_the_machine_does_the_work_that_is_counted() -> None:
+    kernels = load("machine_kernels")
+    x = np.linspace(0.1, 1.0, 37)
+    # v (1 + s + ... + s^CHAIN), for each element and round
+    want = 3 * x.sum() * sum(0.5**k for k in range(kernels.CHAIN + 1))
+    assert kernels.multiply_adds(x, 0.5, 3) == pytest.approx(want, rel=1e-13)
+    assert kernels.one_after_another(1.0, 0.5, 3) == 1.875
+    out = np.empty(37)
+    kernels.triad(out, x, x[::-1].copy(), 2.0)
+    assert out == pytest.approx(x + 2.0 * x[::-1], rel=1e-15)
+
+
+def test_calls_take_turns_and_each_is_counted_at_least_twice() -> None:
+    order: list[str] = []
+    calls = {name: (lambda name=name: order.append(name)) for name in ("one", "two")}
+    least = load("timing").least_cpu_in_turns(calls, seconds=1e-9)
+    assert order[:2] == ["one", "two"]  # to warm up
+    assert "".join(name[0] for name in order[2:]).replace("oo", "o").replace("tt", "t") == "otot"
+    assert all(0.0 <= value < np.inf for value in least.values())
+
+
 @pytest.mark.parametrize("name", ["display", "document", "timing", "work"])
 def test_the_examples_of_the_benchmarks_hold(name: str) -> None:
     outcome = doctest.testmod(load(name))
