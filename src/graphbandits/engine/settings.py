@@ -54,6 +54,7 @@ def describe_world(world: World) -> dict[str, Any]:
     described: dict[str, Any] = {"world": type(world).__name__}
     if isinstance(world.prior, BetaBernoulli):
         described["prior"] = np.stack([world.prior.a, world.prior.b], axis=1).tolist()
+        described["accuracy"] = world.prior.accuracy
     fixed = getattr(world, "fixed", None)
     if fixed is not None:
         described["means"] = np.asarray(fixed).tolist()

@@ -59,6 +59,7 @@ def as_message(plan: Plan, record: Ints, regret: str) -> tuple[dict[str, Any], A
             [str(plugin.path), plugin.source, plugin.path in needed] for plugin in loaded_plugins()
         ],
         "modules": sorted({cls.__module__ for cls in plugins if file_of(cls) is None}),
+        "accuracy": prior.accuracy,
         "horizon": plan.horizon,
         "seed": plan.seed,
         "realised": regret == "realised",

@@ -87,7 +87,7 @@ class _Study:
         for module in meta["modules"]:
             importlib.import_module(module)
         self.horizon, self.seed, self.realised = meta["horizon"], meta["seed"], meta["realised"]
-        prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"])
+        prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], meta["accuracy"])
         self.world = Bernoulli(prior, arrays.get("fixed"))
         self.process = unpack_process(meta["graph"], arrays)
         self.record = arrays["record"]

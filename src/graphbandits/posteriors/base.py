@@ -24,13 +24,15 @@ class Beliefs:
 
     ``alpha``: probability that the arm is best; ``delta``: expected regret of playing it;
     ``h``: information that its outcome gives about which arm is best, in nats;
-    ``rho``: expected mean of the best arm, one number a trial.
+    ``rho``: expected mean of the best arm, one number a trial. ``error``: an estimate of the
+    largest error of the first three, one number a trial, where it was asked for.
     """
 
     alpha: Floats
     delta: Floats
     h: Floats
     rho: Floats
+    error: Floats | None = None
 
 
 class Posterior(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,24 +12,32 @@ from scipy.special import betaln, xlog1py, xlogy
 from graphbandits.errors import InputError, NumericalError, whole_number
 from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
+from graphbandits.posteriors.distribution_kernels import ROUNDING
+from graphbandits.posteriors.shape_kernels import SIMULATION, STRICT
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 from graphbandits.types import Floats, State
 
-#: Priors are taken in this range; the tests compare the statistics with exact ones up to 3000
-#: observations an arm, and every call checks itself.
-LEAST_PARAMETER = 0.5
-MOST_PARAMETER = 1e5
+#: Parameters are taken in this range.
+LEAST_PARAMETER = 1e-3
+MOST_PARAMETER = 1e9
+#: The settings of accuracy, by name.
+SETTINGS = {"simulation": SIMULATION, "strict": STRICT}
 #: The largest error of the sum of alpha that is let through.
 TOLERANCE = 1e-10
-#: More arms than this that can still be the best would need a table of all their pairs.
-MOST_ARMS = 5000
+#: An error of a smaller value than this is not estimated relatively.
+LEAST_VALUE = 1e-30
+#: More distinct posteriors than this that can still be best would take minutes: all pairs count.
+MOST_DISTINCT = 30_000
 
 
 @register("posterior", "beta-bernoulli")
 @dataclass(frozen=True, eq=False)
 class BetaBernoulli:
     """The prior Beta(a_i, b_i) of each arm, its update (a, b) += (y, 1 - y), and the beliefs.
+
+    ``accuracy`` is what :meth:`beliefs` keeps to: "simulation" (1e-10 absolutely, fast) or
+    "strict" (1e-8 relatively for every value above 1e-30).
 
     >>> posterior = BetaBernoulli.of(arms=2)
     >>> posterior.beliefs(posterior.init(trials=1)).delta
@@ -37,6 +46,7 @@ class BetaBernoulli:
 
     a: Floats
     b: Floats
+    accuracy: str = "simulation"
     support: ClassVar[tuple[float, float]] = (0.0, 1.0)
     outcomes: ClassVar[tuple[float, ...] | None] = (0.0, 1.0)
 
@@ -49,12 +59,13 @@ class BetaBernoulli:
         for name, values in (("a", a), ("b", b)):
             values.setflags(write=False)  # policies, trials and the world share it
             object.__setattr__(self, name, values)
+        check_accuracy(self.accuracy)
 
     @classmethod
     def of(cls, arms: int, a: float = 1.0, b: float = 1.0) -> BetaBernoulli:
         """The same prior Beta(a, b) for every arm."""
         count = whole_number(arms, "arms")
-        return cls(*(np.repeat(check_parameters(value), count) for value in (a, b)))
+        return cls(np.repeat(check_parameters(a), count), np.repeat(check_parameters(b), count))
 
     @classmethod
     def examples(cls) -> list[BetaBernoulli]:
@@ -74,21 +85,57 @@ class BetaBernoulli:
         add_outcomes(state["a"], state["b"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
         return state
 
-    def beliefs(self, state: State) -> Beliefs:
+    def beliefs(self, state: State, accuracy: str | None = None, estimate: bool = False) -> Beliefs:
         """alpha, Delta and h by quadrature, to rounding (Russo and Van Roy 2018, Algorithm 2).
 
         alpha_i = int f_i prod_{k != i} F_k; Delta_i = E[max theta] - m_i; and
         h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best.
+
+        With ``estimate`` all is computed once more with panels of half the width, and ``error``
+        is the largest difference: absolute in simulation, relative where values above 1e-30 are
+        strict; and the rounding of densities on top.
+
+        >>> posterior = BetaBernoulli([500000, 500100], [500000, 499900])
+        >>> found = posterior.beliefs(posterior.init(trials=1), "strict", estimate=True)
+        >>> found.alpha, bool(found.error[0] < 1e-11)
+        (array([[0.44376852, 0.55623148]]), True)
         """
-        a, b = state["a"], state["b"]
-        if a.shape[1] > MOST_ARMS:
-            raise InputError(
-                f"exact statistics need a table of all pairs of arms: at most {MOST_ARMS} arms, "
-                f"not {a.shape[1]}"
-            )
+        accuracy = self.accuracy if accuracy is None else check_accuracy(accuracy)
+        found = self._integrated(state, accuracy, 1.0)
+        if not estimate:
+            return found
+        fine = self._integrated(state, accuracy, 0.5)
+        error = np.full(len(found.rho), ROUNDING)
+        for name in ("alpha", "delta", "h"):
+            value, better = getattr(found, name), getattr(fine, name)
+            scale = np.where(better > LEAST_VALUE, better, np.inf) if accuracy == "strict" else 1.0
+            error = np.maximum(error, ROUNDING + (np.abs(value - better) / scale).max(axis=1))
+        return dataclasses.replace(found, error=error)
+
+    def _integrated(self, state: State, accuracy: str, cut: float) -> Beliefs:
+        """The beliefs, with the widths of all panels scaled by ``cut``."""
+        a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
         alpha, delta, h = (np.empty(a.shape) for _ in range(3))
         rho, defect = np.empty((2, len(a)))
-        beliefs_kernel(a, b, alpha, delta, h, rho, defect)  # type: ignore[arg-type]
+        distinct = beliefs_kernel(
+            a,
+            b,
+            SETTINGS[accuracy],
+            accuracy == "strict",
+            cut,
+            MOST_DISTINCT,
+            alpha,
+            delta,
+            h,
+            rho,
+            defect,
+        )
+        if distinct > MOST_DISTINCT:
+            raise InputError(
+                f"{distinct} arms that can still be best all have different posteriors, and all "
+                f"pairs of them count: at most {MOST_DISTINCT}. Arms with the same prior and "
+                "outcomes count once: give arms one prior, or rounded ones"
+            )
         if not (defect <= TOLERANCE).all():
             worst = int(defect.argmax())
             raise NumericalError(
@@ -122,6 +169,13 @@ class BetaBernoulli:
         return float(reward)
 
 
+def check_accuracy(accuracy: object) -> str:
+    """The name of a setting."""
+    if accuracy not in SETTINGS:
+        raise InputError(f"accuracy is {' or '.join(map(repr, SETTINGS))}, not {accuracy!r}")
+    return str(accuracy)
+
+
 def check_parameters(values: object) -> Floats:
     """Beta parameters as floats in the range for which the statistics are right."""
     array = np.asarray(values)
@@ -131,7 +185,7 @@ def check_parameters(values: object) -> Floats:
     wrong = ~((array >= LEAST_PARAMETER) & (array <= MOST_PARAMETER))
     if wrong.any():
         raise InputError(
-            f"a Beta parameter is a number from {LEAST_PARAMETER} to {MOST_PARAMETER:g}, "
+            f"a Beta parameter is a number from {LEAST_PARAMETER:g} to {MOST_PARAMETER:g}, "
             f"not {array[wrong].flat[0]:g}"
         )
     return array

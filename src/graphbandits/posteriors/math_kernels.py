@@ -49,15 +49,37 @@ def exp_lane(x: float) -> float:
 
 
 @kernel(fastmath={"contract"}, inline=True)
-def log1p_lane(u: float) -> float:
-    """log(1 + u) for u > -1, to 1 ulp or so, in a form that vectorises.
+def expm1_lane(x: float) -> tuple[float, float]:
+    """exp(x) - 1, to 1 or 2 ulp also near 0, and exp(x), for |x| <= 700 (clipped there)."""
+    clipped = min(max(x, -700.0), 700.0)
+    shifted = clipped * _LOG2_E + _ROUNDER
+    k = shifted - _ROUNDER
+    r = (clipped - k * _LN2_HIGH) - k * _LN2_LOW
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * (r * r) + r
+    bits = np.float64(shifted).view(np.int64)
+    power: float = np.int64((bits + 1023) << 52).view(np.float64)
+    return p * power + (power - 1.0), p * power + power
 
-    1 + u = 2^k m with m in [sqrt(1/2), sqrt(2)); log m by the odd series in (m-1)/(m+1), with
-    the coefficients of fdlibm; what 1 + u rounds off is put back to first order.
+
+@kernel(fastmath={"contract"}, inline=True)
+def log_lane(z: float, lost: float) -> float:
+    """log(z) + lost for z > 0, to 1 ulp or so, in a form that vectorises.
+
+    z = 2^k m with m in [sqrt(1/2), sqrt(2)); log m by the odd series in (m-1)/(m+1), with the
+    coefficients of fdlibm. ``lost`` is what rounding took from log z.
     """
-    z = 1.0 + u
-    # (1/z is near 2 - z where anything is lost that counts)
-    lost = (u - (z - 1.0)) * max(0.0, 2.0 - z)
     bits = np.float64(z).view(np.uint64)
     biased = (bits + _TO_SQRT_HALF) >> _52
     k = np.uint64(biased | _AS_DOUBLE).view(np.float64) - _DOUBLE_BIAS
@@ -77,10 +99,34 @@ def log1p_lane(u: float) -> float:
     return k * _LN2_HIGH - ((half_square - small) - f)
 
 
+@kernel(fastmath={"contract"}, inline=True)
+def log1p_lane(u: float) -> float:
+    """log(1 + u) for u > -1; what 1 + u rounds off is put back to first order."""
+    z = 1.0 + u
+    # (1/z is near 2 - z where anything is lost that counts)
+    return log_lane(z, (u - (z - 1.0)) * max(0.0, 2.0 - z))
+
+
+def _stirling_error(z: float) -> float:
+    """By Gamma(z + 1) = z Gamma(z) from z + 20, where the series has converged."""
+    y = z + 20.0
+    u = 1.0 / (y * y)
+    series = (1.0 / 12.0 - u * (1.0 / 360.0 - u * (1.0 / 1260.0 - u / 1680.0))) / y
+    rising = math.fsum(math.log(z + k) for k in range(20))
+    return math.fsum((series, (y - 0.5) * math.log(y), -20.0, -rising, -(z - 0.5) * math.log(z)))
+
+
+#: The remainder of Stirling's formula at 1/2, 1, 3/2, ..., 10: most posteriors have these.
+_HALVES = np.array([0.0] + [_stirling_error(0.5 * k) for k in range(1, 21)])
+
+
 @kernel()
 def stirling_error(z: float) -> float:
     """log Gamma(z) - ((z - 1/2) log z - z + log(2 pi)/2), the remainder of Stirling's formula."""
     if z < 10.0:
+        twice = int(2.0 * z)
+        if twice == 2.0 * z:
+            return float(_HALVES[twice])
         return math.lgamma(z) - ((z - 0.5) * math.log(z) - z + _HALF_LOG_2PI)
     u = 1.0 / (z * z)
     s = -691.0 / 360360.0 + u * (1.0 / 156.0)
@@ -108,19 +154,8 @@ def phi(u: float) -> float:
 
 
 @kernel(inline=True)
-def bernoulli_kl(mean: float, shift: float) -> float:
-    """KL(Bernoulli(mean + shift) || Bernoulli(mean)) = m phi(e/m) + (1-m) phi(-e/(1-m)),
-    for a mean + shift strictly between 0 and 1.
+def bernoulli_kl(mean: float, rest: float, shift: float) -> float:
+    """KL(Bernoulli(m + e) || Bernoulli(m)) = m phi(e/m) + (1-m) phi(-e/(1-m)) for a shift e with
+    m + e strictly between 0 and 1; ``rest`` is 1 - m, which may be too small to be told from m.
     """
-    return mean * phi(shift / mean) + (1.0 - mean) * phi(-shift / (1.0 - mean))
-
-
-@kernel()
-def beta_level(a: float, b: float, x: float) -> float:
-    """(a+b) KL(m || x) with m = a/(a+b): how far the logit density lies below its mode, in logs.
-
-    It bounds both tails: P(theta <= x) <= exp(-level) for x < m, P(theta >= x) likewise above.
-    """
-    n = a + b
-    mean = a / n
-    return n * x * phi((mean - x) / x) + n * (1.0 - x) * phi((x - mean) / (1.0 - x))
+    return mean * phi(shift / mean) + rest * phi(-shift / rest)
