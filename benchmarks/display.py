@@ -24,12 +24,7 @@ class Table:
     def show(self, console: Console) -> None:
         """Print it as narrow as its cells allow, headings in several lines, the note below."""
         table = RichTable(
-            title=self.title,
-            title_justify="left",
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-            show_edge=False,
-            padding=(0, 1, 0, 0),
+            box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
         )
         for place, column in enumerate(self.columns):
             texts = [*(row[place] for row in self.rows), *column.split()]
@@ -37,6 +32,7 @@ class Table:
             table.add_column(column, justify=justify, width=max(map(len, texts), default=0))
         for row in self.rows:
             table.add_row(*row)
+        console.print(self.title, style="bold", highlight=False)
         console.print(table)
         console.print()
         console.print(self.note, style="dim", highlight=False)

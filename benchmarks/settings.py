@@ -41,8 +41,8 @@ class Settings:
         """About a minute in all: the same tables with fewer digits to trust."""
         return cls(
             arms=(5, 10, 50),
-            seconds=0.4,
-            posterior_arms=4_000,
+            seconds=0.3,
+            posterior_arms=2_500,
             referenced=2,
             many_arms=(1_000, 10_000, 100_000),
             long_rounds=5_000,
