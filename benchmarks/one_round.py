@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from display import Table, count, seconds
+from machine import OPERATIONS, busy_registers
 from posteriors import States, graph_of, simulated
 from settings import Settings
 from timing import Call, least_cpu_in_turns
@@ -28,13 +29,17 @@ PARTS = ("beliefs", "gain", "rule", "draw", "reveal", "outcomes", "learn")
 
 
 def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
-    """CPU of each part for each trial, in turns, and the operations of the statistics."""
+    """CPU of each part for each trial, the operations of the statistics, and the peak of the core,
+    all in turns."""
     cases = []
     for arms in settings.round_arms:
         states = simulated(arms, BLOCK, settings.seed, settings.horizon)
-        least = least_cpu_in_turns(calls_of_a_round(states, settings.seed), settings.seconds)
+        calls = calls_of_a_round(states, settings.seed) | {"peak": busy_registers}
+        least = least_cpu_in_turns(calls, settings.seconds)
+        peak = OPERATIONS / least.pop("peak")
         times = {name: value / BLOCK for name, value in least.items()}
-        cases.append({"arms": arms, "cpu": times, "work": mean_operations(*states)})
+        work = mean_operations(*states)
+        cases.append({"arms": arms, "cpu": times, "work": work, "peak": peak})
     return {"block": BLOCK, "cases": cases}
 
 
