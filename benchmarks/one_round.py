@@ -80,13 +80,11 @@ def calls_of_a_round(states: States, seed: int) -> dict[str, Call]:
 
 def tables(section: dict[str, Any]) -> list[Table]:
     """Times, and their shares of the round."""
-    rows, shares = [], []
+    rows = []
     for case in section["cases"]:
         parts = np.array([case["cpu"][part] for part in PARTS])
         rows.append([count(case["arms"]), *map(seconds, (*parts, parts.sum()))])
-        shares.append(
-            [f"{count(case['arms'])} share", *(f"{s:.1%}" for s in parts / parts.sum()), ""]
-        )
+        rows.append(["share", *(f"{s:.1%}" for s in parts / parts.sum()), ""])
     note = (
         f"CPU time for each trial of a block of {section['block']}, on posteriors from simulated "
         "trials; all parts in turns, the least of several passes. draw checks pi and draws the "
@@ -94,4 +92,4 @@ def tables(section: dict[str, Any]) -> list[Table]:
         "their sum; Python's share of each call is in it."
     )
     columns = ["arms", *PARTS, "round"]
-    return [Table("Where the time of one simulated round goes", columns, rows + shares, note)]
+    return [Table("Where the time of one simulated round goes", columns, rows, note)]
