@@ -14,8 +14,6 @@ import os
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-import time  # noqa: E402
-
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
@@ -94,18 +92,3 @@ def keep_memory() -> None:
     decision, and half of the time goes into getting them again.
     """
     np.ones(30 << 17).sum()
-
-
-def cpu_per_decision(
-    states: tuple[Floats, Floats], graph: Floats, block: int, seconds: float = 1.0
-) -> float:
-    """CPU seconds per decision over given posteriors (N, K), in blocks; the best of many passes."""
-    a, b = states
-    best, spent = np.inf, 0.0
-    while spent < seconds:
-        start = time.process_time()
-        for first in range(0, len(a), block):
-            decide(a[first : first + block], b[first : first + block], graph)
-        passed = time.process_time() - start
-        best, spent = min(best, passed / len(a)), spent + passed
-    return best

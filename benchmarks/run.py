@@ -1,136 +1,126 @@
-"""``make bench``: CPU per IDS-N decision, ours against the NumPy baseline, in one run.
+"""``make bench``: how fast and how right decisions are, and how far from what the machine can do.
 
-Both decide on the same posteriors, collected from simulated trials of IDS-N on the paper's graph
-(or the empty graph for other numbers of arms), in turns, so that a busy machine slows both. Times
-are the least over many passes; only ratios are meant to be compared between machines. The baseline
-is shown as it runs by itself, and with an allocator that keeps freed memory, which suits it.
+Comparisons are ratios within one run, measured in turns; times are CPU seconds and the least of
+several passes. All figures go to benchmarks/results.json as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-import baseline
-import numpy as np
-from baseline import Floats
+import against_baseline
+import long_run
+import machine
+import many_arms
+import one_round
+import strict
+import workers
+from display import Table
+from document import FORMAT, read_results, write_document, write_results
 from rich.console import Console
-from rich.table import Table
+from settings import Settings
 
-from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
-from graphbandits.graphs import as_process
-from graphbandits.policies import Event, Problem, View
-from graphbandits.posteriors import Observations
-from graphbandits.registry import build
-from graphbandits.rng import Keys, draw_actions
+from graphbandits.engine.settings import versions
+from graphbandits.errors import GraphBanditsError, InputError, whole_number
 
-
-def collect_states(
-    arms: int, graph: str, trials: int = 20, horizon: int = 1000
-) -> tuple[Floats, Floats]:
-    """Posteriors of every tenth round of ``trials`` trials of IDS-N, in random order."""
-    process, world = as_process(graph, arms), Bernoulli(BetaBernoulli.of(arms))
-    policy = build("policy", "ids-n")
-    keys = Keys(0, 0, trials)
-    problem = Problem(world.prior, horizon, policy.needs)
-    state, theta = policy.init(problem, keys), world.means(keys)
-    a, b = [], []
-    for t in range(1, horizon + 1):
-        if t % 10 == 1:
-            a.append(state["a"].copy())
-            b.append(state["b"].copy())
-        feedback = process.round(t, keys)
-        pi = policy.propose(state, View(t, keys, problem, feedback))
-        action = draw_actions(pi, keys, t)
-        trial, arm = feedback.reveal(action, keys, t)
-        seen = Observations(trial, arm, world.outcomes(theta, keys, t, trial, arm))
-        state = policy.update(state, Event(t, keys, problem, feedback, pi, action, seen))
-    order = np.random.default_rng(0).permutation(trials * len(a))
-    return np.concatenate(a)[order], np.concatenate(b)[order]
+#: In the order in which they run: the machine looks at what the sections before it reached.
+SECTIONS: dict[str, ModuleType] = {
+    "baseline": against_baseline,
+    "strict": strict,
+    "round": one_round,
+    "many-arms": many_arms,
+    "machine": machine,
+    "long-run": long_run,
+    "workers": workers,
+}
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results.json"
+DOCUMENT = ROOT / "docs" / "performance.md"
+LONG_ROUNDS = 1_000_000
 
 
-def ours_per_decision(
-    states: tuple[Floats, Floats], arms: int, graph: str, block: int, seconds: float
-) -> float:
-    """CPU seconds per ``propose`` of IDS-N over the given posteriors, in blocks."""
-    a, b = states
-    policy, process = build("policy", "ids-n"), as_process(graph, arms)
-    problem = Problem(BetaBernoulli.of(arms), None, policy.needs)
-    blocks = []
-    for first in range(0, len(a), block):
-        part = {"a": a[first : first + block].copy(), "b": b[first : first + block].copy()}
-        keys = Keys(0, first, len(part["a"]))
-        blocks.append((part, View(1, keys, problem, process.round(1, keys))))
-    best, spent = np.inf, 0.0
-    policy.propose(*blocks[0])
-    while spent < seconds:
-        start = time.process_time()
-        for part, view in blocks:
-            policy.propose(part, view)
-        passed = time.process_time() - start
-        best, spent = min(best, passed / len(a)), spent + passed
-    return best
+def run(settings: Settings, sections: list[str], console: Console) -> dict[str, Any]:
+    """Measure the sections, show their tables, and give all figures."""
+    start = time.perf_counter()
+    measured: dict[str, Any] = {}
+    for name in sections:
+        console.print(f"[dim]measuring {name} ...[/dim]")
+        measured[name] = SECTIONS[name].measure(settings, measured)
+        for table in SECTIONS[name].tables(measured[name]):
+            table.show(console)
+    return {
+        "format": FORMAT,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seed": settings.seed,
+        "cpu": {"model": machine.cpu_model(), "cores": machine.cores()},
+        "versions": versions(),
+        "settings": asdict(settings),
+        "seconds": time.perf_counter() - start,
+        "sections": measured,
+    }
 
 
-def live_decision(arms: int, graph: str, decisions: int = 2000) -> float:
-    """Median wall seconds of ``Agent.decide``, with what it draws and keeps."""
-    agent = Agent("ids-n", arms=arms, graph=graph, seed=0)
-    rng = np.random.default_rng(0)
-    times = []
-    for _ in range(decisions):
-        start = time.perf_counter()
-        decision = agent.decide()
-        times.append(time.perf_counter() - start)
-        agent.observe(decision, {arm: int(rng.random() < 0.5) for arm in decision.reveals})
-    return float(np.median(times))
+def contents(results: dict[str, Any]) -> dict[str, str]:
+    """What goes between the markers of the document: the run, and the tables of each section."""
+    cpu, known = results["cpu"], results["versions"]
+    about = (
+        f"Measured on {results['date'][:10]} in {results['seconds'] / 60:.1f} minutes on "
+        f"{cpu['cores']} cores of {cpu['model']}, seed {results['seed']}: "
+        + ", ".join(f"{name} {version}" for name, version in known.items() if name != "machine")
+        + f"; {known['machine']}."
+    )
+    tables: dict[str, list[Table]] = {
+        name: SECTIONS[name].tables(section) for name, section in results["sections"].items()
+    }
+    pages = {name: "\n".join(table.markdown() for table in own) for name, own in tables.items()}
+    return {"run": about, **pages}
 
 
-def simulation(workers: int) -> float:
-    """Wall seconds of 400 trials of IDS-N on the paper's graph, the best of three."""
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        simulate("ids-n", graph="paper", horizon=1000, trials=400, workers=workers, progress=False)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def measure(arms: int, seconds: float) -> tuple[float, float]:
-    """CPU seconds per decision of the baseline and of this library, the best block of each."""
-    graph = "paper" if arms == 5 else "empty"
-    states = collect_states(arms, graph)
-    matrix = baseline.paper_graph() if arms == 5 else np.eye(arms)
-    theirs = mine = np.inf
-    for block in baseline.BLOCKS:
-        share = seconds / len(baseline.BLOCKS)
-        theirs = min(theirs, baseline.cpu_per_decision(states, matrix, block, share))
-        mine = min(mine, ours_per_decision(states, arms, graph, block, share))
-    return theirs, mine
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    add("--quick", action="store_true", help="about a minute: smaller sizes, rougher times")
+    add("--only", nargs="+", choices=SECTIONS, metavar="NAME", help=f"of {', '.join(SECTIONS)}")
+    add("--arms", type=int, nargs="+", help="numbers of arms of the section baseline")
+    add("--seconds", type=float, help="CPU time for each cell that is timed")
+    add("--long", action="store_true", help=f"{LONG_ROUNDS} rounds in the section long-run")
+    add("--output", type=Path, default=RESULTS, help="where the figures go")
+    add("--write-docs", action="store_true", help="only fill docs/performance.md from the figures")
+    add("--document", type=Path, default=DOCUMENT, help="another document to fill")
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--arms", type=int, nargs="+", default=[5, 10])
-    parser.add_argument("--seconds", type=float, default=2.0, help="CPU time for each cell")
-    options = parser.parse_args()
-    console = Console()
-    for arms in options.arms:
-        live = live_decision(arms, "paper" if arms == 5 else "empty")
-        console.print(f"A live decision among {arms} arms: {live * 1e6:.0f} microseconds (median).")
-    table = Table(title="CPU per IDS-N decision, microseconds (best block size)")
-    for column in ("NumPy runs", "arms", "NumPy grid", "graphbandits", "ratio"):
-        table.add_column(column, justify="right")
-    for memory in ("as it is", "with memory kept"):
-        if memory != "as it is":
-            baseline.keep_memory()
-        for arms in options.arms:
-            theirs, mine = measure(arms, options.seconds)
-            cells = f"{theirs * 1e6:.0f}", f"{mine * 1e6:.2f}", f"{theirs / mine:.0f}"
-            table.add_row(memory, str(arms), *cells)
-    console.print(table)
-    one, two = (simulation(workers) for workers in (1, 2))
-    console.print(f"400 trials of 1000 rounds: {one:.1f} s with 1 worker, {two:.1f} s with 2.")
+    given = options()
+    if given.write_docs:
+        write_document(given.document, contents(read_results(given.output)))
+        return
+    settings = Settings.quick() if given.quick else Settings()
+    if given.arms:
+        arms = tuple(whole_number(count, "--arms", least=2) for count in given.arms)
+        settings = replace(settings, arms=arms)
+    if given.seconds is not None:
+        if not given.seconds > 0.0:
+            raise InputError(f"--seconds is a time above 0, not {given.seconds:g}")
+        settings = replace(settings, seconds=given.seconds)
+    if given.long:
+        settings = replace(settings, long_rounds=LONG_ROUNDS)
+    wanted = [name for name in SECTIONS if not given.only or name in given.only]
+    results = run(settings, wanted, Console())
+    write_results(given.output, results)
+    print(f"All figures: {given.output}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except GraphBanditsError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

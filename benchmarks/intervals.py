@@ -1,4 +1,4 @@
-"""How often simultaneous intervals hold all together: python benchmarks/coverage.py."""
+"""How often simultaneous intervals hold all together: python benchmarks/intervals.py."""
 
 from __future__ import annotations
 

@@ -1,0 +1,52 @@
+"""How much is measured: the sizes of a full run, of a quick one, and what options change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes and times; every section takes what it needs."""
+
+    seed: int = 0
+    #: Numbers of arms of the comparison with the baseline.
+    arms: tuple[int, ...] = (5, 10, 50, 200)
+    #: CPU seconds for each cell that is timed.
+    seconds: float = 2.0
+    #: Posteriors are collected over so many rounds; as many of them as make so many arms together.
+    horizon: int = 1_000
+    posterior_arms: int = 12_000
+    #: So many of them are compared with a reference.
+    referenced: int = 4
+    #: Very many arms: all with their own posterior in the first, at most ``distinct`` after.
+    many_arms: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)
+    distinct: int = 1_000
+    degree: int = 20
+    #: The long run.
+    long_arms: int = 100
+    long_rounds: int = 100_000
+    long_windows: int = 10
+    #: Where the time goes, and how far it is from the machine.
+    round_arms: tuple[int, ...] = (5, 50, 200)
+    stream_megabytes: int = 128
+    #: Strict statistics beside those of a simulation.
+    strict_arms: tuple[int, ...] = (2, 5, 50)
+    #: One worker and two.
+    worker_trials: int = 400
+    worker_rounds: int = 1_000
+
+    @classmethod
+    def quick(cls) -> Settings:
+        """About a minute in all: the same tables with fewer digits to trust."""
+        return cls(
+            arms=(5, 10, 50),
+            seconds=0.3,
+            posterior_arms=2_500,
+            referenced=2,
+            many_arms=(1_000, 10_000, 100_000),
+            long_rounds=5_000,
+            long_windows=5,
+            round_arms=(5, 50),
+            worker_trials=200,
+        )
