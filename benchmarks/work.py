@@ -8,6 +8,8 @@ together beyond one of them (a logarithm and an exponential for each node) is le
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from baseline import Floats
 
@@ -58,17 +60,18 @@ def nodes_and_distinct(a: Floats, b: Floats) -> tuple[int, int]:
     every = np.empty((ROWS, len(count) + LANES))
     every[A, : len(count)], every[B, : len(count)] = pairs
     every[COUNT, : len(count)] = count
-    padded = set_shapes(every, len(count), SIMULATION.reach)
+    setting = SIMULATION._replace(reach=SIMULATION.reach + math.log(len(a)))
+    padded = set_shapes(every, len(count), setting.reach)
     work = np.empty((3, every.shape[1]))
     leader = int(np.argmax(every[CENTRE, : len(count)]))
-    low = find_low(every, padded, SIMULATION, leader, work)
+    low = find_low(every, padded, setting, leader, work)
     active = every[END, : len(count)] > low
     active[leader] = True
     distinct = int(active.sum())
     arms = np.empty_like(every)
     arms[:, :distinct] = every[:, : len(count)][:, active]
     padded = pad(arms, distinct)
-    panels = place_panels(arms, padded, SIMULATION, low, 1.0, np.empty(MOST_PANELS + 1), work)
+    panels = place_panels(arms, padded, setting, low, 1.0, np.empty(MOST_PANELS + 1), work)
     return panels * NODES, distinct
 
 

@@ -51,7 +51,6 @@ from graphbandits.posteriors.panel_kernels import (
     place_panels,
 )
 from graphbandits.posteriors.shape_kernels import (
-    BELOW,
     CENTRE,
     COUNT,
     END,
@@ -64,7 +63,7 @@ from graphbandits.posteriors.shape_kernels import (
     Setting,
     level_at,
     pad,
-    set_places,
+    set_heights,
     set_shapes,
 )
 from graphbandits.types import Floats, Ints
@@ -122,7 +121,7 @@ def _integrate(
         big_f = line[LEADER_F if k == leader else BIG_F]
         fill_density(arms, k, leader, nodes, end, r[k, :n])
         total = accumulate(r[k], edges, panels_of[k], mass, big_f)
-        below = min(arms[BELOW, k], max(0.0, 1.0 - total))
+        below = max(0.0, 1.0 - total)
         part = -1.0
         if strict and low < arms[CENTRE, k]:
             below, part = lower_tail(arms, k, low)
@@ -181,16 +180,16 @@ def beliefs_kernel(
     arms = np.empty((ROWS, 1))
     place = np.empty(1, np.int64)
     panels_of = np.empty(1, np.int64)
-    work = np.empty((8, 1))
+    work = np.empty((9, 1))
     for t in range(trials):
         distinct = group_arms(a[t], b[t], group, first)
         if 2 * (distinct + 2 * LANES) > room:
-            room = max(2 * (distinct + 2 * LANES), AT_ONCE)
+            room = max(2 * (distinct + 2 * LANES), 2 * AT_ONCE)
             every = np.empty((ROWS, room))
             arms = np.empty((ROWS, room))
             place = np.empty(room, np.int64)
             panels_of = np.empty(room, np.int64)
-            work = np.empty((8, room))
+            work = np.empty((9, room))
         leader = 0
         for d in range(distinct):
             every[A, d] = a[t, first[d]]
@@ -216,8 +215,8 @@ def beliefs_kernel(
         if active > most:
             break
         padded = pad(arms, active)
-        set_places(arms, padded, arms[CENTRE, lead], low)
-        some_alpha, some_h = work[6], work[7]
+        set_heights(arms, padded, arms[CENTRE, lead])
+        some_alpha, some_h = work[7], work[8]
         regret = 0.0
         total = 1.0
         defect[t] = 0.0
@@ -260,6 +259,7 @@ def beliefs_kernel(
                 fill_gains(
                     arms,
                     active,
+                    padded,
                     panels_of,
                     r,
                     line[JOINT],

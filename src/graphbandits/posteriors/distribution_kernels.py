@@ -96,7 +96,8 @@ def lower_tail(arms: Floats, k: int, u: float) -> tuple[float, float]:
     excess = 0.0
     while level < first + 45.0:
         # to the left as in a mirror
-        width = min(8.0 / max(-slope, 1e-300), widest(-right, -u, 0.0, arms[SIZE, k], 2.0))
+        e = math.exp(-abs(right))
+        width = min(8.0 / max(-slope, 1e-300), widest(-right, e, -u, 0.0, arms[SIZE, k], 2.0))
         for i in range(NODES):
             here = right - 0.5 * width * (1.0 + NODE[i])
             level, _, _ = level_at(a, b, centre, here)

@@ -103,42 +103,46 @@ def _two_rows_of_pairs(
         w[1, j3] = t3
 
 
-@kernel(inline=True)
+@kernel(fastmath=REDUCTIONS, inline=True)
 def _fill_row(
     arms: Floats,
     distinct: int,
+    padded: int,
     i: int,
+    per_alpha: Floats,
     alpha: Floats,
     w: Floats,
-    width: int,
     shift: Floats,
     weight: Floats,
 ) -> None:
     """Shifts of the mean of arm i, and their probabilities, from its row of W."""
     number = arms[COUNT]
-    size = arms[SIZE, i]
-    most_down = arms[A, i] / size * INSIDE
-    most_up = arms[B, i] / size * INSIDE
+    per_size = 1.0 / arms[SIZE, i]
+    most_down = arms[A, i] * per_size * INSIDE
+    most_up = arms[B, i] * per_size * INSIDE
     others = number[i] - 1.0  # equal ones
     own = others * w[i]
-    among_equals = -min(most_down, w[i] / max(size * alpha[i], TINY))
+    among_equals = -min(most_down, w[i] * per_size * per_alpha[i])
     w[i] = 0.0
-    for j in range(distinct):
+    for j in range(padded):
         own += number[j] * w[j]
-        # an arm that is never best has alpha = W = 0: 0/tiny is 0, and it counts for nothing
-        shift[j] = -min(most_down, w[j] / max(size * alpha[j], TINY))
+        shift[j] = -min(most_down, w[j] * per_size * per_alpha[j])
         weight[j] = number[j] * alpha[j]
-    shift[i] = min(most_up, own / max(size * alpha[i], TINY))
+    shift[i] = min(most_up, own * per_size * per_alpha[i])
     weight[i] = alpha[i]
-    for j in range(distinct, width):
-        shift[j] = among_equals
-        weight[j] = others * alpha[i] if j == distinct else 0.0
+    for j in range(padded, shift.size):
+        shift[j] = 0.0
+        weight[j] = 0.0
+    if distinct < shift.size:
+        shift[distinct] = among_equals
+        weight[distinct] = others * alpha[i]
 
 
 @kernel(fastmath=REDUCTIONS)
 def fill_gains(
     arms: Floats,
     distinct: int,
+    padded: int,
     panels_of: Ints,
     r: Floats,
     joint: Floats,
@@ -151,16 +155,23 @@ def fill_gains(
     """h_i = sum_j alpha_j KL(M_ji || m_i), where M_ji - m_i comes from W without cancellation:
     -W_ij / (n_i alpha_j) for j != i, and sum_{j != i} W_ij / (n_i alpha_i) for j = i.
 
-    ``one``, ``two`` and ``work``, of six rows, are work space.
+    ``padded`` is the number of columns of the table of arms, a multiple of LANES; ``one``,
+    ``two`` and ``work``, of seven rows, are work space.
     """
     ends = panels_of[:distinct] * NODES
-    width = distinct
-    for i in range(distinct):
-        if arms[COUNT, i] > 1.0:
-            width = distinct + 1
-    width += -width % LANES
-    together = max(2, AT_ONCE // width)
+    equals = False
     w, shift, weight, mean, rest = work[:2], work[2], work[3], work[4], work[5]
+    per_alpha = work[6]
+    for i in range(padded):
+        if i >= distinct:
+            alpha[i] = 0.0
+            w[0, i] = 0.0
+            w[1, i] = 0.0
+        # an arm that is never best has alpha = W = 0: 0/tiny is 0, and it counts for nothing
+        per_alpha[i] = 1.0 / max(alpha[i], TINY)
+        equals = equals or arms[COUNT, i] > 1.0
+    width = padded + LANES if equals and distinct == padded else padded
+    together = max(2, AT_ONCE // width)
     for first in range(0, distinct, together):
         rows = min(together, distinct - first)
         for k in range(rows):
@@ -168,7 +179,9 @@ def fill_gains(
             here = slice(k * width, (k + 1) * width)
             if k % 2 == 0:
                 _two_rows_of_pairs(r, i, min(i + 1, distinct - 1), ends, joint, one, two, w)
-            _fill_row(arms, distinct, i, alpha, w[k % 2], width, shift[here], weight[here])
+            _fill_row(
+                arms, distinct, padded, i, per_alpha, alpha, w[k % 2], shift[here], weight[here]
+            )
             mean[here] = arms[A, i] / arms[SIZE, i]
             rest[here] = arms[B, i] / arms[SIZE, i]
         # one loop for several rows: a row of few arms would not fill the pipeline

@@ -69,19 +69,23 @@ def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floa
 
 
 @kernel()
-def widest(u: float, low: float, high: float, narrowest: float, panel: float) -> float:
-    """``panel`` standard deviations 1/sqrt(n x (1-x)) of the narrowest arm, from u to the right.
+def widest(u: float, e: float, low: float, high: float, narrowest: float, panel: float) -> float:
+    """``panel`` standard deviations 1/sqrt(n x (1-x)) of the narrowest arm, from u to the right;
+    ``e`` is exp(-|u|).
 
     Far out, where that is long, the weight dx of a regret still changes like exp(-|u|): panels
     lengthen no faster than they leave behind (or have before them) where it counts.
     """
-    e = math.exp(-abs(u))
     here = panel * (1.0 + e) / math.sqrt(narrowest * e) if e > 0.0 else np.inf
     if u >= 0.0:
         return min(here, STRIP + (u - max(0.0, low)))
     # toward the middle an arm narrows like exp(-u/2): w exp(w/2) = here has this solution, nearly
-    y = math.log1p(min(0.5 * here, 1e300))
-    width = max(2.0 * panel / math.sqrt(narrowest), 2.0 * y * (1.0 - math.log1p(y) / (2.0 + y)))
+    if here < 1.0:
+        width = here / (1.0 + 0.5 * here)
+    else:
+        y = math.log1p(min(0.5 * here, 1e300))
+        width = 2.0 * y * (1.0 - math.log1p(y) / (2.0 + y))
+    width = max(width, 2.0 * panel / math.sqrt(narrowest))
     return min(width, max(STRIP, 0.5 * (min(0.0, high) - u)))
 
 
@@ -113,12 +117,13 @@ def place_panels(
             return -1
         narrowest = 0.0
         steepest = 0.0
-        x = 1.0 / (1.0 + math.exp(min(-u, 700.0)))
+        e = math.exp(-abs(u))
+        x = (1.0 if u > 0.0 else e) / (1.0 + e)
         for k in range(count):
             if arms[END, k] > u:
                 narrowest = max(narrowest, arms[SIZE, k])
                 steepest = max(steepest, arms[SIZE, k] * x - arms[A, k])
-        width = widest(u, low, high, narrowest, setting.panel)
+        width = widest(u, e, low, high, narrowest, setting.panel)
         if smooth:
             width = min(width, MOST_FALL / max(steepest, 1e-300))
         else:

@@ -29,10 +29,10 @@ from graphbandits.posteriors.math_kernels import (
 from graphbandits.types import Floats
 
 #: Rows of a table of arms: parameters, their sum, the mode on the logit axis and the log density
-#: there, how many arms have this posterior, where its upper tail ends, the log density at the mode
-#: of the leader, and a bound of the mass below the stretch that is integrated over.
-A, B, SIZE, CENTRE, TOP, COUNT, END, HEIGHT, BELOW = range(9)
-ROWS = 9
+#: there, how many arms have this posterior, where its upper tail ends, and the log density at the
+#: mode of the leader.
+A, B, SIZE, CENTRE, TOP, COUNT, END, HEIGHT = range(8)
+ROWS = 8
 #: Loops over arms run in vectors of this many.
 LANES = 4
 
@@ -113,15 +113,13 @@ def set_shapes(arms: Floats, count: int, reach: float) -> int:
 
 
 @kernel()
-def set_places(arms: Floats, count: int, mode: float, low: float) -> None:
-    """Fill the log densities at the mode of the leader, and Chernoff's bounds of what is below."""
+def set_heights(arms: Floats, count: int, u: float) -> None:
+    """Fill the log densities at the place u; ``count`` is a multiple of LANES."""
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
-    top, height, below = arms[TOP, :count], arms[HEIGHT, :count], arms[BELOW, :count]
+    top, height = arms[TOP, :count], arms[HEIGHT, :count]
     for k in range(count):
-        level, _, _ = level_at(a[k], b[k], centre[k], mode)
+        level, _, _ = level_at(a[k], b[k], centre[k], u)
         height[k] = top[k] - level
-        level, slope, _ = level_at(a[k], b[k], centre[k], low)
-        below[k] = exp_lane(-level) if slope < 0.0 else 1.0
 
 
 @kernel(inline=True)
