@@ -70,7 +70,7 @@ from graphbandits.types import Floats, Ints
 
 #: The quadrature has settled where the probabilities of being best add up to 1 within this, or
 #: within this and cutting the panels in two no longer helps: the rest is rounding.
-SETTLED = 1e-12
+SETTLED = 5e-12
 GOOD_ENOUGH = 1e-11
 REFINEMENTS = 6
 #: Rows of work space, a column a node: P du, the chance that an arm other than the leader lies
