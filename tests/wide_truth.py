@@ -191,6 +191,9 @@ def live_cases() -> list[Case]:
         *(Case(f"live log-uniform, seed {s}", log_uniform(s, 2 + s % 3)) for s in range(200, 214)),
         *(Case(f"live led by {z:g}", led(z, 3.0**z, 2, -0.4, 2.0)) for z in (4.0, 6.0, 9.0, 11.0)),
         *(Case(f"live tie at {n:g}", tie(3, n, 0.3, whole=False)) for n in (1.0, 40.0, 3e4, 9e8)),
+        # equal arms far below the leader: their joint tail must not come from 1 - F
+        Case("live equals behind", [(1.0, 1.0), (1e9, 1e-3), (1.0, 1.0), (1.0, 1.0)]),
+        Case("live equals led", [(80.0, 20.0), (20.0, 80.0), (20.0, 80.0), (3.0, 1.0)]),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,7 +29,7 @@ TOLERANCE = 1e-10
 #: An error of a smaller value than this is not estimated relatively.
 LEAST_VALUE = 1e-30
 #: More distinct posteriors than this that can still be best would take minutes: all pairs count.
-MOST_DISTINCT = 30_000
+MOST_DISTINCT = 100_000
 
 
 @register("posterior", "beta-bernoulli")
@@ -92,8 +93,8 @@ class BetaBernoulli:
         h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best.
 
         With ``estimate`` all is computed once more with panels of half the width, and ``error``
-        is the largest difference: absolute in simulation, relative where values above 1e-30 are
-        strict; and the rounding of densities on top.
+        is the largest difference, absolute in simulation, relative above 1e-30 where strict; with
+        the rounding of densities on top, and in simulation what was left out in the tails.
 
         >>> posterior = BetaBernoulli([500000, 500100], [500000, 499900])
         >>> found = posterior.beliefs(posterior.init(trials=1), "strict", estimate=True)
@@ -105,11 +106,14 @@ class BetaBernoulli:
         if not estimate:
             return found
         fine = self._integrated(state, accuracy, 0.5)
-        error = np.full(len(found.rho), ROUNDING)
+        unseen = ROUNDING
+        if accuracy == "simulation":  # a chance e left out is up to e log(1/e) of information
+            unseen += SIMULATION.reach * math.exp(-SIMULATION.reach)
+        error = np.full(len(found.rho), unseen)
         for name in ("alpha", "delta", "h"):
             value, better = getattr(found, name), getattr(fine, name)
             scale = np.where(better > LEAST_VALUE, better, np.inf) if accuracy == "strict" else 1.0
-            error = np.maximum(error, ROUNDING + (np.abs(value - better) / scale).max(axis=1))
+            error = np.maximum(error, unseen + (np.abs(value - better) / scale).max(axis=1))
         return dataclasses.replace(found, error=error)
 
     def _integrated(self, state: State, accuracy: str, cut: float) -> Beliefs:

@@ -235,7 +235,7 @@ def beliefs_kernel(
                     capacity = 2 * panels + 1
                     line = np.empty((NODE_TABLE + NODE_ROWS, capacity * NODES))
                 if r.shape[0] < active or r.shape[1] < panels * NODES:
-                    r = np.empty((active + active // 2, capacity * NODES))
+                    r = np.empty((active + min(active // 2, 100), capacity * NODES))
                 count_panels(arms, active, edges, panels, panels_of)
                 regret, total = _integrate(
                     arms,

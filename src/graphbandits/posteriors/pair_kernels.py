@@ -27,6 +27,16 @@ INSIDE = 1.0 - 2.0**-50
 TINY = 1e-300
 
 
+@kernel(inline=True)
+def _log_f(big_f: float, survival: float) -> float:
+    """log F, from F where it is small and from S where that is.
+
+    It lives by the order of rounding: compiled with REDUCTIONS it would lose S.
+    """
+    lost = (1.0 - big_f) - survival if big_f > 0.5 else 0.0
+    return log_lane(big_f, lost / big_f)
+
+
 @kernel(fastmath=REDUCTIONS)
 def fold_equals(
     big_f: Floats, survival: Floats, count: float, product: Floats, some: Floats
@@ -35,9 +45,7 @@ def fold_equals(
     some = 1 - (1 - some) F^count, the chance that an arm lies above.
     """
     for i in range(big_f.size):
-        # log F, from F where it is small and from S where that is
-        lost = (1.0 - big_f[i]) - survival[i] if big_f[i] > 0.5 else 0.0
-        minus, power = expm1_lane(count * log_lane(big_f[i], lost / big_f[i]))
+        minus, power = expm1_lane(count * _log_f(big_f[i], survival[i]))
         product[i] *= power
         some[i] -= (1.0 - some[i]) * minus
 

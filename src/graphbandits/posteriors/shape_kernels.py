@@ -54,7 +54,7 @@ class Setting(NamedTuple):
 
 
 #: 1e-10 absolutely (1e-11 as measured): far out, where little is at stake, panels are wide.
-SIMULATION = Setting(reach=26.0, panel=4.4, change=16.0, relief=0.3)
+SIMULATION = Setting(reach=29.0, panel=4.4, change=16.0, relief=0.3)
 #: 1e-8 relatively down to 1e-30: distribution functions keep their digits in the tails.
 STRICT = Setting(reach=90.0, panel=2.0, change=4.0, relief=0.0)
 

@@ -1,0 +1,85 @@
+"""Arms with one posterior are worked on once: exact, for any number of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from wide_oracle import wide_beliefs
+
+from graphbandits.errors import InputError
+from graphbandits.posteriors import Beliefs, BetaBernoulli, beta_bernoulli
+from graphbandits.posteriors.group_kernels import group_arms
+
+
+def beliefs(a: np.ndarray, b: np.ndarray, accuracy: str = "strict") -> Beliefs:
+    posterior = BetaBernoulli(a, b)
+    return posterior.beliefs(posterior.init(trials=1), accuracy)
+
+
+def divergence(p: float, mean: float) -> float:
+    return p * math.log(p / mean) + (1 - p) * math.log((1 - p) / (1 - mean))
+
+
+@pytest.mark.parametrize(
+    ("arms", "a"), [(2, 0.001), (1000, 2.0), (10**5, 3.7), (10**6, 1.0), (10**6, 0.001)]
+)
+def test_very_many_arms_with_b_one(arms: int, a: float) -> None:
+    """Beta(a, 1) has F = x^a, so the best of K arms is Beta(K a, 1), and all is in closed form."""
+    top, mean = arms * a / (arms * a + 1), a / (a + 1)
+    h = divergence(top, mean) / arms + (1 - 1 / arms) * divergence(top * mean, mean)
+    for accuracy in ("strict", "simulation"):
+        got = beliefs(np.full(arms, a), np.ones(arms), accuracy)
+        assert got.alpha[0, [0, -1]] == pytest.approx(1 / arms, rel=1e-9)
+        assert got.rho[0] == pytest.approx(top, abs=1e-11)
+        assert got.delta[0, [0, -1]] == pytest.approx(top - mean, rel=1e-9)
+        # (the difference in the oracle's own h loses digits: that of many arms is small)
+        loss = 1e-15 / h
+        tight = 1e-9 if accuracy == "strict" else 1e-10 / h
+        assert got.h[0, [0, -1]] == pytest.approx(h, rel=max(tight, loss))
+
+
+@pytest.mark.parametrize("accuracy", ["strict", "simulation"])
+def test_three_groups_agree_with_the_oracle_arm_by_arm(accuracy: str) -> None:
+    """Asymmetric groups of 1, 7 and 12 arms, in mixed order, against all twenty arms at once."""
+    kinds = [(41.0, 17.5), (12.0, 8.0), (1.5, 0.25)]
+    rng = np.random.default_rng(0)
+    which = rng.permutation(np.repeat([0, 1, 2], [1, 7, 12]))
+    params = [kinds[k] for k in which]
+    truth = wide_beliefs(params)
+    got = beliefs(*np.array(params).T.copy(), accuracy)
+    for name in ("alpha", "delta", "h"):
+        found, exact = getattr(got, name)[0], getattr(truth, name)
+        tight = {"rel": 1e-8} if accuracy == "strict" else {"abs": 1e-10}
+        assert found == pytest.approx(exact, **tight), name
+        for k in range(3):  # equal arms have equal bits
+            assert len(set(found[which == k].tolist())) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("arms", [1, 5, 16, 17, 100, 3000])
+def test_groups_are_the_distinct_pairs_in_order_of_appearance(arms: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pool = rng.uniform(0.5, 9.0, (max(1, arms // (1 + seed)), 2))
+    pool[::3, 1] = pool[::3, 0]  # pairs that share a number, or have it in the other place
+    pool[1::3] = np.roll(pool[1::3], 1, axis=1)
+    pairs = pool[rng.integers(0, len(pool), arms)]
+    a, b = pairs.T.copy()
+    group, first = np.empty((2, arms), np.int64)
+    count = group_arms(a, b, group, first)
+    seen = list(dict.fromkeys(map(tuple, pairs.tolist())))
+    assert count == len(seen)
+    assert [seen.index(pair) for pair in map(tuple, pairs.tolist())] == group.tolist()
+    assert [(a[k], b[k]) for k in first[:count]] == seen
+
+
+def test_too_many_distinct_posteriors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beta_bernoulli, "MOST_DISTINCT", 10)
+    a = 1.0 + np.arange(11) / 7
+    with pytest.raises(InputError, match=r"11 arms that can still be best .* at most 10"):
+        beliefs(a, np.ones(11))
+    assert beliefs(a[:10], np.ones(10)).alpha.sum() == pytest.approx(1.0)
+    # those that cannot be best do not count
+    far = beliefs(np.append(a[:10], np.full(5, 1.0)), np.append(np.ones(10), 1e5 + np.arange(5)))
+    assert (far.alpha[0, 10:] < 1e-30).all()
