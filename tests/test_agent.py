@@ -191,7 +191,7 @@ def test_what_a_posterior_or_policy_does_not_have_is_said() -> None:
         agent.beliefs("strict")
     with pytest.raises(InputError, match="'Plain' does not estimate its error"):
         agent.beliefs(estimate=True)
-    with pytest.raises(InputError, match="'Scribbler' keeps no posterior .* agent.state: nothing"):
+    with pytest.raises(InputError, match=r"'Scribbler' keeps no posterior .* agent\.state: no"):
         Agent(Scribbler(), arms=2, seed=1).beliefs()
     with pytest.raises(InputError, match="accuracy is 'simulation' or 'strict', not 'high'"):
         Agent("ts-n", 2, seed=1, accuracy="high")
