@@ -788,6 +788,8 @@ def test_no_graph_file_named(place: Path) -> None:
         *((f"1,{value}", [value, "number from", "to"]) for value in ("0", "-2", "nan", "-inf")),
         ("1e300,1", ["1e+300", "number from"]),
         ("1e-300,1", ["1e-300", "number from"]),
+        ("1e-4,1", ["from 0.001 to 1e+09, not 0.0001"]),
+        ("1,2e9", ["from 0.001 to 1e+09, not 2e+09"]),
         *(
             (text, [f"'{text}'", "two numbers A,B"])
             for text in ("1", "a,b", "1,2,3", "", "1,", ",")

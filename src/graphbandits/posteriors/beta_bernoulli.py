@@ -175,9 +175,9 @@ class BetaBernoulli:
 
 def check_accuracy(accuracy: object) -> str:
     """The name of a setting."""
-    if accuracy not in SETTINGS:
+    if not isinstance(accuracy, str) or accuracy not in SETTINGS:
         raise InputError(f"accuracy is {' or '.join(map(repr, SETTINGS))}, not {accuracy!r}")
-    return str(accuracy)
+    return accuracy
 
 
 def check_parameters(values: object) -> Floats:
