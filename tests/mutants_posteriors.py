@@ -216,6 +216,14 @@ class OneNumberForAll(BetaBernoulli):
         return np.asarray(betaincinv(state["a"], state["b"], stream.uniform(1)))
 
 
+@fails("sample", "sample_order has another order than the draws of sample")
+class OrderOfAnotherDraw(BetaBernoulli):
+    """Orders the arms by draws of another round."""
+
+    def sample_order(self, state: State, stream: Any) -> Floats:
+        return super().sample_order(state, replace(stream, t=stream.t + 1))
+
+
 @fails("refuses-rewards", "it took nan for a reward: raise InputError")
 class TakesAnything(BetaBernoulli):
     """Takes anything for a reward."""

@@ -8,6 +8,7 @@ import gc
 import pickle
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 import networkx
@@ -19,6 +20,7 @@ from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, Uniform, as_process
 from graphbandits.policies import Event, Needs, Problem, View
+from graphbandits.posteriors import Beliefs
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
 
@@ -102,6 +104,101 @@ def test_the_state_shows_the_posterior() -> None:
     agent.observe(agent.decide(), {"x": 1, "y": 0})
     assert agent.state == {"a": {"x": 2.0, "y": 1.0}, "b": {"x": 1.0, "y": 2.0}}
     assert repr(agent) == "Agent('ids-n', 2 arms, 1 decisions made, 0 open)"
+
+
+def test_an_agent_of_an_earlier_version_goes_on() -> None:
+    """Saved before statistics had a setting of accuracy; what follows is what it did then."""
+    agent = Agent.load(Path(__file__).parent / "fixtures" / "agent-1.npz")
+    assert repr(agent) == "Agent('ts-n', 3 arms, 2 decisions made, 1 open)"
+    assert agent.pending == (2,)
+    assert agent.posterior.accuracy == "simulation"
+    agent.observe(2, {"Zoë": 0})
+    decision = agent.decide()
+    assert decision.arm == "Zoë"
+    pi = {"ann": 0.05593257193741775, "bob lee": 0.32975967362829656, "Zoë": 0.6143077544342856}
+    assert decision.pi == pytest.approx(pi, abs=1e-12)
+
+
+#: Alpha of the second arm is so small that "simulation" has few of its digits, or none.
+FAR = [(8000.0, 2000.0), (7000.0, 3000.0), (7900.0, 2100.0)]
+
+
+def test_an_agent_decides_with_the_accuracy_that_it_is_given(tmp_path: Path) -> None:
+    names = ["ann", "bob", "eve"]
+    strict = Agent("ts-n", names, "star", seed=1, prior=FAR, accuracy="strict")
+    plain = Agent("ts-n", names, "star", seed=1, prior=FAR)
+    posterior = BetaBernoulli(*np.array(FAR).T, accuracy="strict")
+    alpha = posterior.beliefs(posterior.init(1)).alpha[0]
+    assert 0.0 < alpha[1] < 1e-30
+    again = Agent.load(strict.save(tmp_path / "agent.npz"))
+    third = Agent("ts-n", names, "star", seed=1, prior=posterior)
+    for agent in (strict, again, third):
+        assert list(agent.decide().pi.values()) == alpha.tolist()
+        assert repr(agent) == "Agent('ts-n', 3 arms, 1 decisions made, 1 open)"
+    assert plain.decide().pi["bob"] == 0.0
+    assert plain.posterior.accuracy == "simulation"
+    back = Agent("ts-n", names, "star", seed=1, prior=posterior, accuracy="simulation")
+    assert back.decide().pi == Agent("ts-n", names, "star", seed=1, prior=FAR).decide().pi
+
+
+def test_beliefs_by_arm_are_those_of_the_posterior() -> None:
+    agent = Agent("ids-n", ["ann", "bob", "eve"], "star", seed=1, prior=FAR)
+    agent.observe(agent.decide(), {})
+    posterior, state = agent.posterior, agent.posterior.init(1)
+    for accuracy in (None, "simulation", "strict"):
+        for estimate in (False, True):
+            found = agent.beliefs(accuracy, estimate)
+            want = posterior.beliefs(state, accuracy, estimate)
+            for name in ("alpha", "delta", "h"):
+                assert (getattr(found, name) == getattr(want, name)[0]).all()
+                by_arm = [getattr(found[arm], name) for arm in found]
+                assert by_arm == getattr(want, name)[0].tolist()
+            assert found.rho == want.rho[0]
+            assert found.error == (want.error[0] if estimate else None)
+    assert (tuple(found), len(found)) == (("ann", "bob", "eve"), 3)
+    with pytest.raises(InputError, match="unknown arm 'bib': did you mean 'bob'"):
+        found["bib"]
+
+
+def test_beliefs_follow_what_was_observed() -> None:
+    agent = Agent("ts-n-sampled", 2, "complete", seed=1)
+    agent.observe(agent.decide(), {0: 1, 1: 0})
+    found = agent.beliefs("strict")  # Beta(2, 1) against Beta(1, 2): 5/6
+    assert found[0].alpha == pytest.approx(5 / 6, rel=1e-12)
+    assert found[1].delta == pytest.approx(found.rho - 1 / 3, rel=1e-12)
+
+
+class Plain:
+    """A posterior of equal arms whose statistics have neither a setting nor an estimate."""
+
+    arms = 2
+
+    def init(self, trials: int) -> State:
+        return {"seen": np.zeros((trials, 2))}
+
+    def beliefs(self, state: State) -> Beliefs:
+        half = np.full(state["seen"].shape, 0.5)
+        return Beliefs(half, half, half, half[:, 0])
+
+
+def test_what_a_posterior_or_policy_does_not_have_is_said() -> None:
+    prior = Plain()
+    with pytest.raises(InputError, match="'Plain' has no setting of accuracy: leave out"):
+        Agent("ts-n", 2, "empty", seed=1, prior=prior, accuracy="strict")
+    agent = Agent("ts-n", 2, "empty", seed=1, prior=prior)
+    assert agent.beliefs()[1].alpha == agent.decide().pi[1] == 0.5
+    with pytest.raises(InputError, match="'Plain' has no setting of accuracy"):
+        agent.beliefs("strict")
+    with pytest.raises(InputError, match="'Plain' does not estimate its error"):
+        agent.beliefs(estimate=True)
+    with pytest.raises(InputError, match=r"'Scribbler' keeps no posterior .* agent\.state: no"):
+        Agent(Scribbler(), arms=2, seed=1).beliefs()
+    with pytest.raises(InputError, match="accuracy is 'simulation' or 'strict', not 'high'"):
+        Agent("ts-n", 2, seed=1, accuracy="high")
+    with pytest.raises(InputError, match="accuracy is 'simulation' or 'strict', not 'high'"):
+        Agent("ts-n", 2, seed=1).beliefs("high")
+    with pytest.raises(InputError, match="estimate is true or false, not 'no'"):
+        Agent("ts-n", 2, seed=1).beliefs(estimate="no")  # type: ignore[arg-type]
 
 
 def test_names_come_from_the_graph() -> None:

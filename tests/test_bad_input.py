@@ -110,17 +110,25 @@ def test_what_is_no_graph(given: object, words: list[str]) -> None:
 # --- priors -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [0, -1, NAN, INF, -INF, 1e-300, 1e300])
+@pytest.mark.parametrize("value", [0, -1, NAN, INF, -INF, 1e-300, 1e-4, 9e-4, 1.1e9, 2e9, 1e300])
 @pytest.mark.parametrize("place", [0, 1])
 def test_beta_parameters_out_of_range(value: float, place: int) -> None:
     good, bad = [1.0, 2.0], [1.0, value]
     a, b = (bad, good) if place == 0 else (good, bad)
-    words = ["Beta parameter", "from", f"{value:g}"]
+    words = ["Beta parameter", "from 0.001 to 1e+09", f"not {value:g}"]
     refused(lambda: BetaBernoulli(np.array(a), np.array(b)), *words)
     refused(lambda: Agent("ids-n", 2, prior=list(zip(a, b, strict=True)), seed=1), *words)
     pair = (a[1], b[1])
     refused(lambda: Agent("ids-n", 2, prior=pair, seed=1), *words)
     refused(lambda: BetaBernoulli.of(2, *pair), *words)
+
+
+@pytest.mark.parametrize("pair", [(1e-3, 1e-3), (1e9, 1e9), (1e-3, 1e9), (1e9, 1e-3)])
+def test_the_ends_of_the_range_are_in_it(pair: tuple[float, float]) -> None:
+    """Equal arms: alpha is 1/3, whatever they are."""
+    for accuracy in ("simulation", "strict"):
+        agent = Agent("ts-n", 3, prior=pair, seed=1, accuracy=accuracy)
+        assert list(agent.decide().pi.values()) == pytest.approx([1 / 3] * 3, abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +141,9 @@ def test_beta_parameters_out_of_range(value: float, place: int) -> None:
         (lambda: BetaBernoulli.of(0), ["arms", "at least 1", "0"]),
         (lambda: BetaBernoulli.of(2.5), ["arms", "whole number", "2.5"]),
         (lambda: BetaBernoulli.of(2, a="x"), ["number", "x"]),
+        (lambda: BetaBernoulli.of(2, b="1"), ["number", "'1'"]),
+        (lambda: BetaBernoulli([1.0], [2.0], "exact"), ["'simulation' or 'strict'", "'exact'"]),
+        (lambda: BetaBernoulli([1.0], [2.0], None), ["'simulation' or 'strict'", "None"]),
         (lambda: Agent("ids-n", 3, prior=BetaBernoulli.of(4), seed=1), ["4", "3", "arms"]),
         (lambda: Agent("ids-n", 3, prior=[(1, 1), (2, 2)], seed=1), ["pair", "3 arms"]),
         (lambda: Agent("ids-n", 3, prior=(1, 2, 3), seed=1), ["pair", "(1, 2, 3)"]),
@@ -177,6 +188,9 @@ def test_what_is_no_prior(call: Callable[[], object], words: list[str]) -> None:
         ({"horizon": 0}, ["horizon", "at least 1", "0"]),
         ({"horizon": 2.5}, ["horizon", "whole number", "2.5"]),
         ({"trial": -1}, ["trial", "at least 0", "-1"]),
+        ({"accuracy": "high"}, ["'simulation' or 'strict'", "'high'"]),
+        ({"accuracy": 1e-8}, ["'simulation' or 'strict'", "1e-08"]),
+        ({"accuracy": ["strict"]}, ["'simulation' or 'strict'", "['strict']"]),
     ],
     ids=label,
 )

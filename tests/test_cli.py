@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 from xml.etree import ElementTree
@@ -219,6 +220,7 @@ def test_the_listing_for_people_says_the_same(what: list[str]) -> None:
 
 # --- inspect ----------------------------------------------------------------------------------
 
+PARTS = ["arms", "alpha", "delta", "h", "rho", "accuracy", "gain", "pi", "ratio"]
 TOURNAMENT = ["inspect", "--beta", "1,2", "--beta", "4,4", "--beta", "12,9"]
 
 
@@ -247,7 +249,7 @@ def test_the_published_information_ratio_of_the_tournament(tournament: list[str]
 
 def test_the_parts_of_a_decision_agree_with_each_other(tournament: list[str]) -> None:
     shown = answer(*tournament)
-    assert list(shown) == ["arms", "alpha", "delta", "h", "rho", "gain", "pi", "ratio"]
+    assert list(shown) == PARTS
     assert sorted(shown["pi"]) == sorted(RULES)
     assert sorted(shown["ratio"]) == sorted(RULES)
     assert sum(shown["alpha"]) == pytest.approx(1.0, abs=1e-12)
@@ -320,6 +322,49 @@ def test_inspect_for_people_shows_the_same_numbers(tournament: list[str]) -> Non
     for values in (numbers["alpha"], numbers["delta"], numbers["ratio"].values()):
         assert all(f"{value:.4f}" in shown for value in values)
     assert all(name in shown for name in RULES)
+
+
+def test_inspect_is_strict_and_says_how_accurate_it_is() -> None:
+    """A leader by ten standard deviations: P(Beta(40, 160) > Beta(150, 50)), exactly."""
+    words = ["inspect", "--beta", "150,50", "--beta", "40,160", "--graph", "empty"]
+    numbers, shown = answer(*words), run(*words)
+
+    def beta(a: int, b: int) -> Fraction:
+        return Fraction(math.factorial(a - 1) * math.factorial(b - 1), math.factorial(a + b - 1))
+
+    chance = sum(
+        beta(150 + i, 210) / ((160 + i) * beta(1 + i, 160) * beta(150, 50)) for i in range(40)
+    )
+    assert 0.0 < chance < 1e-25
+    assert numbers["accuracy"]["setting"] == "strict"
+    assert 0.0 < numbers["accuracy"]["estimate"] < 1e-8
+    error = abs(numbers["alpha"][1] / float(chance) - 1.0)
+    assert error <= numbers["accuracy"]["estimate"]
+    assert f" {float(chance):.1e} " in shown
+    estimate = f"{numbers['accuracy']['estimate']:.0e}"
+    assert f"Accurate to {estimate} relatively" in shown
+    assert "(estimated)." in shown
+
+
+@pytest.mark.parametrize(
+    ("betas", "words"),
+    [
+        (["500000,500000", "500100,499900"], ["500100, 499900", "0.4438", "0.5562"]),
+        (["0.001,0.001", "1,1"], ["0.001, 0.001", "0.7498", "0.2498"]),
+        (["999999999,1", "5,0.001"], ["999999999, 1", "at 1 - "]),
+        (["0.001,1e9", "0.002,1e9"], ["0.002, 1e+09", "at 3.0e-12", "0.3333", "0.6667"]),
+        (["999999999.5,999999998.5", "1e9,1e9"], ["999999999.5,", "999999998.5", "0.5000"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_a_table_of_eighty_columns_cuts_no_number(betas: list[str], words: list[str]) -> None:
+    options = [word for beta in betas for word in ("--beta", beta)]
+    narrow = CliRunner(env={"COLUMNS": "80"})
+    shown = narrow.invoke(app, ["inspect", *options, "--graph", "star"]).stdout
+    assert all(word in shown for word in words)
+    assert "…" not in shown
+    assert "0.0000" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_many_arms_are_shown_too() -> None:
@@ -743,6 +788,8 @@ def test_no_graph_file_named(place: Path) -> None:
         *((f"1,{value}", [value, "number from", "to"]) for value in ("0", "-2", "nan", "-inf")),
         ("1e300,1", ["1e+300", "number from"]),
         ("1e-300,1", ["1e-300", "number from"]),
+        ("1e-4,1", ["from 0.001 to 1e+09, not 0.0001"]),
+        ("1,2e9", ["from 0.001 to 1e+09, not 2e+09"]),
         *(
             (text, [f"'{text}'", "two numbers A,B"])
             for text in ("1", "a,b", "1,2,3", "", "1,", ",")

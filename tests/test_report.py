@@ -178,7 +178,9 @@ def settings_of(page: Node) -> dict[str, str]:
 
 
 def test_the_settings_are_all_there() -> None:
-    found = settings_of(page_of(study(made_up(settings={**SETTINGS, "world": "night"}))))
+    found = settings_of(
+        page_of(study(made_up(settings=SETTINGS | {"world": "night", "accuracy": "strict"})))
+    )
     assert found == {
         "graph": "star",
         "arms": "3: ann, bob lee, Zoë",
@@ -187,6 +189,7 @@ def test_the_settings_are_all_there() -> None:
         "trials": "30",
         "seed": "17",
         "regret": "pseudo-regret: the best arm's mean minus that of the arm played",
+        "accuracy": "strict: statistics right to 1e-8 relatively",
         "joined runs": "seed 17, first trial 0, trials 20; seed 17, first trial 20, trials 10",
         "versions": "graphbandits 9.8.7, python 3.13.1, numpy 2.3.4",
         "world": "night",

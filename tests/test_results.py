@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pandas
 import polars
@@ -22,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from graphbandits import Results, simulate
+from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.errors import InputError
 from graphbandits.graphs import Dense, Fixed, Sparse, Uniform, as_process
 from graphbandits.results import (
@@ -412,6 +413,27 @@ def test_format_2_loads() -> None:
         assert (first[name].final == again[name].final).all()
 
 
+def test_format_2_is_joined_by_what_is_simulated_now() -> None:
+    """It was written before ``accuracy`` was a setting: that is "simulation"."""
+    kept = Results.load(FIXTURES / "results-2")
+    assert "accuracy" not in kept.settings
+    prior = np.array(kept.settings["prior"]).T
+    for accuracy in ("simulation", "strict"):
+        world = Bernoulli(BetaBernoulli(*prior, accuracy=accuracy))
+        graph = networkx.DiGraph([("ann", "bob lee"), ("bob lee", "Zoë")])
+        graph.edges["ann", "bob lee"]["probability"] = 0.5
+        new = simulate("idsn-lp", graph=graph, world=world, horizon=30, trials=12, seed=4)
+        assert new.settings["accuracy"] == accuracy
+        if accuracy == "simulation":
+            for parts in ([kept, new], [new, kept]):
+                together = concat(parts)
+                assert set(together.policies) == {"ids-n", "ts-n", "idsn-lp"}
+                assert together.settings["accuracy"] == "simulation"
+        else:
+            with pytest.raises(InputError, match="accuracy is simulation and strict"):
+                concat([kept, new])
+
+
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     return Path(shutil.copytree(FIXTURES / "results-2", tmp_path / "run"))
@@ -485,7 +507,7 @@ def test_an_edited_manifest_is_named(saved: Path) -> None:
         with pytest.raises(InputError, match=r"manifest\.json"):
             Results.load(saved)
     (saved / "manifest.json").write_text(json.dumps(json.loads(text)))  # other spaces, no harm
-    same(Results.load(saved), make_results_2())
+    same(Results.load(saved), Results.load(FIXTURES / "results-2"))
 
 
 @pytest.mark.parametrize("name", ["curve", "final", "plays"])
@@ -526,8 +548,9 @@ def test_the_document_has_every_column_and_no_other(saved: Path) -> None:
         assert written == found == SCHEMA[table]
 
 
-def test_the_document_has_every_field_of_the_manifest(saved: Path) -> None:
-    manifest = json.loads((saved / "manifest.json").read_text("utf-8"))
+def test_the_document_has_every_field_of_the_manifest(tmp_path: Path) -> None:
+    place = make_results_2().save(tmp_path / "run")
+    manifest = json.loads((place / "manifest.json").read_text("utf-8"))
     section = DOCUMENT.split("## The manifest")[1].split("**The hash**")[0]
     first, second = section.split("`settings` is what")
     rows = r"^\| `(\w+)` \|"
@@ -624,6 +647,7 @@ def test_worlds_do_not_count_twice(first: int) -> None:
         ({"prior": [[1, 2], [3, 4]]}, ["prior", "not given", "[[1, 2], [3, 4]]"]),
         ({"regret": "realised"}, ["regret", "pseudo", "realised"]),
         ({"world": "new"}, ["world", "not given", "new"]),
+        ({"accuracy": "strict"}, ["accuracy", "simulation", "strict"]),
     ],
     ids=lambda value: next(iter(value)),
 )

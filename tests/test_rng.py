@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logit
 from scipy.stats import kstest
 
 from graphbandits.rng import Keys, Stream
@@ -87,3 +88,16 @@ def test_a_million_arms_have_numbers_of_their_own() -> None:
         assert numbers[arm] == whole_numbers(int(keys.key("x")), 7, 10**6, arm)
     ones = np.ones((1, 10**6))
     assert len(np.unique(numbers)) == len(np.unique(stream.beta(ones, ones))) == 10**6
+
+
+def test_logits_are_those_of_the_draws() -> None:
+    """Where theta and 1 - theta keep their digits, logit(theta) is the logit drawn to 1e-12."""
+    rng = np.random.default_rng(2)
+    a, b = rng.uniform(0.5, 30.0, (2, 400, 5))
+    stream = Stream(Keys(9, 0, 400), 3, "x")
+    theta, found = stream.beta(a, b), stream.beta_logit(a, b)
+    kept = (theta > 1e-3) & (theta < 1.0 - 1e-3)
+    assert kept.mean() > 0.9
+    assert found[kept] == pytest.approx(logit(theta[kept]), abs=1e-12)
+    order = np.argsort(found, axis=1)
+    assert (np.diff(np.take_along_axis(theta, order, axis=1), axis=1) >= 0.0).all()

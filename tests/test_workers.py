@@ -105,6 +105,25 @@ class MyGraph:
 '''
 
 
+TELL_TALE_FILE = '''
+from dataclasses import dataclass
+
+import numpy as np
+from graphbandits.policies.ts_n import TSN
+from graphbandits.registry import register
+
+
+@register("policy", "tell-tale")
+@dataclass(frozen=True)
+class TellTale(TSN):
+    """Plays the last arm if it can be best, else the first."""
+
+    def propose(self, state, view):
+        alpha = super().propose(state, view)
+        return np.eye(view.problem.arms)[np.where(alpha[:, -1] > 0.0, -1, 0)]
+'''
+
+
 @pytest.fixture
 def ucb(tmp_path: Path) -> Iterator[str]:
     file = tmp_path / "my_ucb.py"
@@ -166,6 +185,24 @@ def test_worlds_and_matrices_travel_too(ucb: str) -> None:
         given: dict[str, Any] = {"world": world, "graph": from_matrix(matrix), "regret": "realised"}
         alone = simulate(ucb, **given, **SMALL)
         same(alone, simulate(ucb, **given, **SMALL, workers=2, parallel="processes", block=6))
+
+
+def test_the_accuracy_travels_too(tmp_path: Path) -> None:
+    """Told by a policy that plays the third arm where its P(best), 1e-33, is known."""
+    file = tmp_path / "tell_tale.py"
+    file.write_text(TELL_TALE_FILE)
+    load_plugin(file)
+    a, b = np.array([8000.0, 7900.0, 7000.0]), np.array([2000.0, 2100.0, 3000.0])
+    policies = ["tell-tale", "ts-n", "ids-n", "ts-n-sampled"]
+    for accuracy, plays in (("strict", [0, 0, 330]), ("simulation", [330, 0, 0])):
+        world = Bernoulli(BetaBernoulli(a, b, accuracy))
+        given: dict[str, Any] = {"world": world, "graph": "star(direction=out)", **SMALL}
+        alone = simulate(policies, **given)
+        assert alone["tell-tale"].plays.tolist() == plays
+        assert alone.settings["accuracy"] == accuracy
+        same(alone, simulate(policies, **given, workers=2, parallel="threads", block=3))
+        same(alone, simulate(policies, **given, workers=2, parallel="processes", block=6))
+    unload_plugin(file)
 
 
 def test_a_policy_of_an_imported_module_is_imported_by_the_workers() -> None:

@@ -18,13 +18,12 @@ from graphbandits.graphs.named import given_text
 from graphbandits.graphs.processes import check_names
 from graphbandits.graphs.storage import Arrays, pack_process, unpack_process
 from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
-from graphbandits.posteriors import BetaBernoulli, Observations, Posterior
+from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
+from graphbandits.posteriors.options import believed, keeps_posterior, with_accuracy
 from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
 from graphbandits.types import Floats
 
-#: An arm as the user calls it: its name, or its number from 0.
-Arm = str | int
 FORMAT = 1
 
 
@@ -67,8 +66,9 @@ class Agent:
     """Decides, observes, learns; saved at any moment, also between the two.
 
     ``arms`` are names, or a number of arms then called 0, 1, ...; it may be left out where the
-    graph has names. ``prior`` is Beta(a, b) for every arm, or one pair an arm. Several
-    decisions may be open at once, and be observed in any order.
+    graph has names. ``prior`` is Beta(a, b) for every arm, or one pair an arm; ``accuracy`` is that
+    of the statistics, "simulation" or "strict", if not as the prior says. Several decisions may
+    be open at once, and be observed in any order.
 
     >>> agent = Agent("ids-n", arms=["ann", "bob", "eve"], graph="star", seed=1)
     >>> decision = agent.decide()
@@ -89,6 +89,7 @@ class Agent:
         prior: object = (1.0, 1.0),
         horizon: int | None = None,
         trial: int = 0,
+        accuracy: str | None = None,
     ) -> None:
         self.policy: Policy = as_policy(policy)
         names, count = _names_or_number(arms)
@@ -99,7 +100,7 @@ class Agent:
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else whole_number(horizon, "horizon")
         check_needs(self.policy, self.process, self.horizon)
-        self.posterior = _prior(prior, names or self.arms, self.arms)
+        self.posterior = with_accuracy(_prior(prior, names or self.arms, self.arms), accuracy)
         self._keys = Keys(
             whole_number(seed, "seed", least=0), whole_number(trial, "trial", least=0)
         )
@@ -123,6 +124,25 @@ class Agent:
             for name, array in self._state.items()
             if array.shape == (1, len(self.arms))
         }
+
+    def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
+        """What the agent believes now: alpha, Delta and h of each arm.
+
+        ``accuracy`` as for the agent, whose own it is by default; with ``estimate`` the result has
+        its estimated ``error``, absolute in simulation and relative where strict.
+
+        >>> agent = Agent("ids-n", ["ann", "bob"], prior=[(80, 20), (20, 80)], seed=1)
+        >>> found = agent.beliefs("strict", estimate=True)
+        >>> f"{found['bob'].alpha:.8g}", found.arms[found.alpha.argmax()], found.error < 1e-8
+        ('5.342731e-19', 'ann', True)
+        """
+        if not keeps_posterior(self._state, self.posterior):
+            raise InputError(
+                f"policy '{name_of(self.policy)}' keeps no posterior of the arms, so it has no "
+                f"beliefs; what it knows is agent.state: {', '.join(self._state) or 'nothing'}"
+            )
+        found = believed(self.posterior, self._state, accuracy, estimate)
+        return BeliefsByArm.of(found, self.arms, self._index)
 
     @property
     def pending(self) -> tuple[int, ...]:

@@ -81,6 +81,19 @@ class Stream:
         rng_kernels.fill_beta(self.keys.key(self.purpose), self.keys.first_trial, self.t, a, b, out)
         return out
 
+    def beta_logit(self, a: Floats, b: Floats) -> Floats:
+        """log(theta / (1 - theta)) of the draws of :meth:`beta`, also where theta rounds to 1.
+
+        >>> stream = Stream(Keys(seed=1), t=1, purpose="example")
+        >>> a, b = np.array([[1.0, 1.0]]), np.array([[1e-3, 2e-3]])
+        >>> stream.beta(a, b), stream.beta_logit(a, b).round(1)
+        (array([[1., 1.]]), array([[307.4, 279.9]]))
+        """
+        out = np.empty_like(a)
+        key = self.keys.key(self.purpose)
+        rng_kernels.fill_beta_logit(key, self.keys.first_trial, self.t, a, b, out)
+        return out
+
 
 def draw_actions(pi: Floats, keys: Keys, t: int) -> Ints:
     """One arm for each trial, from its row of ``pi``."""

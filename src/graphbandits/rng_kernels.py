@@ -90,14 +90,27 @@ def _log_gamma_draw(key: np.uint64, trial: int, t: int, index: int, shape: float
 
 
 @kernel()
-def fill_beta(key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats) -> None:
-    """out[b, i] ~ Beta(a[b, i], b[b, i]): a ratio of gamma draws, each with its own indices."""
+def fill_beta_logit(
+    key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats
+) -> None:
+    """out[b, i] = logit of a Beta(a[b, i], b[b, i]) draw: of a ratio of gamma draws, each with its
+    own indices.
+    """
     for trial in range(out.shape[0]):
         for i in range(out.shape[1]):
             start = i << 21
             x = _log_gamma_draw(key, first_trial + trial, t, start, a[trial, i])
             y = _log_gamma_draw(key, first_trial + trial, t, start + (1 << 20), b[trial, i])
-            out[trial, i] = 1.0 / (1.0 + math.exp(min(y - x, 700.0)))
+            out[trial, i] = x - y
+
+
+@kernel()
+def fill_beta(key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats) -> None:
+    """out[b, i] ~ Beta(a[b, i], b[b, i]), the draw of :func:`fill_beta_logit`."""
+    fill_beta_logit(key, first_trial, t, a, b, out)
+    for trial in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[trial, i] = 1.0 / (1.0 + math.exp(min(-out[trial, i], 700.0)))
 
 
 @kernel()

@@ -13,9 +13,13 @@ from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, make_process
 from graphbandits.policies.bayesian import Bayesian
 from graphbandits.posteriors import BetaBernoulli
+from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE
 from graphbandits.registry import registered
 from graphbandits.rng import Keys
 from graphbandits.theory import information_ratio
+
+#: Of the statistics: one decision may take its time.
+ACCURACY = "strict"
 
 
 def run(betas: list[str], graph: str, as_json: bool) -> None:
@@ -43,9 +47,10 @@ def lay_open(parameters: list[tuple[float, float]], graph: str) -> dict[str, Any
             "give --beta once for each arm"
         )
     a, b = np.array(parameters, np.float64).T
-    posterior = BetaBernoulli(a, b)
+    posterior = BetaBernoulli(a, b, ACCURACY)
     announce_compilation()
-    beliefs = posterior.beliefs(posterior.init(trials=1))
+    beliefs = posterior.beliefs(posterior.init(trials=1), estimate=True)
+    assert beliefs.error is not None  # it was asked for
     gain = process.round(1, Keys(seed=0)).gain(beliefs.h)
     plays = {
         name: policy.rule(beliefs.alpha, beliefs.delta, beliefs.h, gain)
@@ -59,6 +64,7 @@ def lay_open(parameters: list[tuple[float, float]], graph: str) -> dict[str, Any
         "delta": beliefs.delta[0].tolist(),
         "h": beliefs.h[0].tolist(),
         "rho": float(beliefs.rho[0]),
+        "accuracy": {"setting": ACCURACY, "estimate": float(beliefs.error[0])},
         "gain": {"bound": gain[0].tolist(), "joint": None},
         "pi": {name: pi[0].tolist() for name, pi in plays.items()},
         "ratio": {name: float(ratio[0]) for name, ratio in ratios.items()},
@@ -86,25 +92,26 @@ def _print_table(
     for i, (a, b) in enumerate(parameters):
         believed.add_row(
             decision["arms"][i],
-            f"{a:g}, {b:g}",
-            f"{decision['alpha'][i]:.4f}",
+            f"{_parameter(a)}, {_parameter(b)}",
+            _number(decision["alpha"][i]),
             _bar(decision["alpha"][i]),
-            f"{decision['delta'][i]:.4f}",
-            f"{decision['h'][i]:.3g}",
-            f"{decision['gain']['bound'][i]:.3g}",
+            _number(decision["delta"][i]),
+            _number(decision["h"][i], ".3g"),
+            _number(decision["gain"]["bound"][i], ".3g"),
             _bar(decision["gain"]["bound"][i] / most),
         )
         played.add_row(decision["arms"][i], *(_play(pi[i]) for pi in decision["pi"].values()))
     played.add_section()
-    ratios = ("none" if np.isnan(r) else f"{r:.4f}" for r in decision["ratio"].values())
+    ratios = ("none" if np.isnan(r) else _number(r) for r in decision["ratio"].values())
     played.add_row("ratio", *ratios)
-    console.print(f"Graph {graph}. The best arm's mean is expected at {decision['rho']:.4f}.")
+    console.print(f"Graph {graph}. The best arm's mean is expected at {_mean(decision['rho'])}.")
     if not isinstance(make_process(graph, len(parameters)), Fixed):
         console.print("This graph changes: here it is as in round 1 of trial 0, seed 0.")
     console.print(believed)
     console.print(
         "regret: expected loss of playing the arm. h: information about the best arm\n"
-        "in its own outcome, in nats. G h: in all that playing it shows.\n",
+        "in its own outcome, in nats. G h: in all that playing it shows.\n"
+        f"{_accuracy(decision)}\n",
         style="dim",
     )
     console.print("Probability of each play; ratio is (expected regret)² / (expected information).")
@@ -115,7 +122,8 @@ def _table(*columns: str) -> Table:
     table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
     for column in columns:
         left = column in ("arm", "")
-        table.add_column(column, justify="left" if left else "right", no_wrap=True)
+        wrap = column == "Beta(a, b)"  # of long parameters, before any other number is cut
+        table.add_column(column, justify="left" if left else "right", no_wrap=not wrap)
     return table
 
 
@@ -131,4 +139,45 @@ def _bar(share: float, width: int = 6) -> str:
 
 
 def _play(probability: float) -> str:
-    return "." if probability == 0.0 else f"{probability:.4f} {_bar(probability, 5)}"
+    return "." if probability == 0.0 else f"{_number(probability)} {_bar(probability, 5)}"
+
+
+def _number(value: float, form: str = ".4f") -> str:
+    """In this form, or two digits of what is so small (or large) that it would not show them.
+
+    >>> _number(0.25), _number(1.234e-12), _number(0.0)
+    ('0.2500', '1.2e-12', '0')
+    """
+    if value == 0.0:
+        return "0"
+    return format(value, form if 1e-3 <= value < 1e5 else ".1e")
+
+
+def _mean(value: float) -> str:
+    """A number in [0, 1] in which an end is told from what is near it.
+
+    >>> _mean(0.75), _mean(0.99999998), _mean(2e-7), _mean(1.0)
+    ('0.7500', '1 - 2.0e-08', '2.0e-07', '1')
+    """
+    rest = 1.0 - value
+    if rest >= 1e-3:
+        return _number(value)
+    return f"1 - {rest:.1e}" if rest > 1e-14 else "1"  # (the rest is rounding)
+
+
+def _parameter(value: float) -> str:
+    """All digits of a Beta parameter, ten at most.
+
+    >>> _parameter(1e9), _parameter(0.001), _parameter(1000001.5)
+    ('1e+09', '0.001', '1000001.5')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else f"{value:.10g}"
+
+
+def _accuracy(decision: dict[str, Any]) -> str:
+    """How far the numbers can be trusted, in one line."""
+    shown = (*decision["alpha"], *decision["delta"], *decision["h"])
+    tiny = any(0.0 < value < LEAST_VALUE for value in shown)
+    above = f" above {LEAST_VALUE:g}" if tiny else ""
+    return f"Accurate to {decision['accuracy']['estimate']:.0e} relatively{above} (estimated)."

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.posteriors import Ordered
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
@@ -33,7 +34,12 @@ class TSNSampled:
         return problem.posterior.init(keys.trials)
 
     def propose(self, state: State, view: View) -> Floats:
-        theta = view.problem.posterior.sample(state, view.random("thompson"))
+        posterior, stream = view.problem.posterior, view.random("thompson")
+        theta = posterior.sample(state, stream)
+        largest = theta == theta.max(axis=1, keepdims=True)
+        if isinstance(posterior, Ordered) and largest.sum() > len(theta):
+            # draws that round to one number have an order all the same
+            theta = np.where(largest, posterior.sample_order(state, stream), -np.inf)
         pi = np.zeros(theta.shape)
         pi[np.arange(len(pi)), theta.argmax(axis=1)] = 1.0
         return pi

@@ -1,6 +1,16 @@
 """What is believed: prior, update, beliefs."""
 
-from graphbandits.posteriors.base import Beliefs, Observations, Posterior
+from graphbandits.posteriors.base import Beliefs, Observations, Ordered, Posterior
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
+from graphbandits.posteriors.by_arm import Arm, Belief, BeliefsByArm
 
-__all__ = ["Beliefs", "BetaBernoulli", "Observations", "Posterior"]
+__all__ = [
+    "Arm",
+    "Belief",
+    "Beliefs",
+    "BeliefsByArm",
+    "BetaBernoulli",
+    "Observations",
+    "Ordered",
+    "Posterior",
+]

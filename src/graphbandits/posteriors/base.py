@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from graphbandits.rng import Stream
 from graphbandits.types import Floats, Ints, State
@@ -70,3 +70,11 @@ class Posterior(Protocol):
 
     def check_reward(self, reward: float) -> float:
         """The reward as a float, or an error if the model has no such reward."""
+
+
+@runtime_checkable
+class Ordered(Protocol):
+    """What a posterior may offer besides, if its draws can be so near each other that they tie."""
+
+    def sample_order(self, state: State, stream: Stream) -> Floats:
+        """The draws that ``sample`` makes of this stream, on an increasing scale without ties."""

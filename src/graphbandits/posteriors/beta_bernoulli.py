@@ -153,6 +153,10 @@ class BetaBernoulli:
         """One draw of theta for each trial."""
         return stream.beta(state["a"], state["b"])  # type: ignore[arg-type]
 
+    def sample_order(self, state: State, stream: Stream) -> Floats:
+        """The logits of the draws of :meth:`sample`, many of which round to 1 if b is small."""
+        return stream.beta_logit(state["a"], state["b"])  # type: ignore[arg-type]
+
     def log_density(self, state: State, theta: Floats) -> Floats:
         """log f(theta) = (a-1) log theta + (b-1) log(1-theta) - log B(a, b)."""
         a, b = (np.asarray(state[name], np.float64)[..., None] for name in ("a", "b"))
@@ -175,9 +179,9 @@ class BetaBernoulli:
 
 def check_accuracy(accuracy: object) -> str:
     """The name of a setting."""
-    if accuracy not in SETTINGS:
+    if not isinstance(accuracy, str) or accuracy not in SETTINGS:
         raise InputError(f"accuracy is {' or '.join(map(repr, SETTINGS))}, not {accuracy!r}")
-    return str(accuracy)
+    return accuracy
 
 
 def check_parameters(values: object) -> Floats:

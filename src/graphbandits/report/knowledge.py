@@ -22,6 +22,11 @@ REGRET = {
     "pseudo": "pseudo-regret: the best arm's mean minus that of the arm played",
     "realised": "realised: the best arm's outcome minus that of the arm played",
 }
+#: What keeps to the setting are the statistics alpha, Delta and h.
+ACCURACY = {
+    "simulation": "simulation: statistics right to 1e-10 absolutely",
+    "strict": "strict: statistics right to 1e-8 relatively",
+}
 
 
 def knowledge(study: Study) -> Html:
@@ -99,6 +104,9 @@ def settings(study: Study) -> Html:
     ]
     regret = _plain(left.pop("regret", UNKNOWN))
     entries.append(("regret", REGRET.get(regret, regret)))
+    if "accuracy" in left:
+        accuracy = _plain(left.pop("accuracy"))
+        entries.append(("accuracy", ACCURACY.get(accuracy, accuracy)))
     if joined:
         entries.append(("joined runs", "; ".join(_run(run) for run in runs)))
     versions = left.pop("versions", None)

@@ -15,7 +15,7 @@ from graphbandits.types import Floats
 #: Settings that may differ, each joined in its own way; all others must agree.
 _JOINED = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
 #: What settings mean that an older version did not write.
-_DEFAULTS = {"regret": "pseudo"}
+_DEFAULTS = {"regret": "pseudo", "accuracy": "simulation"}
 #: What may differ between two records of one policy: how it is described and where it lay.
 _DESCRIPTION = frozenset({"summary", "plugin"})
 

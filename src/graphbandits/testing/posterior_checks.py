@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from graphbandits.errors import GraphBanditsError
-from graphbandits.posteriors import Observations, Posterior
+from graphbandits.posteriors import Observations, Ordered, Posterior
 from graphbandits.rng import Keys, Stream
 from graphbandits.testing.contract import Violation, check, check_form
 from graphbandits.testing.scenes import check_state, same_bits
@@ -81,7 +81,10 @@ def beliefs(posterior: Posterior) -> None:
 
 @check("posterior", "sample")
 def sample(posterior: Posterior) -> None:
-    """Samples have the mean and the spread of the density, and are the same when asked again."""
+    """Samples have the mean and the spread of the density, and are the same when asked again.
+
+    ``sample_order``, where there is one, has the order of the samples.
+    """
     count = 4000
     state = {
         name: np.repeat(v[:1], count, axis=0) for name, v in _some_history(posterior)[0].items()
@@ -112,6 +115,12 @@ def sample(posterior: Posterior) -> None:
     if together.max() > 6.0:
         i, j = np.unravel_index(together.argmax(), together.shape)
         raise Violation(f"the draws of arms {i} and {j} go together: one random number for each")
+    if isinstance(posterior, Ordered):
+        order = np.argsort(posterior.sample_order(state, stream), axis=1)
+        if (np.diff(np.take_along_axis(draws, order, axis=1), axis=1) < 0.0).any():
+            raise Violation(
+                "sample_order has another order than the draws of sample: give it theirs"
+            )
 
 
 @check("posterior", "refuses-rewards")

@@ -1,0 +1,52 @@
+"""What some posteriors can do besides: statistics of another accuracy, and of estimated error."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any, cast
+
+from graphbandits.errors import InputError, yes_or_no
+from graphbandits.posteriors.base import Beliefs, Posterior
+from graphbandits.registry import name_of
+from graphbandits.types import State
+
+
+def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
+    """The posterior with another setting of accuracy, or as it is if none is given.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> with_accuracy(BetaBernoulli.of(arms=2), "strict").accuracy
+    'strict'
+    """
+    if accuracy is None:
+        return posterior
+    given: Any = posterior
+    fields = dataclasses.fields(given) if dataclasses.is_dataclass(given) else ()
+    if "accuracy" not in {field.name for field in fields}:
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' has no setting of accuracy: leave out "
+            f"accuracy={accuracy!r}"
+        )
+    return cast(Posterior, dataclasses.replace(given, accuracy=accuracy))
+
+
+def believed(posterior: Posterior, state: State, accuracy: str | None, estimate: bool) -> Beliefs:
+    """The beliefs in this accuracy, with an estimate of their error if that is asked for."""
+    precise: Any = with_accuracy(posterior, accuracy)
+    if not yes_or_no(estimate, "estimate"):
+        return cast(Beliefs, precise.beliefs(state))
+    if "estimate" not in inspect.signature(precise.beliefs).parameters:
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' does not estimate its error: leave out "
+            "estimate=True"
+        )
+    return cast(Beliefs, precise.beliefs(state, estimate=True))
+
+
+def keeps_posterior(state: State, posterior: Posterior) -> bool:
+    """Whether the state of a policy has the arrays of the posterior, of one trial, in it."""
+    return all(
+        name in state and (state[name].shape, state[name].dtype) == (fresh.shape, fresh.dtype)
+        for name, fresh in posterior.init(trials=1).items()
+    )
