@@ -2,6 +2,7 @@
 
 Reads a JSON list of [setting, parameters] from standard input. Writes the file of the package that
 was asked, and of each posterior alpha, Delta, h and rho, or the message with which it was refused.
+Where compiled code divides by 0 and goes on (some parameters of 1e-3), plain Python stops.
 """
 
 import json
