@@ -1,0 +1,63 @@
+"""The promised accuracy of alpha, Delta and h, as assertions.
+
+Strict: relative 1e-8 for what is above 1e-30.  Simulation: absolute 1e-10.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from wide_oracle import WideBeliefs
+from wide_truth import Case
+
+from graphbandits.posteriors import Beliefs
+
+SETTINGS = ("simulation", "strict")
+PROMISE = {"simulation": 1e-10, "strict": 1e-8}
+QUANTITIES = ("alpha", "delta", "h")
+LEAST = 1e-30
+
+
+def errors(got: np.ndarray, truth: np.ndarray, accuracy: str) -> np.ndarray:
+    """Absolute errors for simulation; for strict relative ones, 0 where nothing is promised."""
+    apart = np.abs(got - truth)
+    if accuracy == "simulation":
+        return apart
+    promised = truth > LEAST
+    return np.where(promised, apart / np.where(promised, truth, 1.0), 0.0)
+
+
+def information_of(alpha: np.ndarray) -> float:
+    """The entropy of alpha, the largest entry taken as 1 minus the others: none is lost in it."""
+    others = np.sort(alpha)[:-1]
+    rest = min(math.fsum(others), 1.0 - 1.0 / alpha.size)
+    small = math.fsum(-v * math.log(v) for v in others if v > 0.0)
+    return small - (1.0 - rest) * math.log1p(-rest)
+
+
+def assert_sound(got: Beliefs, accuracy: str, case: object) -> None:
+    """What holds for all posteriors: a distribution, non-negative, h within its bounds."""
+    alpha, delta, h = (getattr(got, name)[0] for name in QUANTITIES)
+    assert np.isfinite([alpha, delta, h]).all(), case
+    assert min(alpha.min(), delta.min(), h.min()) >= 0.0, case
+    assert math.fsum(alpha) == pytest.approx(1.0, abs=1e-12), case
+    assert delta.max() <= 1.0, case
+    assert h.max() <= math.log(2.0) * (1.0 + 1e-12), case
+    entropy = information_of(alpha)
+    slack = 1e-10 if accuracy == "simulation" else 1e-8 * entropy + LEAST
+    assert h.max() <= entropy + slack, (h.max(), entropy, case)
+
+
+def assert_accurate(got: Beliefs, case: Case, truth: WideBeliefs, accuracy: str) -> None:
+    """The library's promise is kept, and what holds for all posteriors holds."""
+    assert_sound(got, accuracy, case)
+    for name in QUANTITIES:
+        mine, exact = getattr(got, name)[0], getattr(truth, name)
+        error = errors(mine, exact, accuracy)
+        worst = int(np.argmax(error))
+        assert error[worst] <= PROMISE[accuracy], (
+            f"{case.name}: {name}[{worst}] = {mine[worst]!r}, truth {exact[worst]!r}, "
+            f"error {error[worst]:.2g}; {case.params}"
+        )

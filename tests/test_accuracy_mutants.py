@@ -1,0 +1,114 @@
+"""The accuracy tests catch every trap: each mutant breaks the promise where it says, and there only
+the trap is to blame, for the sound statistics keep it in the same harness.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mutants_accuracy import (
+    EASY,
+    MUTANTS,
+    UNCHECKED,
+    Change,
+    Mutant,
+    distribution_by_recurrence,
+    write_copy,
+)
+from promise import assert_accurate
+from scipy.special import betainc
+from wide_truth import read_fixture
+
+from graphbandits.posteriors import Beliefs
+
+STORED = {case.name: (case, truth) for case, truth in read_fixture()}
+ASKED = sorted({EASY, *((case, accuracy) for m in MUTANTS for case, accuracy, _ in m.breaks)})
+each_mutant = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
+Question = tuple[str, str]  # name of a stored posterior, setting
+
+
+def answers(
+    folder: Path, changes: tuple[Change, ...], asked: list[Question]
+) -> list[Beliefs | str]:
+    """Beliefs, or the refusal, of a changed copy of the package, run as plain Python."""
+    write_copy(folder, changes)
+    settings = {"NUMBA_DISABLE_JIT": "1", "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("uncompiled.py")],
+        input=json.dumps([(accuracy, STORED[case][0].params) for case, accuracy in asked]),
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert Path(said["package"]).is_relative_to(folder)
+    return [
+        one if isinstance(one, str) else Beliefs(**{k: np.array([v]) for k, v in one.items()})
+        for one in said["answers"]
+    ]
+
+
+def assert_promise_kept(got: Beliefs | str, question: Question) -> None:
+    name, accuracy = question
+    assert isinstance(got, Beliefs), (got, name)
+    assert_accurate(got, *STORED[name], accuracy)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[Question, Beliefs | str]:
+    """What the unchanged copy says, in the same harness."""
+    return dict(zip(ASKED, answers(tmp_path_factory.mktemp("sound"), (), ASKED), strict=True))
+
+
+@pytest.mark.parametrize("question", ASKED, ids=" - ".join)
+def test_the_sound_copy_keeps_the_promise(question: Question, sound) -> None:
+    assert_promise_kept(sound[question], question)
+
+
+@each_mutant
+def test_a_mutant_breaks_the_promise_where_it_says(mutant: Mutant, tmp_path) -> None:
+    changes = (*mutant.changes, *UNCHECKED) if mutant.refused else mutant.changes
+    asked = [EASY, *((case, accuracy) for case, accuracy, _ in mutant.breaks)]
+    easy, *hard = answers(tmp_path, changes, asked)
+    assert_promise_kept(easy, EASY)
+    for got, question, (_, _, quantity) in zip(hard, asked[1:], mutant.breaks, strict=True):
+        with pytest.raises(
+            AssertionError, match=f"^{re.escape(question[0])}: {quantity}"
+        ) as caught:
+            assert_promise_kept(got, question)
+        # (pytest -rP shows the figures)
+        print(f"{mutant.name}, {question[1]}: {caught.value}")
+
+
+@pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.refused], ids=lambda m: m.name)
+def test_the_library_itself_refuses_what_does_not_add_up(mutant: Mutant, tmp_path) -> None:
+    assert mutant.refused is not None
+    (got,) = answers(tmp_path, mutant.changes, [mutant.refused])
+    assert "the quadrature did not settle" in str(got)
+
+
+def test_recurrences_are_right_absolutely_only() -> None:
+    """The mutant's F is no blunder: it loses the small values and nothing else."""
+    a, b, u = 374.0, 626.5, np.linspace(-2.0, 0.5, 26)
+    exact = betainc(a, b, 1.0 / (1.0 + np.exp(-u)))
+    got = distribution_by_recurrence(a, b, u)
+    assert got == pytest.approx(exact, rel=0.0, abs=1e-12)
+    assert np.abs(got / exact - 1.0).max() > 1.0
+
+
+def test_a_change_that_no_longer_fits_is_noticed(tmp_path) -> None:
+    with pytest.raises(AssertionError, match="has this 0 times, not once"):
+        write_copy(tmp_path, (Change("beta_kernels", "no such line", ""),))
+
+
+def test_mutants_have_names_of_their_own() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
