@@ -194,6 +194,10 @@ def live_cases() -> list[Case]:
         # equal arms far below the leader: their joint tail must not come from 1 - F
         Case("live equals behind", [(1.0, 1.0), (1e9, 1e-3), (1.0, 1.0), (1.0, 1.0)]),
         Case("live equals led", [(80.0, 20.0), (20.0, 80.0), (20.0, 80.0), (3.0, 1.0)]),
+        Case("live twelve equals", [(1e6, 100.0), *[(7.0, 3.0)] * 12]),
+        # a log density that is the difference of terms of 1e9 if taken from the leader's
+        Case("live narrow under wide", [(2.0, 1.0), (5e8, 5.1e8)]),
+        Case("live two narrow under wide", [(5.0, 0.5), (1e9, 1e9), (999999999.0, 1e9)]),
     ]
 
 

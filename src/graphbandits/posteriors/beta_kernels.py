@@ -18,7 +18,7 @@ which the best arm can lie, and follow the posteriors
 (:mod:`graphbandits.posteriors.pair_kernels`).
 
 *A check.* The probabilities of being best must add up to 1; where they do not, the panels are cut
-in two.
+in two. (Mass that is lost shows in the sum as far as it exceeds what may lie below the stretch.)
 
 Each trial is computed by itself, in an order that depends on its own posteriors only: its bits do
 not depend on the other trials of the call.
@@ -51,6 +51,7 @@ from graphbandits.posteriors.panel_kernels import (
     place_panels,
 )
 from graphbandits.posteriors.shape_kernels import (
+    BELOW,
     CENTRE,
     COUNT,
     END,
@@ -121,7 +122,7 @@ def _integrate(
         big_f = line[LEADER_F if k == leader else BIG_F]
         fill_density(arms, k, leader, nodes, end, r[k, :n])
         total = accumulate(r[k], edges, panels_of[k], mass, big_f)
-        below = max(0.0, 1.0 - total)
+        below = min(arms[BELOW, k], max(0.0, 1.0 - total))
         part = -1.0
         if strict and low < arms[CENTRE, k]:
             below, part = lower_tail(arms, k, low)

@@ -19,6 +19,8 @@ from graphbandits.posteriors.panel_kernels import NODES
 from graphbandits.posteriors.shape_kernels import COUNT, LANES, SIZE, A, B
 from graphbandits.types import Floats, Ints
 
+#: So many equal arms are folded in one by one, more by a logarithm and an exponential.
+FEW_EQUALS = 8.0
 #: About so many divergences are computed in one loop.
 AT_ONCE = 64
 #: A conditional mean stays this far inside [0, 1], where rounding might push it out.
@@ -44,6 +46,12 @@ def fold_equals(
     """Fold in ``count`` more arms with the same F and S: product *= F^count, and
     some = 1 - (1 - some) F^count, the chance that an arm lies above.
     """
+    if count <= FEW_EQUALS:
+        for _ in range(int(count)):
+            for i in range(big_f.size):
+                product[i] *= big_f[i]
+                some[i] += (1.0 - some[i]) * survival[i]
+        return
     for i in range(big_f.size):
         minus, power = expm1_lane(count * _log_f(big_f[i], survival[i]))
         product[i] *= power

@@ -16,6 +16,7 @@ import numpy as np
 from graphbandits.jit import kernel
 from graphbandits.posteriors.math_kernels import expm1_lane, log1p_lane
 from graphbandits.posteriors.shape_kernels import (
+    BELOW,
     CENTRE,
     COUNT,
     END,
@@ -51,7 +52,8 @@ NODE, WEIGHT = np.polynomial.legendre.leggauss(NODES)
 def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floats) -> float:
     """A place below which the product of all distribution functions is under exp(-reach).
 
-    The logarithm of the product is concave, so Newton's steps land on the left.
+    The logarithm of the product is concave, so Newton's steps land on the left. Bounds of the
+    mass of each arm below that place are filled in.
     """
     few = arms[COUNT, :count].sum() <= FEW_ARMS
     a, b, centre = arms[A, leader], arms[B, leader], arms[CENTRE, leader]
@@ -65,6 +67,8 @@ def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floa
         if -0.1 * setting.reach < beyond < 0.03 * setting.reach:  # near enough
             break
         u -= beyond / rate
+    for k in range(count):
+        arms[BELOW, k] = math.exp(work[0, k])
     return u
 
 

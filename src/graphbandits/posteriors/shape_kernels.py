@@ -29,10 +29,10 @@ from graphbandits.posteriors.math_kernels import (
 from graphbandits.types import Floats
 
 #: Rows of a table of arms: parameters, their sum, the mode on the logit axis and the log density
-#: there, how many arms have this posterior, where its upper tail ends, and the log density at the
-#: mode of the leader.
-A, B, SIZE, CENTRE, TOP, COUNT, END, HEIGHT = range(8)
-ROWS = 8
+#: there, how many arms have this posterior, where its upper tail ends, the log density at the mode
+#: of the leader, and a bound of the mass below the stretch that is integrated over.
+A, B, SIZE, CENTRE, TOP, COUNT, END, HEIGHT, BELOW = range(9)
+ROWS = 9
 #: Loops over arms run in vectors of this many.
 LANES = 4
 
@@ -150,20 +150,21 @@ def end_of_tail(a: float, b: float, centre: float, reach: float) -> float:
 @kernel(fastmath=REDUCTIONS)
 def chernoff(arms: Floats, count: int, u: float, work: Floats) -> tuple[float, float]:
     """Chernoff's bound of the log of the product of all distribution functions at u, and its
-    derivative; ``count`` is a multiple of LANES, ``work`` has two rows.
+    derivative. ``count`` is a multiple of LANES; ``work`` has two rows, of which the first
+    receives the bounds of single arms.
     """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
-    number, levels, slopes = arms[COUNT, :count], work[0, :count], work[1, :count]
+    number, logs, rates = arms[COUNT, :count], work[0, :count], work[1, :count]
     for k in range(count):
         level, slope, _ = level_at(a[k], b[k], centre[k], u)
-        levels[k] = number[k] * (level if slope < 0.0 else 0.0)
-        slopes[k] = number[k] * min(slope, 0.0)
-    level = 0.0
-    slope = 0.0
+        logs[k] = -level if slope < 0.0 else 0.0
+        rates[k] = max(-slope, 0.0)
+    log_product = 0.0
+    rate = 0.0
     for k in range(count):
-        level += levels[k]
-        slope += slopes[k]
-    return -level, -slope
+        log_product += number[k] * logs[k]
+        rate += number[k] * rates[k]
+    return log_product, rate
 
 
 @kernel(fastmath=REDUCTIONS)
@@ -172,7 +173,8 @@ def survey(
 ) -> tuple[float, float, float]:
     """What many arms do at u: a closer bound than Chernoff's, which says nothing above the means,
     its derivative, and the steepest log density in units of the change that a panel may have.
-    ``count`` is a multiple of LANES, ``work`` has three rows.
+    ``count`` is a multiple of LANES; ``work`` has three rows, of which the first receives the
+    bounds of single arms.
     """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     top, end, number = arms[TOP, :count], arms[END, :count], arms[COUNT, :count]
@@ -184,14 +186,14 @@ def survey(
         tail = min(0.5, 0.7 * exp_lane(top[k] - level) / mills)
         # below its mean lies at most 1 - 1/e of a log-concave density
         most = -0.45 if min(a[k], b[k]) >= 1.0 else 0.0
-        logs[k] = number[k] * (min(most, -level) if slope < 0.0 else log1p_lane(-tail))
-        rates[k] = number[k] * (mills if slope < 0.0 else min(1.0, 2.0 * tail) * mills)
+        logs[k] = min(most, -level) if slope < 0.0 else log1p_lane(-tail)
+        rates[k] = mills if slope < 0.0 else min(1.0, 2.0 * tail) * mills
         steeps[k] = steep / (setting.change + setting.relief * level) if end[k] > u else 0.0
     log_product = 0.0
     rate = 0.0
     for k in range(count):
-        log_product += logs[k]
-        rate += rates[k]
+        log_product += number[k] * logs[k]
+        rate += number[k] * rates[k]
     steepest = 0.0
     for k in range(count):
         steepest = max(steepest, steeps[k])
