@@ -57,6 +57,21 @@ def test_three_groups_agree_with_the_oracle_arm_by_arm(accuracy: str) -> None:
             assert len(set(found[which == k].tolist())) == 1
 
 
+@pytest.mark.parametrize("accuracy", ["strict", "simulation"])
+def test_what_is_left_out_is_little_for_all_arms_together(accuracy: str) -> None:
+    """A million arms of which each beats the leader with a chance p of 1e-13 or so: together they
+    count, and to first order in N p the leader is best with probability 1 - N p.
+    """
+    leader, behind, arms = (30000.0, 10000.0), (102.0, 98.0), 10**6
+    p = wide_beliefs([leader, behind]).alpha[1]
+    assert 1e-14 < p < 1e-12
+    a, b = (
+        np.append(value, np.full(arms, rest)) for value, rest in zip(leader, behind, strict=True)
+    )
+    got = beliefs(a, b, accuracy)
+    assert 1.0 - got.alpha[0, 0] == pytest.approx(arms * p, rel=1e-6, abs=1e-10)
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("arms", [1, 5, 16, 17, 100, 3000])
 def test_groups_are_the_distinct_pairs_in_order_of_appearance(arms: int, seed: int) -> None:
