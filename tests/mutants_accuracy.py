@@ -252,8 +252,8 @@ MUTANTS = [
         (
             Change(
                 "pair_kernels",
-                "lost = (1.0 - big_f) - survival if big_f > 0.5 else 0.0",
-                "lost = 0.0",
+                "z = 1.0 - survival if by_survival else big_f",
+                "z, by_survival = big_f, False",
             ),
         ),
         (("live twelve equals", "strict", "delta"),),
@@ -261,7 +261,7 @@ MUTANTS = [
     Mutant(
         "all log densities from the leader's",
         "two products for each node are cheap, and all arms share the two functions",
-        (Change("distribution_kernels", "ROUNDING = 2e-12", "ROUNDING = np.inf"),),
+        (Change("distribution_kernels", "ROUNDING = 2e-13", "ROUNDING = np.inf"),),
         (
             ("live narrow under wide", "strict", "alpha"),
             ("live two narrow under wide", "simulation", "alpha"),

@@ -57,6 +57,67 @@ def test_three_groups_agree_with_the_oracle_arm_by_arm(accuracy: str) -> None:
             assert len(set(found[which == k].tolist())) == 1
 
 
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [((1.0, 4.0), 3), ((8.0, 5.0), 4), ((3.0, 3.0), 7), ((8.0, 7.0), 5)],
+        [((17.347545742985357, 54.35435967955719), 10), ((63.923320673563374, 0.0936873991), 1)],
+        [((1.0, 19.0), 30), ((2.0, 100.0), 2)],
+    ],
+)
+def test_equal_arms_agree_with_the_oracle(groups: list[tuple[tuple[float, float], int]]) -> None:
+    """Panels too wide for nineteen arms together, 1 - F in place of S, and a lower end that was
+    too high for many skew arms were each wrong here once.
+    """
+    params = [pair for pair, count in groups for _ in range(count)]
+    truth = wide_beliefs(params)
+    strict, fast = (beliefs(*np.array(params).T.copy(), name) for name in ("strict", "simulation"))
+    for name in ("alpha", "delta", "h"):
+        exact = getattr(truth, name)
+        promised = exact > 1e-30
+        assert getattr(strict, name)[0][promised] == pytest.approx(exact[promised], rel=1e-8)
+        assert getattr(fast, name)[0] == pytest.approx(exact, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("arms", "a", "b"),
+    [
+        (100, 1.0, 19.0),
+        (309, 1.0, 10.0),
+        (406, 28.99, 25.49),
+        (50_000, 0.5, 0.5),
+        (10**5, 0.1, 0.1),
+        (10**6, 0.5, 1.0),
+        (30_000, 1e9, 1e-3),
+        (10**6, 1e9, 1e9),
+    ],
+)
+def test_many_equal_arms_settle_in_both_settings(arms: int, a: float, b: float) -> None:
+    """They share alpha, and the settings agree. Outcomes of different arms are independent, so
+    what they tell of the best arm adds up to at most its entropy: K h <= log K.
+    """
+    posterior = BetaBernoulli.of(arms, a, b)
+    state = posterior.init(trials=1)
+    strict = posterior.beliefs(state, "strict", estimate=True)
+    fast = posterior.beliefs(state)
+    assert strict.error is not None
+    assert strict.error[0] < 1e-9
+    assert strict.alpha[0, [0, -1]] == pytest.approx(1 / arms, rel=1e-10)
+    for name in ("alpha", "delta", "h", "rho"):
+        assert np.abs(getattr(strict, name) - getattr(fast, name)).max() <= 1e-10, name
+    assert strict.h[0, 0] <= math.log(arms) / arms
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forty_arms_of_tiny_a_and_large_b_settle(seed: int) -> None:
+    """Roundings of one sign add up over the arms: the sum of alpha once was off by 1e-10."""
+    rng = np.random.default_rng(seed)
+    a, b = 10 ** rng.uniform([-3, 5], [-1, 9], (40, 2)).T
+    strict, fast = beliefs(a, b), beliefs(a, b, "simulation")
+    for name in ("alpha", "delta", "h"):
+        assert np.abs(getattr(strict, name) - getattr(fast, name)).max() <= 1e-10, name
+
+
 @pytest.mark.parametrize("accuracy", ["strict", "simulation"])
 def test_what_is_left_out_is_little_for_all_arms_together(accuracy: str) -> None:
     """A million arms of which each beats the leader with a chance p of 1e-13 or so: together they

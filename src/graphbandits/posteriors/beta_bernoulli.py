@@ -13,7 +13,6 @@ from scipy.special import betaln, xlog1py, xlogy
 from graphbandits.errors import InputError, NumericalError, whole_number
 from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
-from graphbandits.posteriors.distribution_kernels import ROUNDING
 from graphbandits.posteriors.shape_kernels import SIMULATION, STRICT
 from graphbandits.registry import register
 from graphbandits.rng import Stream
@@ -106,10 +105,12 @@ class BetaBernoulli:
         if not estimate:
             return found
         fine = self._integrated(state, accuracy, 0.5)
-        unseen = ROUNDING
+        # log densities are rounded relative to z sqrt(a + b), z standard deviations from the mode
+        sizes = np.add(state["a"], state["b"], dtype=np.float64)
+        unseen = 1e-12 + 1e-15 * np.sqrt(sizes.max(axis=1))
         if accuracy == "simulation":  # a chance e left out is up to e log(1/e) of information
             unseen += SIMULATION.reach * math.exp(-SIMULATION.reach)
-        error = np.full(len(found.rho), unseen)
+        error = unseen
         for name in ("alpha", "delta", "h"):
             value, better = getattr(found, name), getattr(fine, name)
             scale = np.where(better > LEAST_VALUE, better, np.inf) if accuracy == "strict" else 1.0
@@ -118,7 +119,7 @@ class BetaBernoulli:
 
     def _integrated(self, state: State, accuracy: str, cut: float) -> Beliefs:
         """The beliefs, with the widths of all panels scaled by ``cut``."""
-        a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
+        a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
         alpha, delta, h = (np.empty(a.shape) for _ in range(3))
         rho, defect = np.empty((2, len(a)))
         distinct = beliefs_kernel(

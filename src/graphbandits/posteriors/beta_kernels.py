@@ -64,7 +64,7 @@ from graphbandits.posteriors.shape_kernels import (
     Setting,
     level_at,
     pad,
-    set_heights,
+    set_places,
     set_shapes,
 )
 from graphbandits.types import Floats, Ints
@@ -216,7 +216,7 @@ def beliefs_kernel(
         if active > most:
             break
         padded = pad(arms, active)
-        set_heights(arms, padded, arms[CENTRE, lead])
+        set_places(arms, padded, arms[CENTRE, lead], low)
         some_alpha, some_h = work[7], work[8]
         regret = 0.0
         total = 1.0
@@ -229,8 +229,8 @@ def beliefs_kernel(
             scale = cut
             for _ in range(REFINEMENTS):
                 panels = place_panels(arms, padded, setting, low, scale, edges, work)
-                if panels < 0:
-                    defect[t] = np.inf
+                if panels < 0:  # what an earlier pass has found stands
+                    defect[t] = before
                     break
                 if panels > capacity:
                     capacity = 2 * panels + 1
@@ -272,7 +272,7 @@ def beliefs_kernel(
                 )
         a_best, b_best = a[t, first[leader]], b[t, first[leader]]
         n_best = a_best + b_best
-        rho[t] = a_best / n_best + regret
+        rho[t] = min(1.0, a_best / n_best + regret)
         for k in range(count):
             d = place[group[k]]
             alpha[t, k] = some_alpha[d] / total if d >= 0 else 0.0

@@ -19,8 +19,9 @@ from graphbandits.posteriors.panel_kernels import BEND, DISTANCE, NODE, NODES, P
 from graphbandits.posteriors.shape_kernels import CENTRE, HEIGHT, SIZE, TOP, A, B, level_at
 from graphbandits.types import Floats
 
-#: The largest rounding error of a log density.
-ROUNDING = 2e-12
+#: The largest rounding error of a log density that is taken from the leader's: those of many arms
+#: add up.
+ROUNDING = 2e-13
 _ULP = 2.0**-53
 
 

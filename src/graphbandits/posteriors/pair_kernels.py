@@ -35,8 +35,10 @@ def _log_f(big_f: float, survival: float) -> float:
 
     It lives by the order of rounding: compiled with REDUCTIONS it would lose S.
     """
-    lost = (1.0 - big_f) - survival if big_f > 0.5 else 0.0
-    return log_lane(big_f, lost / big_f)
+    by_survival = big_f > 0.5
+    z = 1.0 - survival if by_survival else big_f
+    lost = (-survival - (z - 1.0)) / z if by_survival else 0.0
+    return log_lane(z, lost)
 
 
 @kernel(fastmath=REDUCTIONS)

@@ -16,7 +16,6 @@ import numpy as np
 from graphbandits.jit import kernel
 from graphbandits.posteriors.math_kernels import expm1_lane, log1p_lane
 from graphbandits.posteriors.shape_kernels import (
-    BELOW,
     CENTRE,
     COUNT,
     END,
@@ -35,7 +34,7 @@ NODES = 16
 #: Densities are singular at i pi and -i pi; a panel near there is at most this wide.
 STRIP = 4.0
 #: Up to this number of arms their product is not much steeper than one of them.
-FEW_ARMS = 20
+FEW_ARMS = 6
 #: Most that the log density of one of few arms may fall in a panel, on its right slope.
 MOST_FALL = 30.0
 #: A stretch that would need more panels than this is refused (usual ones need 4 to 10).
@@ -52,24 +51,34 @@ NODE, WEIGHT = np.polynomial.legendre.leggauss(NODES)
 def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floats) -> float:
     """A place below which the product of all distribution functions is under exp(-reach).
 
-    The logarithm of the product is concave, so Newton's steps land on the left. Bounds of the
-    mass of each arm below that place are filled in.
+    Newton's steps on a bound of its logarithm, within a bracket, for the bound jumps where an arm's
+    mode is passed.
     """
     few = arms[COUNT, :count].sum() <= FEW_ARMS
     a, b, centre = arms[A, leader], arms[B, leader], arms[CENTRE, leader]
     u = about_end(a, b, centre, setting.reach, -1.0)
-    for _ in range(100):
+    left = -np.inf
+    right = np.inf
+    for _ in range(200):
         if few:
             log_product, rate = chernoff(arms, count, u, work)
         else:
             log_product, rate, _ = survey(arms, count, setting, u, work)
         beyond = log_product + setting.reach
-        if -0.1 * setting.reach < beyond < 0.03 * setting.reach:  # near enough
+        if beyond <= 0.0:
+            left = max(left, u)
+            if beyond > -0.1 * setting.reach:
+                break
+        else:
+            right = min(right, u)
+            if beyond < 0.03 * setting.reach:
+                return u
+        if right - left < 1e-3 * (1.0 + abs(left)):
             break
         u -= beyond / rate
-    for k in range(count):
-        arms[BELOW, k] = math.exp(work[0, k])
-    return u
+        if not left < u < right:
+            u = 0.5 * (left + right)
+    return left
 
 
 @kernel()

@@ -54,7 +54,7 @@ class Setting(NamedTuple):
 
 
 #: 1e-10 absolutely (1e-11 as measured): far out, where little is at stake, panels are wide.
-SIMULATION = Setting(reach=29.0, panel=4.4, change=16.0, relief=0.3)
+SIMULATION = Setting(reach=29.0, panel=4.2, change=12.0, relief=0.25)
 #: 1e-8 relatively down to 1e-30: distribution functions keep their digits in the tails.
 STRICT = Setting(reach=90.0, panel=2.0, change=4.0, relief=0.0)
 
@@ -113,13 +113,17 @@ def set_shapes(arms: Floats, count: int, reach: float) -> int:
 
 
 @kernel()
-def set_heights(arms: Floats, count: int, u: float) -> None:
-    """Fill the log densities at the place u; ``count`` is a multiple of LANES."""
+def set_places(arms: Floats, count: int, mode: float, low: float) -> None:
+    """Fill the log densities at the mode of the leader, and Chernoff's bounds of what is below
+    ``low``; ``count`` is a multiple of LANES.
+    """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
-    top, height = arms[TOP, :count], arms[HEIGHT, :count]
+    top, height, below = arms[TOP, :count], arms[HEIGHT, :count], arms[BELOW, :count]
     for k in range(count):
-        level, _, _ = level_at(a[k], b[k], centre[k], u)
+        level, _, _ = level_at(a[k], b[k], centre[k], mode)
         height[k] = top[k] - level
+        level, slope, _ = level_at(a[k], b[k], centre[k], low)
+        below[k] = exp_lane(-level) if slope < 0.0 else 1.0
 
 
 @kernel(inline=True)
@@ -150,8 +154,7 @@ def end_of_tail(a: float, b: float, centre: float, reach: float) -> float:
 @kernel(fastmath=REDUCTIONS)
 def chernoff(arms: Floats, count: int, u: float, work: Floats) -> tuple[float, float]:
     """Chernoff's bound of the log of the product of all distribution functions at u, and its
-    derivative. ``count`` is a multiple of LANES; ``work`` has two rows, of which the first
-    receives the bounds of single arms.
+    derivative; ``count`` is a multiple of LANES, ``work`` has two rows.
     """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     number, logs, rates = arms[COUNT, :count], work[0, :count], work[1, :count]
@@ -167,14 +170,23 @@ def chernoff(arms: Floats, count: int, u: float, work: Floats) -> tuple[float, f
     return log_product, rate
 
 
+@kernel(inline=True)
+def least_tail(density: float, slope: float, bend: float, steepest: float) -> float:
+    """A lower bound of the tail from a place where log density falls with this slope, bent by
+    this second derivative: within a unit the bend grows by e at most, and the slope never exceeds
+    the parameter ``steepest``.
+    """
+    mills = 0.5 * (slope + math.sqrt(slope * slope + 4.0 * math.e * bend))
+    return density * max(1.0 / steepest, 0.5 / max(1.0, mills))
+
+
 @kernel(fastmath=REDUCTIONS)
 def survey(
     arms: Floats, count: int, setting: Setting, u: float, work: Floats
 ) -> tuple[float, float, float]:
     """What many arms do at u: a closer bound than Chernoff's, which says nothing above the means,
-    its derivative, and the steepest log density in units of the change that a panel may have.
-    ``count`` is a multiple of LANES; ``work`` has three rows, of which the first receives the
-    bounds of single arms.
+    about its derivative, and the steepest log density in units of the change that a panel may
+    have. ``count`` is a multiple of LANES, ``work`` has three rows.
     """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     top, end, number = arms[TOP, :count], arms[END, :count], arms[COUNT, :count]
@@ -182,12 +194,16 @@ def survey(
     for k in range(count):
         level, slope, bend = level_at(a[k], b[k], centre[k], u)
         steep = abs(slope)
+        density = exp_lane(top[k] - level)
+        # left of the mode F is at most 1 minus the tail from there, and at most 1 - 1/e where
+        # the density of x is log-concave
+        p = min(a[k], b[k])
+        middle = least_tail(exp_lane(top[k]), 0.0, p * (1.0 - p / (a[k] + b[k])), b[k])
+        most = min(log1p_lane(-min(middle, 0.9)), -0.45 if p >= 1.0 else 0.0)
+        above = log1p_lane(-min(least_tail(density, steep, bend, b[k]), 0.9))
+        logs[k] = min(most, -level) if slope < 0.0 else above
         mills = 0.5 * (steep + math.sqrt(steep * steep + 4.0 * bend))  # about density / tail
-        tail = min(0.5, 0.7 * exp_lane(top[k] - level) / mills)
-        # below its mean lies at most 1 - 1/e of a log-concave density
-        most = -0.45 if min(a[k], b[k]) >= 1.0 else 0.0
-        logs[k] = min(most, -level) if slope < 0.0 else log1p_lane(-tail)
-        rates[k] = mills if slope < 0.0 else min(1.0, 2.0 * tail) * mills
+        rates[k] = mills if slope < 0.0 else min(mills, 2.0 * density)
         steeps[k] = steep / (setting.change + setting.relief * level) if end[k] > u else 0.0
     log_product = 0.0
     rate = 0.0
