@@ -23,6 +23,7 @@ from settings import Settings
 from timing import Call, least_cpu_in_turns, wall_and_cpu
 
 from graphbandits import Agent, BetaBernoulli
+from graphbandits.engine.simulation import BLOCK
 from graphbandits.graphs import as_process
 from graphbandits.policies import Problem, View
 from graphbandits.registry import build
@@ -100,7 +101,7 @@ def time_cell(path: str, memory: str, share: float) -> dict[str, Any]:
     for block in blocks:
         passes = {
             "baseline": _baseline_pass(a, b, graph, block),
-            "graphbandits": _pass(a, b, block),
+            "graphbandits": _pass(a, b, BLOCK),
         }
         least = least_cpu_in_turns(passes, share / len(blocks))
         simulation[str(block)] = {name: value / len(a) for name, value in least.items()}
@@ -196,8 +197,9 @@ def _simulation_table(section: dict[str, Any]) -> Table:
         COLUMNS,
         rows,
         "NumPy is benchmarks/baseline.py (a grid of 1000 points), here is graphbandits: in turns "
-        "on the same posteriors, the least of several passes, each with its fastest block of "
-        f"{', '.join(map(str, baseline.BLOCKS))} trials. NumPy as it is gives its temporary "
+        "on the same posteriors, the least of several passes; NumPy in its fastest block of "
+        f"{', '.join(map(str, baseline.BLOCKS))} trials, graphbandits in blocks of {BLOCK}, as "
+        "simulate. NumPy as it is gives its temporary "
         "arrays back to the system after each decision; with memory kept, the allocator holds "
         "them. Errors: the largest absolute one of alpha, Delta and h (below). Kind of "
         "posteriors: from simulated trials, or drawn so that no two arms have the same (distinct).",

@@ -15,6 +15,7 @@ from work import mean_operations
 from graphbandits import Bernoulli, BetaBernoulli, as_process
 from graphbandits.engine import as_pi, learn, show
 from graphbandits.engine.calls import reveal
+from graphbandits.engine.simulation import BLOCK
 from graphbandits.policies import Event, Problem, View
 from graphbandits.posteriors import Observations
 from graphbandits.registry import build
@@ -22,8 +23,6 @@ from graphbandits.rng import Keys, draw_actions
 from graphbandits.rules import ids_n
 from graphbandits.types import State
 
-#: As many trials as the engine runs in lockstep.
-BLOCK = 100
 #: The parts of a round, in its order; what they add up to is the round.
 PARTS = ("beliefs", "gain", "rule", "draw", "reveal", "outcomes", "learn")
 

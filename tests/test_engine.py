@@ -61,7 +61,8 @@ def test_blocks_have_fewer_trials_where_there_are_very_many_arms(workers: int, m
 
     monkeypatch.setattr(simulation, "run_block", counting)
     whole = run()
-    assert sorted(made) == [3, 3, 8, 8]
+    # a block of eight would leave the second worker three
+    assert sorted(made) == ([3, 3, 8, 8] if workers == 1 else [5, 5, 6, 6])
     for entries, sizes in ((20, [3, 3, 4, 4, 4, 4]), (4, [1] * 22)):
         monkeypatch.setattr(simulation, "ENTRIES", entries)
         same(whole, run())

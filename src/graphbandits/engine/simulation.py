@@ -31,7 +31,7 @@ from graphbandits.types import Floats
 from graphbandits.worlds import Bernoulli, World
 
 #: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
-BLOCK = 100
+BLOCK = 250
 #: A block has no more entries than this, trials times arms, unless one trial has.
 ENTRIES = 10**6
 
@@ -58,9 +58,9 @@ def simulate(
     pseudo-regret theta* - theta_A, or the difference of the outcomes (``regret="realised"``),
     which has the same expectation and a larger variance. The result is the same, bit for bit,
     for every ``block``, number and kind of ``workers`` and order of the policies. ``block`` is how
-    many trials run in lockstep, at most: fewer do where there are very many arms, so that the
-    memory does not grow with the trials. ``first_trial`` goes on where an earlier run of the same
-    seed stopped. ``progress`` is called with the number of decisions made since its last call;
+    many trials run in lockstep, at most: fewer do where a worker would have none, and where there
+    are very many arms, so that the memory does not grow with the trials. ``first_trial`` goes on
+    where an earlier run of the same seed stopped. ``progress`` is called with the number of decisions made since its last call;
     True shows a bar on a terminal.
 
     ``parallel`` says what the workers are: "threads", which cost nothing and suit the policies
@@ -158,7 +158,8 @@ class Plan:
     ) -> Results:
         """Run all blocks of trials; see :func:`simulate`."""
         whole_number(workers, "workers")
-        block = min(whole_number(block, "block"), max(1, ENTRIES // self.world.arms))
+        share = -(-self.trials // workers)  # so that no worker is left without a block
+        block = min(whole_number(block, "block"), max(1, ENTRIES // self.world.arms), share)
         if regret not in ("pseudo", "realised"):
             raise InputError(f"regret is 'pseudo' or 'realised', not {regret!r}")
         if parallel not in ("auto", "threads", "processes"):

@@ -38,7 +38,13 @@ from graphbandits.posteriors.distribution_kernels import (
     lower_tail,
 )
 from graphbandits.posteriors.group_kernels import group_arms
-from graphbandits.posteriors.pair_kernels import AT_ONCE, fill_gains, fold_equals, inner
+from graphbandits.posteriors.pair_kernels import (
+    AT_ONCE,
+    FEW_DISTINCT,
+    fill_gains,
+    fold_equals,
+    inner,
+)
 from graphbandits.posteriors.panel_kernels import (
     DU,
     DX,
@@ -172,11 +178,12 @@ def beliefs_kernel(
     setting = Setting(reach, setting.panel, setting.change, setting.relief)
     group = np.empty(count, np.int64)
     first = np.empty(count, np.int64)
-    edges = np.empty(MOST_PANELS + 1)
+    edges = np.empty(4 * PANELS)
     room = 0
     capacity = PANELS
     line = np.empty((NODE_TABLE + NODE_ROWS, capacity * NODES))
     r = np.empty((1, 1))
+    few = np.empty((FEW_DISTINCT, FEW_DISTINCT))
     every = np.empty((ROWS, 1))
     arms = np.empty((ROWS, 1))
     place = np.empty(1, np.int64)
@@ -229,6 +236,9 @@ def beliefs_kernel(
             scale = cut
             for _ in range(REFINEMENTS):
                 panels = place_panels(arms, padded, setting, low, scale, edges, work)
+                while panels < 0 and edges.size <= MOST_PANELS:
+                    edges = np.empty(4 * edges.size)
+                    panels = place_panels(arms, padded, setting, low, scale, edges, work)
                 if panels < 0:  # what an earlier pass has found stands
                     defect[t] = before
                     break
@@ -267,6 +277,7 @@ def beliefs_kernel(
                     some_alpha,
                     line[SOME],
                     line[SURVIVAL],
+                    few,
                     work,
                     some_h,
                 )

@@ -21,6 +21,8 @@ from graphbandits.types import Floats, Ints
 
 #: So many equal arms are folded in one by one, more by a logarithm and an exponential.
 FEW_EQUALS = 8.0
+#: Pairs of so many different arms are computed one by one, of more in blocks.
+FEW_DISTINCT = 12
 #: About so many divergences are computed in one loop.
 AT_ONCE = 64
 #: A conditional mean stays this far inside [0, 1], where rounding might push it out.
@@ -70,26 +72,51 @@ def inner(u: Floats, v: Floats) -> float:
 
 
 @kernel(fastmath=REDUCTIONS)
+def _few_pairs(
+    r: Floats, distinct: int, panels_of: Ints, joint: Floats, one: Floats, w: Floats
+) -> None:
+    """w[i, j] = W_ij for all pairs of few arms, each once; ``one`` is work space for r_i P du."""
+    for i in range(distinct):
+        n = panels_of[i] * NODES
+        row, weight, first = r[i, :n], joint[:n], one[:n]
+        for x in range(n):
+            first[x] = row[x] * weight[x]
+        for j in range(i + 1):
+            s = inner(first, r[j, :n])
+            w[i, j] = s
+            w[j, i] = s
+
+
+@kernel(fastmath=REDUCTIONS)
 def _two_rows_of_pairs(
-    r: Floats, i: int, k: int, ends: Ints, joint: Floats, one: Floats, two: Floats, w: Floats
+    r: Floats,
+    i: int,
+    k: int,
+    distinct: int,
+    panels_of: Ints,
+    joint: Floats,
+    one: Floats,
+    two: Floats,
+    w: Floats,
 ) -> None:
     """w[0, j] = W_ij and w[1, j] = W_kj for all j, four at a time: eight sums stay in registers.
 
     ``one`` and ``two`` are work space for r_i P du and r_k P du.
     """
-    both = max(ends[i], ends[k])
+    both = max(panels_of[i], panels_of[k]) * NODES
     row_i, row_k, weight = r[i, :both], r[k, :both], joint[:both]
     first, second = one[:both], two[:both]
     for x in range(both):
         first[x] = row_i[x] * weight[x]
         second[x] = row_k[x] * weight[x]
-    last = ends.size - 1
+    last = distinct - 1
     for j in range(0, last + 1, LANES):
         # (the last one may be computed more than once)
         j1 = min(j + 1, last)
         j2 = min(j + 2, last)
         j3 = min(j + 3, last)
-        n = min(both, max(max(ends[j], ends[j1]), max(ends[j2], ends[j3])))
+        most = max(max(panels_of[j], panels_of[j1]), max(panels_of[j2], panels_of[j3]))
+        n = min(both, most * NODES)
         r0 = r[j, :n]
         r1 = r[j1, :n]
         r2 = r[j2, :n]
@@ -167,6 +194,7 @@ def fill_gains(
     alpha: Floats,
     one: Floats,
     two: Floats,
+    few: Floats,
     work: Floats,
     h: Floats,
 ) -> None:
@@ -174,9 +202,8 @@ def fill_gains(
     -W_ij / (n_i alpha_j) for j != i, and sum_{j != i} W_ij / (n_i alpha_i) for j = i.
 
     ``padded`` is the number of columns of the table of arms, a multiple of LANES; ``one``,
-    ``two`` and ``work``, of seven rows, are work space.
+    ``two``, ``few`` of FEW_DISTINCT rows and columns, and ``work`` of seven rows are work space.
     """
-    ends = panels_of[:distinct] * NODES
     equals = False
     w, shift, weight, mean, rest = work[:2], work[2], work[3], work[4], work[5]
     per_alpha = work[6]
@@ -188,6 +215,8 @@ def fill_gains(
         # an arm that is never best has alpha = W = 0: 0/tiny is 0, and it counts for nothing
         per_alpha[i] = 1.0 / max(alpha[i], TINY)
         equals = equals or arms[COUNT, i] > 1.0
+    if distinct <= FEW_DISTINCT:
+        _few_pairs(r, distinct, panels_of, joint, one, few)
     width = padded + LANES if equals and distinct == padded else padded
     together = max(2, AT_ONCE // width)
     for first in range(0, distinct, together):
@@ -195,8 +224,12 @@ def fill_gains(
         for k in range(rows):
             i = first + k
             here = slice(k * width, (k + 1) * width)
-            if k % 2 == 0:
-                _two_rows_of_pairs(r, i, min(i + 1, distinct - 1), ends, joint, one, two, w)
+            if distinct <= FEW_DISTINCT:
+                for j in range(distinct):
+                    w[k % 2, j] = few[i, j]
+            elif k % 2 == 0:
+                k_next = min(i + 1, distinct - 1)
+                _two_rows_of_pairs(r, i, k_next, distinct, panels_of, joint, one, two, w)
             _fill_row(
                 arms, distinct, padded, i, per_alpha, alpha, w[k % 2], shift[here], weight[here]
             )

@@ -112,7 +112,8 @@ def place_panels(
     edges: Floats,
     work: Floats,
 ) -> int:
-    """Cut the stretch from ``low`` to the last arm's end; return the number of panels, or -1.
+    """Cut the stretch from ``low`` to the last arm's end; return the number of panels, or -1 if
+    there is no room for them in ``edges``.
 
     All widths are scaled by ``cut``. Panel p lies between ``edges[p]`` and ``edges[p + 1]``.
     """
@@ -126,7 +127,7 @@ def place_panels(
     u = low
     edges[0] = u
     while u < high:
-        if panels == MOST_PANELS:
+        if panels == edges.size - 1:
             return -1
         narrowest = 0.0
         steepest = 0.0
