@@ -60,8 +60,8 @@ def simulate(
     for every ``block``, number and kind of ``workers`` and order of the policies. ``block`` is how
     many trials run in lockstep, at most: fewer do where a worker would have none, and where there
     are very many arms, so that the memory does not grow with the trials. ``first_trial`` goes on
-    where an earlier run of the same seed stopped. ``progress`` is called with the number of decisions made since its last call;
-    True shows a bar on a terminal.
+    where an earlier run of the same seed stopped. ``progress`` is called with the number of
+    decisions made since its last call; True shows a bar on a terminal.
 
     ``parallel`` says what the workers are: "threads", which cost nothing and suit the policies
     of this package, for their kernels release Python's lock; "processes", which take a while to
