@@ -148,7 +148,7 @@ def _times(section: dict[str, Any], kind: str, text: str) -> Table:
         rows,
         f"CPU time (wall where it says so), the least of several passes; at most {distinct} "
         "different posteriors among the arms. propose is beliefs, gain and rule together; Agent "
-        "is Agent.decide, with its dictionaries of all arms. Slope: of log time against log "
+        "is Agent.decide, with all it checks, draws and keeps. Slope: of log time against log "
         f"arms, from {count(SHARED_FROM)} arms on.",
     )
 

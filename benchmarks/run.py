@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import against_baseline
+import inside
 import long_run
 import machine
 import many_arms
@@ -35,6 +36,7 @@ SECTIONS: dict[str, ModuleType] = {
     "baseline": against_baseline,
     "strict": strict,
     "round": one_round,
+    "inside": inside,
     "many-arms": many_arms,
     "machine": machine,
     "long-run": long_run,
