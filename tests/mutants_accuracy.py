@@ -191,6 +191,7 @@ MUTANTS = [
             Change(
                 "panel_kernels",
                 "    high = -np.inf\n",
+                "    if edges.size < 161:\n        return -1\n"
                 "    edges[:161] = np.linspace(-40.0, 40.0, 161)\n    return 160\n",
             ),
         ),

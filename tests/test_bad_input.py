@@ -375,7 +375,9 @@ def test_a_policy_that_proposes_no_distribution_is_named(
     row: tuple[float, ...], words: list[str], workers: int
 ) -> None:
     def call() -> Results:
-        return simulate(Proposes(row), graph="star", arms=3, horizon=4, trials=2, workers=workers)
+        return simulate(
+            Proposes(row), graph="star", arms=3, horizon=4, trials=2 * workers, workers=workers
+        )
 
     refused(call, "Proposes", "round 1", *words)
 
