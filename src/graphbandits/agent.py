@@ -16,6 +16,7 @@ from graphbandits.files import from_npz, to_npz, write_bytes
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.processes import check_names
+from graphbandits.graphs.prospect import Prospect
 from graphbandits.graphs.storage import Arrays, pack_process, unpack_process
 from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
 from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
@@ -105,7 +106,9 @@ class Agent:
             whole_number(seed, "seed", least=0), whole_number(trial, "trial", least=0)
         )
         self._index = {arm: i for i, arm in enumerate(self.arms)}
-        self._problem = Problem(self.posterior, self.horizon, self.policy.needs)
+        self._problem = Problem(
+            self.posterior, self.horizon, self.policy.needs, Prospect(self.process)
+        )
         self._state = start(self.policy, self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}

@@ -226,7 +226,7 @@ def build(kind: str, text: str) -> Any:
     """The plug-in that a text names: ``name`` or ``name(key=value, ...)``.
 
     >>> build("graph", "random(r=0.25)")
-    Random(r=0.25, low=0.0, high=1.0, shared=False)
+    Random(r=0.25, low=0.0, high=1.0, shared=False, told='before')
     """
     name, arguments = parse(text, what=kind)
     plugins = registered(kind)

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphbandits.engine.calls import decide, learn, reveal, show, start
 from graphbandits.graphs import Process
+from graphbandits.graphs.prospect import Prospect
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations
 from graphbandits.rng import Keys
@@ -35,7 +36,7 @@ def run_block(
     advance: Callable[[int], None] = lambda rounds: None,
 ) -> BlockOutcome:
     """Play ``horizon`` rounds in every trial of the block; ``record`` lists rounds to keep."""
-    problem = Problem(world.prior, horizon, policy.needs)
+    problem = Problem(world.prior, horizon, policy.needs, Prospect(process))
     state = start(policy, problem, keys)
     theta = world.means(keys)
     best = theta.argmax(axis=1)

@@ -1,8 +1,8 @@
 """One round's feedback: entry (i, j) is the probability to observe arm j by playing arm i.
 
 Three representations behind one interface. Each has ones on its diagonal: you always observe
-what you play. ``gain(h)`` is the vector G h, ``reveal`` says who is observed, ``reach`` is the
-row of probabilities of the arms played.
+what you play. ``gain(h)`` is the vector G h, ``observed(pi)`` is G'pi, ``reveal`` says who is
+observed, ``reach`` is the row of probabilities of the arms played.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ class Feedback(Protocol):
 
     def gain(self, h: Floats) -> Floats:
         """G h for each trial: (B, K) -> (B, K)."""
+
+    def observed(self, pi: Floats) -> Floats:
+        """G'pi: how likely each arm is to be observed if the play is drawn from ``pi``, (B, K)."""
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         """The observed (trial of the block, arm) pairs, ordered."""
@@ -89,9 +92,15 @@ class Dense:
         return len(self.matrix) == 1
 
     def gain(self, h: Floats) -> Floats:
-        rows = _gain_rows(h, self.arms, len(self.matrix))
+        rows = _rows(h, self.arms, len(self.matrix))
         out = np.empty_like(rows)
         kernels.dense_gain(self.matrix, rows, out)
+        return out
+
+    def observed(self, pi: Floats) -> Floats:
+        rows = _rows(pi, self.arms, len(self.matrix))
+        out = np.empty_like(rows)
+        kernels.dense_observed(self.matrix, rows, out)
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
@@ -197,9 +206,15 @@ class Sparse:
         return True
 
     def gain(self, h: Floats) -> Floats:
-        rows = _gain_rows(h, self.arms)
+        rows = _rows(h, self.arms)
         out = np.empty_like(rows)
         kernels.sparse_gain(self.start, self.column, self.weight, rows, out)
+        return out
+
+    def observed(self, pi: Floats) -> Floats:
+        rows = _rows(pi, self.arms)
+        out = np.empty_like(rows)
+        kernels.sparse_observed(self.start, self.column, self.weight, rows, out)
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
@@ -264,9 +279,15 @@ class Uniform:
         return len(self.r) == 1
 
     def gain(self, h: Floats) -> Floats:
-        rows = _gain_rows(h, self.arms, len(self.r))
+        rows = _rows(h, self.arms, len(self.r))
         out = np.empty_like(rows)
         kernels.uniform_gain(self.r, rows, out)
+        return out
+
+    def observed(self, pi: Floats) -> Floats:
+        rows = _rows(pi, self.arms, len(self.r))
+        out = np.empty_like(rows)
+        kernels.uniform_observed(self.r, rows, out)
         return out
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
@@ -317,13 +338,13 @@ def _arm_numbers(values: object, arms: int) -> Ints:
     return numbers if numbers.flags.writeable else numbers.copy()
 
 
-def _gain_rows(h: Floats, arms: int, trials: int = 1) -> Floats:
-    """h as the kernels read it: they do not check where they read."""
-    rows = np.ascontiguousarray(h, np.float64)
+def _rows(values: Floats, arms: int, trials: int = 1) -> Floats:
+    """h or pi as the kernels read it: they do not check where they read."""
+    rows = np.ascontiguousarray(values, np.float64)
     if rows.ndim != 2 or rows.shape[1] != arms or trials not in (1, len(rows)):
         raise InputError(
-            f"h has one row for each of the graph's trials and {arms} columns; its shape is "
-            f"{rows.shape}"
+            f"there is one row for each of the graph's trials and {arms} columns in it; the shape "
+            f"given is {rows.shape}"
         )
     return rows
 

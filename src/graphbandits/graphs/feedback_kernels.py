@@ -185,3 +185,87 @@ def edge_rows(source: Ints, target: Ints, start: Ints, column: Ints, order: Ints
     start[0] = 0
     for i in range(arms):
         _sort_row(column[start[i] : start[i + 1]], order[start[i] : start[i + 1]])
+
+
+@kernel()
+def dense_observed(matrix: Floats, pi: Floats, out: Floats) -> None:
+    """out[b, j] = sum_i pi[b, i] G[b or 0, i, j]."""
+    shared = matrix.shape[0] == 1
+    for b in range(pi.shape[0]):
+        g = 0 if shared else b
+        out[b, :] = 0.0
+        for i in range(pi.shape[1]):
+            for j in range(pi.shape[1]):
+                out[b, j] += pi[b, i] * matrix[g, i, j]
+
+
+@kernel()
+def sparse_observed(start: Ints, column: Ints, weight: Floats, pi: Floats, out: Floats) -> None:
+    """The same for the rows of a CSR matrix that all trials share."""
+    for b in range(pi.shape[0]):
+        out[b, :] = 0.0
+        for i in range(pi.shape[1]):
+            for e in range(start[i], start[i + 1]):
+                out[b, column[e]] += pi[b, i] * weight[e]
+
+
+@kernel()
+def uniform_observed(r: Floats, pi: Floats, out: Floats) -> None:
+    """out = pi + (1 - pi) r: an arm is played, or else seen with probability r."""
+    shared = r.size == 1
+    for b in range(pi.shape[0]):
+        rate = r[0] if shared else r[b]
+        for i in range(pi.shape[1]):
+            out[b, i] = pi[b, i] + (1.0 - pi[b, i]) * rate
+
+
+@kernel()
+def dense_revealers(matrix: Floats, first: Floats, score: Floats, pi: Floats) -> None:
+    """Each arm's share of ``first`` goes to those of largest score among the arms that reveal it,
+    evenly; entries above 0 reveal."""
+    shared = matrix.shape[0] == 1
+    for b in range(first.shape[0]):
+        g = 0 if shared else b
+        pi[b, :] = 0.0
+        for i in range(first.shape[1]):
+            if first[b, i] == 0.0:
+                continue
+            best = -np.inf
+            ties = 0
+            for j in range(first.shape[1]):
+                if matrix[g, j, i] > 0.0:
+                    if score[b, j] > best:
+                        best = score[b, j]
+                        ties = 0
+                    if score[b, j] == best:
+                        ties += 1
+            for j in range(first.shape[1]):
+                if matrix[g, j, i] > 0.0 and score[b, j] == best:
+                    pi[b, j] += first[b, i] / ties
+
+
+@kernel()
+def sparse_revealers(
+    start: Ints, column: Ints, weight: Floats, first: Floats, score: Floats, pi: Floats
+) -> None:
+    """The same from the rows of a CSR matrix, in two walks along all edges."""
+    arms = first.shape[1]
+    best = np.empty(arms)
+    ties = np.empty(arms, np.int64)
+    for b in range(first.shape[0]):
+        best[:] = -np.inf
+        for j in range(arms):
+            for e in range(start[j], start[j + 1]):
+                i = column[e]
+                if weight[e] > 0.0:
+                    if score[b, j] > best[i]:
+                        best[i] = score[b, j]
+                        ties[i] = 0
+                    if score[b, j] == best[i]:
+                        ties[i] += 1
+        for j in range(arms):
+            pi[b, j] = 0.0
+            for e in range(start[j], start[j + 1]):
+                i = column[e]
+                if weight[e] > 0.0 and score[b, j] == best[i]:
+                    pi[b, j] += first[b, i] / ties[i]

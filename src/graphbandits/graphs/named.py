@@ -232,19 +232,21 @@ class Random:
     """Random feedback: every other arm is observed with probability r, known before the play.
 
     r is a number, ``uniform`` (drawn each round on [low, high], for each trial or ``shared``), or
-    a list with one number a round.
+    a list with one number a round. ``told`` is when policies are told r: before, after or never.
     """
 
     r: float | str | tuple[float, ...]
     low: float = 0.0
     high: float = 1.0
     shared: bool = False
+    told: str = "before"
 
     @classmethod
     def examples(cls) -> list[Random]:
         """Of these the contract is tried."""
         rates = (0.0, 0.3, 1.0, (0.1, 0.9))
-        return [*(cls(r=r) for r in rates), cls("uniform"), cls("uniform", 0.2, 0.6, shared=True)]
+        drawn = cls("uniform"), cls("uniform", 0.2, 0.6, shared=True, told="never")
+        return [*(cls(r=r) for r in rates), *drawn]
 
     def __post_init__(self) -> None:
         if self.r is None or (isinstance(self.r, str) and self.r != "uniform"):
@@ -257,7 +259,8 @@ class Random:
 
     def process(self, arms: int | None) -> Process:
         r = None if isinstance(self.r, str) else self.r
-        return RandomFeedback(_arms(arms), r, self.low, self.high, self.shared)
+        bounds = self.low, self.high, self.shared
+        return RandomFeedback(_arms(arms), r, *bounds, told=self.told)
 
 
 @register("graph", "revealed-er")
@@ -265,19 +268,21 @@ class Random:
 class Revealed:
     """An Erdos-Renyi graph of density p, redrawn each round and shown before the decision.
 
-    Undirected unless ``directed``; each trial has its own graphs unless ``shared``.
+    Undirected unless ``directed``; each trial has its own graphs unless ``shared``. ``told`` is
+    when policies are told the graph, if not before the decision: after the play, or never.
     """
 
     p: float = 0.25
     directed: bool = False
     shared: bool = False
+    told: str = "before"
 
     @classmethod
     def examples(cls) -> list[Revealed]:
         """Of these the contract is tried."""
         return [
             cls(),
-            cls(0.6, directed=True),
+            cls(0.6, directed=True, told="after"),
             cls(0.4, directed=True, shared=True),
             cls(0),
             cls(1),
@@ -287,7 +292,7 @@ class Revealed:
         self.process(2)
 
     def process(self, arms: int | None) -> Process:
-        return RevealedErdosRenyi(_arms(arms), self.p, self.directed, self.shared)
+        return RevealedErdosRenyi(_arms(arms), self.p, self.directed, self.shared, told=self.told)
 
 
 def _arms(arms: int | None) -> int:

@@ -1,25 +1,30 @@
 """Graph processes: the feedback of round t, for each trial of a block.
 
-A process is known before the decision; what it does not tell is which of the arms that *may* be
-observed will be. ``deterministic`` processes leave nothing open: all entries are 0 or 1.
+The feedback is known before the decision, unless its process is one that is ``told`` later or
+never; what it does not tell is which of the arms that *may* be observed will be.
+``deterministic`` processes leave nothing open: all entries are 0 or 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Protocol
 
 import numpy as np
 
-from graphbandits.errors import InputError, probability, whole_number, yes_or_no
+from graphbandits.errors import InputError, nearest, probability, whole_number, yes_or_no
 from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Feedback, Uniform
 from graphbandits.graphs.feedback_kernels import erdos_renyi
 from graphbandits.rng import Keys, Stream
 
 #: A matrix for all trials is drawn up to this many arms.
 SHARED_LIMIT = 2000
+#: When policies are told the graph of a round, from least to most.
+TOLD = ("never", "after", "before")
+#: Marks fields that processes of earlier versions did not have: at its default one is not kept.
+LATER = {"later": True}
 
 
 class Process(Protocol):
@@ -121,7 +126,8 @@ class GivenSequence:
 class RevealedErdosRenyi:
     """A 0/1 Erdos-Renyi graph of density p, drawn anew each round and shown before the decision.
 
-    Each trial has its own graphs, or all share them (``shared``).
+    Each trial has its own graphs, or all share them (``shared``). Policies are ``told`` each
+    graph "before" the decision, "after" the play, or "never".
     """
 
     arms: int
@@ -129,10 +135,12 @@ class RevealedErdosRenyi:
     directed: bool = False
     shared: bool = False
     names: tuple[str, ...] | None = None
+    told: str = field(default="before", metadata=LATER)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", whole_number(self.arms, "arms"))
         object.__setattr__(self, "p", probability(self.p, "density p"))
+        check_told(self.told)
         yes_or_no(self.directed, "directed")
         yes_or_no(self.shared, "shared")
         object.__setattr__(self, "names", check_names(self.names, self.arms))
@@ -167,7 +175,8 @@ class RandomFeedback:
     """Each other arm is observed with probability r_t; r_t is known before the decision.
 
     ``r`` is a number, a sequence with one number a round, or None for r_t uniform on
-    [low, high], drawn for each round and trial (or each round only: ``shared``).
+    [low, high], drawn for each round and trial (or each round only: ``shared``). Policies are
+    ``told`` r_t "before" the decision, "after" the play, or "never".
     """
 
     arms: int
@@ -176,9 +185,11 @@ class RandomFeedback:
     high: float = 1.0
     shared: bool = False
     names: tuple[str, ...] | None = None
+    told: str = field(default="before", metadata=LATER)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", whole_number(self.arms, "arms"))
+        check_told(self.told)
         object.__setattr__(self, "low", probability(self.low, "low"))
         object.__setattr__(self, "high", probability(self.high, "high"))
         if self.low > self.high:
@@ -212,6 +223,27 @@ class RandomFeedback:
         mine = Keys(keys.seed) if self.shared else keys
         u = Stream(mine, t, "r").uniform(1)[:, 0]
         return Uniform(self.low + (self.high - self.low) * u, self.arms)
+
+
+def fixed_feedback(process: Process) -> Feedback | None:
+    """The feedback of every round, if it is the same in all; None if it may change.
+
+    >>> fixed_feedback(RandomFeedback(arms=4, r=0.5)).arms
+    4
+    >>> fixed_feedback(RandomFeedback(arms=4, r=None)) is None
+    True
+    """
+    if isinstance(process, Fixed):
+        return process.feedback
+    if isinstance(process, RandomFeedback) and isinstance(process.r, float):
+        return Uniform(process.r, process.arms)
+    return None
+
+
+def check_told(told: object) -> None:
+    """When policies are told the graph."""
+    if told not in TOLD:
+        raise InputError(f"told is when policies are told the graph: {nearest(str(told), TOLD)}")
 
 
 def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | None:

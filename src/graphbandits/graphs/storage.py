@@ -45,6 +45,8 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
         fields = {
             field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
             for field in dataclasses.fields(value)
+            # so that what is kept, and its hash, are those of earlier versions
+            if "later" not in field.metadata or getattr(value, field.name) != field.default
         }
         return {"kind": type(value).__name__, "fields": fields}
     if isinstance(value, tuple):

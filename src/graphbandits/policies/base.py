@@ -7,10 +7,18 @@ from typing import Any, ClassVar, Protocol
 
 from graphbandits.errors import InputError, NeedsError, nearest, yes_or_no
 from graphbandits.graphs import Feedback, Process
+from graphbandits.graphs.processes import TOLD, fixed_feedback
+from graphbandits.graphs.prospect import Prospect
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats, Ints, State
+
+_GRAPH = {
+    "never": "observations only",
+    "after": "the graph after the play",
+    "before": "the graph before the decision",
+}
 
 
 @dataclass(frozen=True)
@@ -18,27 +26,25 @@ class Needs:
     """What a policy must be told: ``View`` and ``Event`` raise on anything else.
 
     ``graph``: "never", "after" the play or "before" the decision; ``deterministic``: every
-    entry of the graph must be 0 or 1; ``horizon``: the number of rounds must be known.
+    entry of the graph must be 0 or 1; ``fixed``: it must be the same in every round;
+    ``horizon``: the number of rounds must be known.
     """
 
     graph: str = "never"
     deterministic: bool = False
     horizon: bool = False
+    fixed: bool = False
 
     def __post_init__(self) -> None:
-        known = ("never", "after", "before")
-        if self.graph not in known:
-            raise InputError(f"Needs(graph={self.graph!r}): {nearest(str(self.graph), known)}")
-        yes_or_no(self.deterministic, "Needs: deterministic")
-        yes_or_no(self.horizon, "Needs: horizon")
+        if self.graph not in TOLD:
+            raise InputError(f"Needs(graph={self.graph!r}): {nearest(str(self.graph), TOLD)}")
+        for name in ("deterministic", "horizon", "fixed"):
+            yes_or_no(getattr(self, name), f"Needs: {name}")
 
     def __str__(self) -> str:
-        told = {
-            "never": "observations only",
-            "after": "the graph after the play",
-            "before": "the graph before the decision",
-        }[self.graph]
+        told = _GRAPH[self.graph]
         told += ", which must be 0/1" if self.deterministic else ""
+        told += f"{' and' if self.deterministic else ', which must'} stay the same" * self.fixed
         return told + (", and the horizon" if self.horizon else "")
 
 
@@ -49,6 +55,7 @@ class Problem:
     posterior: Posterior
     _horizon: int | None = None
     needs: Needs = field(default_factory=Needs)
+    _graphs: Prospect | None = None
 
     @property
     def arms(self) -> int:
@@ -60,6 +67,13 @@ class Problem:
         if not self.needs.horizon or self._horizon is None:
             raise NeedsError("this policy asked for the horizon: declare Needs(horizon=True)")
         return self._horizon
+
+    @property
+    def graphs(self) -> Prospect:
+        """What is known of the graphs beforehand, for policies that are told them at all."""
+        if self.needs.graph == "never" or self._graphs is None:
+            raise NeedsError("this policy asked how the graphs come: declare Needs(graph='after')")
+        return self._graphs
 
 
 @dataclass(frozen=True)
@@ -103,6 +117,13 @@ class Event:
         if self.problem.needs.graph == "never":
             raise NeedsError("this policy asked for the graph: declare Needs(graph='after')")
         return self._feedback
+
+    @property
+    def played(self) -> Observations:
+        """What was seen of the arms played themselves: all there is without a graph."""
+        seen = self.observations
+        own = seen.arm == self.action[seen.trial]
+        return Observations(seen.trial[own], seen.arm[own], seen.reward[own])
 
     def random(self, purpose: str) -> Stream:
         """Random numbers of this round, apart from those of the decision."""
@@ -166,8 +187,14 @@ def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
 
 def unmet(needs: Needs, process: Process, horizon: int | None) -> str:
     """Why a problem cannot tell a policy what it needs; empty if it can."""
+    told = getattr(process, "told", "before")  # what a plug-in's process does not say it tells
+    if TOLD.index(told) < TOLD.index(needs.graph):
+        here = "never told" if told == "never" else "told after the play only"
+        return f"needs {_GRAPH[needs.graph]}, and this one is {here}"
     if needs.deterministic and not process.deterministic:
         return "needs a graph with entries 0 and 1 only, and this one has probabilities"
+    if needs.fixed and fixed_feedback(process) is None:
+        return "needs a graph that is the same in every round, and this one changes"
     if needs.horizon and horizon is None:
         return "needs to know the number of rounds, and it is not given"
     return ""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphbandits.engine import as_pi, learn, propose, start
 from graphbandits.graphs import Process, as_process
+from graphbandits.graphs.prospect import Prospect
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.rng import Keys, Stream
@@ -79,7 +80,7 @@ def rehearse(
 ) -> list[Floats]:
     """What the policy proposes in each round of a given history."""
     keys = Keys(23, 0, script.action.shape[1])
-    problem = Problem(prior, len(script.action), policy.needs)
+    problem = Problem(prior, len(script.action), policy.needs, Prospect(process))
     state = start(policy, problem, keys)
     proposals = []
     for t in range(1, len(script.action) + 1):
@@ -100,7 +101,7 @@ def long_run(policy: Policy, rounds: int) -> State:
     """
     process, prior = as_process("star(direction=out)", 3), lopsided_prior(3)
     keys = Keys(24, 0, 2)
-    problem = Problem(prior, rounds, policy.needs)
+    problem = Problem(prior, rounds, policy.needs, Prospect(process))
     state = start(policy, problem, keys)
     graph = process.round(1, keys)
     means = np.array([[1.0, 0.0, 0.5], [0.4, 0.6, 0.6]])

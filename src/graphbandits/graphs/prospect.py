@@ -1,0 +1,107 @@
+"""What is known of the graphs before the first round: how they come about, but no draw of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from graphbandits.graphs.feedback import Feedback, Uniform
+from graphbandits.graphs.independence import EXACT, independence_number
+from graphbandits.graphs.independence_kernels import independence_kernel
+from graphbandits.graphs.processes import (
+    GivenSequence,
+    Process,
+    RandomFeedback,
+    RevealedErdosRenyi,
+    fixed_feedback,
+)
+from graphbandits.graphs.revealers import matrices
+from graphbandits.rng import Keys
+from graphbandits.types import Floats
+
+#: Graphs over which the expected independence number of a random graph is averaged.
+DRAWS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Prospect:
+    """What the steps of policies for adversarial losses are set by.
+
+    >>> from graphbandits.graphs import as_process
+    >>> Prospect(as_process("paper")).independence(rounds=100)
+    200.0
+    """
+
+    _process: Process
+
+    @property
+    def fixed(self) -> Feedback | None:
+        """The feedback, if it is the same in every round; None if it may change."""
+        return fixed_feedback(self._process)
+
+    def independence(self, rounds: int) -> float:
+        """sum over t <= ``rounds`` of Q_t, or its expectation where it is drawn.
+
+        Q_t bounds sum_i p_i / q_i for every p: the independence number of an undirected 0/1 graph,
+        (1 - (1-r)^K) / r under random feedback, and K for any other; K also for an undirected
+        graph of more than 40 arms, whose independence number is not computed. Alon, Cesa-Bianchi,
+        Gentile and Mansour (2013).
+
+        >>> from graphbandits.graphs import as_process
+        >>> Prospect(as_process("random(r=uniform)", 3)).independence(rounds=60)  # 1 + 1/2 + 1/3
+        110.0
+        """
+        process = self._process
+        if self.fixed is not None:
+            return rounds * _bound(self.fixed)
+        if isinstance(process, GivenSequence):
+            each = [_bound(feedback) for feedback in process.feedbacks[:rounds]]
+            return float(sum(each)) * rounds / len(each)
+        if isinstance(process, RandomFeedback):
+            return rounds * _random_bound(process)
+        if isinstance(process, RevealedErdosRenyi):
+            return rounds * _drawn_bound(process.arms, process.p, process.directed)
+        return float(rounds * process.arms)
+
+
+def _bound(feedback: Feedback) -> float:
+    """Q of one round."""
+    if isinstance(feedback, Uniform):
+        return float(_seen_before(feedback.r, feedback.arms)[0])
+    if feedback.arms > EXACT or not feedback.deterministic:
+        return float(feedback.arms)
+    matrix = feedback.reach(np.arange(feedback.arms))
+    undirected = bool((matrix == matrix.T).all())
+    return float(independence_number(feedback) if undirected else feedback.arms)
+
+
+def _seen_before(r: object, arms: int) -> Floats:
+    """(1 - (1-r)^K) / r, which is K at r = 0."""
+    rate = np.asarray(r, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):  # log(0) at r = 1, 0/0 at r = 0
+        bound: Floats = -np.expm1(arms * np.log1p(-rate)) / rate
+    return np.where(rate > 0.0, bound, float(arms))
+
+
+def _random_bound(process: RandomFeedback) -> float:
+    """The mean of Q over the rounds, or over r uniform on [low, high]."""
+    if process.r is not None:
+        return float(_seen_before(process.r, process.arms).mean())
+    if process.low == process.high:
+        return float(_seen_before(process.low, process.arms))
+    power = np.arange(1.0, process.arms + 1)
+    each = ((1.0 - process.low) ** power - (1.0 - process.high) ** power) / power
+    return float(each.sum() / (process.high - process.low))
+
+
+@lru_cache(maxsize=256)
+def _drawn_bound(arms: int, p: float, directed: bool) -> float:
+    """The mean over graphs that no trial meets; K where they are directed, or large."""
+    if p in (0.0, 1.0):
+        return float(arms if p == 0.0 else 1)
+    if directed or arms > EXACT:
+        return float(arms)
+    drawn = matrices(RevealedErdosRenyi(arms, p).round(1, Keys(2013, trials=DRAWS)), DRAWS)
+    return float(np.mean([independence_kernel(matrix) for matrix in drawn]))

@@ -1,0 +1,75 @@
+"""What index policies share: counts and means of what was observed, and the largest index."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.policies.count_kernels import add_counts
+from graphbandits.posteriors import Observations
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, State
+
+
+def largest(index: Floats) -> Floats:
+    """All probability on the arms of the largest index of a trial, evenly.
+
+    >>> largest(np.array([[0.5, 2.0, 2.0], [np.inf, 1.0, 0.0]]))
+    array([[0. , 0.5, 0.5],
+           [1. , 0. , 0. ]])
+    """
+    top = (index == index.max(axis=1, keepdims=True)).astype(np.float64)
+    top /= top.sum(axis=1, keepdims=True)
+    return top
+
+
+class Index:
+    """Plays the largest index, made of how often each arm was observed and what came of it.
+
+    The state is the number of observations of each arm and the sum of their rewards.
+    """
+
+    needs: ClassVar[Needs] = Needs(graph="never")
+    exact: ClassVar[bool] = True
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        shape = keys.trials, problem.arms
+        return {"count": np.zeros(shape), "total": np.zeros(shape)}
+
+    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
+        """The index of each arm; where ``count`` is 0 it does not matter."""
+        raise NotImplementedError
+
+    def propose(self, state: State, view: View) -> Floats:
+        return largest(self.indices(state, view))
+
+    def indices(self, state: State, view: View) -> Floats:
+        """The indices, infinite for arms that have not been observed."""
+        count = np.asarray(state["count"], np.float64)
+        index = self.index(np.maximum(count, 1.0), means(state), view)
+        return np.where(count > 0.0, index, np.inf)
+
+    def learns_from(self, event: Event) -> Observations:
+        """All that was observed."""
+        return event.observations
+
+    def update(self, state: State, event: Event) -> State:
+        seen = self.learns_from(event)
+        add_counts(state["count"], state["total"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
+        return state
+
+
+class OwnIndex(Index):
+    """The same without the graph: it learns from the arm that it plays, and from no other."""
+
+    def learns_from(self, event: Event) -> Observations:
+        """What was seen of the arm played."""
+        return event.played
+
+
+def means(state: State) -> Floats:
+    """The mean of what was observed of each arm, 0 where nothing was."""
+    count = np.asarray(state["count"], np.float64)
+    return np.asarray(state["total"], np.float64) / np.maximum(count, 1.0)
