@@ -20,7 +20,7 @@ def largest(index: Floats) -> Floats:
     array([[0. , 0.5, 0.5],
            [1. , 0. , 0. ]])
     """
-    top = (index == index.max(axis=1, keepdims=True)).astype(np.float64)
+    top: Floats = (index == index.max(axis=1, keepdims=True)).astype(np.float64)
     top /= top.sum(axis=1, keepdims=True)
     return top
 
