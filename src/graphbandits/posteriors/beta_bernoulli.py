@@ -85,11 +85,18 @@ class BetaBernoulli:
         add_outcomes(state["a"], state["b"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
         return state
 
-    def beliefs(self, state: State, accuracy: str | None = None, estimate: bool = False) -> Beliefs:
+    def beliefs(
+        self,
+        state: State,
+        accuracy: str | None = None,
+        estimate: bool = False,
+        variance: bool = False,
+    ) -> Beliefs:
         """alpha, Delta and h by quadrature, to rounding (Russo and Van Roy 2018, Algorithm 2).
 
         alpha_i = int f_i prod_{k != i} F_k; Delta_i = E[max theta] - m_i; and
-        h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best.
+        h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best. With
+        ``variance`` also v_i = sum_j alpha_j (M_ji - m_i)^2, at most h_i / 2.
 
         With ``estimate`` all is computed once more with panels of half the width, and ``error``
         is the largest difference, absolute in simulation, relative above 1e-30 where strict; with
@@ -101,26 +108,27 @@ class BetaBernoulli:
         (array([[0.44376852, 0.55623148]]), True)
         """
         accuracy = self.accuracy if accuracy is None else check_accuracy(accuracy)
-        found = self._integrated(state, accuracy, 1.0)
+        found = self._integrated(state, accuracy, variance, 1.0)
         if not estimate:
             return found
-        fine = self._integrated(state, accuracy, 0.5)
+        fine = self._integrated(state, accuracy, variance, 0.5)
         # log densities are rounded relative to z sqrt(a + b), z standard deviations from the mode
         sizes = np.add(state["a"], state["b"], dtype=np.float64)
         unseen = 1e-12 + 1e-15 * np.sqrt(sizes.max(axis=1))
         if accuracy == "simulation":  # a chance e left out is up to e log(1/e) of information
             unseen += SIMULATION.reach * math.exp(-SIMULATION.reach)
         error = unseen
-        for name in ("alpha", "delta", "h"):
+        for name in ("alpha", "delta", "h", "v") if variance else ("alpha", "delta", "h"):
             value, better = getattr(found, name), getattr(fine, name)
             scale = np.where(better > LEAST_VALUE, better, np.inf) if accuracy == "strict" else 1.0
             error = np.maximum(error, unseen + (np.abs(value - better) / scale).max(axis=1))
         return dataclasses.replace(found, error=error)
 
-    def _integrated(self, state: State, accuracy: str, cut: float) -> Beliefs:
+    def _integrated(self, state: State, accuracy: str, variance: bool, cut: float) -> Beliefs:
         """The beliefs, with the widths of all panels scaled by ``cut``."""
         a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
         alpha, delta, h = (np.empty(a.shape) for _ in range(3))
+        v = np.empty(a.shape if variance else (0, 0))
         rho, defect = np.empty((2, len(a)))
         distinct = beliefs_kernel(
             a,
@@ -132,6 +140,7 @@ class BetaBernoulli:
             alpha,
             delta,
             h,
+            v,
             rho,
             defect,
         )
@@ -148,7 +157,7 @@ class BetaBernoulli:
                 f"within {defect[worst]:.1e}); please report these posteriors: "
                 f"a = {a[worst].tolist()}, b = {b[worst].tolist()}"
             )
-        return Beliefs(alpha, delta, h, rho)
+        return Beliefs(alpha, delta, h, rho, v=v if variance else None)
 
     def sample(self, state: State, stream: Stream) -> Floats:
         """One draw of theta for each trial."""
