@@ -1,8 +1,8 @@
 """Beliefs of posteriors as plain Python computes them: run with ``NUMBA_DISABLE_JIT=1``.
 
 Reads a JSON list of [setting, parameters] from standard input. Writes the file of the package that
-was asked, and of each posterior alpha, Delta, h, v and rho, or the message with which it was refused.
-Where compiled code divides by 0 and goes on (some parameters of 1e-3), plain Python stops.
+was asked, and of each posterior alpha, Delta, h, v and rho, or the message with which it was
+refused. Where compiled code divides by 0 and goes on (some parameters of 1e-3), plain Python stops.
 """
 
 import json

@@ -58,6 +58,15 @@ class Posterior(Protocol):
     def beliefs(self, state: State) -> Beliefs:
         """alpha, Delta, h and rho."""
 
+    def mean(self, state: State) -> Floats:
+        """The expected mean of every arm, (B, K)."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        """What every arm's mean stays below with the probability ``level``, (B, K).
+
+        The levels 0 and 1 give the ends of the support.
+        """
+
     def sample(self, state: State, stream: Stream) -> Floats:
         """One draw of every arm's mean for each trial, (B, K)."""
 

@@ -10,9 +10,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from graphbandits.errors import InputError, NumericalError, whole_number
+from graphbandits.errors import InputError, NumericalError, probability, whole_number
 from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
+from graphbandits.posteriors.group_kernels import group_arms
+from graphbandits.posteriors.quantiles import beta_quantile
 from graphbandits.posteriors.shape_kernels import SIMULATION, STRICT
 from graphbandits.registry import register
 from graphbandits.rng import Stream
@@ -158,6 +160,29 @@ class BetaBernoulli:
                 f"a = {a[worst].tolist()}, b = {b[worst].tolist()}"
             )
         return Beliefs(alpha, delta, h, rho, v=v if variance else None)
+
+    def mean(self, state: State) -> Floats:
+        """a / (a + b)."""
+        a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
+        mean: Floats = a / (a + b)
+        return mean
+
+    def quantile(self, state: State, level: float) -> Floats:
+        """The theta at which the distribution function of Beta(a, b) is ``level``.
+
+        >>> posterior = BetaBernoulli([1, 2], [1, 1])  # F(x) = x and x^2
+        >>> posterior.quantile(posterior.init(trials=1), 0.81)
+        array([[0.81, 0.9 ]])
+        """
+        level = probability(level, "the level of a quantile")
+        a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
+        if level in self.support:
+            return np.full(a.shape, level)
+        # trials of a block have many posteriors in common, and each is inverted for itself
+        group, first = np.empty((2, a.size), np.int64)
+        distinct = first[: group_arms(a.ravel(), b.ravel(), group, first)]
+        theta = beta_quantile(a.flat[distinct], b.flat[distinct], np.array(level))
+        return theta[group].reshape(a.shape)
 
     def sample(self, state: State, stream: Stream) -> Floats:
         """One draw of theta for each trial."""
