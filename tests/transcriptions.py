@@ -117,9 +117,7 @@ class Counting(Uniform):
         raise NotImplementedError
 
     def first_choice(self, t: int) -> Pi:
-        return evenly(
-            [self.index(i, t) if self.times[i] else math.inf for i in range(self.arms)]
-        )
+        return evenly([self.index(i, t) if self.times[i] else math.inf for i in range(self.arms)])
 
     def decide(self, t: int, graph: Graph) -> Pi:
         return self.first_choice(t)
@@ -194,9 +192,7 @@ class EpsilonGreedyLP(Counting):
     def decide(self, t: int, graph: Graph) -> Pi:
         z, greedy = self.dominating(graph), self.first_choice(t)
         epsilon = min(1.0, self.c * sum(z) / (self.d**2 * t))
-        return [
-            (1.0 - epsilon) * greedy[j] + epsilon * z[j] / sum(z) for j in range(self.arms)
-        ]
+        return [(1.0 - epsilon) * greedy[j] + epsilon * z[j] / sum(z) for j in range(self.arms)]
 
 
 class UCBLP(Counting):
@@ -231,9 +227,7 @@ class UCBLP(Counting):
             self.alive = [i for i in self.alive if not self.mean(i) + w < most]
             d, before = d / 2.0, n
         while True:
-            yield evenly(
-                [self.mean(i) if i in self.alive else -math.inf for i in range(self.arms)]
-            )
+            yield evenly([self.mean(i) if i in self.alive else -math.inf for i in range(self.arms)])
 
 
 def softmax(losses: Sequence[float], eta: float) -> Pi:
@@ -279,15 +273,24 @@ class Exp3IX(Uniform):
 
 
 class Exp3G(Uniform):
-    """``independence``: alpha(G), or K where the graph is not fixed."""
+    """``independence``: alpha(G), or K where the graph is not fixed; others are by hand."""
 
-    def __init__(self, arms: int, horizon: int, independence: int) -> None:
+    def __init__(
+        self,
+        arms: int,
+        horizon: int,
+        independence: int,
+        gamma: float | None = None,
+        eta: float | None = None,
+    ) -> None:
         super().__init__(arms, horizon)
-        self.gamma = min(math.sqrt(1.0 / (independence * horizon)), 0.5)
+        formula = min(math.sqrt(1.0 / (independence * horizon)), 0.5)
+        self.gamma = formula if gamma is None else gamma
+        self.eta = 2.0 * self.gamma if eta is None else eta
         self.losses = [0.0] * arms
 
     def decide(self, t: int, graph: Graph) -> Pi:
-        q = softmax(self.losses, 2.0 * self.gamma)
+        q = softmax(self.losses, self.eta)
         return [(1.0 - self.gamma) * value + self.gamma / self.arms for value in q]
 
     def learn(self, t, graph, pi, action, seen, draws) -> None:
@@ -304,9 +307,7 @@ class Exp3Res(Uniform):
         self.losses, self.total = [0.0] * arms, 0.0
 
     def decide(self, t: int, graph: Graph) -> Pi:
-        return softmax(
-            self.losses, math.sqrt(math.log(self.arms) / (self.arms**2 + self.total))
-        )
+        return softmax(self.losses, math.sqrt(math.log(self.arms) / (self.arms**2 + self.total)))
 
     def learn(self, t, graph, pi, action, seen, draws) -> None:
         for i, reward in seen.items():
