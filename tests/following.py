@@ -26,6 +26,7 @@ class History:
     """What happens to both: plays of their own, or given ones that the policy does not choose.
 
     ``least``: what is played has at least this probability, for those that divide by it.
+    ``means``: of the arms, if they are not to be drawn.
     """
 
     process: Process
@@ -34,6 +35,7 @@ class History:
     rounds: int
     own: bool = True
     least: float = 0.0
+    means: tuple[float, ...] | None = None
     seed: int = 0
 
     @property
@@ -66,7 +68,7 @@ def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]
     problem = Problem(history.posterior(), history.horizon, policy.needs, prospect)
     state = start(policy, problem, keys)
     written = [make() for _ in range(TRIALS)]
-    means = rng.random((TRIALS, arms))
+    means = rng.random((TRIALS, arms)) if history.means is None else np.array(history.means)
     favourite = rng.dirichlet(np.full(arms, 1.5), size=TRIALS)
     apart = []
     for t in range(1, history.rounds + 1):

@@ -183,6 +183,14 @@ def test_a_horizon_that_is_not_reached(text: str) -> None:
     check(text, as_process("paper"), 1000, rounds=120, seed=4)
 
 
+@pytest.mark.parametrize("own", [True, False], ids=["own", "given"])
+def test_ucb_tuned_where_the_variance_is_small(own: bool) -> None:
+    """Below 1/4 V matters: arms that nearly always win, seen many hundred times."""
+    for seed, means in enumerate([(0.97, 0.95), (0.05, 0.1, 0.02)]):
+        process = as_process("empty", len(means))
+        check("ucb-tuned", process, 1500, own=own, means=means, seed=seed)
+
+
 # --- z* ------------------------------------------------------------------------------------------
 
 
