@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -104,3 +104,44 @@ def assert_follows(
         f"{text}: round {late[0][0] + 1}, trial {late[0][1]} is off by {apart[tuple(late[0])]:.3g} "
         f"({len(late)} of {apart.size} decisions); {history}"
     )
+
+
+class Game:
+    """One trial of a policy, played by hand: ``pi()``, then ``play(arm, {arm: reward, ...})``."""
+
+    keys: ClassVar[Keys] = Keys(3)
+
+    def __init__(
+        self,
+        text: str,
+        process: Process,
+        horizon: int = 100,
+        prior: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
+        self.policy, self.process, self.t = as_policy(text), process, 1
+        a, b = np.array(prior or [(1, 1)] * process.arms, np.float64).T.copy()
+        posterior = BetaBernoulli(a, b)
+        self.problem = Problem(posterior, horizon, self.policy.needs, Prospect(process))
+        self.state = start(self.policy, self.problem, self.keys)
+
+    def pi(self) -> list[float]:
+        feedback = self.process.round(self.t, self.keys)
+        view = View(self.t, self.keys, self.problem, feedback)
+        proposed = propose(self.policy, self.state, view)
+        row: list[float] = as_pi(self.policy, proposed, view)[0].tolist()
+        return row
+
+    def play(self, action: int, seen: dict[int, float]) -> None:
+        arms = np.array(sorted(seen))
+        rewards = np.array([seen[arm] for arm in sorted(seen)], np.float64)
+        event = Event(
+            self.t,
+            self.keys,
+            self.problem,
+            self.process.round(self.t, self.keys),
+            np.array([self.pi()]),
+            np.array([action]),
+            Observations(np.zeros_like(arms), arms, rewards),
+        )
+        self.state = learn(self.policy, self.state, event)
+        self.t += 1

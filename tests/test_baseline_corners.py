@@ -9,15 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from following import Game
 
-from graphbandits.engine import as_pi, learn, propose, start
 from graphbandits.graphs import Process, as_process, from_matrix
-from graphbandits.graphs.prospect import Prospect
-from graphbandits.policies import Event, Problem, View, as_policy
-from graphbandits.posteriors import BetaBernoulli, Observations
-from graphbandits.rng import Keys
 
-KEYS = Keys(3)
 INDICES = ["ucb-n", "ucb1", "ucb-tuned", "moss", "kl-ucb"]
 EVERY = [
     *INDICES,
@@ -33,38 +28,6 @@ EVERY = [
 ]
 
 
-class Game:
-    """One trial of a policy, played by hand: ``pi()``, then ``play(arm, {arm: reward, ...})``."""
-
-    def __init__(self, text: str, process: Process, horizon: int = 100) -> None:
-        self.policy, self.process, self.t = as_policy(text), process, 1
-        prior = BetaBernoulli.of(process.arms)
-        self.problem = Problem(prior, horizon, self.policy.needs, Prospect(process))
-        self.state = start(self.policy, self.problem, KEYS)
-
-    def pi(self) -> list[float]:
-        feedback = self.process.round(self.t, KEYS)
-        view = View(self.t, KEYS, self.problem, feedback)
-        proposed = propose(self.policy, self.state, view)
-        row: list[float] = as_pi(self.policy, proposed, view)[0].tolist()
-        return row
-
-    def play(self, action: int, seen: dict[int, float]) -> None:
-        arms = np.array(sorted(seen))
-        rewards = np.array([seen[arm] for arm in sorted(seen)], np.float64)
-        event = Event(
-            self.t,
-            KEYS,
-            self.problem,
-            self.process.round(self.t, KEYS),
-            np.array([self.pi()]),
-            np.array([action]),
-            Observations(np.zeros_like(arms), arms, rewards),
-        )
-        self.state = learn(self.policy, self.state, event)
-        self.t += 1
-
-
 def plays(
     process: Process, horizon: int, reward: Callable[[int, int], float]
 ) -> list[tuple[int, int]]:
@@ -74,7 +37,7 @@ def plays(
     """
     game, played = Game("ucb-lp", process, horizon), []
     times = [0] * process.arms
-    matrix = process.round(1, KEYS).reach(np.arange(process.arms))
+    matrix = process.round(1, game.keys).reach(np.arange(process.arms))
     for _ in range(horizon):
         pi = game.pi()
         action = pi.index(max(pi))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import transcriptions_bayesian as written
-from following import History, assert_follows
+from following import Game, History, assert_follows
 from oracles import p1_bruteforce
 from scipy.integrate import quad
 from scipy.stats import beta
@@ -62,9 +62,9 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize(("text", "kind"), cases())
 def test_priors_that_differ(text: str, kind: str, own: bool) -> None:
     rng = np.random.default_rng(40 + KINDS.index(kind))
-    for seed in range(3):
+    for seed in range(6):
         process = random_process(rng, kind)
-        rounds = 200 if text in CHEAP and own else 15
+        rounds = 200 if text in CHEAP and own else 30
         check(text, process, priors(rng, process.arms), rounds, own=own, seed=seed)
 
 
@@ -124,3 +124,66 @@ def test_the_variances_are_those_of_quadrature() -> None:
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
 def test_quantiles_by_bisection(a: int, b: int, level: float) -> None:
     assert written.BayesUCB.quantile(a, b, level) == pytest.approx(beta(a, b).ppf(level), rel=1e-12)
+
+
+# --- corners, by hand ----------------------------------------------------------------------------
+
+
+def test_quantiles_of_the_first_round_are_all_equal() -> None:
+    """1 - 1/t = 0 at t = 1, of any posterior; then the prior counts where nothing was seen."""
+    game = Game("bayes-ucb", as_process("empty", 2), prior=[(1, 1), (1, 5)])
+    assert game.pi() == [0.5, 0.5]
+    game.play(0, {0: 1})
+    assert game.pi() == [1.0, 0.0]  # medians of Beta(2, 1) and Beta(1, 5): 0.71 and 0.13
+
+
+def test_policies_without_the_graph_learn_from_their_plays_only() -> None:
+    """Both arms won, and one was played: Beta(2, 1) beats Beta(1, 1) with probability 2/3."""
+    for text, first in (("ts", 2 / 3), ("ts-n", 1 / 2)):
+        game = Game(text, as_process("complete", 2))
+        game.play(0, {0: 1, 1: 1})
+        assert game.pi() == pytest.approx([first, 1 - first], abs=1e-9)
+    game = Game("bayes-ucb", as_process("complete", 2))
+    game.play(0, {0: 0, 1: 0})
+    assert game.pi() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("text", ["ids", "v-ids"])
+def test_information_without_the_graph_is_that_of_the_empty_graph(text: str) -> None:
+    """Whatever the graph shows beside the play."""
+    prior = [(1, 2), (3, 2), (2, 2)]
+    games = [Game(text, as_process(graph, 3), prior=prior) for graph in ("empty", "complete")]
+    for action, won in [(0, 1), (1, 0), (1, 1), (2, 0)]:
+        alone, shown = (game.pi() for game in games)
+        assert alone == shown
+        games[0].play(action, {action: won})
+        games[1].play(action, {i: won if i == action else 1 - won for i in range(3)})
+
+
+def test_greedy_learns_from_all_and_shares_ties() -> None:
+    game = Game("greedy", as_process("complete", 3))
+    assert game.pi() == pytest.approx([1 / 3] * 3, abs=1e-15)
+    game.play(0, {0: 0, 1: 1, 2: 1})
+    assert game.pi() == [0.0, 0.5, 0.5]
+
+
+def test_ts_maxn_by_hand() -> None:
+    """Arm 0 lost, the others won; it is the best with probability 1/15.
+
+    Where it reveals the others they are better themselves, and only it reveals itself; where they
+    reveal it, one of them is played instead.
+    """
+    for direction, want in (("out", [1 / 15, 7 / 15, 7 / 15]), ("in", [0.0, 0.5, 0.5])):
+        game = Game("ts-maxn", as_process(f"star(direction={direction})", 3))
+        game.play(0, {0: 0, 1: 1, 2: 1})
+        assert game.pi() == pytest.approx(want, abs=1e-9)
+    first = Game("ts-maxn", as_process("star(direction=out)", 3)).pi()
+    assert first == pytest.approx([2 / 3, 1 / 6, 1 / 6], abs=1e-9)
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_one_arm_is_played_for_sure(text: str) -> None:
+    game = Game(text, as_process("empty", 1), prior=[(2, 3)])
+    for reward in (0, 1, 1, 0):
+        assert game.pi() == [1.0]
+        game.play(0, {0: reward})
