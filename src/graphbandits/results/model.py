@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -247,6 +247,25 @@ class Results:
             plays = dict(zip(self.arms, result.plays.tolist(), strict=True))
             policies[name] = {"regret": regret, "curve": curve, "plays": plays}
         return {"policies": policies, "settings": dict(self.settings)}
+
+    def renamed(self, names: Mapping[str, str]) -> Results:
+        """The same results with other names for some policies, by their names until now.
+
+        >>> from graphbandits import simulate
+        >>> results = simulate(["ts-n", "ids-n"], horizon=2, trials=3)
+        >>> list(results.renamed({"ts-n": "Thompson"}).policies)
+        ['Thompson', 'ids-n']
+        """
+        for name in names:
+            self[name]
+        new = [names.get(name, name) for name in self.policies]
+        if twice := [name for name in new if new.count(name) > 1]:
+            raise InputError(f"two policies would be called '{twice[0]}'")
+        policies = dict(zip(new, self.policies.values(), strict=True))
+        settings = dict(self.settings)
+        if isinstance(described := settings.get("policies"), Mapping):
+            settings["policies"] = {names.get(k, k): entry for k, entry in described.items()}
+        return replace(self, policies=policies, settings=settings)
 
     @classmethod
     def concat(cls, results: Sequence[Results]) -> Results:
