@@ -11,13 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.model import (
-    ClaimTable,
-    Experiment,
-    PublishedTable,
-    SweepTable,
-    Table,
-)
+from graphbandits.experiments.model import Experiment
+from graphbandits.experiments.tables import ClaimTable, PublishedTable, SweepTable, Table
 from graphbandits.files import read_bytes
 from graphbandits.plugins import load_plugin
 
@@ -26,6 +21,13 @@ TABLES: dict[str, type[Table]] = {
     "claims": ClaimTable,
     "published": PublishedTable,
     "sweeps": SweepTable,
+}
+#: Our words for some of pydantic's complaints.
+MESSAGES = {
+    "tuple_type": "this is a list, in brackets",
+    "too_short": "one entry is the least",
+    "dict_type": "this is a table, in braces",
+    "model_type": "this is a table of its own",
 }
 
 
@@ -84,9 +86,10 @@ def _first_mistake(error: ValidationError) -> str:
         fields = TABLES[table[0]].model_fields if table else Experiment.model_fields
         return f"{where}unknown key '{key}': {nearest(key, fields)}{more}"
     if first["type"] == "missing":
-        what = f"one of {table[0]}" if table else "an experiment"
-        return f"{where}the key '{key}' is missing: {what} needs it{more}"
-    message = str(first["ctx"]["error"]) if first["type"] == "value_error" else first["msg"]
+        return f"{where}the key '{key}' is missing, and needed{more}"
+    message = MESSAGES.get(first["type"], first["msg"])
+    if first["type"] == "value_error":
+        message = str(first["ctx"]["error"])
     place = _place(first["loc"])
     if isinstance(first["input"], dict):  # a table whose keys do not go together
         return f"{place}: {message}{more}" if place else f"{message}{more}"

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    PrivateAttr,
-    model_validator,
-)
+from pydantic import Field, PrivateAttr, model_validator
 
 from graphbandits.engine import Plan
-from graphbandits.errors import InputError, nearest
+from graphbandits.errors import GraphBanditsError, InputError, nearest
+from graphbandits.experiments.tables import (
+    SIZES,
+    ClaimTable,
+    Positive,
+    PublishedTable,
+    SweepTable,
+    Table,
+    Text,
+    Texts,
+)
 from graphbandits.experiments.texts import (
     Value,
     check_placeholders,
@@ -27,122 +28,8 @@ from graphbandits.experiments.texts import (
     filled,
     placeholders,
 )
-from graphbandits.policies import as_policy
 from graphbandits.registry import build, name_of, text_of
 from graphbandits.results import Claim, Published, Results
-
-#: Parameters of a sweep that set a key of the experiment.
-SIZES = ("arms", "horizon")
-
-
-def _number_or_text(value: object) -> Value:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and math.isfinite(value) or isinstance(value, str) and value:
-        return value
-    raise ValueError("a value is a finite number, or a text that is not empty")
-
-
-def _word(text: str) -> str:
-    if not text.isidentifier():
-        raise ValueError("a parameter is a word such as r, which stands in texts as {r}")
-    return text
-
-
-Positive = Annotated[int, Field(ge=1, strict=True)]
-Text = Annotated[str, Field(min_length=1)]
-Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
-Values = Annotated[
-    tuple[Annotated[Value, PlainValidator(_number_or_text)], ...], Field(min_length=1)
-]
-
-
-class Table(BaseModel):
-    """A table of the file: no other keys than its fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ClaimTable(Table):
-    """Each policy of ``better`` is said to have less regret than each of ``than``."""
-
-    text: Text
-    source: str = ""
-    better: Texts
-    than: Texts
-
-    @model_validator(mode="after")
-    def _can_be_claimed(self) -> Self:
-        Claim(self.text, self.better, self.than)
-        return self
-
-    def claim(self) -> Claim:
-        """The claim, its policies called as in results."""
-        better, than = ([_name(policy) for policy in side] for side in (self.better, self.than))
-        return Claim(self.text, tuple(better), tuple(than), self.source)
-
-
-class PublishedTable(Table):
-    """Mean regrets and their standard errors that ``source`` has published."""
-
-    source: Text
-    means: dict[str, Any]
-
-    @model_validator(mode="after")
-    def _can_be_published(self) -> Self:
-        Published(self.means, self.source)
-        return self
-
-    def published(self) -> Published:
-        """The means, their policies called as in results."""
-        means = {_name(policy): tuple(pair) for policy, pair in self.means.items()}
-        return Published(means, self.source)
-
-
-class SweepTable(Table):
-    """One simulation for each of the ``values`` of a ``parameter``.
-
-    ``{parameter}`` in the texts of graph and policies becomes the value; ``arms`` and ``horizon``
-    set the key of that name. What is not given here is that of the experiment.
-    """
-
-    parameter: Annotated[str, AfterValidator(_word)]
-    values: Values
-    title: str = ""
-    label: str = ""
-    scale: Literal["linear", "log"] = "linear"
-    graph: Text | None = None
-    policies: Texts | None = None
-    arms: Positive | None = None
-    horizon: Positive | None = None
-
-    @model_validator(mode="after")
-    def _can_be_drawn(self) -> Self:
-        texts = [isinstance(value, str) for value in self.values]
-        if any(texts) and not all(texts):
-            raise InputError("values are all numbers or all texts, not some of each")
-        if self.scale == "log" and any(isinstance(v, str) or v <= 0 for v in self.values):
-            raise InputError("scale = 'log' goes with numbers above 0")
-        files: dict[str, Value] = {}
-        for value in self.values:  # some file systems do not tell capital letters apart
-            other = files.setdefault(file_part(value).casefold(), value)
-            if other is not value or not file_part(value):
-                raise InputError(
-                    f"values {other!r} and {value!r} cannot be told apart in the name of a file"
-                    if other is not value
-                    else f"the value {value!r} has nothing that could stand in the name of a file"
-                )
-        if self.parameter in SIZES:
-            for value in self.values:
-                if not isinstance(value, int) or value < 1:
-                    raise InputError(
-                        f"values of {self.parameter} are whole numbers of at least 1, not {value!r}"
-                    )
-            if getattr(self, self.parameter) is not None:
-                raise InputError(
-                    f"{self.parameter} is what this sweep varies: leave the key "
-                    f"'{self.parameter}' out"
-                )
-        return self
 
 
 @dataclass(frozen=True)
@@ -288,15 +175,13 @@ class Experiment(Table):
         for sweep in self.sweeps:
             check_placeholders(policies, sweep.parameter)
             texts = (*self._setup(sweep).policies, *policies)
-            plans = {
-                value: self._plan(
-                    self._at(sweep, value),
-                    trials,
-                    seed,
-                    [filled(policy, value) for policy in policies],
-                )
-                for value in sweep.values
-            }
+            plans = {}
+            for value in sweep.values:
+                more = [filled(policy, value) for policy in policies]
+                try:
+                    plans[value] = self._plan(self._at(sweep, value), trials, seed, more)
+                except GraphBanditsError as error:
+                    raise type(error)(f"at {sweep.parameter} = {value}: {error}") from error
             lines = {
                 value: {
                     name: filled(text, "…") if placeholders(text) else name
@@ -331,11 +216,12 @@ class Experiment(Table):
 
     def _at(self, sweep: SweepTable, value: Value) -> Setup:
         setup = self._setup(sweep)
+        sizes: dict[str, Any] = {sweep.parameter: value} if sweep.parameter in SIZES else {}
         return replace(
             setup,
             graph=filled(setup.graph, value),
             policies=tuple(filled(policy, value) for policy in setup.policies),
-            **({sweep.parameter: value} if sweep.parameter in SIZES else {}),
+            **sizes,
         )
 
     def _plan(
@@ -349,11 +235,6 @@ class Experiment(Table):
             trials=self.trials if trials is None else trials,
             seed=self.seed if seed is None else seed,
         )
-
-
-def _name(policy: str) -> str:
-    """What a policy is called in results."""
-    return text_of(as_policy(policy))
 
 
 def _check_known(names: Iterable[str], plan: Plan, what: str) -> None:

@@ -38,7 +38,7 @@ def check_placeholders(texts: Iterable[str], parameter: str | None = None) -> No
             if parameter is None:
                 raise InputError(
                     f"nothing fills the placeholder {{{name}}} of '{text}': add a [[sweeps]] with "
-                    f"parameter = \"{name or 'r'}\" and its values"
+                    f'parameter = "{name or "r"}" and its values'
                 )
             if name != parameter:
                 raise InputError(
