@@ -22,6 +22,7 @@ from graphbandits.experiments.tables import (
     Texts,
 )
 from graphbandits.experiments.texts import (
+    SWEPT,
     Value,
     check_placeholders,
     file_part,
@@ -143,6 +144,12 @@ class Experiment(Table):
             return [self._setup()]
         return [self._at(sweep, value) for sweep in self.sweeps for value in sweep.values]
 
+    def lines(self) -> list[str]:
+        """The policies of all simulations, one text for those that differ by the value swept."""
+        setups = [self._setup(sweep) for sweep in self.sweeps or (None,)]
+        texts = (policy for setup in setups for policy in setup.policies)
+        return list(dict.fromkeys(filled(text, SWEPT) for text in texts))
+
     def plan(
         self,
         *,
@@ -184,7 +191,7 @@ class Experiment(Table):
                     raise type(error)(f"at {sweep.parameter} = {value}: {error}") from error
             lines = {
                 value: {
-                    name: filled(text, "…") if placeholders(text) else name
+                    name: filled(text, SWEPT) if placeholders(text) else name
                     for name, text in zip(plan.policies, texts, strict=True)
                 }
                 for value, plan in plans.items()

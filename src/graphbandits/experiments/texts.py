@@ -9,6 +9,8 @@ from graphbandits.errors import InputError
 
 #: A value of a sweep.
 Value = int | float | str
+#: Stands for all of its values where a policy is one line of a sweep.
+SWEPT = "…"
 #: Braces around anything but a dictionary.
 _PLACEHOLDER = re.compile(r"\{([^{}:,]*)\}")
 
