@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -57,10 +58,9 @@ def sweep_figure(
     >>> sweep_figure(sweep, "r").axes[0].get_xlabel()
     'r'
     """
-    check_scale(scale)
-    numeric = _are_numbers(sweep, scale)
-    keys = sorted(sweep) if numeric else list(sweep)
-    runs = [sweep[key] for key in keys]  # type: ignore[index]
+    ordered = in_order(sweep, scale)
+    keys, runs = list(ordered), list(ordered.values())
+    numeric = not isinstance(keys[0], str)
     x = np.array(keys, np.float64) if numeric else np.arange(len(keys), dtype=np.float64)
     names = list(dict.fromkeys(name for run in runs for name in run.policies))
     figure = new_figure(width, min(4.6, 0.45 * width + 1.36))
@@ -117,9 +117,42 @@ def sweep_figure(
     return figure
 
 
-def _are_numbers(sweep: Mapping[float, Results] | Mapping[str, Results], scale: str) -> bool:
+def in_order(
+    sweep: Mapping[float, Results] | Mapping[str, Results], scale: str = "linear"
+) -> dict[float | str, Results]:
+    """The sweep with its numbers sorted, or its texts as they are; what is none is refused.
+
+    >>> from graphbandits import simulate
+    >>> results = simulate("ts-n", horizon=2, trials=2)
+    >>> list(in_order({2: results, 1: results})), list(in_order({"b": results, "a": results}))
+    ([1, 2], ['b', 'a'])
+    """
+    check_scale(scale)
+    values: dict[Any, Results] = dict(sweep) if isinstance(sweep, Mapping) else {}
+    return {key: values[key] for key in (sorted(values) if _are_numbers(values, scale) else values)}
+
+
+def sweep_notes(runs: Mapping[Any, Results]) -> dict[str, str]:
+    """The notes on the policies; one that is not the same at all values says at which it is."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for value, run in runs.items():
+        for name, text in run.notes.items():
+            there = found.setdefault(name, {})
+            there.setdefault(text, []).append(value if isinstance(value, str) else f"{value:.6g}")
+    notes = {}
+    for name, texts in found.items():
+        present = sum(name in run.policies for run in runs.values())
+        everywhere = len(next(iter(texts.values()))) == present
+        notes[name] = "; ".join(
+            text if everywhere else f"at {', '.join(values)}: {text}"
+            for text, values in texts.items()
+        )
+    return notes
+
+
+def _are_numbers(sweep: Mapping[Any, Results], scale: str) -> bool:
     """Whether the values are numbers (True) or texts (False); anything else is refused."""
-    if not isinstance(sweep, Mapping) or not sweep:
+    if not sweep:
         raise InputError("a sweep has at least one value: give {value: results, ...}")
     for value, results in sweep.items():
         if not isinstance(results, Results):

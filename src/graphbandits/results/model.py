@@ -138,6 +138,23 @@ class Results:
         """
         return runs_of(self.settings, self.trials)
 
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is to be said wherever a policy is shown, from the settings; most have none.
+
+        >>> from graphbandits import simulate
+        >>> simulate("ts-n", horizon=2, trials=3).notes
+        {}
+        """
+        told = self.settings.get("policies")
+        facts = told if isinstance(told, Mapping) else {}
+        notes = {
+            name: str(facts[name].get("note") or "").strip()
+            for name in self.policies
+            if isinstance(facts.get(name), Mapping)
+        }
+        return {name: text for name, text in notes.items() if text}
+
     def __getitem__(self, policy: str) -> PolicyResult:
         if policy not in self.policies:
             raise InputError(f"no policy '{policy}' in these results: {', '.join(self.policies)}")
