@@ -40,7 +40,15 @@ def test_an_edited_kernel_gets_a_new_cache(tmp_path, monkeypatch) -> None:
 
 
 def test_every_file_of_policies_enrols_one() -> None:
-    support = {"base", "bayesian", "indices", "count_kernels"}
+    support = {
+        "base",
+        "bayesian",
+        "count_kernels",
+        "indices",
+        "kl_kernels",
+        "weight_kernels",
+        "weights",
+    }
     enrolled = {cls.__module__ for cls in registered("policy").values()}
     modules = {m.name for m in pkgutil.iter_modules(policies.__path__)} - support
     assert {f"graphbandits.policies.{name}" for name in modules} == enrolled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from typing import SupportsFloat
 
@@ -83,3 +84,15 @@ def probability(value: object, what: str) -> float:
     if not isinstance(value, SupportsFloat) or not 0.0 <= float(value) <= 1.0:
         raise InputError(f"{what} must be a number in [0, 1], not {value!r}")
     return float(value)
+
+
+def positive_number(value: object, what: str) -> float:
+    """``value`` as a finite float above 0, or an error that names it.
+
+    >>> positive_number(5, "c")
+    5.0
+    """
+    number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
+    if not number or not 0.0 < float(value) < math.inf:  # type: ignore[arg-type]
+        raise InputError(f"{what} must be a finite number above 0, not {value!r}")
+    return float(value)  # type: ignore[arg-type]

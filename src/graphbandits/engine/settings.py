@@ -31,14 +31,21 @@ def versions() -> dict[str, str]:
     }
 
 
-def describe_policy(policy: Policy) -> dict[str, Any]:
+def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
     """What a policy is, what it is told, and which source it was run from.
 
+    A policy may have a method ``caveat(arms, horizon)``: the sentence that it returns, if any, is
+    kept as its note and shown wherever its regret is.
+
     >>> from graphbandits.policies import as_policy
-    >>> describe_policy(as_policy("ids-n"))["told"]
+    >>> describe_policy(as_policy("ids-n"), arms=5, horizon=100)["told"]
     'the graph before the decision'
+    >>> describe_policy(as_policy("exp3-res"), arms=5, horizon=1000)["note"][-8:]
+    '= 0.863.'
     """
     file = file_of(policy)
+    caveat = getattr(policy, "caveat", None)
+    note = caveat(arms, horizon) if caveat is not None else ""
     return {
         "summary": summary_of(type(policy)),
         "told": str(policy.needs),
@@ -46,7 +53,7 @@ def describe_policy(policy: Policy) -> dict[str, Any]:
         "exact": policy.exact,
         "plugin": None if file is None else file.name,
         "source": source_hash(type(policy)),
-    }
+    } | ({"note": note} if note else {})
 
 
 def describe_world(world: World) -> dict[str, Any]:

@@ -271,7 +271,10 @@ class Plan:
             "regret": regret,
             **describe_world(self.world),
             "runs": [run],
-            "policies": {name: describe_policy(p) for name, p in self.policies.items()},
+            "policies": {
+                name: describe_policy(policy, self.process.arms, self.horizon)
+                for name, policy in self.policies.items()
+            },
             "versions": versions(),
         }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -35,11 +35,20 @@ class Prospect:
     """
 
     _process: Process
+    _sums: dict[int, float] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def fixed(self) -> Feedback | None:
         """The feedback, if it is the same in every round; None if it may change."""
         return fixed_feedback(self._process)
+
+    @cached_property
+    def independence_number(self) -> int:
+        """Of a fixed 0/1 graph of at most 40 arms, directed or not; K of any other."""
+        graph = self.fixed
+        if graph is None or not graph.deterministic or graph.arms > EXACT:
+            return self._process.arms
+        return independence_number(graph)
 
     def independence(self, rounds: int) -> float:
         """sum over t <= ``rounds`` of Q_t, or its expectation where it is drawn.
@@ -53,6 +62,11 @@ class Prospect:
         >>> Prospect(as_process("random(r=uniform)", 3)).independence(rounds=60)  # 1 + 1/2 + 1/3
         110.0
         """
+        if rounds not in self._sums:
+            self._sums[rounds] = self._sum(rounds)
+        return self._sums[rounds]
+
+    def _sum(self, rounds: int) -> float:
         process = self._process
         if self.fixed is not None:
             return rounds * _bound(self.fixed)

@@ -25,6 +25,16 @@ def largest(index: Floats) -> Floats:
     return top
 
 
+def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
+    """mean + sqrt(2 ln t / count), of Auer, Cesa-Bianchi and Fischer (2002).
+
+    >>> upper_confidence(np.array([[8.0]]), np.array([[0.5]]), t=1)
+    array([[0.5]])
+    """
+    bound: Floats = mean + np.sqrt(2.0 * np.log(t) / count)
+    return bound
+
+
 class Index:
     """Plays the largest index, made of how often each arm was observed and what came of it.
 

@@ -1,0 +1,45 @@
+"""Exp3-IX: exponential weights with implicit exploration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphbandits.policies.base import Event, Problem
+from graphbandits.policies.weight_kernels import row_ratios
+from graphbandits.policies.weights import ExponentialWeights, estimate_losses
+from graphbandits.registry import register
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, State
+
+
+@register("policy", "exp3-ix")
+@dataclass(frozen=True)
+class Exp3IX(ExponentialWeights):
+    """Exponential weights of losses that are estimated a little low (Exp3-IX).
+
+    L_i += l_i 1{i seen} / (o_i + gamma_t), o = G'pi, with eta_t = gamma_t =
+    sqrt(ln K / (K + sum_{s<t} Q_s)) and Q_s = sum_i pi_i / (o_i + gamma_s). It needs no horizon.
+    Kocak, Neu, Valko and Munos (2014).
+
+    >>> from graphbandits import Agent
+    >>> Agent("exp3-ix", arms=4, graph="star", seed=1).decide().probability
+    0.25
+    """
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return super().init(problem, keys) | {"spread": np.zeros(keys.trials)}
+
+    def step(self, state: State, problem: Problem) -> Floats:
+        spread = np.asarray(state["spread"], np.float64)
+        step: Floats = np.sqrt(math.log(problem.arms) / (problem.arms + spread))
+        return step
+
+    def update(self, state: State, event: Event) -> State:
+        gamma = self.step(state, event.problem)
+        chance = event.graph.observed(event.pi)
+        estimate_losses(state, event, chance, gamma)
+        row_ratios(event.pi, chance, gamma, state["spread"])  # type: ignore[arg-type]
+        return state

@@ -1,0 +1,76 @@
+"""Exp3-Res: exponential weights for random feedback whose rate is never told."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from graphbandits.policies.base import Event, Needs, Problem
+from graphbandits.policies.weight_kernels import resample
+from graphbandits.policies.weights import ExponentialWeights
+from graphbandits.registry import register
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, State
+
+
+@register("policy", "exp3-res")
+@dataclass(frozen=True)
+class Exp3Res(ExponentialWeights):
+    """Exponential weights that guess from what was seen how likely it was to be (Exp3-Res).
+
+    L_i += G_i l_i for every arm seen, where G_i is the first k <= K-2 at which a draw of
+    Bernoulli(pi_i) is 1 or the k-th of the other arms, in random order, was seen, else K-1;
+    eta_t = sqrt(ln K / (K^2 + sum_{s<t} sum_i pi_i (G_i l_i)^2)). Random feedback only, and
+    r_t >= ln T / (2K - 2) for its guarantee. Kocak, Neu and Valko (2016).
+
+    >>> from graphbandits import Agent
+    >>> Agent("exp3-res", arms=4, graph="random(r=0.5, told=never)", seed=1).decide().probability
+    0.25
+    """
+
+    needs: ClassVar[Needs] = Needs(graph="never")
+    excuses: ClassVar[dict[str, str]] = {
+        "relabelling": "which random numbers an arm is given goes by its number"
+    }
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return super().init(problem, keys) | {"squares": np.zeros(keys.trials)}
+
+    def step(self, state: State, problem: Problem) -> Floats:
+        squares = np.asarray(state["squares"], np.float64)
+        step: Floats = np.sqrt(math.log(problem.arms) / (problem.arms**2 + squares))
+        return step
+
+    def update(self, state: State, event: Event) -> State:
+        observed = event.observations
+        seen = np.zeros(event.pi.shape, np.bool_)
+        seen[observed.trial, observed.arm] = True
+        stream = event.random("resampling")
+        resample(
+            state["loss"],  # type: ignore[arg-type]
+            state["squares"],  # type: ignore[arg-type]
+            event.pi,
+            event.action,
+            seen,
+            stream.keys.key(stream.purpose),
+            stream.keys.first_trial,
+            event.t,
+            observed.trial,
+            observed.arm,
+            observed.reward,
+        )
+        return state
+
+    def caveat(self, arms: int, horizon: int) -> str:
+        """The range of its guarantee."""
+        if arms < 2:
+            return ""
+        least = math.log(horizon) / (2 * arms - 2)
+        never = ", which no r_t is" if least > 1.0 else ""
+        return (
+            "the guarantee of Exp3-Res is for random feedback with r_t of at least "
+            f"ln T/(2K - 2) = {least:.3f}{never}."
+        )

@@ -1,0 +1,34 @@
+"""MOSS: confidence bounds for a known number of rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from graphbandits.policies.base import Needs, View
+from graphbandits.policies.indices import OwnIndex
+from graphbandits.registry import register
+from graphbandits.types import Floats
+
+
+@register("policy", "moss")
+@dataclass(frozen=True)
+class MOSS(OwnIndex):
+    """The largest of bounds that vanish after T/K plays of an arm, of its own plays (MOSS).
+
+    X_i + sqrt(max(0, ln(T / (K N_i))) / N_i) for T rounds and K arms; an arm that was never played
+    comes first. Audibert and Bubeck (2009).
+
+    >>> from graphbandits import Agent
+    >>> Agent("moss", arms=4, seed=1, horizon=100).decide().probability
+    0.25
+    """
+
+    needs: ClassVar[Needs] = Needs(graph="never", horizon=True)
+
+    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
+        share = view.problem.horizon / (view.problem.arms * count)
+        bonus: Floats = np.sqrt(np.maximum(0.0, np.log(share)) / count)
+        return mean + bonus

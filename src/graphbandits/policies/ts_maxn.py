@@ -1,0 +1,33 @@
+"""TS-maxN: learn of the arm that Thompson sampling names, by playing the best that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graphbandits.graphs.revealers import best_revealers
+from graphbandits.policies.base import Needs, View
+from graphbandits.policies.bayesian import Bayesian
+from graphbandits.registry import register
+from graphbandits.types import Floats, State
+
+
+@register("policy", "ts-maxn")
+@dataclass(frozen=True)
+class TSMaxN(Bayesian):
+    """The best posterior mean among the arms that reveal the one TS-N would play (TS-maxN).
+
+    i with probability alpha_i, then argmax of E[theta_j] over the j that reveal i; pi is the sum
+    over i. Tossou, Dimitrakakis and Dubhashi (2017).
+
+    >>> from graphbandits import Agent
+    >>> Agent("ts-maxn", arms=3, graph="star", prior=[(3, 2), (1, 1), (1, 1)], seed=1).decide().pi
+    {0: 1.0, 1: 0.0, 2: 0.0}
+    """
+
+    needs: ClassVar[Needs] = Needs(graph="before", deterministic=True)
+
+    def propose(self, state: State, view: View) -> Floats:
+        posterior = view.problem.posterior
+        first = posterior.beliefs(state).alpha
+        return best_revealers(view.graph, first, posterior.mean(state))

@@ -1,0 +1,30 @@
+"""UCB1: upper confidence bounds without the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphbandits.policies.base import View
+from graphbandits.policies.indices import OwnIndex, upper_confidence
+from graphbandits.registry import register
+from graphbandits.types import Floats
+
+
+@register("policy", "ucb1")
+@dataclass(frozen=True)
+class UCB1(OwnIndex):
+    """The largest upper confidence bound of its own plays, whatever else was seen (UCB1).
+
+    X_i + sqrt(2 ln t / N_i), with N_i plays of arm i, of mean X_i, before round t; an arm that was
+    never played comes first. Auer, Cesa-Bianchi and Fischer (2002).
+
+    >>> from graphbandits import Agent
+    >>> agent = Agent("ucb1", arms=2, graph="complete", seed=1)
+    >>> first = agent.decide()
+    >>> agent.observe(first, {0: 1, 1: 1})
+    >>> agent.decide().arm == 1 - first.arm  # seen, but not played yet
+    True
+    """
+
+    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
+        return upper_confidence(count, mean, view.t)

@@ -1,0 +1,118 @@
+"""UCB-LP: phases of elimination that play a fractional dominating set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from graphbandits.graphs.domination import fractional_dominating_set
+from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.policies.indices import Index, largest, means
+from graphbandits.registry import register
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, Ints, State
+
+
+@register("policy", "ucb-lp")
+@dataclass(frozen=True)
+class UCBLP(Index):
+    """Arms that fall behind are dropped in phases, each arm seen by a dominating set (UCB-LP).
+
+    Phase m = 0, ..., floor(log2(T/e)/2) has D = 2^-m and n(m) = ceil(2 ln(T D^2)/D^2), n(-1) = 0.
+    With B the arms left and z* the fractional dominating set: if sum z* <= |B| D every arm j is
+    played ceil(z*_j (n(m) - n(m-1))) times, else every arm of B n(m) - n(m-1) times, in order.
+    Then i is dropped if X_i + w < max over B of X_j - w, w = sqrt(ln(T D^2)/(2 n(m))). The last
+    arm, or after the last phase the best mean in B, is played to the end. An arm that was never
+    observed has mean 0 and is not dropped. Buccapatnam, Eryilmaz and Shroff (2014).
+
+    >>> from graphbandits import Agent
+    >>> agent = Agent("ucb-lp", arms=4, graph="star", seed=1, horizon=100)
+    >>> agent.decide().pi  # the middle reveals all
+    {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}
+    """
+
+    needs: ClassVar[Needs] = Needs(graph="before", deterministic=True, horizon=True, fixed=True)
+    excuses: ClassVar[dict[str, str]] = {
+        "relabelling": "a phase plays its arms in the order of their numbers"
+    }
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        shape = keys.trials, problem.arms
+        state = super().init(problem, keys) | {
+            "left": np.ones(shape, np.bool_),  # B
+            "plays": np.zeros(shape, np.int64),  # what the phase has still to play
+            "phase": np.full(keys.trials, -1),
+        }
+        for trial in range(keys.trials):
+            self._next_phase(state, problem, trial)
+        return state
+
+    def propose(self, state: State, view: View) -> Floats:
+        plays: Ints = state["plays"]  # type: ignore[assignment]
+        busy = plays.any(axis=1, keepdims=True)
+        scheduled = np.eye(view.problem.arms)[(plays > 0).argmax(axis=1)]
+        best = largest(np.where(state["left"], means(state), -np.inf))
+        return np.where(busy, scheduled, best)
+
+    def update(self, state: State, event: Event) -> State:
+        state = super().update(state, event)
+        plays: Ints = state["plays"]  # type: ignore[assignment]
+        rows = np.arange(len(plays))
+        busy = plays.any(axis=1)
+        played = plays[rows, event.action]
+        plays[rows, event.action] = np.maximum(played - 1, 0)
+        for trial in np.flatnonzero(busy & ~plays.any(axis=1)).tolist():
+            self._end_phase(state, event.problem, trial)
+            self._next_phase(state, event.problem, trial)
+        return state
+
+    def _end_phase(self, state: State, problem: Problem, trial: int) -> None:
+        """Drop the arms that fall behind."""
+        rounds, phase = problem.horizon, int(state["phase"][trial])
+        width = math.sqrt(math.log(rounds * 4.0**-phase) / (2 * observations(rounds, phase)))
+        mean, left = means(state)[trial], state["left"][trial]
+        best = mean[left].max()
+        behind = (mean + width < best - width) & (state["count"][trial] > 0.0)
+        state["left"][trial] = left & ~behind
+
+    def _next_phase(self, state: State, problem: Problem, trial: int) -> None:
+        """Set what is to be played in the next phase, if there is one."""
+        graph, rounds, left = problem.graphs.fixed, problem.horizon, state["left"][trial]
+        assert graph is not None  # as it needs
+        z = fractional_dominating_set(graph)[0]
+        while left.sum() > 1 and state["phase"][trial] < last_phase(rounds):
+            state["phase"][trial] += 1
+            phase = int(state["phase"][trial])
+            more = observations(rounds, phase) - observations(rounds, phase - 1)
+            if z.sum() <= left.sum() * 2.0**-phase:
+                state["plays"][trial] = np.ceil(z * more - 1e-9).astype(np.int64)
+            else:
+                state["plays"][trial] = np.where(left, more, 0)
+            if state["plays"][trial].any():
+                return
+            self._end_phase(state, problem, trial)
+            left = state["left"][trial]
+
+
+def last_phase(rounds: int) -> int:
+    """floor(log2(T/e)/2), which is below 0 for T < 3.
+
+    >>> last_phase(1000), last_phase(2)
+    (4, -1)
+    """
+    return math.floor(math.log2(rounds / math.e) / 2.0)
+
+
+def observations(rounds: int, phase: int) -> int:
+    """n(m) = ceil(2 ln(T D^2)/D^2), D = 2^-m: how often an arm is observed by the end of a phase.
+
+    >>> [observations(1000, phase) for phase in range(-1, 5)]
+    [0, 14, 45, 133, 352, 698]
+    """
+    if phase < 0:
+        return 0
+    square = 4.0**-phase
+    return math.ceil(2.0 * math.log(rounds * square) / square)

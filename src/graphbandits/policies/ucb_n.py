@@ -1,0 +1,29 @@
+"""UCB-N: upper confidence bounds from all observations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphbandits.policies.base import View
+from graphbandits.policies.indices import Index, upper_confidence
+from graphbandits.registry import register
+from graphbandits.types import Floats
+
+
+@register("policy", "ucb-n")
+@dataclass(frozen=True)
+class UCBN(Index):
+    """The largest upper confidence bound, which counts side observations too (UCB-N).
+
+    X_i + sqrt(2 ln t / O_i), with O_i observations of arm i, of mean X_i, before round t; an arm
+    that was never observed comes first. Caron, Kveton, Lelarge and Bhagat (2012).
+
+    >>> from graphbandits import Agent
+    >>> agent = Agent("ucb-n", arms=3, graph="star", seed=1)
+    >>> agent.observe(agent.decide(), {0: 1})
+    >>> sorted(agent.decide().pi.values())  # the two arms that were not observed
+    [0.0, 0.5, 0.5]
+    """
+
+    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
+        return upper_confidence(count, mean, view.t)

@@ -1,0 +1,39 @@
+"""Uniform: every arm alike, whatever is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.registry import register
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, State
+
+
+@register("policy", "uniform")
+@dataclass(frozen=True)
+class Uniform:
+    """Every arm with the same probability: the least that a policy must beat.
+
+    pi_i = 1/K. Its regret grows linearly; see Lattimore and Szepesvari, Bandit Algorithms (2020).
+
+    >>> from graphbandits import Agent
+    >>> Agent("uniform", arms=4, seed=1).decide().probability
+    0.25
+    """
+
+    needs: ClassVar[Needs] = Needs(graph="never")
+    exact: ClassVar[bool] = True
+    excuses: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return {}
+
+    def propose(self, state: State, view: View) -> Floats:
+        return np.full((view.keys.trials, view.problem.arms), 1.0 / view.problem.arms)
+
+    def update(self, state: State, event: Event) -> State:
+        return state
