@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE
 from rich.table import Table
@@ -73,9 +73,7 @@ def published_table(comparisons: Sequence[Comparison], source: str) -> Table:
     return table
 
 
-def sweep_tables(
-    results: Mapping[float, Results] | Mapping[str, Results], title: str, label: str, width: int
-) -> list[Table]:
+def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: int) -> list[Table]:
     """Values by policies, the best of each value marked; one below the other if too wide."""
     names = list(dict.fromkeys(name for found in results.values() for name in found.policies))
     values = [str(value) for value in results]
@@ -90,7 +88,7 @@ def sweep_tables(
             left = room
         blocks[-1].append(name)
         left -= needed
-    tables = []
+    tables: list[Table] = []
     for block in blocks:
         caption = "mean regret (standard error); * is the least at its value"
         table = _table(title if not tables else "", [label], block)

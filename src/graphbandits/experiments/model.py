@@ -67,8 +67,8 @@ class SweepPlan:
         """
         return f"{self.parameter}-{file_part(value)}"
 
-    def drawn(self, results: Mapping[Value, Results]) -> dict[Value, Results]:
-        """The results with the names of the lines for those of the policies."""
+    def drawn(self, results: Mapping[Any, Results]) -> dict[Any, Results]:
+        """The results by value, with the names of the lines for those of the policies."""
         return {value: found.renamed(self.lines[value]) for value, found in results.items()}
 
 
