@@ -27,7 +27,7 @@ def run(what: str, as_json: bool) -> None:
         table = Table(title=plural, title_justify="left", title_style="bold", box=SIMPLE)
         rows = [_row(entry) for entry in entries]
         for column in rows[0]:
-            table.add_column(column)
+            table.add_column(column, no_wrap=column == "name")
         for row in rows:
             table.add_row(*row.values())
         plain_console().print(table)

@@ -48,6 +48,7 @@ def run_sweeps(
         written.append(save_figure(figure, output / f"figure-{name}")[0])
         for table in sweep_tables(drawn, sweep.title, sweep.label, console.width):
             console.print(table)
+        console.print("Mean regret (standard error); * marks the least at each value.\n")
         studies.append(
             Sweep(name, sweep.title, sweep.parameter, drawn, rerun, sweep.label, sweep.scale)
         )

@@ -74,7 +74,10 @@ def published_table(comparisons: Sequence[Comparison], source: str) -> Table:
 
 
 def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: int) -> list[Table]:
-    """Values by policies, the best of each value marked; one below the other if too wide."""
+    """Values by policies, means (standard errors), the best of each value with a star.
+
+    What is too wide for one table is in several, one below the other.
+    """
     names = list(dict.fromkeys(name for found in results.values() for name in found.policies))
     values = [str(value) for value in results]
     columns = {name: [_cell(found, name) for found in results.values()] for name in names}
@@ -90,9 +93,7 @@ def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: 
         left -= needed
     tables: list[Table] = []
     for block in blocks:
-        caption = "mean regret (standard error); * is the least at its value"
         table = _table(title if not tables else "", [label], block)
-        table.caption = caption if len(tables) == len(blocks) - 1 else None
         for row, value in enumerate(values):
             table.add_row(value, *(columns[name][row] for name in block))
         tables.append(table)
@@ -113,7 +114,6 @@ def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
         title=title or None,
         title_justify="left",
         title_style="bold",
-        caption_justify="left",
         box=SIMPLE,
         padding=(0, GAP - 1, 0, 0),
     )
