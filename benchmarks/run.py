@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import against_baseline
+import every_policy
 import inside
 import long_run
 import machine
@@ -37,6 +38,7 @@ SECTIONS: dict[str, ModuleType] = {
     "strict": strict,
     "round": one_round,
     "inside": inside,
+    "policies": every_policy,
     "many-arms": many_arms,
     "machine": machine,
     "long-run": long_run,

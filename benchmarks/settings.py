@@ -32,6 +32,9 @@ class Settings:
     stream_megabytes: int = 128
     #: Strict statistics beside those of a simulation.
     strict_arms: tuple[int, ...] = (2, 5, 50)
+    #: A round of every policy.
+    policy_arms: tuple[int, ...] = (5, 50)
+    policy_rounds: int = 200
     #: One worker and two.
     worker_trials: int = 400
     worker_rounds: int = 1_000
@@ -48,5 +51,6 @@ class Settings:
             long_rounds=5_000,
             long_windows=5,
             round_arms=(5, 50),
+            policy_rounds=50,
             worker_trials=200,
         )

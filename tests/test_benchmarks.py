@@ -48,6 +48,8 @@ def results(tmp_path_factory) -> dict[str, Any]:
         round_arms=(5,),
         stream_megabytes=1,
         strict_arms=(2,),
+        policy_arms=(3,),
+        policy_rounds=4,
         worker_trials=4,
         worker_rounds=5,
     )

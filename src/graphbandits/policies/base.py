@@ -14,6 +14,8 @@ from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats, Ints, State
 
+#: Policies that a refusal names.
+NAMED = 8
 _GRAPH = {
     "never": "observations only",
     "after": "the graph after the play",
@@ -173,15 +175,26 @@ def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
     """Refuse a policy that cannot be told what it needs, and name others that would do."""
     missing = unmet(policy.needs, process, horizon)
     if missing:
+        name = name_of(policy)
         others: dict[str, Any] = dict(registered("policy"))
         would_do = [
-            name
-            for name, other in others.items()
-            if isinstance(getattr(other, "needs", None), Needs)
-            and not unmet(other.needs, process, horizon)
+            other
+            for other, cls in others.items()
+            if isinstance(getattr(cls, "needs", None), Needs)
+            and not unmet(cls.needs, process, horizon)
         ]
+        family = name.partition("-")[0]
+        # its relatives first, then those that make most of what they are told
+        would_do.sort(
+            key=lambda other: (
+                other.partition("-")[0] != family,
+                -TOLD.index(others[other].needs.graph),
+            )
+        )
+        more = len(would_do) - NAMED
         raise NeedsError(
-            f"policy '{name_of(policy)}' {missing}; policies that would do: {', '.join(would_do)}"
+            f"policy '{name}' {missing}; policies that would do: {', '.join(would_do[:NAMED])}"
+            + (f" and {more} more" if more > 0 else "")
         )
 
 

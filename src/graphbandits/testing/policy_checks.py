@@ -305,12 +305,17 @@ def refused_in_time(policy: Policy) -> None:
 
     A problem that cannot meet the needs is refused with a hint; all others are played.
     """
-    problems: dict[str, Any] = {
-        "random(r=0.35)": {"graph": "random(r=0.35)", "arms": 6, "horizon": 30},
-        "an unknown horizon": {"graph": "star(direction=out)", "arms": 4},
+    needs = policy.needs
+    hidden = "random(r=0.35, told=never)"
+    problems: dict[str, tuple[bool, dict[str, Any]]] = {
+        "random(r=0.35)": (needs.deterministic, {"graph": "random(r=0.35)", "arms": 6}),
+        hidden: (needs.deterministic or needs.graph != "never", {"graph": hidden, "arms": 6}),
+        "a graph that changes": (needs.fixed, {"graph": "revealed-er(p=0.4)", "arms": 4}),
+        "an unknown horizon": (needs.horizon, {"graph": "star(direction=out)", "arms": 4}),
     }
-    for problem, given in problems.items():
-        met = not (policy.needs.deterministic if "random" in problem else policy.needs.horizon)
+    for problem, (lacks, given) in problems.items():
+        met = not lacks
+        given |= {} if problem == "an unknown horizon" else {"horizon": 30}
         try:
             agent = Agent(policy, seed=20, **given)
             for _ in range(30):

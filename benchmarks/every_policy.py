@@ -1,0 +1,68 @@
+"""What a round of each policy costs, the policies in turns."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from display import Table, seconds
+from settings import Settings
+from timing import least_cpu_in_turns
+
+from graphbandits import Bernoulli, BetaBernoulli, as_process
+from graphbandits.engine import run_block
+from graphbandits.engine.simulation import BLOCK
+from graphbandits.policies import as_policy
+from graphbandits.policies.base import unmet
+from graphbandits.registry import registered
+from graphbandits.rng import Keys
+
+#: A deterministic graph for all policies, and random feedback for those that can do with it.
+GRAPHS = ("cliques(size=5)", "random(r=0.25)")
+
+
+def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
+    """CPU of a whole round of one trial, for every enrolled policy as it is without parameters."""
+    cases = []
+    for arms in settings.policy_arms:
+        for graph in GRAPHS:
+            rounds, process = settings.policy_rounds, as_process(graph, arms)
+            calls = {
+                name: partial(
+                    run_block,
+                    as_policy(name),
+                    Bernoulli(BetaBernoulli.of(arms)),
+                    process,
+                    rounds,
+                    Keys(settings.seed, 0, BLOCK),
+                    np.array([rounds]),
+                )
+                for name, policy in registered("policy").items()
+                if not unmet(policy.needs, process, rounds)
+            }
+            least = least_cpu_in_turns(calls, settings.seconds)
+            times = {name: time / (BLOCK * rounds) for name, time in least.items()}
+            cases.append({"arms": arms, "graph": graph, "cpu": times})
+    return {"block": BLOCK, "rounds": settings.policy_rounds, "cases": cases}
+
+
+def tables(section: dict[str, Any]) -> list[Table]:
+    """A row for each policy."""
+    cases = section["cases"]
+    names = sorted({name for case in cases for name in case["cpu"]})
+    rows = [
+        [name, *(seconds(case["cpu"][name]) if name in case["cpu"] else "-" for case in cases)]
+        for name in names
+    ]
+    return [
+        Table(
+            "A simulated round of every policy: CPU time",
+            ["policy", *(f"{case['graph']} K={case['arms']}" for case in cases)],
+            rows,
+            f"Of one trial, the first {section['rounds']} rounds in a block of {section['block']}, "
+            "with all that the engine does; the least of several passes in turns. -: it needs a "
+            "graph of entries 0 and 1.",
+            texts=1,
+        )
+    ]
