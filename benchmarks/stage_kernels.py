@@ -78,7 +78,7 @@ def statistics_until(a: Floats, b: Floats, setting: Setting, stage: int, room: i
     every = np.empty((ROWS, count + LANES))
     arms = np.empty((ROWS, count + LANES))
     panels_of = np.empty(count, np.int64)
-    work = np.empty((9, 2 * (count + 2 * LANES) + 2 * AT_ONCE))
+    work = np.empty((10, 2 * (count + 2 * LANES) + 2 * AT_ONCE))
     done = 0.0
     for t in range(trials):
         distinct = group_arms(a[t], b[t], group, first)
@@ -144,5 +144,6 @@ def statistics_until(a: Floats, b: Floats, setting: Setting, stage: int, room: i
             few,
             work,
             work[8],
+            work[9, :0],
         )
     return done

@@ -248,6 +248,36 @@ MUTANTS = [
         (("tiny priors 21", "strict", "h"),),
     ),
     Mutant(
+        "v as a difference of squares",
+        "the variance of M is the mean of its square less the square of its mean, m",
+        (
+            Change(
+                "pair_kernels",
+                "total += weight[x] * (shift[x] * shift[x])",
+                "total += weight[x] * ((mean[x] + shift[x]) ** 2 - mean[x] ** 2)",
+            ),
+        ),
+        (
+            ("live led by 9", "strict", "v"),
+            ("near the ends 6", "strict", "v"),
+        ),
+    ),
+    Mutant(
+        "v divides by alpha plus a little",
+        "alpha (M - m) is W / n before it is divided by alpha, and nobody divides by 0 then",
+        (
+            Change(
+                "pair_kernels",
+                "total += weight[x] * (shift[x] * shift[x])",
+                "total += (weight[x] * shift[x]) ** 2 / (weight[x] + 1e-15)",
+            ),
+        ),
+        (
+            ("live led by 9", "strict", "v"),
+            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "v"),
+        ),
+    ),
+    Mutant(
         "equal arms from 1 - F",
         "log F is log F",
         (

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri
 from scipy.stats import beta as beta_distribution
 
 from graphbandits.posteriors import BetaBernoulli, Observations
@@ -96,6 +96,24 @@ class ScaledTogether(BetaBernoulli):
         return replace(found, alpha=found.alpha / scale)
 
 
+@fails("batch", "the mean of a trial depends on the other trials")
+class MeanOfTheBlock(BetaBernoulli):
+    """Draws the means towards that of all trials, in their last digits only."""
+
+    def mean(self, state: State) -> Floats:
+        found = super().mean(state)
+        return found + 1e-13 * (found.mean() - found)
+
+
+@fails("batch", "the quantile of a trial depends on the other trials")
+class QuantileOfTheBlock(BetaBernoulli):
+    """Scales the quantiles by something of all trials, in their last digits only."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        found = super().quantile(state, level)
+        return found if level in (0.0, 1.0) else found * (1.0 - 1e-13 * (state["a"].sum() % 1.37))
+
+
 @fails("beliefs", "alpha is .* by sums over a grid")
 class RolledAlpha(BetaBernoulli):
     """Gives each arm its neighbour's alpha."""
@@ -166,6 +184,99 @@ class ComparesWithTheBest(InformationOnAGrid):
     """Compares M_ji with the mean of j, the mistake of the best-known public implementation."""
 
     compared = "j"
+
+
+@fails("beliefs", "v is .* by sums over a grid")
+class VarianceOfTheMean(BetaBernoulli):
+    """Gives the variance of theta for that of its mean given which arm is best."""
+
+    def beliefs(
+        self, state: State, accuracy: Any = None, estimate: bool = False, variance: bool = False
+    ) -> Beliefs:
+        found = super().beliefs(state, accuracy, estimate, variance)
+        a, n = np.asarray(state["a"], float), np.asarray(state["a"] + state["b"], float)
+        return replace(found, v=a * (n - a) / (n * n * (n + 1.0))) if variance else found
+
+
+@fails("beliefs", "v is .* by sums over a grid")
+class InformationForVariance(BetaBernoulli):
+    """Gives half of h for v: Pinsker's bound, not the value."""
+
+    def beliefs(
+        self, state: State, accuracy: Any = None, estimate: bool = False, variance: bool = False
+    ) -> Beliefs:
+        found = super().beliefs(state, accuracy, estimate, variance)
+        return replace(found, v=found.h / 2.0) if variance else found
+
+
+@fails("mean", "the mean of arm . is .* by a sum over a grid")
+class MeanOfThePrior(BetaBernoulli):
+    """Has the mean of the prior, whatever was seen."""
+
+    def mean(self, state: State) -> Floats:
+        return super().mean(self.init(len(state["a"])))
+
+
+@fails("mean", "the mean of arm . is .* by a sum over a grid")
+class SmoothedMean(BetaBernoulli):
+    """Smooths the mean once more, which leaves that of equal parameters."""
+
+    def mean(self, state: State) -> Floats:
+        a, b = np.asarray(state["a"], float), np.asarray(state["b"], float)
+        return (a + 0.01) / (a + b + 0.02)
+
+
+@fails("mean", "the mean of arm . is .* by a sum over a grid")
+class MedianForMean(BetaBernoulli):
+    """Takes the median for the mean."""
+
+    def mean(self, state: State) -> Floats:
+        return super().quantile(state, 0.5)
+
+
+@fails("quantile", "the quantile .* of the density lies below it")
+class NormalQuantile(BetaBernoulli):
+    """Takes the quantiles of the normal distribution of the same mean and variance."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        if not 0.0 < level < 1.0:
+            return super().quantile(state, level)
+        mean, size = self.mean(state), np.asarray(state["a"] + state["b"], float)
+        return mean + ndtri(level) * np.sqrt(mean * (1.0 - mean) / (size + 1.0))
+
+
+@fails("quantile", "the quantile 0.001 .* 0.999 of the density lies below it")
+class UpperQuantile(BetaBernoulli):
+    """Counts the level from above, but at the ends."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        return super().quantile(state, 1.0 - level if 0.0 < level < 1.0 else level)
+
+
+@fails("quantile", "the quantile .* of the density lies below it")
+class QuantileOfThePrior(BetaBernoulli):
+    """Has the quantiles of the prior, whatever was seen."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        return super().quantile(self.init(len(state["a"])), level)
+
+
+@fails("quantile", "the quantile 0 is not 0, the end of the support")
+class OpenQuantile(BetaBernoulli):
+    """Does not reach the ends of the support."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        if not 0.0 <= level <= 1.0:
+            return super().quantile(state, level)
+        return super().quantile(state, min(max(level, 1e-12), 1.0 - 1e-12))
+
+
+@fails("quantile", "it took -0.01 for a level: raise InputError")
+class TakesAnyLevel(BetaBernoulli):
+    """Takes a level outside [0, 1] for the nearest end."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        return super().quantile(state, min(max(level, 0.0), 1.0))
 
 
 @fails("sample", "over 4000 draws the mean is off by")

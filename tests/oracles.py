@@ -9,7 +9,8 @@ Q_i(x) = int_0^x y f_i(y) dy, and
     M_{j,j} = (1 / alpha_j) int_0^1 x f_j prod_{k != j} F_k dx
     rho     = sum_j alpha_j M_{j,j}                                     = E[max_k theta_k]
     Delta_i = rho - m_i
-    h_i     = sum_j alpha_j KL(Bernoulli(M_{j,i}) || Bernoulli(m_i)).
+    h_i     = sum_j alpha_j KL(Bernoulli(M_{j,i}) || Bernoulli(m_i))
+    v_i     = sum_j alpha_j (M_{j,i} - m_i)^2.
 """
 
 import math
@@ -32,6 +33,7 @@ class Beliefs:
     alpha: FloatArray
     delta: FloatArray
     h: FloatArray
+    v: FloatArray
     rho: float
     conditional_means: FloatArray
 
@@ -99,6 +101,12 @@ def _exact_h(alpha: list[fmpq], column: list[fmpq], mean: fmpq) -> float:
         precision *= 2
 
 
+def _exact_v(alpha: list[fmpq], column: list[fmpq], mean: fmpq) -> float:
+    """v_i = sum_j alpha_j (M_{j,i} - m_i)^2, rounded once."""
+    terms = (weight * (p - mean) ** 2 for weight, p in zip(alpha, column, strict=True))
+    return _to_float(sum(terms, fmpq(0)))
+
+
 def exact_beliefs(params: Sequence[tuple[int, int]]) -> Beliefs:
     """All quantities for integer Beta parameters >= 1, in exact rationals, rounded at the end."""
     arms = [(int(a), int(b)) for a, b in params]
@@ -142,6 +150,7 @@ def exact_beliefs(params: Sequence[tuple[int, int]]) -> Beliefs:
         alpha=np.array([_to_float(q) for q in alpha]),
         delta=np.array([_to_float(rho - m) for m in means]),
         h=np.array([_exact_h(alpha, columns[i], means[i]) for i in range(k_arms)]),
+        v=np.array([_exact_v(alpha, columns[i], means[i]) for i in range(k_arms)]),
         rho=_to_float(rho),
         conditional_means=np.array([[_to_float(q) for q in row] for row in conditional]),
     )
@@ -232,8 +241,8 @@ def beliefs_by_quadrature(params: Sequence[tuple[float, float]]) -> Beliefs:
     """All quantities for real Beta parameters >= 1/2, by quadrature with 256 bits.
 
     The integrals alpha_j and alpha_j M_{j,i} are good to a relative 1e-28 or better however small
-    they are, so M, rho and Delta have absolute errors near 1e-28; h_i loses its relative accuracy
-    only where |M_{j,i} - m_i| comes near 1e-28, that is for values far below 1e-40.
+    they are, so M, rho and Delta have absolute errors near 1e-28; h_i and v_i lose their relative
+    accuracy only where |M_{j,i} - m_i| comes near 1e-28, that is for values far below 1e-40.
     """
     if len(params) < 2 or any(min(p) < 0.5 for p in params):
         raise ValueError("at least two arms with parameters >= 1/2 are needed")
@@ -259,10 +268,15 @@ def beliefs_by_quadrature(params: Sequence[tuple[float, float]]) -> Beliefs:
             sum((alpha[j] * _kl(conditional[j][i], means[i]) for j in range(k_arms)), arb(0))
             for i in range(k_arms)
         ]
+        v = [
+            sum((alpha[j] * (conditional[j][i] - means[i]) ** 2 for j in range(k_arms)), arb(0))
+            for i in range(k_arms)
+        ]
         return Beliefs(
             alpha=np.array([float(value) for value in alpha]),
             delta=np.array([float(rho - m) for m in means]),
             h=np.array([max(0.0, float(value)) for value in h]),
+            v=np.array([float(value) for value in v]),
             rho=float(rho),
             conditional_means=np.array([[float(value) for value in row] for row in conditional]),
         )

@@ -1,20 +1,32 @@
-"""The promised accuracy of alpha, Delta and h is kept, for Beta parameters from 1e-3 to 1e9."""
+"""The promised accuracy of alpha, Delta, h and v is kept, for Beta parameters from 1e-3 to 1e9."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from promise import LEAST, PROMISE, QUANTITIES, SETTINGS, assert_accurate, assert_sound, errors
+from promise import (
+    LEAST,
+    PROMISE,
+    QUANTITIES,
+    SETTINGS,
+    WITH_VARIANCE,
+    assert_accurate,
+    assert_sound,
+    errors,
+    known,
+)
 from wide_oracle import WideBeliefs, wide_beliefs
 from wide_truth import Case, Params, live_cases, read_fixture
 
 from graphbandits.posteriors import Beliefs, BetaBernoulli
+from graphbandits.types import State
 
 ROUNDING = {"simulation": 1e-12, "strict": 1e-10}  # below this an estimate need not see an error
 
@@ -30,8 +42,8 @@ def beliefs(params: Params, accuracy: str, estimate: bool = False) -> Beliefs:
         warnings.simplefilter("error")
         state = posterior.init(trials=1)
         if estimate:
-            return posterior.beliefs(state, accuracy=accuracy, estimate=True)
-        return posterior.beliefs(state, accuracy=accuracy)
+            return posterior.beliefs(state, accuracy=accuracy, estimate=True, variance=True)
+        return posterior.beliefs(state, accuracy=accuracy, variance=True)
 
 
 def assert_estimate_is_honest(case: Case, truth: WideBeliefs, accuracy: str) -> None:
@@ -43,7 +55,7 @@ def assert_estimate_is_honest(case: Case, truth: WideBeliefs, accuracy: str) -> 
     assert 0.0 <= estimate <= PROMISE[accuracy], (case.name, estimate)
     true = max(
         float(errors(getattr(got, name)[0], getattr(truth, name), accuracy).max())
-        for name in QUANTITIES
+        for name in known(truth)
     )
     assert true <= max(10.0 * estimate, ROUNDING[accuracy]), (case.name, true, estimate)
 
@@ -78,9 +90,43 @@ def test_simulation_is_the_setting_taken_when_none_is_named() -> None:
     a, b = np.array([(1.0, 2.0), (400.5, 300.0), (1e-3, 7.0)]).T
     posterior = BetaBernoulli(a, b)
     state = posterior.init(trials=1)
-    unnamed, named = posterior.beliefs(state), posterior.beliefs(state, accuracy="simulation")
-    for name in QUANTITIES:
+    unnamed, named = (
+        posterior.beliefs(state, *how, variance=True) for how in ((), ("simulation",))
+    )
+    for name in WITH_VARIANCE:
         assert np.array_equal(getattr(unnamed, name), getattr(named, name))
+
+
+def test_asking_for_v_leaves_the_bits_of_the_others() -> None:
+    """Few arms and many, equal ones among them, in blocks: h is the same whether v is asked for."""
+    for arms in (2, 5, 14, 30):
+        a, b = np.random.default_rng(arms).integers(1, 9, (2, 40, arms)).astype(float)
+        posterior = BetaBernoulli.of(arms)
+        for accuracy in SETTINGS:
+            without = posterior.beliefs({"a": a, "b": b}, accuracy)
+            with_v = posterior.beliefs({"a": a, "b": b}, accuracy, variance=True)
+            assert without.v is None
+            for name in (*QUANTITIES, "rho"):
+                assert np.array_equal(getattr(without, name), getattr(with_v, name))
+
+
+def test_an_estimate_covers_v_where_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A v that is off with wide panels only shows in the estimate."""
+    posterior = BetaBernoulli([3.0, 2.0, 7.5], [1.0, 2.0, 4.0])
+    integrated = BetaBernoulli._integrated
+
+    def off(
+        self: BetaBernoulli, state: State, accuracy: str, variance: bool, cut: float
+    ) -> Beliefs:
+        found = integrated(self, state, accuracy, variance, cut)
+        return replace(found, v=found.v * (1.0 + 1e-6 * cut)) if variance else found
+
+    monkeypatch.setattr(BetaBernoulli, "_integrated", off)
+    state = posterior.init(trials=1)
+    for asked, least, most in ((False, 0.0, 1e-11), (True, 4e-7, 6e-7)):
+        found = posterior.beliefs(state, "strict", estimate=True, variance=asked)
+        assert found.error is not None
+        assert least <= found.error[0] <= most
 
 
 # Properties over the whole range, without an oracle.
@@ -108,6 +154,14 @@ def close_posteriors(draw: st.DrawFn) -> Params:
 problems = st.one_of(posteriors, close_posteriors())
 
 
+def assert_pinsker(got: Beliefs, case: object) -> None:
+    """h >= 2 v >= 0, for each divergence is at least twice the square of its shift."""
+    assert got.v is not None
+    assert np.isfinite(got.v).all(), case
+    assert got.v.min() >= 0.0, case
+    assert (2.0 * got.v <= got.h * (1.0 + 1e-12) + 1e-300).all(), (got.h, got.v, case)
+
+
 def assert_same(one: np.ndarray, other: np.ndarray, relative: float, case: object) -> None:
     promised = np.maximum(one, other) > LEAST
     apart = np.abs(one - other)[promised]
@@ -120,7 +174,9 @@ def test_both_settings_are_sound_and_agree(case: Params) -> None:
     quick, strict = (beliefs(case, accuracy) for accuracy in SETTINGS)
     assert_sound(quick, "simulation", case)
     assert_sound(strict, "strict", case)
-    for name in QUANTITIES:
+    for got in (quick, strict):
+        assert_pinsker(got, case)
+    for name in WITH_VARIANCE:
         apart = np.abs(getattr(quick, name) - getattr(strict, name)).max()
         assert apart <= 1e-10, (name, apart, case)
 
@@ -131,7 +187,7 @@ def test_relabelling_arms_relabels_strict_beliefs(case: Params, random) -> None:
     order = list(range(len(case)))
     random.shuffle(order)
     here, there = beliefs(case, "strict"), beliefs([case[i] for i in order], "strict")
-    for name in QUANTITIES:
+    for name in WITH_VARIANCE:
         assert_same(getattr(here, name)[0][order], getattr(there, name)[0], 1e-9, (case, order))
 
 
@@ -142,7 +198,7 @@ def test_equal_arms_have_equal_beliefs(case: Params, data: st.DataObject) -> Non
     arms = [*case, *(case[i] for i in copies)]
     for accuracy in SETTINGS:
         got = beliefs(arms, accuracy)
-        for name in QUANTITIES:
+        for name in WITH_VARIANCE:
             values = getattr(got, name)[0]
             assert_same(values[len(case) :], values[copies], 1e-12, (accuracy, name, arms))
 
@@ -150,11 +206,14 @@ def test_equal_arms_have_equal_beliefs(case: Params, data: st.DataObject) -> Non
 @settings(max_examples=80, deadline=None)
 @given(st.one_of(st.lists(arm, min_size=2, max_size=2), close_posteriors().map(lambda c: c[:2])))
 def test_the_mirror_swaps_two_arms(case: Params) -> None:
-    """theta -> 1 - theta exchanges the best and the other: alpha and Delta swap, h stays."""
+    """theta -> 1 - theta exchanges the best and the other: alpha, Delta swap, h and v stay."""
     here, there = beliefs(case, "strict"), beliefs([(b, a) for a, b in case], "strict")
+    assert here.v is not None
+    assert there.v is not None
     assert_same(here.alpha[0], there.alpha[0][::-1], 2e-8, case)
     assert_same(here.delta[0], there.delta[0][::-1], 2e-8, case)
     assert_same(here.h[0], there.h[0], 2e-8, case)
+    assert_same(here.v[0], there.v[0], 2e-8, case)
 
 
 @settings(max_examples=80, deadline=None)
@@ -166,7 +225,7 @@ def test_an_arm_that_cannot_be_best_changes_nothing(case: Params, place: int) ->
     more = [*arms[:place], (30.0, 1e8), *arms[place:]]
     here, there = beliefs(arms, "strict"), beliefs(more, "strict")
     kept = [i for i in range(len(more)) if i != place]
-    for name in QUANTITIES:
+    for name in WITH_VARIANCE:
         assert_same(getattr(here, name)[0], getattr(there, name)[0][kept], 2e-8, (arms, place))
     assert there.alpha[0][place] <= LEAST
     assert there.h[0][place] <= LEAST

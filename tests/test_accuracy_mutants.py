@@ -30,10 +30,13 @@ from wide_truth import live_cases, read_fixture
 from graphbandits.posteriors import Beliefs
 
 ASKED = sorted({EASY, *((case, accuracy) for m in MUTANTS for case, accuracy, _ in m.breaks)})
-#: Posteriors with their truths: those of the fixture, and the live ones that mutants name.
-KNOWN = {case.name: (case, truth) for case, truth in read_fixture()} | {
+#: Posteriors with their truths: those of the fixture, and with v the easy one, the live ones that
+#: mutants name, and those that show v.
+WHOLE = {EASY[0], *(case for m in MUTANTS for case, _, quantity in m.breaks if quantity == "v")}
+KNOWN = {case.name: (case, truth) for case, truth in read_fixture()}
+KNOWN |= {
     case.name: (case, wide_beliefs(case.params))
-    for case in live_cases()
+    for case in [*(case for case, _ in KNOWN.values() if case.name in WHOLE), *live_cases()]
     if case.name in {name for name, _ in ASKED}
 }
 each_mutant = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)

@@ -191,6 +191,9 @@ def test_what_a_posterior_or_policy_does_not_have_is_said() -> None:
         agent.beliefs("strict")
     with pytest.raises(InputError, match="'Plain' does not estimate its error"):
         agent.beliefs(estimate=True)
+    for name in ("v-ids", "v-ids-n"):
+        with pytest.raises(InputError, match="'Plain' has no variance form v, which this policy"):
+            Agent(name, 2, "empty", seed=1, prior=prior)
     with pytest.raises(InputError, match=r"'Scribbler' keeps no posterior .* agent\.state: no"):
         Agent(Scribbler(), arms=2, seed=1).beliefs()
     with pytest.raises(InputError, match="accuracy is 'simulation' or 'strict', not 'high'"):

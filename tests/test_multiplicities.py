@@ -15,7 +15,7 @@ from graphbandits.posteriors.group_kernels import group_arms
 
 def beliefs(a: np.ndarray, b: np.ndarray, accuracy: str = "strict") -> Beliefs:
     posterior = BetaBernoulli(a, b)
-    return posterior.beliefs(posterior.init(trials=1), accuracy)
+    return posterior.beliefs(posterior.init(trials=1), accuracy, variance=True)
 
 
 def divergence(p: float, mean: float) -> float:
@@ -38,6 +38,10 @@ def test_very_many_arms_with_b_one(arms: int, a: float) -> None:
         loss = 1e-15 / h
         tight = 1e-9 if accuracy == "strict" else 1e-10 / h
         assert got.h[0, [0, -1]] == pytest.approx(h, rel=max(tight, loss))
+        v = (top - mean) ** 2 / arms + (1 - 1 / arms) * (top * mean - mean) ** 2
+        assert got.v is not None
+        tight = 1e-9 if accuracy == "strict" else 1e-10 / v
+        assert got.v[0, [0, -1]] == pytest.approx(v, rel=tight)
 
 
 @pytest.mark.parametrize("accuracy", ["strict", "simulation"])
@@ -49,7 +53,7 @@ def test_three_groups_agree_with_the_oracle_arm_by_arm(accuracy: str) -> None:
     params = [kinds[k] for k in which]
     truth = wide_beliefs(params)
     got = beliefs(*np.array(params).T.copy(), accuracy)
-    for name in ("alpha", "delta", "h"):
+    for name in ("alpha", "delta", "h", "v"):
         found, exact = getattr(got, name)[0], getattr(truth, name)
         tight = {"rel": 1e-8} if accuracy == "strict" else {"abs": 1e-10}
         assert found == pytest.approx(exact, **tight), name
@@ -72,7 +76,7 @@ def test_equal_arms_agree_with_the_oracle(groups: list[tuple[tuple[float, float]
     params = [pair for pair, count in groups for _ in range(count)]
     truth = wide_beliefs(params)
     strict, fast = (beliefs(*np.array(params).T.copy(), name) for name in ("strict", "simulation"))
-    for name in ("alpha", "delta", "h"):
+    for name in ("alpha", "delta", "h", "v"):
         exact = getattr(truth, name)
         promised = exact > 1e-30
         assert getattr(strict, name)[0][promised] == pytest.approx(exact[promised], rel=1e-8)

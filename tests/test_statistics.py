@@ -1,4 +1,4 @@
-"""alpha, Delta and h of Beta-Bernoulli arms, against exact rational arithmetic and theorems."""
+"""alpha, Delta, h and v of Beta-Bernoulli arms, against exact rational arithmetic and theorems."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from graphbandits.rng import Keys, Stream
 def beliefs(parameters: list[tuple[float, float]], accuracy: str = "simulation") -> Beliefs:
     a, b = np.array(parameters, float).T
     posterior = BetaBernoulli(a, b)
-    return posterior.beliefs(posterior.init(trials=1), accuracy)
+    return posterior.beliefs(posterior.init(trials=1), accuracy, variance=True)
 
 
 def sum_before_scaling(parameters: list[tuple[float, float]]) -> float:
     """The sum of alpha as integrated: the public one is scaled to 1, which would hide an error."""
     a, b = (np.ascontiguousarray(part[None]) for part in np.array(parameters, float).T)
-    alpha, delta, h = (np.empty(a.shape) for _ in range(3))
+    alpha, delta, h, v = (np.empty(a.shape) for _ in range(4))
     rho, defect = np.empty((2, 1))
-    beliefs_kernel(a, b, SIMULATION, False, 1.0, len(parameters), alpha, delta, h, rho, defect)
+    beliefs_kernel(a, b, SIMULATION, False, 1.0, len(parameters), alpha, delta, h, v, rho, defect)
     return 1.0 + float(defect[0])
 
 
 def assert_accurate(case: list[tuple[float, float]], want: object) -> None:
     """The promises: 1e-10 absolutely in simulation; 1e-8 relatively above 1e-30 where strict."""
     fast, strict = beliefs(case), beliefs(case, "strict")
-    for name in ("alpha", "delta", "h"):
+    for name in ("alpha", "delta", "h", "v"):
         exact = getattr(want, name)
         error = np.abs(getattr(fast, name)[0] - exact)
         assert (error <= 1e-10).all(), (name, error.max(), case)
@@ -155,16 +155,18 @@ def test_a_trial_does_not_depend_on_its_block() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.integers(1, 90, (2, 40, 6)).astype(float)
     posterior = BetaBernoulli.of(6)
-    together = posterior.beliefs({"a": a, "b": b})
+    together = posterior.beliefs({"a": a, "b": b}, variance=True)
     for i in range(40):
-        alone = posterior.beliefs({"a": a[i : i + 1].copy(), "b": b[i : i + 1].copy()})
-        for name in ("alpha", "delta", "h", "rho"):
+        one = {"a": a[i : i + 1].copy(), "b": b[i : i + 1].copy()}
+        alone = posterior.beliefs(one, variance=True)
+        for name in ("alpha", "delta", "h", "v", "rho"):
             assert (getattr(alone, name)[0] == getattr(together, name)[i]).all()
 
 
 def test_one_arm_is_best() -> None:
     got = beliefs([(3.0, 4.0)])
-    assert (got.alpha[0, 0], got.delta[0, 0], got.h[0, 0]) == (1.0, 0.0, 0.0)
+    assert got.v is not None
+    assert (got.alpha[0, 0], got.delta[0, 0], got.h[0, 0], got.v[0, 0]) == (1.0, 0.0, 0.0, 0.0)
     assert got.rho[0] == pytest.approx(3 / 7, abs=1e-15)
 
 

@@ -73,15 +73,17 @@ def test_power_arms_follow_the_closed_form(shapes: list[float]) -> None:
         a = [arb(shape) for shape in shapes]
         total = sum(a, arb(0))
         rho = total / (total + 1)
-        h = []
+        h, v = [], []
         for shape in a:
             mean, share = shape / (shape + 1), shape / total
             h.append(float(share * kl(rho, mean) + (1 - share) * kl(mean * rho, mean)))
+            v.append(float(share * (rho - mean) ** 2 + (1 - share) * (mean * rho - mean) ** 2))
         want = WideBeliefs(
             alpha=np.array([float(shape / total) for shape in a]),
             delta=np.array([float(rho - shape / (shape + 1)) for shape in a]),
             h=np.array(h),
             rho=float(rho),
+            v=np.array(v),
         )
     assert_agree(wide_beliefs([(shape, 1.0) for shape in shapes]), want, shapes)
 
@@ -125,8 +127,9 @@ TWO_ARMS: list[Params] = [
 
 @pytest.mark.parametrize("case", TWO_ARMS)
 def test_two_arms_follow_the_closed_forms(case: Params) -> None:
-    """P(theta_1 > theta_2) grows by W / a_1 with a_1 + 1; h and Delta follow from alpha and W."""
+    """P(theta_1 > theta_2) grows by W / a_1 with a_1 + 1; h, v, Delta follow from alpha and W."""
     got = wide_beliefs(case)
+    assert got.v is not None
     (a, b), other = case
     more = wide_beliefs([(a + 1.0, b), other])
     with ctx.workprec(400):
@@ -140,6 +143,8 @@ def test_two_arms_follow_the_closed_forms(case: Params) -> None:
             won, lost = mean + w / size / alpha[i], mean - w / size / alpha[1 - i]
             h = alpha[i] * kl(won, mean) + alpha[1 - i] * kl(lost, mean)
             assert got.h[i] == pytest.approx(float(h), rel=1e-13)
+            v = (w / size) ** 2 * (1 / alpha[i] + 1 / alpha[1 - i])
+            assert got.v[i] == pytest.approx(float(v), rel=1e-13)
             assert got.delta[i] == pytest.approx(float(rho - mean), abs=1e-15)
 
 

@@ -1,4 +1,4 @@
-"""A slow oracle for alpha, Delta, h at Beta parameters from 1e-3 to 1e9, mixed as one likes.
+"""A slow oracle for alpha, Delta, h, v at Beta parameters from 1e-3 to 1e9, mixed as one likes.
 
 The definitions are those of ``oracles.py``; nothing here shares code with the library.  With
 u = logit x (so that parameters of 1e-3, whose mass lies within 1e-300 of the ends, are ordinary),
@@ -44,12 +44,16 @@ _REACH = 0.5
 
 @dataclass(frozen=True, eq=False)
 class WideBeliefs:
-    """alpha, Delta, h per arm and rho = E[max theta], correctly rounded or nearly so."""
+    """alpha, Delta, h, v per arm and rho = E[max theta], correctly rounded or nearly so.
+
+    Truths that were stored have no v.
+    """
 
     alpha: FloatArray
     delta: FloatArray
     h: FloatArray
     rho: float
+    v: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -297,7 +301,7 @@ def _kl_from(mean: arb, step: arb) -> arb:
 
 
 def wide_beliefs(params: Sequence[tuple[float, float]], resolution: int = 1) -> WideBeliefs:
-    """alpha, Delta, h to a relative 1e-12 or better where above 1e-32, for a, b in [1e-3, 1e9].
+    """alpha, Delta, h, v to a relative 1e-12 or better where above 1e-32, for a, b in [1e-3, 1e9].
 
     >>> found = wide_beliefs([(1.0, 2.0), (1e-3, 1e9), (5e8, 7e8)])
     >>> float(found.alpha.sum())
@@ -313,18 +317,22 @@ def wide_beliefs(params: Sequence[tuple[float, float]], resolution: int = 1) -> 
         # Midpoints from here on: the quantities are known to far more than is asked for, and
         # KL of a tiny step needs twice its digits to start from.
         with ctx.workprec(4 * _PRECISION):
-            h = []
+            h, v = [], []
             for i, arm in enumerate(arms):
                 mean, total, own = arb(arm.a) / (arb(arm.a) + arb(arm.b)), arb(0), arb(0)
+                spread = arb(0)
                 for j in range(len(arms)):
                     if j != i and alpha[j] > 0:
                         shift = pairs[i][j].mid() / arm.size
                         own += shift
                         chance = alpha[j].mid()
                         total += chance * _kl_from(mean, -shift / chance)
+                        spread += shift * shift / chance
                 if alpha[i] > 0:
                     total += alpha[i].mid() * _kl_from(mean, own / alpha[i].mid())
+                    spread += own * own / alpha[i].mid()
                 h.append(total)
+                v.append(spread)
             delta = [arms[leader].mean - arm.mean + lead for arm in arms]
             rho = float(arms[leader].mean + lead)
         _check_rounding([*alpha, lead, *(value for row in pairs for value in row)])
@@ -333,6 +341,7 @@ def wide_beliefs(params: Sequence[tuple[float, float]], resolution: int = 1) -> 
         delta=np.array([float(value) for value in delta]),
         h=np.array([float(value) for value in h]),
         rho=rho,
+        v=np.array([float(value) for value in v]),
     )
 
 

@@ -202,9 +202,13 @@ def live_cases() -> list[Case]:
 
 
 def largest_disagreement(one: WideBeliefs, other: WideBeliefs, above: float = 1e-32) -> float:
-    """The largest relative difference of alpha, Delta, h where the second is above the level."""
+    """The largest relative difference of alpha, Delta, h, v where the second is above the level.
+
+    Of v where both have it.
+    """
     worst = abs(one.rho / other.rho - 1.0)
-    for name in ("alpha", "delta", "h"):
+    both = one.v is not None and other.v is not None
+    for name in ("alpha", "delta", "h", "v") if both else ("alpha", "delta", "h"):
         mine, theirs = getattr(one, name), getattr(other, name)
         large = theirs > above
         worst = max(worst, float(np.max(np.abs(mine[large] / theirs[large] - 1.0), initial=0.0)))

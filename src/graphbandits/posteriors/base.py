@@ -24,8 +24,9 @@ class Beliefs:
 
     ``alpha``: probability that the arm is best; ``delta``: expected regret of playing it;
     ``h``: information that its outcome gives about which arm is best, in nats;
-    ``rho``: expected mean of the best arm, one number a trial. ``error``: an estimate of the
-    largest error of the first three, one number a trial, where it was asked for.
+    ``rho``: expected mean of the best arm, one number a trial. Where they were asked for:
+    ``error``: an estimate of the largest error of the values of arms, one number a trial; ``v``:
+    the variance form of h, of the arm's mean given which arm is best (Russo and Van Roy 2018).
     """
 
     alpha: Floats
@@ -33,6 +34,7 @@ class Beliefs:
     h: Floats
     rho: Floats
     error: Floats | None = None
+    v: Floats | None = None
 
 
 class Posterior(Protocol):
@@ -55,6 +57,15 @@ class Posterior(Protocol):
 
     def beliefs(self, state: State) -> Beliefs:
         """alpha, Delta, h and rho."""
+
+    def mean(self, state: State) -> Floats:
+        """The expected mean of every arm, (B, K)."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        """What every arm's mean stays below with the probability ``level``, (B, K).
+
+        The levels 0 and 1 give the ends of the support.
+        """
 
     def sample(self, state: State, stream: Stream) -> Floats:
         """One draw of every arm's mean for each trial, (B, K)."""

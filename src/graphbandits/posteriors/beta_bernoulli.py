@@ -10,9 +10,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from graphbandits.errors import InputError, NumericalError, whole_number
+from graphbandits.errors import InputError, NumericalError, probability, whole_number
 from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
+from graphbandits.posteriors.group_kernels import group_arms
+from graphbandits.posteriors.quantiles import beta_quantile
 from graphbandits.posteriors.shape_kernels import SIMULATION, STRICT
 from graphbandits.registry import register
 from graphbandits.rng import Stream
@@ -85,11 +87,18 @@ class BetaBernoulli:
         add_outcomes(state["a"], state["b"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
         return state
 
-    def beliefs(self, state: State, accuracy: str | None = None, estimate: bool = False) -> Beliefs:
+    def beliefs(
+        self,
+        state: State,
+        accuracy: str | None = None,
+        estimate: bool = False,
+        variance: bool = False,
+    ) -> Beliefs:
         """alpha, Delta and h by quadrature, to rounding (Russo and Van Roy 2018, Algorithm 2).
 
         alpha_i = int f_i prod_{k != i} F_k; Delta_i = E[max theta] - m_i; and
-        h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best.
+        h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best. With
+        ``variance`` also v_i = sum_j alpha_j (M_ji - m_i)^2, at most h_i / 2.
 
         With ``estimate`` all is computed once more with panels of half the width, and ``error``
         is the largest difference, absolute in simulation, relative above 1e-30 where strict; with
@@ -101,26 +110,27 @@ class BetaBernoulli:
         (array([[0.44376852, 0.55623148]]), True)
         """
         accuracy = self.accuracy if accuracy is None else check_accuracy(accuracy)
-        found = self._integrated(state, accuracy, 1.0)
+        found = self._integrated(state, accuracy, variance, 1.0)
         if not estimate:
             return found
-        fine = self._integrated(state, accuracy, 0.5)
+        fine = self._integrated(state, accuracy, variance, 0.5)
         # log densities are rounded relative to z sqrt(a + b), z standard deviations from the mode
         sizes = np.add(state["a"], state["b"], dtype=np.float64)
         unseen = 1e-12 + 1e-15 * np.sqrt(sizes.max(axis=1))
         if accuracy == "simulation":  # a chance e left out is up to e log(1/e) of information
             unseen += SIMULATION.reach * math.exp(-SIMULATION.reach)
         error = unseen
-        for name in ("alpha", "delta", "h"):
+        for name in ("alpha", "delta", "h", "v") if variance else ("alpha", "delta", "h"):
             value, better = getattr(found, name), getattr(fine, name)
             scale = np.where(better > LEAST_VALUE, better, np.inf) if accuracy == "strict" else 1.0
             error = np.maximum(error, unseen + (np.abs(value - better) / scale).max(axis=1))
         return dataclasses.replace(found, error=error)
 
-    def _integrated(self, state: State, accuracy: str, cut: float) -> Beliefs:
+    def _integrated(self, state: State, accuracy: str, variance: bool, cut: float) -> Beliefs:
         """The beliefs, with the widths of all panels scaled by ``cut``."""
         a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
         alpha, delta, h = (np.empty(a.shape) for _ in range(3))
+        v = np.empty(a.shape if variance else (0, 0))
         rho, defect = np.empty((2, len(a)))
         distinct = beliefs_kernel(
             a,
@@ -132,6 +142,7 @@ class BetaBernoulli:
             alpha,
             delta,
             h,
+            v,
             rho,
             defect,
         )
@@ -148,7 +159,30 @@ class BetaBernoulli:
                 f"within {defect[worst]:.1e}); please report these posteriors: "
                 f"a = {a[worst].tolist()}, b = {b[worst].tolist()}"
             )
-        return Beliefs(alpha, delta, h, rho)
+        return Beliefs(alpha, delta, h, rho, v=v if variance else None)
+
+    def mean(self, state: State) -> Floats:
+        """a / (a + b)."""
+        a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
+        mean: Floats = a / (a + b)
+        return mean
+
+    def quantile(self, state: State, level: float) -> Floats:
+        """The theta at which the distribution function of Beta(a, b) is ``level``.
+
+        >>> posterior = BetaBernoulli([1, 2], [1, 1])  # F(x) = x and x^2
+        >>> posterior.quantile(posterior.init(trials=1), 0.81)
+        array([[0.81, 0.9 ]])
+        """
+        level = probability(level, "the level of a quantile")
+        a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
+        if level in self.support:
+            return np.full(a.shape, level)
+        # trials of a block have many posteriors in common, and each is inverted for itself
+        group, first = np.empty((2, a.size), np.int64)
+        distinct = first[: group_arms(a.ravel(), b.ravel(), group, first)]
+        theta = beta_quantile(a.flat[distinct], b.flat[distinct], np.array(level))
+        return theta[group].reshape(a.shape)
 
     def sample(self, state: State, stream: Stream) -> Floats:
         """One draw of theta for each trial."""

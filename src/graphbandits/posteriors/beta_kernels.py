@@ -1,4 +1,4 @@
-"""Algorithm 2 of Russo and Van Roy for Beta-Bernoulli arms, to rounding: alpha, Delta, h.
+"""Algorithm 2 of Russo and Van Roy for Beta-Bernoulli arms, to rounding: alpha, Delta, h, v.
 
 With f_i, F_i the density and distribution function of arm i, everything is an integral over one
 axis of f_i, f_i f_j and products of the other F_k. Five ideas make it exact and fast:
@@ -162,10 +162,12 @@ def beliefs_kernel(
     alpha: Floats,
     delta: Floats,
     h: Floats,
+    v: Floats,
     rho: Floats,
     defect: Floats,
 ) -> int:
-    """Fill alpha, Delta, h (B, K), rho (B,) and the defect of sum(alpha) = 1 (B,).
+    """Fill alpha, Delta, h (B, K), v (B, K) unless it is empty, rho (B,) and the defect of
+    sum(alpha) = 1 (B,).
 
     ``cut`` scales the widths of all panels. Where the defect shows that they are too wide, they
     are cut in two. Return the largest number of distinct posteriors that can be best; if it is
@@ -188,7 +190,7 @@ def beliefs_kernel(
     arms = np.empty((ROWS, 1))
     place = np.empty(1, np.int64)
     panels_of = np.empty(1, np.int64)
-    work = np.empty((9, 1))
+    work = np.empty((10, 1))
     for t in range(trials):
         distinct = group_arms(a[t], b[t], group, first)
         if 2 * (distinct + 2 * LANES) > room:
@@ -197,7 +199,7 @@ def beliefs_kernel(
             arms = np.empty((ROWS, room))
             place = np.empty(room, np.int64)
             panels_of = np.empty(room, np.int64)
-            work = np.empty((9, room))
+            work = np.empty((10, room))
         leader = 0
         for d in range(distinct):
             every[A, d] = a[t, first[d]]
@@ -224,13 +226,14 @@ def beliefs_kernel(
             break
         padded = pad(arms, active)
         set_places(arms, padded, arms[CENTRE, lead], low)
-        some_alpha, some_h = work[7], work[8]
+        some_alpha, some_h, some_v = work[7], work[8], work[9]
         regret = 0.0
         total = 1.0
         defect[t] = 0.0
         if active == 1 and arms[COUNT, 0] == 1.0:
             some_alpha[0] = 1.0
             some_h[0] = 0.0
+            some_v[0] = 0.0
         else:
             before = np.inf
             scale = cut
@@ -280,6 +283,7 @@ def beliefs_kernel(
                     few,
                     work,
                     some_h,
+                    some_v if v.size > 0 else some_v[:0],
                 )
         a_best, b_best = a[t, first[leader]], b[t, first[leader]]
         n_best = a_best + b_best
@@ -288,6 +292,8 @@ def beliefs_kernel(
             d = place[group[k]]
             alpha[t, k] = some_alpha[d] / total if d >= 0 else 0.0
             h[t, k] = some_h[d] if d >= 0 else 0.0
+            if v.size > 0:
+                v[t, k] = some_v[d] if d >= 0 else 0.0
             # m_L - m_k, and exactly 0 for the leader
             behind = (a_best * b[t, k] - b_best * a[t, k]) / (n_best * (a[t, k] + b[t, k]))
             delta[t, k] = max(0.0, regret + behind)

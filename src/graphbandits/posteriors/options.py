@@ -1,4 +1,4 @@
-"""What some posteriors can do besides: statistics of another accuracy, and of estimated error."""
+"""What some posteriors can do besides: other accuracies, estimated errors, the variance form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, cast
 from graphbandits.errors import InputError, yes_or_no
 from graphbandits.posteriors.base import Beliefs, Posterior
 from graphbandits.registry import name_of
-from graphbandits.types import State
+from graphbandits.types import Floats, State
 
 
 def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
@@ -42,6 +42,33 @@ def believed(posterior: Posterior, state: State, accuracy: str | None, estimate:
             "estimate=True"
         )
     return cast(Beliefs, precise.beliefs(state, estimate=True))
+
+
+def has_variance(posterior: Posterior) -> bool:
+    """Whether its beliefs have the variance form v of h, on request."""
+    return "variance" in inspect.signature(posterior.beliefs).parameters
+
+
+def check_variance(posterior: Posterior) -> None:
+    """Refuse a posterior without the variance form for a policy that plays by it."""
+    if not has_variance(posterior):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' has no variance form v, which this policy plays "
+            "by: give its beliefs an argument variance, or take a policy that plays by h"
+        )
+
+
+def variance_form(posterior: Posterior, state: State) -> tuple[Beliefs, Floats]:
+    """The beliefs, and v.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli.of(arms=2)
+    >>> variance_form(posterior, posterior.init(trials=1))[1]
+    array([[0.02777778, 0.02777778]])
+    """
+    able: Any = posterior
+    found: Beliefs = able.beliefs(state, variance=True)
+    return found, cast(Floats, found.v)
 
 
 def keeps_posterior(state: State, posterior: Posterior) -> bool:

@@ -1,4 +1,4 @@
-"""From densities and distribution functions to alpha, Delta and h.
+"""From densities and distribution functions to alpha, Delta, h and v.
 
 With r_i = g_i / F_i and the product P of all distribution functions, on the logit axis,
 
@@ -197,9 +197,11 @@ def fill_gains(
     few: Floats,
     work: Floats,
     h: Floats,
+    v: Floats,
 ) -> None:
-    """h_i = sum_j alpha_j KL(M_ji || m_i), where M_ji - m_i comes from W without cancellation:
-    -W_ij / (n_i alpha_j) for j != i, and sum_{j != i} W_ij / (n_i alpha_i) for j = i.
+    """h_i = sum_j alpha_j KL(M_ji || m_i) and v_i = sum_j alpha_j (M_ji - m_i)^2, where M_ji - m_i
+    comes from W without cancellation: -W_ij / (n_i alpha_j) for j != i, and
+    sum_{j != i} W_ij / (n_i alpha_i) for j = i. An empty ``v`` is not filled.
 
     ``padded`` is the number of columns of the table of arms, a multiple of LANES; ``one``,
     ``two``, ``few`` of FEW_DISTINCT rows and columns, and ``work`` of seven rows are work space.
@@ -235,6 +237,12 @@ def fill_gains(
             )
             mean[here] = arms[A, i] / arms[SIZE, i]
             rest[here] = arms[B, i] / arms[SIZE, i]
+        if v.size > 0:
+            for k in range(rows):
+                total = 0.0
+                for x in range(k * width, (k + 1) * width):
+                    total += weight[x] * (shift[x] * shift[x])
+                v[first + k] = total
         # one loop for several rows: a row of few arms would not fill the pipeline
         for x in range(rows * width):
             shift[x] = weight[x] * bernoulli_kl(mean[x], rest[x], shift[x])

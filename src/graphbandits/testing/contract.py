@@ -56,7 +56,7 @@ def contract(kind: str) -> list[Check]:
     """The checks that a plug-in of a kind must pass.
 
     >>> [check.name for check in contract("posterior")]
-    ['form', 'bayes', 'batch', 'beliefs', 'sample', 'refuses-rewards']
+    ['form', 'bayes', 'batch', 'beliefs', 'mean', 'quantile', 'sample', 'refuses-rewards']
     """
     if kind not in _CHECKS:
         raise InputError(f"no kind of plug-in '{kind}': {nearest(kind, _CHECKS)}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from graphbandits.errors import GraphBanditsError
 from graphbandits.posteriors import Observations, Ordered, Posterior
+from graphbandits.posteriors.options import has_variance, variance_form
 from graphbandits.rng import Keys, Stream
 from graphbandits.testing.contract import Violation, check, check_form
 from graphbandits.testing.scenes import check_state, same_bits
@@ -46,7 +48,7 @@ def bayes(posterior: Posterior) -> None:
 
 @check("posterior", "batch")
 def batch_equals_one_by_one(posterior: Posterior) -> None:
-    """Trials do not see each other, in updates and in beliefs, to the last bit."""
+    """Trials do not see each other, in updates and in what is believed, to the last bit."""
     together, history = _some_history(posterior)
     for trial in range(2):
         alone = posterior.init(1)
@@ -61,22 +63,76 @@ def batch_equals_one_by_one(posterior: Posterior) -> None:
         for name in ("alpha", "delta", "h", "rho"):
             if not same_bits(getattr(one, name)[0], getattr(two, name)[trial]):
                 raise Violation(f"{name} of a trial depends on the other trials")
+        for name, ask in {"mean": posterior.mean, "quantile": _median(posterior)}.items():
+            if not same_bits(ask(alone)[0], ask(together)[trial]):
+                raise Violation(f"the {name} of a trial depends on the other trials")
 
 
 @check("posterior", "beliefs")
 def beliefs(posterior: Posterior) -> None:
-    """alpha, Delta, h and rho agree with sums over a grid of the densities."""
+    """alpha, Delta, h and rho agree with sums over a grid of the densities.
+
+    And so does v, if ``beliefs`` takes ``variance``.
+    """
+    variance = has_variance(posterior)
     for state in (posterior.init(2), _some_history(posterior)[0]):
-        found = posterior.beliefs(state)
+        found = variance_form(posterior, state)[0] if variance else posterior.beliefs(state)
         for trial in range(2):
             expected = _beliefs_on_a_grid(posterior, state, trial)
             for name, value in expected.items():
+                if name == "v" and not variance:
+                    continue
                 off = np.abs(getattr(found, name)[trial] - value).max()
                 if not off <= 1e-4:
                     raise Violation(
                         f"{name} is {np.round(getattr(found, name)[trial], 5)}, and "
                         f"{np.round(value, 5)} by sums over a grid of the density"
                     )
+
+
+@check("posterior", "mean")
+def mean(posterior: Posterior) -> None:
+    """mean is that of the density, by a sum over a grid."""
+    theta, edges = _grid(posterior)
+    for state in (posterior.init(2), _some_history(posterior)[0]):
+        found = posterior.mean(state)
+        expected = _masses(posterior, state) @ theta
+        off = np.abs(found - expected) / (edges[-1] - edges[0])
+        if not (off <= 1e-5).all():
+            trial, arm = np.unravel_index(np.argmax(off), off.shape)
+            raise Violation(
+                f"the mean of arm {arm} is {found[trial, arm]:.6g}, and {expected[trial, arm]:.6g} "
+                "by a sum over a grid of the density"
+            )
+
+
+@check("posterior", "quantile")
+def quantile(posterior: Posterior) -> None:
+    """Below the quantile lies as much of the density as the level says, by a sum over a grid.
+
+    The levels 0 and 1 give the ends of the support, and others than these and between are refused.
+    """
+    _, edges = _grid(posterior)
+    for state in (posterior.init(2), _some_history(posterior)[0]):
+        below = np.cumsum(np.pad(_masses(posterior, state), ((0, 0), (0, 0), (1, 0))), axis=2)
+        for level in (0.001, 0.25, 0.5, 0.9, 0.999):
+            found = posterior.quantile(state, level)
+            for trial, arm in np.ndindex(found.shape):
+                share = np.interp(found[trial, arm], edges, below[trial, arm])
+                if not abs(share - level) <= 1e-4:
+                    raise Violation(
+                        f"the quantile {level:g} of arm {arm} is {found[trial, arm]:.6g}, and "
+                        f"{share:.6g} of the density lies below it, by a sum over a grid"
+                    )
+        for level, end in zip((0.0, 1.0), posterior.support, strict=True):
+            if not (posterior.quantile(state, level) == end).all():
+                raise Violation(f"the quantile {level:g} is not {end:g}, the end of the support")
+    for wrong in (-0.01, 1.01, float("nan")):
+        try:
+            posterior.quantile(posterior.init(2), wrong)
+        except GraphBanditsError:
+            continue
+        raise Violation(f"it took {wrong:g} for a level: raise InputError outside [0, 1]")
 
 
 @check("posterior", "sample")
@@ -98,8 +154,8 @@ def sample(posterior: Posterior) -> None:
         raise Violation("it drew the same in another round: draw from the stream that it is given")
     if not same_bits(draws[7:8], posterior.sample(one, replace(stream, keys=Keys(42, 7, 1)))):
         raise Violation("a trial has other draws alone than in a block: draw from the stream")
-    theta, width = _grid(posterior)
-    weight = _normalised(posterior.log_density(one, theta) + np.log(width))[0]
+    theta, _ = _grid(posterior)
+    weight = _masses(posterior, one)[0]
     mean = weight @ theta
     moments = [(weight * (theta - mean[:, None]) ** k).sum(axis=1) for k in (2, 4)]
     noise = np.sqrt((moments[1] - moments[0] ** 2) / count)
@@ -165,7 +221,9 @@ def _some_history(posterior: Posterior) -> tuple[State, list[Observations]]:
 
 
 def _grid(posterior: Posterior) -> tuple[Floats, Floats]:
-    """Points and their widths, denser towards the ends of the support, where densities may rise."""
+    """Points and the edges around them, denser towards the ends of the support, where densities
+    may rise.
+    """
     low, high = posterior.support
     if not np.isfinite([low, high]).all():
         draws = posterior.sample(posterior.init(500), Stream(Keys(43, 0, 500), 0, "testing/grid"))
@@ -173,7 +231,18 @@ def _grid(posterior: Posterior) -> tuple[Floats, Floats]:
         low, high = max(low, draws.min() - reach), min(high, draws.max() + reach)
     edges = low + (high - low) * np.sin(np.linspace(0.0, np.pi / 2, POINTS + 1)) ** 2
     middle = np.sin((np.arange(POINTS) + 0.5) * np.pi / 2 / POINTS) ** 2
-    return low + (high - low) * middle, np.diff(edges)
+    return low + (high - low) * middle, edges
+
+
+def _masses(posterior: Posterior, state: State) -> Floats:
+    """The mass of every arm's density between the edges of the grid, (B, K, points)."""
+    theta, edges = _grid(posterior)
+    return _normalised(posterior.log_density(state, theta) + np.log(np.diff(edges)))
+
+
+def _median(posterior: Posterior) -> Callable[[State], Floats]:
+    """The quantile 1/2 of a state."""
+    return lambda state: posterior.quantile(state, 0.5)
 
 
 def _normalised(log_weight: Floats) -> Floats:
@@ -183,26 +252,30 @@ def _normalised(log_weight: Floats) -> Floats:
 
 
 def _beliefs_on_a_grid(posterior: Posterior, state: State, trial: int) -> dict[str, Floats]:
-    """The definitions, with theta on a grid: the mass of a point is split in halves at it."""
-    theta, width = _grid(posterior)
+    """The definitions, with theta on a grid: the mass of a point is split in halves at it.
+
+    Of rewards without end h is left out.
+    """
+    theta, _ = _grid(posterior)
     one = {name: value[trial : trial + 1] for name, value in state.items()}
-    mass = _normalised(posterior.log_density(one, theta) + np.log(width))[0]
+    mass = _masses(posterior, one)[0]
     below = np.cumsum(mass, axis=1) - mass / 2.0
     arms = len(mass)
     best = np.stack([mass[j] * np.prod(np.delete(below, j, axis=0), axis=0) for j in range(arms)])
     alpha, rho = best.sum(axis=1), best.sum(axis=0) @ theta
-    expected = {"alpha": alpha, "delta": rho - mass @ theta, "rho": np.asarray(rho)}
-    if posterior.outcomes is None:
-        return expected  # rewards without end: h is not compared
-    likely = [np.exp(posterior.log_likelihood(reward, theta)) for reward in posterior.outcomes]
-    chance = mass @ np.stack(likely, axis=1)  # of each outcome of each arm
-    h = np.zeros(arms)
+    rewards = posterior.outcomes or ()
+    likely = [np.exp(posterior.log_likelihood(reward, theta)) for reward in rewards]
+    seen = np.stack([theta, *likely], axis=1)  # what is expected: the mean, each of the outcomes
+    unknown = mass @ seen
+    h, v = np.zeros((2, arms))
     for i in range(arms):
         for j in range(arms):
             others = np.prod(np.delete(below, [i, j], axis=0), axis=0)
             at = mass[j] * others
             above = at.sum() - np.cumsum(at) + at / 2.0
             inside = best[j] if i == j else mass[i] * above  # theta_i, where j is best
-            given = inside @ np.stack(likely, axis=1) / alpha[j]
-            h[i] += alpha[j] * (given * np.log(given / chance[i])).sum()
-    return expected | {"h": h}
+            given = inside @ seen / alpha[j]
+            v[i] += alpha[j] * (given[0] - unknown[i, 0]) ** 2
+            h[i] += alpha[j] * (given[1:] * np.log(given[1:] / unknown[i, 1:])).sum()
+    expected = {"alpha": alpha, "delta": rho - unknown[:, 0], "rho": np.asarray(rho), "v": v}
+    return expected | ({"h": h} if rewards else {})

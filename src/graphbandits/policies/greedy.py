@@ -1,0 +1,30 @@
+"""Greedy: the largest posterior mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphbandits.policies.base import View
+from graphbandits.policies.bayesian import Believer
+from graphbandits.policies.indices import largest
+from graphbandits.registry import register
+from graphbandits.types import Floats, State
+
+
+@register("policy", "greedy")
+@dataclass(frozen=True)
+class Greedy(Believer):
+    """The largest posterior mean, evenly among equal ones; it never explores (Greedy).
+
+    argmax a / (a + b), without regard to what the play teaches; it learns from all that it
+    observes. Sutton and Barto (2018), section 2.2.
+
+    >>> from graphbandits import Agent
+    >>> agent = Agent("greedy", arms=3, graph="complete", seed=1)
+    >>> agent.observe(agent.decide(), {0: 0, 1: 1, 2: 1})
+    >>> agent.decide().pi
+    {0: 0.0, 1: 0.5, 2: 0.5}
+    """
+
+    def propose(self, state: State, view: View) -> Floats:
+        return largest(view.problem.posterior.mean(state))

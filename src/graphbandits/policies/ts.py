@@ -1,0 +1,28 @@
+"""TS: Thompson sampling without the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graphbandits.policies.bayesian import OwnBeliever, Rule, RuleBased
+from graphbandits.registry import register
+from graphbandits.rules import ts_n
+
+
+@register("policy", "ts")
+@dataclass(frozen=True)
+class TS(OwnBeliever, RuleBased):
+    """Thompson sampling without the graph: each arm with the probability that it is best (TS).
+
+    pi = alpha, exactly, of what was seen of the arms played. Thompson (1933); Russo and Van Roy
+    (2018).
+
+    >>> from graphbandits import Agent
+    >>> agent = Agent("ts", arms=4, graph="complete", seed=1)
+    >>> agent.observe(agent.decide(), {arm: 1 for arm in range(4)})  # three of them in vain
+    >>> sorted(round(probability, 4) for probability in agent.decide().pi.values())
+    [0.2, 0.2, 0.2, 0.4]
+    """
+
+    rule: ClassVar[Rule] = staticmethod(ts_n)

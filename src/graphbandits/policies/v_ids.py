@@ -1,0 +1,27 @@
+"""V-IDS: variance-based information-directed sampling without the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graphbandits.policies.bayesian import OwnBeliever, Rule, RuleBased
+from graphbandits.registry import register
+from graphbandits.rules import ids_n
+
+
+@register("policy", "v-ids")
+@dataclass(frozen=True)
+class VIDS(OwnBeliever, RuleBased):
+    """Information-directed sampling by variances, without the graph (V-IDS).
+
+    P1 with the gain v: min (pi.Delta)^2 / (pi.v), v_i = sum_j alpha_j (M_ji - m_i)^2 <= h_i / 2,
+    of what was seen of the arms played. Russo and Van Roy (2018).
+
+    >>> from graphbandits import Agent
+    >>> Agent("v-ids", arms=4, graph="star", seed=1).decide().probability
+    0.25
+    """
+
+    rule: ClassVar[Rule] = staticmethod(ids_n)
+    variance: ClassVar[bool] = True
