@@ -215,7 +215,10 @@ def test_the_listing_for_people_says_the_same(what: list[str]) -> None:
             row = next(line for line in shown.splitlines() if line.split()[:1] == [entry["name"]])
             assert entry["description"] in row
             assert all(name in row for name in entry.get("parameters", []))
-            assert all(str(number) in row for number in entry.get("size", {}).values())
+            for number in entry.get("size", {}).values():
+                ends = (min(number), max(number)) if isinstance(number, list) else (number,)
+                assert " to ".join(map(str, ends)) in row
+            assert str(entry.get("runs", "")) in row
 
 
 # --- inspect ----------------------------------------------------------------------------------
@@ -578,7 +581,8 @@ def test_the_summary_is_that_of_the_saved_results_and_of_simulate(
     output, _ = reproduced
     summary = read_json((output / "summary.json").read_text())[figure]
     results = Results.load(output / f"results-{figure}")
-    assert list(summary["policies"]) == list(results.policies) == RULES
+    assert list(summary["policies"]) == list(results.policies)
+    assert set(results.policies) > set(RULES)
     settings = {"graph": graph, "arms": 5, "horizon": 1000, "trials": 2, "seed": 7}
     assert settings.items() <= summary["settings"].items()
     assert summary["settings"] == results.settings
@@ -586,7 +590,8 @@ def test_the_summary_is_that_of_the_saved_results_and_of_simulate(
         assert numbers["regret"]["mean"] == results[name].final.mean()
         assert numbers["regret"]["interval"] == list(results.interval(name))
         assert sum(numbers["plays"].values()) == 2 * 1000
-    assert len(summary["differences"]) == 6
+    count = len(results.policies)
+    assert len(summary["differences"]) == count * (count - 1) // 2
     for pair in summary["differences"]:
         gap = results[pair["first"]].final - results[pair["second"]].final
         assert pair["mean"] == pytest.approx(gap.mean(), rel=1e-12)
@@ -597,14 +602,49 @@ def test_the_summary_is_that_of_the_saved_results_and_of_simulate(
 
 def test_reproduce_prints_tables_with_confidence_intervals(reproduced: tuple[Path, str]) -> None:
     output, shown = reproduced
-    assert shown.count("95% interval") == 4
+    assert shown.count("95% interval") == 8  # a table of regrets and one of claims each
     for figure in FIGURES:
         results = Results.load(output / f"results-{figure}")
-        for name in RULES:
+        for name in results.policies:
             low, high = results.interval(name)
             assert re.search(rf"{name} .*\[{low:.2f}, {high:.2f}\]", shown)
         assert str(output / f"figure-{figure}.png") in shown
     assert str(output / "summary.json") in shown
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_reproduce_judges_what_the_paper_claims(reproduced: tuple[Path, str], figure: str) -> None:
+    output, shown = reproduced
+    summary = read_json((output / "summary.json").read_text())[figure]
+    results = Results.load(output / f"results-{figure}")
+    page = (output / "report.html").read_text()
+    claims = summary["claims"]
+    assert [claim["text"] for claim in claims] == [
+        claim.text for claim in load_experiment(f"paper-{figure}").claims
+    ]
+    assert sorted([*claims[0]["better"], *claims[0]["than"]]) == sorted(results.policies)
+    for claim in claims:
+        assert claim["text"] in shown
+        assert claim["text"] in page
+        assert claim["verdict"] in ("holds", "fails", "not told apart")
+        for pair in claim["differences"]:
+            gap = results[pair["first"]].final - results[pair["second"]].final
+            assert pair["mean"] == pytest.approx(gap.mean(), rel=1e-12)
+            low, high = pair["simultaneous_interval"]
+            assert low <= pair["mean"] <= high
+            assert low <= 0.0 or claim["verdict"] == "fails"
+            assert high < 0.0 or claim["verdict"] != "holds"
+
+
+def test_results_of_an_earlier_version_without_the_baselines_stay_in_the_page(
+    place: Path, short: None
+) -> None:
+    old = graphbandits.simulate(RULES, graph="paper", horizon=5, trials=4, seed=3)
+    old.save("figures/results-1a")
+    run("reproduce", "--figure", "2a", "--trials", 2)
+    summary = read_json(Path("figures/summary.json").read_text())
+    assert list(summary["1a"]["policies"]) == RULES
+    assert [claim["better"] for claim in summary["1a"]["claims"]] == [RULES[1:]]
 
 
 def test_reproduce_says_what_it_will_do_and_how_long_before_it_starts(
@@ -618,7 +658,7 @@ def test_reproduce_says_what_it_will_do_and_how_long_before_it_starts(
     result = RUNNER.invoke(app, args)
     assert result.exit_code == 2
     announced = result.stdout
-    for word in ("1b", "2a", *RULES, "5 rounds", "3 trials", "2 threads", "here"):
+    for word in ("1b", "2a", *RULES, "exp3-res", "5 rounds", "3 trials", "2 threads", "here"):
         assert word in announced
     assert not re.search(r"^ *1a|^ *2b", announced, re.MULTILINE)
     assert re.search(r"[Aa]bout \d+ (s|min)", announced)
@@ -655,7 +695,7 @@ def test_reproduce_again_replaces_and_leaves_what_is_not_its_own(place: Path, sh
 
 def test_a_figure_asked_for_twice_is_drawn_once(place: Path, short: None) -> None:
     shown = run("reproduce", "--figure=1a", "--figure=1a", "--trials=2", "--output=figures")
-    assert shown.count("95% interval") == 1
+    assert shown.count("vs the best") == 1
     assert list(read_json(Path("figures/summary.json").read_text())) == ["1a"]
 
 

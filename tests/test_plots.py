@@ -32,6 +32,7 @@ from graphbandits.plots import (
     sweep_figure,
 )
 from graphbandits.plots.drawing import layout
+from graphbandits.plots.enlarge import near_ground
 from graphbandits.plots.final import POINTS, spread, thinned
 from graphbandits.plots.labels import place_labels
 from graphbandits.plots.plays import DRAWN, NAMED
@@ -136,10 +137,13 @@ def legend_of(figure: Figure):
 # --- style ------------------------------------------------------------------------------------
 
 
-def test_looks_of_49_policies_differ_even_without_colour() -> None:
-    assert len({look(i) for i in range(49)}) == 49
-    assert len({(str(look(i).line), look(i).marker) for i in range(49)}) == 49
-    assert len({(look(i).colour, look(i).marker) for i in range(49)}) == 49
+def test_looks_of_64_policies_differ_even_without_colour() -> None:
+    assert len({(str(look(i).line), look(i).marker) for i in range(64)}) == 64
+    assert len({(look(i).colour, look(i).marker) for i in range(64)}) == 64
+    assert len({(look(i).colour, str(look(i).line)) for i in range(64)}) == 64
+    first = [look(i) for i in range(8)]  # what a paper has: nothing is shared at all
+    for part in ("colour", "line", "marker"):
+        assert len({str(getattr(one, part)) for one in first}) == 8
 
 
 def test_a_policy_looks_the_same_in_every_figure(results: Results) -> None:
@@ -273,6 +277,114 @@ def test_a_log_axis_of_rounds(results: Results) -> None:
     assert axes.get_xlim() == (1.0, 80.0)
 
 
+def eight(worst: float = 150.0, notes: dict[str, str] | None = None) -> Results:
+    """As in a paper: five policies of about the same regret, two larger ones, and the worst."""
+    rng = np.random.default_rng(4)
+    finals = [5.0, 7.5, 5.2, 6.0, 7.4, 19.0, 25.0, worst]
+    names = [*FOUR, "ts-n-sampled", "eps-greedy-lp", "ucb-maxn", "exp3-res"]
+    rounds = np.arange(1, 101)
+    policies = {
+        name: PolicyResult.from_trials(
+            final * rng.gamma(4.0, 0.25, (40, 1)) * np.sqrt(rounds / 100.0), np.array([30, 50, 20])
+        )
+        for name, final in zip(names, finals, strict=True)
+    }
+    facts = {name: {"note": text} for name, text in (notes or {}).items()}
+    return Results(rounds, policies, ("1", "2", "3"), {"policies": facts})
+
+
+def check_enlarged(figure: Figure, count: int) -> None:
+    """Two panels with the same x axis and one legend; the note and the titles say what is what."""
+    whole, part = figure.axes
+    assert whole.get_xlim() == part.get_xlim()
+    assert whole.get_title("left") == "all policies"
+    assert part.get_title("left") == f"enlarged: the {count} with least regret"
+    assert len(figure.legends) == 1
+    assert whole.get_legend() is None
+    (shade,) = gid(figure, "enlarged")
+    assert (shade.get_y(), shade.get_y() + shade.get_height()) == pytest.approx(part.get_ylim())
+    assert any("grey: what the" in text.get_text() for text in figure.texts)
+    check_page(figure)
+
+
+@pytest.mark.parametrize("width", [3.5, 7.2])
+@pytest.mark.parametrize("band", ["interval", "quantiles"])
+def test_far_larger_regrets_leave_the_others_a_panel_of_their_own(band: str, width: float) -> None:
+    results = eight()
+    figure = regret_figure(results, "Title", band=band, width=width)
+    check_enlarged(figure, 5)
+    whole, part = figure.axes
+    for axes in (whole, part):
+        lines = {line.get_label(): line for line in axes.get_lines()}
+        assert set(lines) == set(results.policies)
+        for name, line in lines.items():
+            assert (line.get_ydata() == results[name].mean).all()
+    highest = max(results.band(name, band)[1].max() for name in results.ranking()[:5])
+    assert highest < part.get_ylim()[1] < 1.1 * highest
+    assert whole.get_ylim()[1] > results.band("exp3-res", band)[1].max()
+    # what leaves the panel at the top is not drawn over what is above it
+    assert all(line.get_clip_on() for line in part.get_lines())
+    assert len(legend_of(figure).get_texts()) == 8
+
+
+def test_one_panel_is_enough_up_to_six_times_the_least() -> None:
+    means = {name: float(result.mean[-1]) for name, result in eight(27.0).policies.items()}
+    assert max(means.values()) < 6.0 * min(means.values())
+    assert len(regret_figure(eight(27.0)).axes) == 1
+    assert len(regret_figure(made({"a": [1.0, 1.2], "b": [90.0, 95.0]})).axes) == 1
+    assert len(regret_figure(made({"a": [-1.0], "b": [1.0], "c": [90.0]})).axes) == 1
+    assert len(regret_figure(made({"a": [0.0], "b": [1.0], "c": [90.0]})).axes) == 1
+
+
+@pytest.mark.parametrize(
+    ("means", "shown"),
+    [
+        ([5.0, 6.0, 31.0], 2),
+        ([5.0, 5.2, 6.0, 7.4, 7.5, 19.0, 25.0, 150.0], 5),  # not 7: the five would be flat
+        ([5.0, 16.0, 17.0, 18.0, 100.0], 4),  # not the best alone
+        ([1.0, 40.0, 41.0, 200.0], 3),  # no two are close: up to the largest gap
+        ([1.0, 2.0, 5.9], 0),
+    ],
+)
+def test_an_enlargement_ends_at_a_gap(means: list[float], shown: int) -> None:
+    names = [f"p{i}" for i in range(len(means))]
+    found = near_ground(dict(zip(reversed(names), reversed(means), strict=True)))
+    assert found == names[:shown]
+
+
+@pytest.mark.parametrize("width", [3.5, 7.2])
+def test_notes_on_policies_are_marked_and_below_the_picture(width: float) -> None:
+    long = "its guarantee needs r_t of at least ln T/(2K-2) = $0.863 here, and " + "more " * 20
+    notes = {"exp3-res": long, "ucb-maxn": "made for graphs that stay.", "ts-n": " "}
+    results = eight(notes=notes)
+    sweep = {0: eight(), 1: results, 2: results}
+    for figure, text in (
+        (regret_figure(results, width=width), long.strip()),
+        (sweep_figure(sweep, "r", width=width), f"at 1, 2: {long.strip()}"),
+    ):
+        check_page(figure)
+        labels = [label.get_text().split("  ")[0] for label in legend_of(figure).get_texts()]
+        assert sorted(label for label in labels if not label[-1].isalnum()) == [
+            "exp3-res†",
+            "ucb-maxn*",
+        ]
+        below = [t.get_text().replace("\n", " ") for t in figure.texts if t.get_gid() == "note"]
+        assert f"† exp3-res: {text}".replace("$", r"\$") in below[0]
+        assert "* ucb-maxn: " in below[0]
+    plain = regret_figure(eight())
+    assert len([t for t in plain.texts if t.get_gid() == "note"]) == 1
+
+
+def test_a_note_makes_the_figure_higher_and_not_the_axes_lower() -> None:
+    figures = [regret_figure(eight(27.0, notes=n)) for n in ({}, {"ts-n": "a b c " * 60})]
+    heights = []
+    for figure in figures:
+        figure.draw_without_rendering()
+        heights.append(figure.axes[0].bbox.height)
+    assert heights[1] == pytest.approx(heights[0], rel=0.03)
+    assert figures[1].get_figheight() > figures[0].get_figheight() + 0.2
+
+
 # --- sweep ------------------------------------------------------------------------------------
 
 
@@ -312,6 +424,16 @@ def test_one_trial_and_one_value_can_be_swept() -> None:
     check_page(sweep_figure({3: made({"a": [1.0]})}, "K"))
 
 
+@pytest.mark.parametrize("width", [3.5, 7.2])
+def test_a_sweep_with_far_larger_regrets_is_enlarged_too(width: float) -> None:
+    sweep = {"star": eight(), "cycle": eight(120.0), "a-graph-with-a-long-name": eight()}
+    check_enlarged(sweep_figure(sweep, "graph", "Title", width=width), 5)
+    figure = sweep_figure({0.1: eight(), 10.0: eight(90.0)}, "r", scale="log", width=width)
+    check_enlarged(figure, 5)
+    highest = max(eight().interval(name)[1] for name in eight().ranking()[:5])
+    assert figure.axes[1].get_ylim()[1] == pytest.approx(1.05 * highest)
+
+
 # --- final ------------------------------------------------------------------------------------
 
 
@@ -349,6 +471,29 @@ def test_many_trials_are_thinned_and_the_figure_says_so() -> None:
     assert (x.min(), x.max()) == (values.min(), values.max())
     assert np.median(x) == pytest.approx(np.median(values), rel=0.02)
     assert any("400 of 10000 trials" in text.get_text().replace("\n", " ") for text in figure.texts)
+
+
+@pytest.mark.parametrize("width", [3.5, 7.2])
+def test_far_larger_regrets_have_a_longer_axis(width: float) -> None:
+    results = eight()
+    figure = final_figure(results, "Title", width=width)
+    near, far = figure.axes
+    names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (near, far)]
+    assert names == [results.ranking()[:5], results.ranking()[5:]]
+    assert (near.get_title("left"), far.get_title("left")) == (
+        "the 5 with least regret",
+        "the other 3, on a longer axis",
+    )
+    for panel, group in enumerate(names):
+        for row, name in enumerate(group):
+            (points,) = gid(figure, f"trials of {name}", panel)
+            assert sorted(points.get_offsets()[:, 0]) == sorted(results[name].final)
+            assert (np.abs(points.get_offsets()[:, 1] - row) < 0.5).all()
+            low, high = figure.axes[panel].get_xlim()
+            assert low <= results[name].final.min() <= results[name].final.max() <= high
+    (shade,) = gid(figure, "enlarged", 1)
+    assert shade.get_width() == pytest.approx(near.get_xlim()[1])
+    check_page(figure)
 
 
 @pytest.mark.parametrize("values", [[2.0], [0.0], [3.0] * 30, [0.0] * 30, [1.0, 9.0]])
@@ -571,6 +716,39 @@ def test_long_names_and_one_column_fit() -> None:
         check_page(forest_figure(paired(*rows), width=width))
 
 
+@pytest.mark.parametrize("width", [3.5, 7.2])
+def test_differences_that_are_far_larger_are_arrows_with_their_numbers(width: float) -> None:
+    results = eight()
+    figure = forest_figure(results, width=width)
+    (axes,) = figure.axes
+    low, high = axes.get_xlim()
+    near = results.ranking()[:5]
+    differences = results.differences(simultaneous=True)
+    assert len(differences) == 28
+    marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
+    for row, (d, mark) in enumerate(zip(differences, marks, strict=True)):
+        ((x,), (y,)) = mark.get_data()
+        assert y == row
+        if d.first in near and d.second in near:
+            assert x == d.mean
+            assert low < d.low < d.high < high
+        else:
+            assert d.mean < low < x < low + 0.05 * (high - low)
+            assert mark.get_marker() == "<"
+    numbers = [text.get_text().split()[0] for text in axes.texts]
+    assert float(numbers[6].replace("−", "-")) == pytest.approx(differences[6].mean, abs=0.051)  # noqa: RUF001
+    assert any("arrow: beyond the axis" in text.get_text() for text in figure.texts)
+    check_page(figure)
+    # nothing is near a reference that is far from all: then all of it is shown
+    far = forest_figure(results, "exp3-res").axes[0]
+    assert far.get_xlim()[0] < -140.0
+
+
+@pytest.mark.parametrize("width", [3.5, 7.2])
+def test_eight_policies_have_their_plays_side_by_side(width: float) -> None:
+    check_labels(plays_figure(eight(), graph="star(direction=out)", width=width))
+
+
 # --- files ------------------------------------------------------------------------------------
 
 
@@ -640,7 +818,7 @@ def test_wrong_input_is_named(results: Results, call, words: str, tmp_path, monk
 
 
 def test_a_look_is_plain_data() -> None:
-    assert look(7) == Look(COLOURS[0], look(7).line, look(7).marker, filled=False)
+    assert look(8) == Look(COLOURS[0], look(8).line, look(8).marker, filled=False)
 
 
 def test_the_header_of_two_rows_is_inside_the_picture() -> None:

@@ -167,9 +167,9 @@ def test_one_study_is_its_own_overview() -> None:
 
 def test_who_may_know_what_and_when() -> None:
     rows = {row[0]: row[1:] for row in table(page_of(study()), "wide").rows()}
-    assert rows["ts-n"] == ["never", "no", "no", "exact", "graphbandits", "Thompson."]
+    assert rows["ts-n"] == ["never", "anything", "no", "exact", "graphbandits", "Thompson."]
     assert rows["ids-n"][0] == "before the decision"
-    assert rows["mine(rate=0.5)"][:4] == ["after the play", "yes", "yes", "not known, a draw"]
+    assert rows["mine(rate=0.5)"][:4] == ["after the play", "0/1", "yes", "not known, a draw"]
     assert rows["mine(rate=0.5)"][4] == "the file plugins/mine.py sha256 0123456789ab"
 
 
@@ -212,7 +212,7 @@ def test_old_results_fall_back_on_what_is_enrolled(request) -> None:
     old = Results.load(Path(request.path).parent / "fixtures" / "results-1")
     page = page_of(study(old))
     rows = {row[0]: row[1:] for row in table(page, "wide").rows()}
-    assert rows["ids-n"][:5] == ["before the decision", "no", "no", "exact", "not recorded"]
+    assert rows["ids-n"][:5] == ["before the decision", "anything", "no", "exact", "not recorded"]
     assert rows["ts-n"][0] == "never"
     assert "These results do not record what their policies were told" in page.text
     found = settings_of(page)
@@ -310,7 +310,7 @@ def test_twelve_policies_all_look_different() -> None:
 
 def test_one_trial_has_no_intervals() -> None:
     page = page_of(study(made_up(trials=1)))
-    assert not any("nan" in part.text for part in page.all("table"))
+    assert not any("nan" in cell.text for cell in page.all("td"))
     rows = table(page, "regrets").rows()
     assert {row[3] for row in rows} == {"unknown"}
     assert {row[8] for row in rows[1:]} == {"unknown from one trial"}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.box import SIMPLE
 from rich.table import Table
 
 from graphbandits.cli.show import plain_console, print_json
-from graphbandits.experiments import load_experiment
-from graphbandits.experiments.load import experiment_names
+from graphbandits.experiments import experiment_names, load_experiment
 from graphbandits.registry import parameters_of, registered, summary_of
 
 
@@ -27,7 +27,7 @@ def run(what: str, as_json: bool) -> None:
         table = Table(title=plural, title_justify="left", title_style="bold", box=SIMPLE)
         rows = [_row(entry) for entry in entries]
         for column in rows[0]:
-            table.add_column(column)
+            table.add_column(column, no_wrap=column == "name")
         for row in rows:
             table.add_row(*row.values())
         plain_console().print(table)
@@ -37,7 +37,9 @@ def _row(entry: dict[str, Any]) -> dict[str, str]:
     """The cells of an entry, by the title of their column."""
     row = {"name": entry["name"], "what it is": entry["description"]}
     if "size" in entry:
-        row["size"] = ", ".join(f"{number} {what}" for what, number in entry["size"].items())
+        size = {what: number for what, number in entry["size"].items() if number is not None}
+        row["size"] = ", ".join(f"{_shown(number)} {what}" for what, number in size.items())
+        row["runs"] = str(entry["runs"])
     if "parameters" in entry:
         row["parameters"] = ", ".join(
             name if default is None else f"{name}={default}"
@@ -50,10 +52,38 @@ def _experiments() -> list[dict[str, Any]]:
     entries = []
     for name in experiment_names():
         experiment = load_experiment(name)
-        size = {"arms": experiment.arms, "rounds": experiment.horizon, "trials": experiment.trials}
-        described = {"name": name, "description": experiment.title, "size": size}
-        entries.append(described | {"policies": list(experiment.policies)})
+        setups = experiment.setups()
+        size = {
+            "arms": _range(setup.arms for setup in setups),
+            "rounds": _range(setup.horizon for setup in setups),
+            "trials": experiment.trials,
+        }
+        entries.append(
+            {
+                "name": name,
+                "description": experiment.title,
+                "size": size,
+                "runs": experiment.runs,
+                "sweeps": {sweep.parameter: list(sweep.values) for sweep in experiment.sweeps},
+                "policies": experiment.lines(),
+            }
+        )
     return entries
+
+
+def _range(numbers: Iterable[int | None]) -> int | list[int] | None:
+    """The number that all simulations have, or all there are."""
+    found = list(dict.fromkeys(number for number in numbers if number is not None))
+    return found if len(found) > 1 else found[0] if found else None
+
+
+def _shown(number: int | list[int]) -> str:
+    """A size in words.
+
+    >>> _shown(5), _shown([2, 3, 100])
+    ('5', '2 to 100')
+    """
+    return f"{min(number)} to {max(number)}" if isinstance(number, list) else str(number)
 
 
 def _entries(kind: str) -> list[dict[str, Any]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from graphbandits.cli.keep import check_output, keep, write_pages
-from graphbandits.cli.run import rerun_command
-from graphbandits.cli.show import duration, plain_console, regret_table, worker_count
+from graphbandits.cli.keep import check_output, figure_names, keep, study_summary, write_pages
+from graphbandits.cli.run import print_study, rerun_command
+from graphbandits.cli.show import announce_time, duration, plain_console, worker_count
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import load_experiment
 from graphbandits.report import Study
@@ -37,7 +37,7 @@ def run(
         figure: experiment.plan(trials=trials, seed=seed)
         for figure, experiment in experiments.items()
     }
-    check_output(output, chosen)
+    check_output(output, figure_names(chosen), chosen)
     console = plain_console()
     console.print("Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):")
     for figure, plan in plans.items():
@@ -45,20 +45,17 @@ def run(
         console.print(
             f"      {', '.join(plan.policies)}: {plan.horizon} rounds, {plan.trials} trials"
         )
-    console.print("Measuring how long it will take (the first run also compiles: half a minute)")
-    seconds = sum(plan.seconds(threads) for plan in plans.values())
-    console.print(
-        f"About {duration(seconds)} on {threads} thread{'s' if threads > 1 else ''}; "
-        f"figures and results go to {output}/\n"
-    )
+    announce_time(plans.values(), threads, output)
 
     start = time.perf_counter()
     for figure, plan in plans.items():
         results = plan.run(workers=threads, label=f"figure {figure}")
-        keep(_study(figure, results, output), output)
-        console.print(regret_table(results, _title(figure)))
+        study = _study(figure, results, output)
+        keep(study, output)
+        print_study(study)
     studies = _all_studies(chosen, output)
-    write_pages(studies, output, title=TITLE, introduction=INTRODUCTION)
+    summary = {study.key: study_summary(study) for study in studies}
+    write_pages(studies, summary, output, title=TITLE, introduction=INTRODUCTION)
     console.print(f"Done in {duration(time.perf_counter() - start)}. Figures:")
     for figure in chosen:
         console.print(f"  {output / f'figure-{figure}.png'}  (and .svg, results-{figure}/)")
@@ -83,7 +80,10 @@ def _study(figure: str, results: Results, output: Path) -> Study:
     settings = results.settings
     size = [f"--trials={settings['trials']}", f"--seed={settings['seed']}", f"--output={output}"]
     rerun = rerun_command(["reproduce", f"--figure={figure}", *size], [])
-    return Study(figure, _title(figure), results, rerun)
+    experiment = load_experiment(f"paper-{figure}")
+    # results of an earlier version may have fewer policies
+    claims = (c for c in experiment.judged_claims() if {*c.better, *c.than} <= {*results.policies})
+    return Study(figure, _title(figure), results, rerun, experiment.notes, tuple(claims))
 
 
 def _title(figure: str) -> str:

@@ -7,17 +7,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphbandits.cli.keep import check_output, keep, write_pages
-from graphbandits.cli.show import (
-    announce_compilation,
-    duration,
-    plain_console,
-    regret_table,
-    worker_count,
-)
+from graphbandits.cli.keep import check_output, figure_names, keep, study_summary, write_pages
+from graphbandits.cli.show import announce_long, duration, plain_console, worker_count
+from graphbandits.cli.sweeps import run_sweeps
+from graphbandits.cli.tables import claim_table, published_table, regret_table
 from graphbandits.engine import Plan
 from graphbandits.experiments import load_experiment
 from graphbandits.report import Study
+from graphbandits.results import Claim, Published
 
 
 def run(
@@ -31,32 +28,67 @@ def run(
 ) -> None:
     """Check everything, run, draw, write."""
     described = load_experiment(experiment)
-    plan = described.plan(trials=trials, seed=seed, policies=policies)
     key = Path(experiment).stem
     place = Path(key) if output is None else output
-    command = ["run", experiment, f"--trials={plan.trials}", f"--seed={plan.seed}"]
+    command = ["run", experiment]
+    command += [f"--trials={described.trials if trials is None else trials}"]
+    command += [f"--seed={described.seed if seed is None else seed}"]
     command += [f"--policy={policy}" for policy in policies]
     command += [f"--output={place}"]
-    run_and_keep(plan, key, described.title, rerun_command(command, plugins), place, workers)
+    rerun = rerun_command(command, plugins)
+    if described.sweeps:
+        sweeps = described.sweep_plans(trials=trials, seed=seed, policies=policies)
+        run_sweeps(sweeps, key, described.title, described.notes, rerun, place, workers)
+        return
+    run_and_keep(
+        described.plan(trials=trials, seed=seed, policies=policies),
+        key,
+        described.title,
+        rerun,
+        place,
+        workers,
+        notes=described.notes,
+        claims=described.judged_claims(),
+        published=described.published_means(),
+    )
 
 
 def run_and_keep(
-    plan: Plan, key: str, title: str, rerun: str, output: Path, workers: int | None
+    plan: Plan,
+    key: str,
+    title: str,
+    rerun: str,
+    output: Path,
+    workers: int | None,
+    *,
+    notes: tuple[str, ...] = (),
+    claims: tuple[Claim, ...] = (),
+    published: Published | None = None,
 ) -> None:
-    """Run a plan; print its table; write figures, results, summary and report."""
+    """Run a plan; print its tables; write figures, results, summary and report."""
     count = worker_count(workers)
-    check_output(output, [key])
-    announce_compilation()
+    check_output(output, figure_names([key]), [key])
+    announce_long([plan], count, output)
     console = plain_console()
     start = time.perf_counter()
     results = plan.run(workers=count, label=key)
-    console.print(regret_table(results, title))
-    study = Study(key, title, results, rerun)
+    study = Study(key, title, results, rerun, notes, claims, published)
+    print_study(study)
     drawn = keep(study, output)
-    write_pages([study], output, title=title, introduction="")
+    write_pages([study], {key: study_summary(study)}, output, title=title, introduction="")
     console.print(f"Done in {duration(time.perf_counter() - start)}. Written:")
     for path in (output / "report.html", *drawn, output / f"results-{key}"):
         console.print(f"  {path}", soft_wrap=True)
+
+
+def print_study(study: Study) -> None:
+    """The regrets, and what they say of claims and published means."""
+    console = plain_console()
+    console.print(regret_table(study.results, study.title))
+    if study.claims:
+        console.print(claim_table(study.judgements))
+    if study.published is not None:
+        console.print(published_table(study.comparisons, study.published.source))
 
 
 def rerun_command(words: Sequence[str], plugins: Sequence[Path]) -> str:

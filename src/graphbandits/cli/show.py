@@ -1,22 +1,24 @@
-"""What the commands share: JSON, the number of threads, tables of regret."""
+"""What the commands share: JSON, the number of threads, how long it will take."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from graphbandits.errors import whole_number
 from graphbandits.jit import compiled_before
 
 if TYPE_CHECKING:
-    from graphbandits.results import Results
+    from graphbandits.engine import Plan
+
+#: Decisions that take long enough to be told so beforehand.
+LONG = 10**6
 
 
 def print_json(value: Any) -> None:
@@ -74,39 +76,20 @@ def duration(seconds: float) -> str:
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
 
 
-def _interval(low: float, high: float, form: str) -> str:
-    """One trial has no interval."""
-    return "unknown" if math.isnan(low) else f"[{low:{form}}, {high:{form}}]"
-
-
-def regret_table(results: Results, title: str, confidence: float = 0.95) -> Table:
-    """Final regrets with confidence intervals, best first, and differences from the best.
-
-    The intervals of the differences hold for all pairs of policies at once.
-    """
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE, padding=(0, 1, 0, 0)
+def announce_time(plans: Collection[Plan], threads: int, output: object) -> None:
+    """Measure how long the plans will take, and say so."""
+    console = plain_console()
+    console.print("Measuring how long it will take (the first run also compiles: half a minute)")
+    seconds = sum(plan.seconds(threads) for plan in plans)
+    console.print(
+        f"About {duration(seconds)} on {threads} thread{'s' if threads > 1 else ''}; "
+        f"figures and results go to {output}/\n"
     )
-    table.add_column("policy")
-    table.add_column("regret", justify="right")
-    table.add_column(f"{confidence:.0%} interval", justify="right")
-    table.add_column("median", justify="right")
-    table.add_column("95% below", justify="right")
-    table.add_column("vs the best, paired", justify="right")
-    paired = results.from_best(confidence)
-    for name in results.ranking():
-        quantiles = results[name].final_quantiles()
-        more = ""
-        if name in paired:
-            d = paired[name]
-            more = f"{d.mean:+.2f} {_interval(d.low, d.high, '+.2f')}"
-        low, high = results.interval(name, confidence)
-        table.add_row(
-            name,
-            f"{results[name].mean[-1]:.2f}",
-            _interval(low, high, ".2f"),
-            f"{quantiles['0.5']:.2f}",
-            f"{quantiles['0.95']:.2f}",
-            more,
-        )
-    return table
+
+
+def announce_long(plans: Collection[Plan], threads: int, output: object) -> None:
+    """The same where it will take long; else what a first run needs to say."""
+    if sum(plan.decisions for plan in plans) >= LONG:
+        announce_time(plans, threads, output)
+    else:
+        announce_compilation()

@@ -11,9 +11,9 @@ from graphbandits.cli.show import (
     announce_compilation,
     plain_console,
     print_json,
-    regret_table,
     worker_count,
 )
+from graphbandits.cli.tables import regret_table
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 

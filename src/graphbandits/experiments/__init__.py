@@ -1,5 +1,6 @@
-"""The paper's experiments, as TOML files beside this module."""
+"""Experiments, as TOML files beside this module or of one's own."""
 
-from graphbandits.experiments.load import Experiment, load_experiment
+from graphbandits.experiments.load import experiment_names, load_experiment
+from graphbandits.experiments.model import Experiment, SweepPlan
 
-__all__ = ["Experiment", "load_experiment"]
+__all__ = ["Experiment", "SweepPlan", "experiment_names", "load_experiment"]

@@ -4,53 +4,31 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from graphbandits.engine import Plan
 from graphbandits.errors import InputError, nearest
+from graphbandits.experiments.model import Experiment
+from graphbandits.experiments.tables import ClaimTable, PublishedTable, SweepTable, Table
 from graphbandits.files import read_bytes
 from graphbandits.plugins import load_plugin
-from graphbandits.registry import build, name_of, text_of
 
-Positive = Annotated[int, Field(ge=1, strict=True)]
-Text = Annotated[str, Field(min_length=1)]
-
-
-class Experiment(BaseModel):
-    """World, graph, policies and size of one experiment; ``plugins`` are Python files it needs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    title: Text
-    graph: Text
-    arms: Positive | None = None
-    horizon: Positive
-    trials: Positive
-    policies: Annotated[tuple[Text, ...], Field(min_length=1)]
-    seed: Annotated[int, Field(ge=0, strict=True)] = 0
-    plugins: tuple[Text, ...] = ()
-
-    def plan(
-        self,
-        *,
-        trials: int | None = None,
-        seed: int | None = None,
-        policies: Sequence[str] = (),
-    ) -> Plan:
-        """The checked simulation, with other trials or another seed if given, and more policies."""
-        return Plan.of(
-            [*self.policies, *policies],
-            graph=self.graph,
-            arms=self.arms,
-            horizon=self.horizon,
-            trials=self.trials if trials is None else trials,
-            seed=self.seed if seed is None else seed,
-        )
+#: The tables inside an experiment, by their key.
+TABLES: dict[str, type[Table]] = {
+    "claims": ClaimTable,
+    "published": PublishedTable,
+    "sweeps": SweepTable,
+}
+#: Our words for some of pydantic's complaints.
+MESSAGES = {
+    "tuple_type": "this is a list, in brackets",
+    "too_short": "one entry is the least",
+    "dict_type": "this is a table, in braces",
+    "model_type": "this is a table of its own",
+}
 
 
 def experiment_names() -> list[str]:
@@ -82,17 +60,7 @@ def load_experiment(given: str | Path) -> Experiment:
     experiment = _parse(read_bytes(path, "experiment"), str(path))
     for plugin in experiment.plugins:
         load_plugin(path.parent / plugin)
-    return experiment.model_copy(update={"graph": _beside(experiment.graph, path.parent)})
-
-
-def _beside(graph: str, folder: Path) -> str:
-    """The text of a graph, with the path of its file relative to the experiment's."""
-    if graph.startswith("file:"):
-        return f"file:{folder / graph.removeprefix('file:')}"
-    recipe = build("graph", graph)
-    if name_of(recipe) == "file":
-        return text_of(replace(recipe, path=str(folder / recipe.path)))
-    return graph
+    return experiment.beside(path.parent)
 
 
 def _parse(data: bytes, where: str) -> Experiment:
@@ -110,11 +78,29 @@ def _first_mistake(error: ValidationError) -> str:
     """The first of pydantic's complaints, in our words, and how many more there are."""
     # an unknown key first: it is what a missing one was meant to be
     first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    key = ".".join(str(part) for part in first["loc"])
+    *table, key = first["loc"] or ("",)
     others = error.error_count() - 1
     more = f" (and {others} more mistake{'s' if others > 1 else ''})" if others else ""
+    where = f"{_place(table)}: " if table else ""
     if first["type"] == "extra_forbidden":
-        return f"unknown key '{key}': {nearest(key, Experiment.model_fields)}{more}"
+        fields = TABLES[table[0]].model_fields if table else Experiment.model_fields
+        return f"{where}unknown key '{key}': {nearest(key, fields)}{more}"
     if first["type"] == "missing":
-        return f"the key '{key}' is missing: an experiment needs it{more}"
-    return f"{key} = {first['input']!r}: {first['msg']}{more}"
+        return f"{where}the key '{key}' is missing, and needed{more}"
+    message = MESSAGES.get(first["type"], first["msg"])
+    if first["type"] == "value_error":
+        message = str(first["ctx"]["error"])
+    place = _place(first["loc"])
+    if isinstance(first["input"], dict):  # a table whose keys do not go together
+        return f"{place}: {message}{more}" if place else f"{message}{more}"
+    return f"{place} = {first['input']!r}: {message}{more}"
+
+
+def _place(loc: Sequence[str | int]) -> str:
+    """Where in the file, counted from 1.
+
+    >>> _place(("sweeps", 0, "values", 2))
+    'sweeps 1, values 3'
+    """
+    words = (f" {part + 1}" if isinstance(part, int) else f", {part}" for part in loc)
+    return "".join(words).removeprefix(", ")

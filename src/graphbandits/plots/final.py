@@ -6,7 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from graphbandits.plots.enlarge import final_means, near_ground
+from graphbandits.plots.legends import note
 from graphbandits.plots.style import (
+    GREY,
     INK,
     SMALL,
     TEXT,
@@ -18,7 +21,6 @@ from graphbandits.plots.style import (
     literal,
     looks,
     new_figure,
-    note,
     percent,
     plus_minus,
     tidy,
@@ -45,7 +47,8 @@ def final_figure(
     Each row has a box (quartiles and median, whiskers from 10 % to 90 %), below it a point for
     each trial, spread by how dense they are, and the mean with its interval. The axis is linear,
     so that a long tail looks long. Of many trials ``POINTS`` are drawn, evenly spaced in rank
-    with the smallest and the largest; box and mean are of all. The idea is the raincloud of
+    with the smallest and the largest; box and mean are of all. Policies of far larger regret
+    have a panel of their own, with a longer axis. The idea is the raincloud of
     Allen, Poggiali, Whitaker, Marshall and Kievit (2019).
 
     >>> from graphbandits import simulate
@@ -53,15 +56,49 @@ def final_figure(
     >>> final_figure(results).axes[0].get_xlabel()
     'regret of a trial after round 20'
     """
+    lower = near_ground(final_means(results))
     ranking = results.ranking()
-    figure = new_figure(width, 0.95 + 0.52 * len(ranking))
-    axes = figure.add_subplot()
-    ends = [results.interval(name, confidence) for name in ranking]
+    groups = [lower, ranking[len(lower) :]] if lower else [ranking]
+    figure = new_figure(width, 0.95 + 0.52 * len(ranking) + 0.6 * (len(groups) - 1))
+    sizes = [len(group) for group in groups]
+    panels = list(figure.subplots(len(groups), 1, height_ratios=sizes, squeeze=False).flat)
+    halves = {name: float(np.diff(results.interval(name, confidence))[0]) / 2 for name in ranking}
     means = [float(results[name].mean[-1]) for name in ranking]
-    halves = [(high - low) / 2.0 for low, high in ends]
+    numbers = dict(zip(ranking, plus_minus(means, list(halves.values())), strict=True))
+    shown = 0
+    for axes, group in zip(panels, groups, strict=True):
+        shown = max(shown, _rows(axes, results, group, halves))
+        transform = axes.get_yaxis_transform()
+        for row, name in enumerate(group):
+            text = numbers[name]
+            axes.text(1.02, row, text, transform=transform, va="center", fontsize=SMALL)
+        names = [literal(wrap(name, 24.0 * width, SMALL)) for name in group]
+        axes.set_yticks(range(len(group)), names)
+        axes.set_ylim(len(group) - 0.5, -0.5)
+        tidy(axes, "x")
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+    known = bool(np.isfinite(list(halves.values())).any())
+    column_title(panels[0], f"mean ± {percent(confidence)}" if known else "mean")
+    panels[-1].set_xlabel(f"regret of a trial after round {int(results.rounds[-1])}", fontsize=TEXT)
+    if lower:
+        top = panels[0].get_xlim()[1]
+        panels[1].axvspan(0.0, top, color=GREY, alpha=0.15, lw=0, zorder=0.5, gid="enlarged")
+        said = (f"the {sizes[0]} with least regret", f"the other {sizes[1]}, on a longer axis")
+        for axes, text in zip(panels, said, strict=True):
+            axes.set_title(text, fontsize=SMALL, loc="left")
+    heading(figure, title)
+    counts = [len(results[name].final) for name in ranking]
+    shade = "grey: the axis of the upper panel; " if lower else ""
+    note(figure, shade + _explanation(counts, shown, known, confidence))
+    return figure
+
+
+def _rows(axes: Axes, results: Results, group: list[str], halves: dict[str, float]) -> int:
+    """A row for each policy of the group; how many trials are drawn, at most."""
     every = looks(results.policies)
-    shown, counts = 0, [len(results[name].final) for name in ranking]
-    for row, name in enumerate(ranking):
+    shown = 0
+    for row, name in enumerate(group):
         final, look = np.sort(results[name].final), every[name]
         points = thinned(final)
         shown = max(shown, len(points))
@@ -77,28 +114,14 @@ def final_figure(
         )
         if len(final) >= BOX:
             _box(axes, final, row - 0.09, look)
-        _mean(axes, means[row], halves[row], row - 0.32, look)
-
-    known = np.isfinite(halves).any()
-    transform = axes.get_yaxis_transform()
-    for row, text in enumerate(plus_minus(means, halves)):
-        axes.text(1.02, row, text, transform=transform, va="center", fontsize=SMALL)
-    header = f"mean ± {percent(confidence)}" if known else "mean"
-    column_title(axes, header)
-    names = [literal(wrap(name, 24.0 * width, SMALL)) for name in ranking]
-    axes.set_yticks(range(len(ranking)), names)
-    axes.set_ylim(len(ranking) - 0.5, -0.5)
-    axes.set_xlabel(f"regret of a trial after round {int(results.rounds[-1])}", fontsize=TEXT)
-    tidy(axes, "x")
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    lowest = min(float(np.fmin(results[n].final.min(), ends[i][0])) for i, n in enumerate(ranking))
-    highest = max(float(results[name].final.max()) for name in ranking)
+        _mean(axes, float(results[name].mean[-1]), halves[name], row - 0.32, look)
+    lowest = min(
+        float(np.fmin(results[n].final.min(), results[n].mean[-1] - halves[n])) for n in group
+    )
+    highest = max(float(results[name].final.max()) for name in group)
     if lowest >= 0.0:
         axes.set_xlim(0.0, None if highest > 0.0 else 1.0)
-    heading(figure, title)
-    note(figure, _explanation(counts, shown, bool(known), confidence))
-    return figure
+    return shown
 
 
 def thinned(ordered: Floats, most: int = POINTS) -> Floats:

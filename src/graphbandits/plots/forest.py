@@ -8,9 +8,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from graphbandits.errors import InputError
+from graphbandits.plots.enlarge import final_means, near_ground
+from graphbandits.plots.legends import legend_below, note
 from graphbandits.plots.style import (
     COLOURS,
     GREY,
+    GRID,
     INK,
     SMALL,
     TEXT,
@@ -19,10 +22,8 @@ from graphbandits.plots.style import (
     decimals,
     heading,
     in_style,
-    legend_below,
     literal,
     new_figure,
-    note,
     number,
     percent,
     tidy,
@@ -31,6 +32,8 @@ from graphbandits.plots.style import (
 )
 from graphbandits.results import Difference, Results
 
+#: From more rows than this, lines part those of one policy from those of the next.
+CROWDED = 10
 #: Colour, marker and filling of the three verdicts.
 VERDICTS = {
     "first has less regret": (COLOURS[0], "o", True),
@@ -53,7 +56,9 @@ def forest_figure(
     All pairs, or each policy with ``reference``. An interval without zero is a clear difference
     and drawn filled; one with zero is drawn hollow and grey. ``simultaneous`` intervals hold all
     together at ``confidence``, else each holds by itself. The differences are those of
-    :meth:`graphbandits.results.Results.differences`.
+    :meth:`graphbandits.results.Results.differences`. Where some regrets are far larger than the
+    others, the axis is that of the differences between the others, and what lies beyond it is an
+    arrow at its end; the numbers at the right are of all.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], horizon=20, trials=10)
@@ -72,13 +77,19 @@ def forest_figure(
     ends = [abs(end) for d in differences for end in (d.low, d.high) if end]
     while places is not None and places < 6 and any(end < 0.5 * 10.0**-places for end in ends):
         places += 1  # which side of zero an interval ends on must be seen
+    limits = _limits(results, differences)
+    inset = 0.0 if limits is None else 0.02 * (limits[1] - limits[0])
     transform = axes.get_yaxis_transform()
     for row, d in enumerate(differences):
         colour, marker, filled = VERDICTS[verdict(d)]
         if math.isfinite(d.low):
             axes.plot([d.low, d.high], [row, row], color=colour, lw=1.6 if filled else 1.2)
+        place = d.mean
+        if limits is not None and not limits[0] <= place <= limits[1]:
+            marker = "<" if place < limits[0] else ">"
+            place = min(max(place, limits[0] + inset), limits[1] - inset)
         axes.plot(
-            [d.mean],
+            [place],
             [row],
             color=colour,
             marker=marker,
@@ -86,6 +97,8 @@ def forest_figure(
             markerfacecolor=colour if filled else "white",
             linestyle="none",
         )
+        if len(differences) > CROWDED and row and d.first != differences[row - 1].first:
+            axes.axhline(row - 0.5, color=GRID, lw=0.6, zorder=0.5)
         axes.text(1.02, row, _numbers(d, places), transform=transform, va="center", fontsize=SMALL)
     known = any(math.isfinite(d.low) for d in differences)
     header = f"mean [{percent(confidence)} interval]" if known else "mean"
@@ -97,6 +110,8 @@ def forest_figure(
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.margins(x=0.08)
+    if limits is not None:
+        axes.set_xlim(*limits)
     axes.set_xlabel("difference of final regret, first − second", fontsize=TEXT)  # noqa: RUF001
     tidy(axes, "x")
     axes.tick_params(axis="y", length=0)
@@ -116,7 +131,8 @@ def forest_figure(
         if text in used
     ]
     heading(figure, title)
-    note(figure, _note(results, len(differences), known, simultaneous))
+    arrows = "arrow: beyond the axis; " if limits is not None else ""
+    note(figure, arrows + _note(results, len(differences), known, simultaneous))
     columns = len(handles) if width > 5.0 else 1
     legend_below(figure, handles, [text for text in VERDICTS if text in used], ncols=columns)
     return figure
@@ -131,6 +147,18 @@ def verdict(difference: Difference) -> str:
     if difference.high < 0.0:
         return "first has less regret"
     return "second has less regret" if difference.low > 0.0 else "not told apart"
+
+
+def _limits(results: Results, differences: list[Difference]) -> tuple[float, float] | None:
+    """Ends of the axis that show the policies near the ground; None where all can be shown."""
+    lower = near_ground(final_means(results))
+    near = [d for d in differences if d.first in lower and d.second in lower]
+    ends = [end for d in near for end in (d.low, d.mean, d.high) if math.isfinite(end)]
+    if not ends:
+        return None
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    margin = 0.08 * (high - low)
+    return (low - margin, high + margin) if margin else None
 
 
 def _numbers(d: Difference, places: int | None) -> str:

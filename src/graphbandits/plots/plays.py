@@ -20,6 +20,7 @@ from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, GraphLike, as_process
 from graphbandits.plots.drawing import Edges, among, edges_of, layout
 from graphbandits.plots.labels import place_labels
+from graphbandits.plots.legends import legend_below, note
 from graphbandits.plots.style import (
     GREY,
     INK,
@@ -29,10 +30,8 @@ from graphbandits.plots.style import (
     TWO_COLUMNS,
     heading,
     in_style,
-    legend_below,
     literal,
     new_figure,
-    note,
     one_line,
     text_width,
     trials_text,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.plots.enlarge import Curve, enlarge, final_means, near_ground, panels_for
+from graphbandits.plots.legends import add_legend, marked, note
 from graphbandits.plots.style import (
     TEXT,
     TWO_COLUMNS,
-    add_legend,
     decimals,
     heading,
     in_style,
     looks,
-    new_figure,
-    note,
     number,
     percent,
     plus_minus,
@@ -46,7 +47,9 @@ def regret_figure(
 
     ``band`` is "interval" (a Student's t interval of the mean at each round), "quantiles" (from
     10 % to 90 % of the trials) or "none"; ``scale`` of the rounds is "linear" or "log". A policy
-    has the same colour, line and marker in every figure of a result.
+    has the same colour, line and marker in every figure of a result. Where the largest final
+    mean is more than ``enlarge.TOGETHER`` times the least, a second panel shows the policies of
+    least regret enlarged. Notes on policies are below the picture.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], horizon=20, trials=10)
@@ -55,15 +58,38 @@ def regret_figure(
     """
     _check(band, "band", BANDS)
     check_scale(scale)
-    figure = new_figure(width, min(4.6, 0.45 * width + 1.36))
-    axes = figure.add_subplot()
-    rounds = results.rounds.astype(np.float64)
     ranking = results.ranking()
     ends = [results.interval(name, confidence) for name in ranking]  # checks the confidence
-    means = [float(results[name].mean[-1]) for name in ranking]
     halves = [(high - low) / 2.0 for low, high in ends]
+    lower = near_ground(final_means(results))
+    figure, panels = panels_for(lower, width)
+    drawn = [_panel(axes, results, ranking, confidence, band, scale) for axes in panels]
+    handles, curves = drawn[0]
+    zero_based(panels[0], list(curves.values()))
+    panels[-1].set_xlabel("round", fontsize=TEXT)
+    panels[0].set_ylabel("mean cumulative regret", fontsize=TEXT)
+    shade = enlarge(panels, [curves[name] for name in lower]) if lower else ""
+    heading(figure, title)
+    counts = [len(results[name].final) for name in ranking]
+    marks, footnotes = marked(results.notes)
+    said = _band_text(band if max(counts) > 1 else "none", confidence) + trials_text(counts)
+    note(figure, shade + said, footnotes)
+    what, numbers = _final_numbers(results, ranking, halves, band, confidence)
+    labels = [
+        f"{name}{marks.get(name, '')}  {text}" for name, text in zip(ranking, numbers, strict=True)
+    ]
+    ordered = [handles[name] for name in ranking]
+    add_legend(figure, panels, ordered, labels, what, list(curves.values()))
+    return figure
 
-    handles, curves = {}, []
+
+def _panel(
+    axes: Axes, results: Results, ranking: list[str], confidence: float, band: str, scale: str
+) -> tuple[dict[str, Line2D], dict[str, Curve]]:
+    """Draw every policy; its line, and its x with the lowest and highest y that is drawn."""
+    rounds = results.rounds.astype(np.float64)
+    lines: dict[str, Line2D] = {}
+    curves: dict[str, Curve] = {}
     for index, (name, look) in enumerate(looks(results.policies).items()):
         result = results[name]
         low, high = _band(results, name, confidence, band)
@@ -72,7 +98,7 @@ def regret_figure(
             axes.fill_between(
                 rounds, low, high, color=look.colour, alpha=0.18, lw=0, zorder=2.0 - 0.01 * rank
             )
-        (handles[name],) = axes.plot(
+        (lines[name],) = axes.plot(
             rounds,
             result.mean,
             color=look.colour,
@@ -84,38 +110,40 @@ def regret_figure(
             clip_on=False,  # markers at the edges are whole
             **look.marks(),
         )
-        curves.append((rounds, np.fmin(low, result.mean), np.fmax(high, result.mean)))
-
-    axes.set_xlabel("round", fontsize=TEXT)
-    axes.set_ylabel("mean cumulative regret", fontsize=TEXT)
+        curves[name] = (rounds, np.fmin(low, result.mean), np.fmax(high, result.mean))
     first, last = float(rounds[0]), float(rounds[-1])
     if scale == "log":
         axes.set_xscale("log")
         axes.set_xlim(first, last if last > first else 10.0 * first)
     else:
         axes.set_xlim(0.0, last)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    zero_based(axes, curves)
+        axes.xaxis.set_major_locator(MaxNLocator(_ticks(axes), integer=True))
     tidy(axes)
-    heading(figure, title)
-    counts = [len(results[name].final) for name in ranking]
-    note(figure, _band_text(band if max(counts) > 1 else "none", confidence) + trials_text(counts))
+    return lines, curves
+
+
+def _ticks(axes: Axes) -> int:
+    """Steps on the axis of rounds, so that their numbers have room."""
+    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    return min(10, round(1.5 * axes.figure.get_figwidth() / columns))  # type: ignore[union-attr]
+
+
+def _final_numbers(
+    results: Results, ranking: list[str], halves: list[float], band: str, confidence: float
+) -> tuple[str, list[str]]:
+    """What the numbers beside the names are, and the number of each policy."""
+    means = [float(results[name].mean[-1]) for name in ranking]
+    what = f"mean regret after round {int(results.rounds[-1])}"
     if band == "quantiles":
         places = decimals(halves)
         spans = [results[name].quantiles[[LOW, HIGH], -1] for name in ranking]
-        numbers = [
+        return f"{what} (10 % to 90 % of trials)", [
             f"{number(mean, places)} ({number(low, places)} to {number(high, places)})"
             for mean, (low, high) in zip(means, spans, strict=True)
         ]
-        what = f"mean regret after round {int(last)} (10 % to 90 % of trials)"
-    else:
-        numbers = plus_minus(means, halves)
-        what = f"mean regret after round {int(last)}"
-        if np.isfinite(halves).any():
-            what += f" ± {percent(confidence)} interval"
-    labels = [f"{name}  {text}" for name, text in zip(ranking, numbers, strict=True)]
-    add_legend(figure, axes, [handles[name] for name in ranking], labels, what, curves)
-    return figure
+    if np.isfinite(halves).any():
+        what += f" ± {percent(confidence)} interval"
+    return what, plus_minus(means, halves)
 
 
 def check_scale(scale: str) -> None:

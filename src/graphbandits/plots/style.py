@@ -1,4 +1,4 @@
-"""One style for all figures: looks of the policies, sizes, axes, words, and where a legend fits."""
+"""One style for all figures: looks of the policies, sizes, axes, words and numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.textpath import text_to_path
@@ -23,10 +21,22 @@ from graphbandits.types import Floats
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Okabe and Ito's colours, told apart by all eyes; line styles and markers tell them apart in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
-STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (3, 3)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Okabe and Ito's colours, told apart by all eyes, with Tol's wine for their yellow, which is
+#: hard to see on white; line styles and markers tell them apart in grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#882255")
+STYLES = (
+    "-",
+    "--",
+    "-.",
+    (0, (1, 1)),
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (7, 2)),
+    (0, (3, 3)),
+    (0, (9, 2, 3, 2)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: Two times 0 to 7 in the field of eight elements: i ^ t and i ^ TURNS[t] pair up but once.
+TURNS = (0, 2, 4, 6, 3, 1, 7, 5)
 
 #: Widths in inches of one and of two columns of a journal.
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.2
@@ -44,9 +54,6 @@ FURTHER_FONTS = (
     "Malgun Gothic",
     "WenQuanYi Zen Hei",
 )
-#: More policies than this have their legend outside the axes.
-INSIDE = 8
-
 #: What a user's own settings must not change while a figure is made or written.
 SETTINGS: Any = {
     "axes.edgecolor": INK,
@@ -99,23 +106,25 @@ class Look:
     def marks(self, size: float = 4.5) -> dict[str, Any]:
         """Keywords for the markers of a line."""
         face = self.colour if self.filled else "white"
+        size *= 1.5 if self.marker == "*" else 1.0  # most of a star is air
         return {"marker": self.marker, "markersize": size, "markerfacecolor": face}
 
 
 def look(index: int) -> Look:
-    """The look of policy number ``index``: any two of the first 49 differ even without colour.
+    """The look of policy number ``index``: any two of the first 64 differ even without colour.
 
-    Colours, lines and markers repeat after 7, each time with another partner; hollow markers tell
-    every other seven apart.
+    Colours, lines and markers repeat after 8, each time with other partners (two orthogonal Latin
+    squares); hollow markers tell every other eight apart.
 
-    >>> look(0).colour == look(7).colour, look(0).line == look(7).line
+    >>> look(0).colour == look(8).colour, look(0).line == look(8).line
     (True, False)
     """
-    turn, count = index // len(COLOURS), len(COLOURS)
+    turn, place = divmod(index, len(COLOURS))
+    turn %= len(TURNS)
     return Look(
-        colour=COLOURS[index % count],
-        line=STYLES[(index + turn) % count],
-        marker=MARKERS[(index + 2 * turn) % count],
+        colour=COLOURS[place],
+        line=STYLES[place ^ turn],
+        marker=MARKERS[place ^ TURNS[turn]],
         filled=turn % 2 == 0,
     )
 
@@ -150,67 +159,6 @@ def heading(figure: Figure, title: str) -> None:
         width = 72.0 * figure.get_figwidth() - 12.0
         lines = wrap(title, width, TEXT + 1.0)
         figure.suptitle(literal(lines), x=6.0 / (width + 12.0), ha="left", fontsize=TEXT + 1.0)
-
-
-def note(figure: Figure, text: str) -> None:
-    """Small print below everything, at the right; legends outside the axes go above it."""
-    lines = wrap(text, 72.0 * figure.get_figwidth() - 36.0, NOTE)
-    figure.text(
-        0.99,
-        0.0,
-        literal(lines),
-        ha="right",
-        va="bottom",
-        fontsize=NOTE,
-        color=GREY,
-        linespacing=1.2,
-        gid="note",
-    )
-    _reserve(figure)
-
-
-def legend_below(
-    figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str = "", **options: Any
-) -> None:
-    """A legend below the axes and above the note; the figure grows by its height."""
-    width = 72.0 * figure.get_figwidth()
-    texts = [literal(wrap(label, 0.75 * width, SMALL)) for label in labels]
-    widest = max(text_width(line, SMALL) for text in texts for line in text.split("\n"))
-    columns = max(1, min(4, len(texts), int(width / (widest + 6.5 * SMALL))))
-    every = _legend_options(title) | {"loc": "lower center", "ncols": columns}
-    every |= {"borderaxespad": 0.0} | options
-    legend = figure.legend(handles, texts, **every)
-    legend.set_gid("below")
-    figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
-    _reserve(figure)
-
-
-def _legend_options(title: str) -> dict[str, Any]:
-    return {
-        "title": title,
-        "title_fontsize": SMALL,
-        "fontsize": SMALL,
-        "frameon": False,
-        "handlelength": 4,
-        "alignment": "left",
-    }
-
-
-def _reserve(figure: Figure) -> None:
-    """Stack note and legends at the bottom, and leave the rest of the figure to the axes.
-
-    Done anew after each change of the height, for it is given as a share of it.
-    """
-    height = 72.0 * figure.get_figheight()
-    used = 3.0
-    for text in figure.texts:
-        if text.get_gid() == "note":
-            text.set_y(used / height)
-            used += NOTE * 1.35 * (text.get_text().count("\n") + 1)
-    for legend in figure.legends:
-        legend.set_bbox_to_anchor((0.01, used / height, 0.98, 1.0), figure.transFigure)
-        used += legend.get_window_extent().height * 72.0 / figure.dpi
-    figure.set_layout_engine("constrained", rect=(0.0, used / height, 1.0, 1.0 - used / height))
 
 
 def column_title(axes: Axes, text: str) -> None:
@@ -350,45 +298,3 @@ def zero_based(axes: Axes, curves: Sequence[tuple[Floats, Floats, Floats]]) -> N
         axes.set_ylim(0.0, 1.0)
     elif lowest >= 0.0:
         axes.set_ylim(bottom=0.0)
-
-
-def add_legend(
-    figure: Figure,
-    axes: Axes,
-    handles: Sequence[Artist | Container],
-    labels: Sequence[str],
-    title: str,
-    curves: Sequence[tuple[Floats, Floats, Floats]],
-) -> None:
-    """The legend in a corner of the axes that no curve crosses, or else below the axes.
-
-    ``curves`` are x, lowest and highest y of what is drawn for each policy.
-    """
-    if len(labels) <= INSIDE:
-        texts = [literal(wrap(label, 54.0 * figure.get_figwidth(), SMALL)) for label in labels]
-        legend = axes.legend(handles, texts, loc="upper left", **_legend_options(title))
-        figure.draw_without_rendering()
-        drawn = [_in_pixels(axes, *curve) for curve in curves]
-        for corner in ("upper left", "lower right", "upper right", "lower left"):
-            legend.set_loc(corner)
-            box = legend.get_window_extent().padded(figure.dpi * 4.0 / 72.0)
-            x0, y0, x1, y1 = box.extents
-            inside = axes.bbox.padded(figure.dpi * 6.0 / 72.0)
-            if not (inside.contains(x0, y0) and inside.contains(x1, y1)):
-                break
-            if not any(
-                ((x > x0) & (x < x1) & (high > y0) & (low < y1)).any() for x, low, high in drawn
-            ):
-                return
-        legend.remove()
-    legend_below(figure, handles, labels, title)
-
-
-def _in_pixels(axes: Axes, x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """A curve where it is drawn, at four hundred places."""
-    known = np.isfinite(low) & np.isfinite(high)
-    lower = axes.transData.transform(np.column_stack([x, low])[known])
-    upper = axes.transData.transform(np.column_stack([x, high])[known])
-    place = np.linspace(lower[0, 0], lower[-1, 0], 400)
-    at_low = np.interp(place, lower[:, 0], lower[:, 1])
-    return place, at_low, np.interp(place, upper[:, 0], upper[:, 1])

@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
 from graphbandits.errors import InputError
+from graphbandits.plots.enlarge import Curve, enlarge, near_ground, panels_for
+from graphbandits.plots.legends import add_legend, marked, note
 from graphbandits.plots.regret import check_scale
 from graphbandits.plots.style import (
     SMALL,
     TEXT,
     TWO_COLUMNS,
-    add_legend,
     heading,
     in_style,
     literal,
     looks,
-    new_figure,
-    note,
     percent,
     text_width,
     tidy,
@@ -48,7 +50,8 @@ def sweep_figure(
     Numbers are on an axis (``scale`` "linear" or "log"), texts are categories in the given order.
     A policy that is missing at a value leaves a gap. Points at the same value stand beside each
     other by two points of print, so that their intervals can be seen. The legend is ordered by
-    the regret at the right.
+    the regret at the right. Far larger regrets leave the others a second panel, as in
+    :func:`~.regret.regret_figure`; notes on policies are below the picture.
 
     >>> from graphbandits import simulate
     >>> sweep = {
@@ -57,24 +60,61 @@ def sweep_figure(
     >>> sweep_figure(sweep, "r").axes[0].get_xlabel()
     'r'
     """
-    check_scale(scale)
-    numeric = _are_numbers(sweep, scale)
-    keys = sorted(sweep) if numeric else list(sweep)
-    runs = [sweep[key] for key in keys]  # type: ignore[index]
+    ordered = in_order(sweep, scale)
+    keys, runs = list(ordered), list(ordered.values())
+    numeric = not isinstance(keys[0], str)
     x = np.array(keys, np.float64) if numeric else np.arange(len(keys), dtype=np.float64)
     names = list(dict.fromkeys(name for run in runs for name in run.policies))
-    figure = new_figure(width, min(4.6, 0.45 * width + 1.36))
-    axes = figure.add_subplot()
-    if scale == "log":
-        axes.set_xscale("log")
+    points = {name: _points(runs, name, confidence) for name in names}
+    curves = {n: (x, np.fmin(low, m), np.fmax(high, m)) for n, (m, low, high) in points.items()}
+    # the largest of each policy: an enlargement shows all of its points
+    lower = near_ground({name: float(np.nanmax(mean)) for name, (mean, _, _) in points.items()})
+    figure, panels = panels_for(lower, width)
+    apart = 2.0 if numeric else min(7.0, 24.0 * width / len(panels) / len(keys) / len(names))
+    for axes in panels:
+        if scale == "log":
+            axes.set_xscale("log")
+        handles = _lines(axes, x, points, curves, apart, numeric)
+        axes.autoscale_view()
+        tidy(axes, "both" if numeric else "y")
+        if scale == "log" and len(keys) <= 12:
+            axes.set_xticks(x, [f"{value:g}" for value in x])
+            axes.set_xticks([], minor=True)
+        if not numeric:
+            _categories(axes, [str(key) for key in keys])
+    room = 60.0 * width / len(panels)
+    panels[-1].set_xlabel(literal(wrap(str(parameter), room, TEXT)), fontsize=TEXT)
+    ends = {int(run.rounds[-1]) for run in runs}
+    what = f"mean regret after round {ends.pop()}" if len(ends) == 1 else "mean final regret"
+    panels[0].set_ylabel(what, fontsize=TEXT)
+    zero_based(panels[0], list(curves.values()))
+    shade = enlarge(panels, [curves[name] for name in lower]) if lower else ""
+    heading(figure, title)
+    counts = [len(result.final) for run in runs for result in run.policies.values()]
+    bars_text = f"bars: {percent(confidence)} interval of the mean; " if max(counts) > 1 else ""
+    marks, footnotes = marked(sweep_notes(ordered))
+    note(figure, f"{shade}{bars_text}{trials_text(counts)} at each value", footnotes)
+    order = sorted(names, key=lambda name: _last(points[name][0]))
+    labels = [f"{name}{marks.get(name, '')}" for name in order]
+    drawn = [handles[name] for name in order]
+    add_legend(figure, panels, drawn, labels, "", list(curves.values()))
+    return figure
 
-    handles, curves, last = {}, [], {}
-    apart = 2.0 if numeric else min(7.0, 24.0 * width / len(keys) / len(names))
-    for index, (name, look) in enumerate(looks(names).items()):
-        mean, low, high = _points(runs, name, confidence)
-        shift = ScaledTranslation(
-            (index - (len(names) - 1) / 2.0) * apart / 72.0, 0.0, figure.dpi_scale_trans
-        )
+
+def _lines(
+    axes: Axes,
+    x: Floats,
+    points: Mapping[str, Curve],
+    curves: Mapping[str, Curve],
+    apart: float,
+    numeric: bool,
+) -> dict[str, ErrorbarContainer]:
+    """A line for each policy with its intervals, the policies ``apart`` by points of print."""
+    handles = {}
+    for index, (name, look) in enumerate(looks(points).items()):
+        mean, low, high = points[name]
+        places = (index - (len(points) - 1) / 2.0) * apart / 72.0
+        shift = ScaledTranslation(places, 0.0, axes.figure.dpi_scale_trans)
         handles[name] = axes.errorbar(
             x,
             mean,
@@ -90,36 +130,53 @@ def sweep_figure(
         )
         for bars in handles[name].lines[2]:
             bars.set_linestyle("solid")
-        curves.append((x, np.fmin(low, mean), np.fmax(high, mean)))
         # lines that are shifted on the page do not count for the limits by themselves
-        axes.update_datalim([pair for y in curves[-1][1:] for pair in zip(x, y, strict=True)])
-        there = np.flatnonzero(np.isfinite(mean))
-        last[name] = (-int(there[-1]), float(mean[there[-1]]))
-
-    axes.autoscale_view()
-    axes.set_xlabel(literal(wrap(str(parameter), 60.0 * width, TEXT)), fontsize=TEXT)
-    ends = {int(run.rounds[-1]) for run in runs}
-    what = f"mean regret after round {ends.pop()}" if len(ends) == 1 else "mean final regret"
-    axes.set_ylabel(what, fontsize=TEXT)
-    zero_based(axes, curves)
-    tidy(axes, "both" if numeric else "y")
-    if scale == "log" and len(keys) <= 12:
-        axes.set_xticks(x, [f"{value:g}" for value in x])
-        axes.set_xticks([], minor=True)
-    if not numeric:
-        _categories(figure, [str(key) for key in keys])
-    heading(figure, title)
-    counts = [len(result.final) for run in runs for result in run.policies.values()]
-    bars_text = f"bars: {percent(confidence)} interval of the mean; " if max(counts) > 1 else ""
-    note(figure, f"{bars_text}{trials_text(counts)} at each value")
-    order = sorted(names, key=last.__getitem__)
-    add_legend(figure, axes, [handles[name] for name in order], order, "", curves)
-    return figure
+        axes.update_datalim([pair for y in curves[name][1:] for pair in zip(x, y, strict=True)])
+    return handles
 
 
-def _are_numbers(sweep: Mapping[float, Results] | Mapping[str, Results], scale: str) -> bool:
+def _last(mean: Floats) -> tuple[int, float]:
+    """Where a policy stands at the right: by its last value, and by the regret there."""
+    there = np.flatnonzero(np.isfinite(mean))
+    return -int(there[-1]), float(mean[there[-1]])
+
+
+def in_order(
+    sweep: Mapping[float, Results] | Mapping[str, Results], scale: str = "linear"
+) -> dict[float | str, Results]:
+    """The sweep with its numbers sorted, or its texts as they are; what is none is refused.
+
+    >>> from graphbandits import simulate
+    >>> results = simulate("ts-n", horizon=2, trials=2)
+    >>> list(in_order({2: results, 1: results})), list(in_order({"b": results, "a": results}))
+    ([1, 2], ['b', 'a'])
+    """
+    check_scale(scale)
+    values: dict[Any, Results] = dict(sweep) if isinstance(sweep, Mapping) else {}
+    return {key: values[key] for key in (sorted(values) if _are_numbers(values, scale) else values)}
+
+
+def sweep_notes(runs: Mapping[Any, Results]) -> dict[str, str]:
+    """The notes on the policies; one that is not the same at all values says at which it is."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for value, run in runs.items():
+        for name, text in run.notes.items():
+            there = found.setdefault(name, {})
+            there.setdefault(text, []).append(value if isinstance(value, str) else f"{value:.6g}")
+    notes = {}
+    for name, texts in found.items():
+        present = sum(name in run.policies for run in runs.values())
+        everywhere = len(next(iter(texts.values()))) == present
+        notes[name] = "; ".join(
+            text if everywhere else f"at {', '.join(values)}: {text}"
+            for text, values in texts.items()
+        )
+    return notes
+
+
+def _are_numbers(sweep: Mapping[Any, Results], scale: str) -> bool:
     """Whether the values are numbers (True) or texts (False); anything else is refused."""
-    if not isinstance(sweep, Mapping) or not sweep:
+    if not sweep:
         raise InputError("a sweep has at least one value: give {value: results, ...}")
     for value, results in sweep.items():
         if not isinstance(results, Results):
@@ -148,10 +205,10 @@ def _points(runs: Sequence[Results], name: str, confidence: float) -> tuple[Floa
     return points[0], points[1], points[2]
 
 
-def _categories(figure: Figure, keys: list[str]) -> None:
+def _categories(axes: Axes, keys: list[str]) -> None:
     """Texts below the axis: in lines where they fit, else slanted."""
-    axes = figure.axes[0]
-    room = 60.0 * figure.get_figwidth() / len(keys)
+    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    room = 60.0 * axes.figure.get_figwidth() / columns / len(keys)  # type: ignore[union-attr]
     longest = max(text_width(word, SMALL) for key in keys for word in key.split())
     axes.set_xlim(-0.5, len(keys) - 0.5)
     if longest <= 0.92 * room:

@@ -1,6 +1,6 @@
 """One HTML page about studies: curves to explore, tables, who knew what, how to run it again."""
 
 from graphbandits.report.page import report_html, write_report
-from graphbandits.report.study import Study
+from graphbandits.report.study import Study, Sweep
 
-__all__ = ["Study", "report_html", "write_report"]
+__all__ = ["Study", "Sweep", "report_html", "write_report"]

@@ -8,11 +8,13 @@ import math
 
 import matplotlib
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
 
-from graphbandits.plots import COLOURS, regret_figure
+from graphbandits import plots
+from graphbandits.plots import COLOURS
 from graphbandits.plots.style import looks
 from graphbandits.report.markup import Html, escape, join, json_script, tag
-from graphbandits.report.study import CONFIDENCE, Study
+from graphbandits.report.study import CONFIDENCE, Study, Sweep
 from graphbandits.types import Floats
 
 #: The width of a line in pixels; dashes are multiples of it.
@@ -195,19 +197,34 @@ def _legend(study: Study) -> Html:
     return join((group, hint))
 
 
+def sweep_figure(sweep: Sweep) -> Html:
+    """Final regret against the value of the parameter, as a still picture."""
+    drawn = plots.sweep_figure(
+        sweep.results, sweep.label or sweep.parameter, confidence=CONFIDENCE, scale=sweep.scale
+    )
+    best = "; ".join(f"at {study.title} {study.results.ranking()[0]}" for study in sweep.studies)
+    about = (
+        f"Mean final regret against {sweep.label or sweep.parameter}, a line a policy; the least "
+        f"mean: {best}. The numbers are in the table of values."
+    )
+    return tag("figure", _picture(drawn, about))
+
+
 def _still(study: Study) -> Html:
-    """An SVG inside an image, where its ids and styles meet no others."""
-    buffer = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "graphbandits"}):
-        regret_figure(study.results, confidence=CONFIDENCE).savefig(
-            buffer, format="svg", metadata={"Date": None}
-        )
-    data = base64.b64encode(buffer.getvalue()).decode("ascii")
     ends = ", ".join(
         f"{name} {study.number(float(study.results[name].mean[-1]))}"
         for name in study.results.ranking()
     )
     about = f"Curves of mean cumulative regret by round; at the end, from best to worst: {ends}."
+    return _picture(plots.regret_figure(study.results, confidence=CONFIDENCE), about)
+
+
+def _picture(drawn: Figure, about: str) -> Html:
+    """An SVG inside an image, where its ids and styles meet no others."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "graphbandits"}):
+        drawn.savefig(buffer, format="svg", metadata={"Date": None})
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
     return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=about)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from graphbandits.registry import registered, summary_of
 from graphbandits.report.markup import Html, join, table, tag
-from graphbandits.report.study import Study
+from graphbandits.report.study import Study, Sweep, names_of
 from graphbandits.version import __version__
 
 UNKNOWN = "not recorded"
@@ -29,21 +30,22 @@ ACCURACY = {
 }
 
 
-def knowledge(study: Study) -> Html:
+def knowledge(entry: Study | Sweep) -> Html:
     """The table of what each policy is told."""
-    recorded = study.results.settings.get("policies")
-    recorded = recorded if isinstance(recorded, Mapping) else {}
-    rows, guessed = [], []
-    for name in study.results.policies:
-        facts = recorded.get(name)
-        if not isinstance(facts, Mapping):
-            facts = declared(name)
-            guessed.append(name)
-        rows.append(_row(name, facts))
+    recorded: dict[str, Mapping[str, Any]] = {}
+    for study in parts(entry):
+        told = study.results.settings.get("policies")
+        for name, facts in told.items() if isinstance(told, Mapping) else ():
+            if isinstance(facts, Mapping):
+                recorded.setdefault(name, facts)
+    names = names_of(parts(entry))
+    notes = entry.notes_on_policies
+    guessed = [name for name in names if name not in recorded]
+    rows = [_row(name, recorded.get(name) or declared(name), notes.get(name)) for name in names]
     head = (
         "policy",
         "told the graph",
-        "graph must be 0/1",
+        "what the graph must be",
         "told the horizon",
         "probabilities of its play",
         "comes from",
@@ -54,13 +56,13 @@ def knowledge(study: Study) -> Html:
         "they play and of every arm that the graph then shows. The probabilities with which a "
         "policy plays the arms are exact, or it only draws an arm."
     )
-    told = table(caption, head, rows, words=range(len(head)), class_="wide")
+    shown = table(caption, head, rows, words=range(len(head)), class_="wide")
     if not guessed:
-        return told
+        return shown
     who = f"of {', '.join(guessed)} " if len(guessed) < len(rows) else ""
     return join(
         (
-            told,
+            shown,
             tag(
                 "p",
                 f"These results do not record what their policies {who}were told: the table has "
@@ -69,6 +71,11 @@ def knowledge(study: Study) -> Html:
             ),
         )
     )
+
+
+def parts(entry: Study | Sweep) -> list[Study]:
+    """The studies of a sweep, or the one that it is."""
+    return entry.studies if isinstance(entry, Sweep) else [entry]
 
 
 def declared(name: str) -> dict[str, Any]:
@@ -80,12 +87,30 @@ def declared(name: str) -> dict[str, Any]:
     cls: Any = registered("policy").get(name.split("(")[0].strip())
     if cls is None:
         return {}
-    needs = {key: getattr(cls.needs, key) for key in ("graph", "deterministic", "horizon")}
-    return {"summary": summary_of(cls), "needs": needs, "exact": cls.exact, "told": str(cls.needs)}
+    return {
+        "summary": summary_of(cls),
+        "needs": asdict(cls.needs),
+        "exact": cls.exact,
+        "told": str(cls.needs),
+    }
 
 
-def settings(study: Study) -> Html:
-    """Everything that the results say of how they came about."""
+def settings(entry: Study | Sweep) -> Html:
+    """Everything that the results say of how they came about; in a sweep what varies by value."""
+    every = {study.title: _settings(study) for study in parts(entry)}
+    names = dict.fromkeys(name for described in every.values() for name in described)
+    rows = []
+    for name in names:
+        said = {value: described.get(name, UNKNOWN) for value, described in every.items()}
+        if len(set(said.values())) == 1:
+            content: object = next(iter(said.values()))
+        else:
+            content = join(tag("p", f"{value}: {text}") for value, text in said.items())
+        rows.append(tag("div", tag("dt", name), tag("dd", content)))
+    return tag("dl", *rows)
+
+
+def _settings(study: Study) -> dict[str, str]:
     left = dict(study.results.settings)
     left.pop("policies", None)
     arms = study.results.arms
@@ -94,7 +119,7 @@ def settings(study: Study) -> Html:
     joined = isinstance(runs, Sequence) and len(runs) > 1
     if seed is None and joined:
         seed = "several: see the joined runs"
-    entries: list[tuple[str, object]] = [
+    entries: list[tuple[str, str]] = [
         ("graph", _plain(left.pop("graph", UNKNOWN))),
         ("arms", f"{len(arms)}: {_list(arms)}"),
         ("prior", _prior(left.pop("prior", None), arms)),
@@ -115,22 +140,35 @@ def settings(study: Study) -> Html:
         versions = {"graphbandits": before}
     entries.append(("versions", ", ".join(f"{k} {_plain(v)}" for k, v in versions.items())))
     entries += [(key, _plain(value)) for key, value in left.items()]
-    return tag("dl", *(tag("div", tag("dt", k), tag("dd", v)) for k, v in entries))
+    return dict(entries)
 
 
-def _row(name: str, facts: Mapping[str, Any]) -> tuple[object, ...]:
+def _row(name: str, facts: Mapping[str, Any], note: str | None) -> tuple[object, ...]:
     needs = facts.get("needs")
     needs = needs if isinstance(needs, Mapping) else {}
     when = needs.get("graph")
     return (
         name,
         GRAPH.get(str(when), facts.get("told") or UNKNOWN),
-        _yes(needs.get("deterministic")),
+        _graph(needs),
         _yes(needs.get("horizon")),
         {"yes": "exact", "no": "not known, a draw"}.get(_yes(facts.get("exact")), UNKNOWN),
         _origin(facts),
-        facts.get("summary") or UNKNOWN,
+        join((facts.get("summary") or UNKNOWN, tag("p", note) if note else "")),
     )
+
+
+def _graph(needs: Mapping[str, Any]) -> str:
+    """What a policy asks of the graph; before 0.4 none asked that it stays the same.
+
+    >>> _graph({"deterministic": True, "fixed": True}), _graph({"deterministic": False})
+    ('0/1, the same in every round', 'anything')
+    """
+    if not isinstance(needs.get("deterministic"), bool):
+        return UNKNOWN
+    asked = ["0/1"] * needs["deterministic"]
+    asked += ["the same in every round"] * (needs.get("fixed") is True)
+    return ", ".join(asked) or "anything"
 
 
 def _origin(facts: Mapping[str, Any]) -> object:

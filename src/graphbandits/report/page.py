@@ -7,11 +7,19 @@ from importlib.resources import files
 from pathlib import Path
 
 from graphbandits.files import write_text
-from graphbandits.report.curves import colour_style, figure, plotly_script
+from graphbandits.report.claims import all_claims, claims, published
+from graphbandits.report.curves import colour_style, figure, plotly_script, sweep_figure
 from graphbandits.report.knowledge import knowledge, settings
 from graphbandits.report.markup import Html, join, raw_element, tag
-from graphbandits.report.study import Study, anchors
-from graphbandits.report.tables import differences, overview, plays, regrets
+from graphbandits.report.study import Study, Sweep, anchors
+from graphbandits.report.tables import (
+    differences,
+    overview,
+    plays,
+    regrets,
+    sweep_overview,
+    values,
+)
 from graphbandits.version import __version__
 
 #: The browser itself refuses whatever is not in the file.
@@ -19,17 +27,25 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 )
 
-SECTIONS: dict[str, tuple[str, Callable[[Study], Html]]] = {
+#: What is told of a study and of a sweep; a section without content is left out.
+STUDY: dict[str, tuple[str, Callable[[Study], Html]]] = {
+    "claims": ("Claims", claims),
+    "published": ("Published and here", published),
     "regrets": ("Regrets", regrets),
     "differences": ("Paired differences", differences),
     "plays": ("Plays of each arm", plays),
     "knowledge": ("Who may know what, and when", knowledge),
     "settings": ("Settings", settings),
 }
+SWEEP: dict[str, tuple[str, Callable[[Sweep], Html]]] = {
+    "values": ("Regret at each value", values),
+    "knowledge": ("Who may know what, and when", knowledge),
+    "settings": ("Settings", settings),
+}
 
 
 def write_report(
-    path: str | Path, studies: Sequence[Study], *, title: str, introduction: str = ""
+    path: str | Path, studies: Sequence[Study | Sweep], *, title: str, introduction: str = ""
 ) -> Path:
     """Write the page: one file that needs no other and no network, whole or not at all."""
     target = Path(path)
@@ -37,7 +53,7 @@ def write_report(
     return target
 
 
-def report_html(studies: Sequence[Study], *, title: str, introduction: str = "") -> str:
+def report_html(studies: Sequence[Study | Sweep], *, title: str, introduction: str = "") -> str:
     """The page; the same studies give the same bytes. Empty lines part paragraphs.
 
     >>> from graphbandits import simulate
@@ -54,8 +70,8 @@ def report_html(studies: Sequence[Study], *, title: str, introduction: str = "")
         tag(
             "main",
             *(
-                _study(study, place, title, plotly is not None)
-                for study, place in zip(studies, places, strict=True)
+                _told(entry, place, title, plotly is not None)
+                for entry, place in zip(studies, places, strict=True)
             ),
         ),
         _about(),
@@ -78,7 +94,11 @@ def report_html(studies: Sequence[Study], *, title: str, introduction: str = "")
 
 
 def _head_of_page(
-    studies: Sequence[Study], places: Sequence[str], title: str, introduction: str, plotly: bool
+    studies: Sequence[Study | Sweep],
+    places: Sequence[str],
+    title: str,
+    introduction: str,
+    plotly: bool,
 ) -> Html:
     paragraphs = [tag("p", text.strip()) for text in introduction.split("\n\n") if text.strip()]
     links = [
@@ -97,7 +117,7 @@ def _head_of_page(
         tag("nav", tag("ul", *links), aria_label="Contents"),
         "\n",
         tag("h2", "Overview", id="overview"),
-        overview(studies, places),
+        _overview(studies, places),
     )
     return tag(
         "header",
@@ -110,18 +130,42 @@ def _head_of_page(
     )
 
 
-def _study(study: Study, place: str, title: str, interactive: bool) -> Html:
-    heading = "What came out" if study.title == title else study.title
-    parts = [tag("h2", heading, id=place)]
-    links = {**{key: words for key, (words, _) in SECTIONS.items()}, "rerun": "Run it again"}
-    jumps = [tag("a", words, href=f"#{place}--{key}") for key, words in links.items()]
-    parts.append(tag("p", join(jumps, " "), class_="jumps"))
-    parts += [tag("p", note, class_="note") for note in study.notes]
-    parts.append(figure(study, place, interactive))
-    for key, (words, content) in SECTIONS.items():
-        parts += [tag("h3", words, id=f"{place}--{key}"), content(study)]
-    parts.append(tag("h3", "Run it again", id=f"{place}--rerun"))
-    parts.append(tag("pre", tag("code", study.rerun), class_="command", tabindex="0"))
+def _overview(entries: Sequence[Study | Sweep], places: Sequence[str]) -> Html:
+    """The studies, the sweeps, and what became of all claims."""
+    studies = {place: e for e, place in zip(entries, places, strict=True) if isinstance(e, Study)}
+    sweeps = {place: e for e, place in zip(entries, places, strict=True) if isinstance(e, Sweep)}
+    found = all_claims(list(studies.values()), list(studies))
+    return join(
+        (
+            overview(list(studies.values()), list(studies)),
+            sweep_overview(list(sweeps.values()), list(sweeps)),
+            tag("h3", "Claims", id="claims") if found else "",
+            found,
+        ),
+        "\n",
+    )
+
+
+def _told(entry: Study | Sweep, place: str, title: str, interactive: bool) -> Html:
+    """A study or a sweep: its picture and its sections."""
+    if isinstance(entry, Sweep):
+        picture = sweep_figure(entry)
+        made = {key: (words, content(entry)) for key, (words, content) in SWEEP.items()}
+    else:
+        picture = figure(entry, place, interactive)
+        made = {key: (words, content(entry)) for key, (words, content) in STUDY.items()}
+    command = tag("pre", tag("code", entry.rerun), class_="command", tabindex="0")
+    sections = {key: section for key, section in made.items() if section[1]}
+    sections["rerun"] = ("Run it again", command)
+    jumps = [tag("a", words, href=f"#{place}--{key}") for key, (words, _) in sections.items()]
+    parts = [
+        tag("h2", "What came out" if entry.title == title else entry.title, id=place),
+        tag("p", join(jumps, " "), class_="jumps"),
+        *(tag("p", note, class_="note") for note in entry.notes),
+        picture,
+    ]
+    for key, (words, content) in sections.items():
+        parts += [tag("h3", words, id=f"{place}--{key}"), content]
     parts.append(tag("p", tag("a", "Back to the top", href="#top"), class_="back"))
     return tag("section", "\n", join(parts, "\n"), "\n", aria_labelledby=place)
 

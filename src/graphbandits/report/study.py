@@ -1,17 +1,27 @@
-"""A study: the results of one experiment, and what the page says of them."""
+"""What the page tells of: studies, each the results of one experiment, and sweeps of several."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.results import Difference, Results
+from graphbandits.plots.sweep import in_order, sweep_notes
+from graphbandits.results import (
+    Claim,
+    Comparison,
+    Difference,
+    Judgement,
+    Published,
+    Results,
+    judge,
+)
+from graphbandits.results.published import compare
 
 #: Of all intervals on the page.
 CONFIDENCE = 0.95
@@ -20,6 +30,8 @@ CONFIDENCE = 0.95
 @dataclass(frozen=True)
 class Study:
     """One experiment; ``rerun`` is the shell command that makes it again.
+
+    ``claims`` are held against the results, and ``published`` regrets are put beside them.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10, seed=1)
@@ -33,10 +45,12 @@ class Study:
     results: Results
     rerun: str
     notes: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    published: Published | None = None
 
     @property
     def trials(self) -> int:
-        return len(next(iter(self.results.policies.values())).final)
+        return self.results.trials
 
     @property
     def digits(self) -> int:
@@ -57,6 +71,21 @@ class Study:
         """Each policy minus the best, with the same intervals."""
         return self.results.from_best(CONFIDENCE)
 
+    @property
+    def notes_on_policies(self) -> dict[str, str]:
+        """What is to be said of policies wherever they are shown."""
+        return self.results.notes
+
+    @cached_property
+    def judgements(self) -> list[Judgement]:
+        """What the results say of each claim."""
+        return [judge(claim, self.results, CONFIDENCE) for claim in self.claims]
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """The published regrets beside those found here."""
+        return compare(self.published, self.results) if self.published else []
+
     def number(self, value: float, sign: str = "") -> str:
         """A regret to the digits of this study; what one trial cannot tell is unknown."""
         return "unknown" if math.isnan(value) else f"{value:{sign}.{self.digits}f}"
@@ -66,6 +95,58 @@ class Study:
         if math.isnan(low):
             return "unknown"
         return f"[{self.number(low, sign)}, {self.number(high, sign)}]"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One experiment at several values of a ``parameter``; ``label`` is what its axis says.
+
+    Numbers are on an axis (``scale`` "linear" or "log"), texts are categories in the given order.
+
+    >>> from graphbandits import simulate
+    >>> results = {r: simulate("ts-n", graph=f"random(r={r})", horizon=9, trials=5) for r in (1, 0)}
+    >>> [study.title for study in Sweep("r", "More to see", "r", results, "sh r.sh").studies]
+    ['0', '1']
+    """
+
+    key: str
+    title: str
+    parameter: str
+    results: Mapping[float, Results] | Mapping[str, Results]
+    rerun: str
+    label: str = ""
+    scale: str = "linear"
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        in_order(self.results, self.scale)  # refuses what is no sweep
+
+    @cached_property
+    def studies(self) -> list[Study]:
+        """A study at each value, in order, with the value for a title."""
+        return [
+            Study(f"{self.key}-{number}", shown(value), results, self.rerun)
+            for number, (value, results) in enumerate(in_order(self.results, self.scale).items())
+        ]
+
+    @property
+    def notes_on_policies(self) -> dict[str, str]:
+        """What is to be said of policies wherever they are shown."""
+        return sweep_notes(in_order(self.results, self.scale))
+
+
+def names_of(studies: Iterable[Study]) -> list[str]:
+    """Every policy of one study at least, in the order of the first that has it."""
+    return list(dict.fromkeys(name for study in studies for name in study.results.policies))
+
+
+def shown(value: float | str) -> str:
+    """A value of a parameter as people write it.
+
+    >>> shown(0.5), shown(100.0), shown("star")
+    ('0.5', '100', 'star')
+    """
+    return value if isinstance(value, str) else f"{value:.6g}"
 
 
 def verdict(difference: Difference) -> str:
@@ -81,8 +162,8 @@ def verdict(difference: Difference) -> str:
     return "clearly worse" if difference.low > 0.0 else "not told apart"
 
 
-def anchors(studies: Sequence[Study]) -> list[str]:
-    """A name for each study's place in the page: its key as far as an address can hold it."""
+def anchors(studies: Sequence[Study | Sweep]) -> list[str]:
+    """A name for each one's place in the page: its key as far as an address can hold it."""
     keys = [study.key for study in studies]
     if not keys:
         raise InputError("a report needs at least one study")

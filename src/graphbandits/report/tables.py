@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphbandits.report.markup import Html, join, label, table, tag
-from graphbandits.report.study import CONFIDENCE, Study, verdict
+from graphbandits.report.study import CONFIDENCE, Study, Sweep, names_of, verdict
 from graphbandits.types import Floats
 
 LEVEL = f"{CONFIDENCE:.0%}"
@@ -15,37 +15,98 @@ LEVEL = f"{CONFIDENCE:.0%}"
 ARMS = 20
 #: Pairs that are shown without being asked for.
 PAIRS = 15
+#: How the best of a row are marked.
+MARKS = (
+    "Bold: the least of its row. ≈: not told apart from the least by paired differences whose "
+    f"intervals hold together at {LEVEL}."
+)
+ABSENT = tag("td", "not run", class_="number absent")
 
 
 def overview(studies: Sequence[Study], places: Sequence[str]) -> Html:
     """Studies by policies: mean regrets, the best marked and those not told apart from it."""
-    names = list(dict.fromkeys(name for study in studies for name in study.results.policies))
+    if not studies:
+        return Html("")
+    names = names_of(studies)
     rows = [
         (
             tag("a", study.title, href=f"#{place}"),
-            *(_overview_cell(study, name) for name in names),
+            *(_mean(study, name) for name in names),
             str(int(study.results.rounds[-1])),
             str(study.trials),
         )
         for study, place in zip(studies, places, strict=True)
     ]
-    caption = (
-        "Mean regret after the last round. Bold: the least of its row. ≈: not told apart from the "
-        f"least by paired differences whose intervals hold together at {LEVEL}."
-    )
+    caption = f"Mean regret after the last round. {MARKS}"
     return table(caption, ("study", *names, "rounds", "trials"), rows, class_="overview")
 
 
-def _overview_cell(study: Study, name: str) -> object:
+def sweep_overview(sweeps: Sequence[Sweep], places: Sequence[str]) -> Html:
+    """Sweeps by policies: at how many values a policy is the best or not told apart from it."""
+    if not sweeps:
+        return Html("")
+    names = names_of(study for sweep in sweeps for study in sweep.studies)
+    rows = [
+        (
+            tag("a", sweep.title, href=f"#{place}"),
+            tag("td", sweep.parameter),
+            *(_count(sweep, name) for name in names),
+        )
+        for sweep, place in zip(sweeps, places, strict=True)
+    ]
+    caption = (
+        "At how many values of the parameter a policy has the least mean regret, or is not told "
+        f"apart from the least by paired differences whose intervals hold together at {LEVEL}."
+    )
+    return table(caption, ("sweep", "parameter", *names), rows, class_="overview sweeps")
+
+
+def values(sweep: Sweep) -> Html:
+    """The values of a parameter by policies: mean regrets with their standard errors."""
+    names = names_of(sweep.studies)
+    rows = [
+        (
+            study.title,
+            *(_mean(study, name, with_error=True) for name in names),
+            str(int(study.results.rounds[-1])),
+            str(study.trials),
+        )
+        for study in sweep.studies
+    ]
+    caption = f"Mean regret after the last round ± its standard error. {MARKS}"
+    head = (sweep.parameter, *names, "rounds", "trials")
+    return table(caption, head, rows, class_="overview values")
+
+
+def _count(sweep: Sweep, name: str) -> object:
+    there = [study for study in sweep.studies if name in study.results.policies]
+    if not there:
+        return ABSENT
+    return f"{sum(_standing(study, name) != '' for study in there)} of {len(there)}"
+
+
+def _mean(study: Study, name: str, with_error: bool = False) -> object:
     if name not in study.results.policies:
-        return tag("td", "not run", class_="number absent")
-    value = study.number(float(study.results[name].mean[-1]))
-    if name == study.results.ranking()[0]:
+        return ABSENT
+    result = study.results[name]
+    value = study.number(float(result.mean[-1]))
+    if with_error and study.trials > 1:
+        value += f" ± {study.number(float(result.standard_error[-1]))}"
+    standing = _standing(study, name)
+    if standing == "least":
         return tag("strong", value, tag("span", " least", class_="spoken"))
-    if verdict(study.from_best[name]) == "not told apart":
+    if standing:
         near = tag("span", "≈ ", aria_hidden="true")
-        return join((near, value, tag("span", " not told apart from the least", class_="spoken")))
+        return join((near, value, tag("span", f" {standing}", class_="spoken")))
     return value
+
+
+def _standing(study: Study, name: str) -> str:
+    """Whether a policy is the best of a study, or might be."""
+    if name == study.results.ranking()[0]:
+        return "least"
+    near = verdict(study.from_best[name]) == "not told apart"
+    return "not told apart from the least" if near else ""
 
 
 def regrets(study: Study) -> Html:

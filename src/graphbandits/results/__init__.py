@@ -1,8 +1,10 @@
 """What came out of a simulation: regret curves, comparisons, frames and files."""
 
+from graphbandits.results.claims import Claim, Judgement, judge
 from graphbandits.results.combine import concat
 from graphbandits.results.compare import Difference, standard_error
 from graphbandits.results.model import POINTS, PolicyResult, Results, recorded_rounds
+from graphbandits.results.published import Comparison, Published
 from graphbandits.results.schema import FORMAT, QUANTILES, SCHEMA, check_place
 
 __all__ = [
@@ -10,11 +12,16 @@ __all__ = [
     "POINTS",
     "QUANTILES",
     "SCHEMA",
+    "Claim",
+    "Comparison",
     "Difference",
+    "Judgement",
     "PolicyResult",
+    "Published",
     "Results",
     "check_place",
     "concat",
+    "judge",
     "recorded_rounds",
     "standard_error",
 ]

@@ -15,6 +15,8 @@ from graphbandits.types import Floats
 
 #: Random directions over which the distribution of the largest |t| is averaged.
 DIRECTIONS = 2**15
+#: What is smaller than this, relatively, came from the order of a sum.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,15 @@ def paired_differences(
     confidence: float,
     simultaneous: bool,
 ) -> list[Difference]:
-    """The differences of the pairs, from the final regret of each policy's trials."""
+    """The differences of the pairs, from the final regret of each policy's trials.
+
+    Regrets that are the same in every trial up to rounding differ by exactly 0.
+    """
     if not pairs:
         return []
     paired = np.stack([final[first] - final[second] for first, second in pairs], axis=1)
+    sizes = np.array([np.abs([final[first], final[second]]).max() for first, second in pairs])
+    paired[:, np.abs(paired).max(axis=0) <= ROUNDING * sizes] = 0.0
     means, errors = paired.mean(axis=0), standard_error(paired)
     width = max_t(paired, confidence) if simultaneous else student(confidence, len(paired))
     return [
@@ -109,7 +116,7 @@ def max_t(paired: Floats, confidence: float) -> float:
     centred = paired - paired.mean(axis=0)
     lengths = np.sqrt((centred * centred).sum(axis=0))
     # a difference that is the same in all trials, up to rounding, has an interval without width
-    moving = lengths > 1e-12 * math.sqrt(trials) * np.abs(paired).max(axis=0)
+    moving = lengths > ROUNDING * math.sqrt(trials) * np.abs(paired).max(axis=0)
     count = int(moving.sum())
     if trials < 2 or count < 2:
         return least

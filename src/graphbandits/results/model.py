@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,6 +138,23 @@ class Results:
         """
         return runs_of(self.settings, self.trials)
 
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is to be said wherever a policy is shown, from the settings; most have none.
+
+        >>> from graphbandits import simulate
+        >>> simulate("ts-n", horizon=2, trials=3).notes
+        {}
+        """
+        told = self.settings.get("policies")
+        facts = told if isinstance(told, Mapping) else {}
+        notes = {
+            name: str(facts[name].get("note") or "").strip()
+            for name in self.policies
+            if isinstance(facts.get(name), Mapping)
+        }
+        return {name: text for name, text in notes.items() if text}
+
     def __getitem__(self, policy: str) -> PolicyResult:
         if policy not in self.policies:
             raise InputError(f"no policy '{policy}' in these results: {', '.join(self.policies)}")
@@ -247,6 +264,25 @@ class Results:
             plays = dict(zip(self.arms, result.plays.tolist(), strict=True))
             policies[name] = {"regret": regret, "curve": curve, "plays": plays}
         return {"policies": policies, "settings": dict(self.settings)}
+
+    def renamed(self, names: Mapping[str, str]) -> Results:
+        """The same results with other names for some policies, by their names until now.
+
+        >>> from graphbandits import simulate
+        >>> results = simulate(["ts-n", "ids-n"], horizon=2, trials=3)
+        >>> list(results.renamed({"ts-n": "Thompson"}).policies)
+        ['Thompson', 'ids-n']
+        """
+        for name in names:
+            self[name]
+        new = [names.get(name, name) for name in self.policies]
+        if twice := [name for name in new if new.count(name) > 1]:
+            raise InputError(f"two policies would be called '{twice[0]}'")
+        policies = dict(zip(new, self.policies.values(), strict=True))
+        settings = dict(self.settings)
+        if isinstance(described := settings.get("policies"), Mapping):
+            settings["policies"] = {names.get(k, k): entry for k, entry in described.items()}
+        return replace(self, policies=policies, settings=settings)
 
     @classmethod
     def concat(cls, results: Sequence[Results]) -> Results:

@@ -1,0 +1,134 @@
+"""The tables of the terminal: regrets, claims, published means, sweeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from graphbandits.results import Comparison, Judgement, Results
+
+#: Columns between those of a table.
+GAP = 2
+
+
+def regret_table(results: Results, title: str, confidence: float = 0.95) -> Table:
+    """Final regrets with confidence intervals, best first, and differences from the best.
+
+    The intervals of the differences hold for all pairs of policies at once.
+    """
+    numbers = ["regret", f"{confidence:.0%} interval", "median", "95% below", "vs the best, paired"]
+    table = _table(title, ["policy"], numbers)
+    paired = results.from_best(confidence)
+    for name in results.ranking():
+        quantiles = results[name].final_quantiles()
+        more = ""
+        if name in paired:
+            d = paired[name]
+            more = f"{d.mean:+.2f} {_interval(d.low, d.high)}"
+        low, high = results.interval(name, confidence)
+        table.add_row(
+            name,
+            f"{results[name].mean[-1]:.2f}",
+            _interval(low, high, sign=""),
+            f"{quantiles['0.5']:.2f}",
+            f"{quantiles['0.95']:.2f}",
+            more,
+        )
+    return table
+
+
+def claim_table(judgements: Sequence[Judgement]) -> Table:
+    """Each claim with its verdict and the pair that the verdict hangs on.
+
+    The interval holds for all pairs of a claim at once.
+    """
+    table = _table("Claims", ["claim", "verdict", "decided by"], ["paired", "95% interval"])
+    for judgement in judgements:
+        d = judgement.decisive
+        pair = f"{d.first} - {d.second}"
+        interval = _interval(d.low, d.high)
+        table.add_row(judgement.claim.text, judgement.verdict, pair, f"{d.mean:+.2f}", interval)
+    return table
+
+
+def published_table(comparisons: Sequence[Comparison], source: str) -> Table:
+    """Mean regrets here and there, and how many combined standard errors lie between."""
+    table = _table(
+        f"Published by {source}", ["policy"], ["ours (s.e.)", "published (s.e.)", "apart", "within"]
+    )
+    for c in comparisons:
+        known = not math.isnan(c.distance)
+        table.add_row(
+            c.policy,
+            _mean(c.mean, c.standard_error),
+            _mean(c.published_mean, c.published_error),
+            f"{c.distance:+.1f} s.e." if known else "unknown",
+            ("3 s.e." if c.within else "no") if known else "unknown",
+        )
+    return table
+
+
+def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: int) -> list[Table]:
+    """Values by policies, means (standard errors), the best of each value with a star.
+
+    What is too wide for one table is in several, one below the other.
+    """
+    names = list(dict.fromkeys(name for found in results.values() for name in found.policies))
+    values = [str(value) for value in results]
+    columns = {name: [_cell(found, name) for found in results.values()] for name in names}
+    room = width - max(map(len, (label, *values))) - GAP
+    blocks: list[list[str]] = []
+    left = 0
+    for name, cells in columns.items():
+        needed = max(map(len, (name, *cells))) + GAP
+        if needed > left:
+            blocks.append([])
+            left = room
+        blocks[-1].append(name)
+        left -= needed
+    tables: list[Table] = []
+    for block in blocks:
+        table = _table(title if not tables else "", [label], block)
+        for row, value in enumerate(values):
+            table.add_row(value, *(columns[name][row] for name in block))
+        tables.append(table)
+    return tables
+
+
+def _cell(results: Results, name: str) -> str:
+    if name not in results.policies:
+        return ""
+    best = results[name].mean[-1] == results[results.ranking()[0]].mean[-1]
+    mean = _mean(float(results[name].mean[-1]), float(results[name].standard_error[-1]))
+    return f"{'*' if best else ''}{mean}"
+
+
+def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    """An empty table: columns of words to the left, of numbers to the right."""
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE,
+        padding=(0, GAP - 1, 0, 0),
+    )
+    for column in words:
+        table.add_column(column)
+    for column in numbers:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _mean(mean: float, error: float) -> str:
+    """One trial has no standard error."""
+    return f"{mean:.2f}" if math.isnan(error) else f"{mean:.2f} ({error:.2f})"
+
+
+def _interval(low: float, high: float, sign: str = "+") -> str:
+    """One trial has no interval."""
+    return "unknown" if math.isnan(low) else f"[{low:{sign}.2f}, {high:{sign}.2f}]"

@@ -1,0 +1,550 @@
+"""Experiments: what their files may say, and what the command makes of sweeps and claims."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import graphbandits
+from graphbandits import Results
+from graphbandits.cli import app
+from graphbandits.cli.tables import claim_table, published_table, sweep_tables
+from graphbandits.errors import InputError
+from graphbandits.experiments import experiment_names, load_experiment
+from graphbandits.results import Claim, Published, judge
+from graphbandits.results.published import compare
+
+SINGLE = """
+title = "One run"
+graph = "star(direction=out)"
+arms = 4
+horizon = 20
+trials = 5
+policies = ["ts-n", "ids-n", "ucb-n"]
+notes = ["A note of mine."]
+
+[[claims]]
+text = "Information pays."
+source = "me"
+better = ["ids-n"]
+than = ["ts-n()", "ucb-n"]
+
+[published]
+source = "someone (2001)"
+means = { ts-n = [3.5, 0.25], ids-n = [1e6, 1] }
+"""
+SWEEP = """
+title = "Two sweeps"
+arms = 4
+horizon = 20
+trials = 5
+seed = 3
+policies = ["ts-n", "eps-greedy-lp(c={c})"]
+notes = ["A note of mine."]
+
+[[sweeps]]
+parameter = "c"
+title = "Exploration"
+graph = "star"
+values = [5, 0.5, 2]
+label = "c/d²"
+scale = "log"
+
+[[sweeps]]
+parameter = "arms"
+graph = "random(r=0.25)"
+policies = ["ids-n", "ts-n"]
+values = [2, 4]
+"""
+RUNNER = CliRunner(env={"COLUMNS": "80"})
+
+
+def run(*args: object) -> str:
+    result = RUNNER.invoke(app, [str(arg) for arg in args])
+    assert result.exit_code == 0, (result.stderr, result.exception)
+    assert result.stderr == ""
+    return result.stdout
+
+
+def refused(place: Path, *args: object) -> str:
+    """The one line of a command that leaves nothing behind."""
+    before = sorted(place.rglob("*"))
+    result = RUNNER.invoke(app, [str(arg) for arg in args])
+    assert isinstance(result.exception, SystemExit), repr(result.exception)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(r"Error: [^\n]+\n", result.stderr)
+    assert sorted(place.rglob("*")) == before
+    return result.stderr
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "single.toml").write_text(SINGLE, "utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, "utf-8")
+    return tmp_path
+
+
+# --- the files of the package -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_a_packaged_experiment_can_be_run(name: str) -> None:
+    experiment = load_experiment(name)
+    if experiment.sweeps:
+        sweeps = experiment.sweep_plans()
+        plans = [plan for sweep in sweeps for plan in sweep.plans.values()]
+    else:
+        plans = [experiment.plan()]
+    assert len(plans) == experiment.runs == len(experiment.setups())
+    for plan, setup in zip(plans, experiment.setups(), strict=True):
+        assert plan.horizon == setup.horizon == 1000
+        assert plan.process.arms == setup.arms
+        assert len(plan.policies) == len(setup.policies)
+        assert plan.trials == experiment.trials
+
+
+def test_the_papers_experiments_have_the_policies_it_compares() -> None:
+    bayesian = {"ts-n", "ids-n", "idsn-lp", "ids-lp"}
+    others = {
+        "1a": {"ucb-n", "ucb-maxn", "eps-greedy-lp", "ucb-lp"},
+        "1b": {"ucb-n", "ucb-maxn", "eps-greedy-lp"},
+        "2a": {"ucb-n", "exp3-set", "exp3-res"},
+        "2b": {"ucb-n", "exp3-set", "exp3-res"},
+    }
+    for figure, more in others.items():
+        experiment = load_experiment(f"paper-{figure}")
+        plan = experiment.plan()
+        assert set(plan.policies) == bayesian | more
+        assert (plan.process.arms, plan.horizon, plan.trials) == (5, 1000, 1000)
+        least, directed, *_ = experiment.judged_claims()
+        assert least.better == ("ids-lp",)
+        assert set(least.than) == set(plan.policies) - {"ids-lp"}
+        assert (set(directed.better), directed.than) == (bayesian - {"ts-n"}, ("ts-n",))
+        last = experiment.judged_claims()[-1]
+        assert set(last.than) == (more if figure[0] == "1" else {"exp3-set", "exp3-res"})
+
+
+def test_the_published_means_of_bernoulli_arms_without_a_graph() -> None:
+    experiment = load_experiment("russo-van-roy-bernoulli")
+    plan = experiment.plan()
+    assert (plan.graph_text, plan.process.arms, plan.trials) == ("empty", 10, 2000)
+    published = experiment.published_means()
+    assert published is not None
+    assert published.means["v-ids"] == (18.1, 0.4)
+    assert set(plan.policies) - set(published.means) == {"kl-ucb"}
+
+
+def test_the_swept_policy_is_one_line_under_all_its_names() -> None:
+    (sweep,) = load_experiment("eps-greedy-sensitivity").sweep_plans()
+    assert (sweep.parameter, sweep.label, sweep.scale) == ("c", "c/d²", "log")
+    names = [next(iter(plan.policies)) for plan in sweep.plans.values()]
+    # 5 is the default of c, and so not in the name
+    assert names[:4] == [*(f"eps-greedy-lp(c={c})" for c in (0.5, 1, 2)), "eps-greedy-lp"]
+    for (value, plan), name in zip(sweep.plans.items(), names, strict=True):
+        assert vars(plan.policies[name])["c"] == value
+        assert list(sweep.lines[value].values())[:2] == ["eps-greedy-lp(c=…)", "ts-n"]
+
+
+# --- what a file may say ------------------------------------------------------------------------
+
+
+def test_values_take_the_place_of_placeholders_and_sweeps_go_before_the_experiment(
+    place: Path,
+) -> None:
+    experiment = load_experiment("sweep.toml")
+    assert experiment.runs == 5
+    assert experiment.lines() == ["ts-n", "eps-greedy-lp(c=…)", "ids-n"]
+    first, second = experiment.sweep_plans(policies=["ucb-n"])
+    assert list(first.plans) == [5, 0.5, 2]
+    assert list(second.plans) == [2, 4]
+    assert [list(plan.policies)[1] for plan in first.plans.values()] == [
+        "eps-greedy-lp",
+        "eps-greedy-lp(c=0.5)",
+        "eps-greedy-lp(c=2)",
+    ]
+    assert [plan.process.arms for plan in second.plans.values()] == [2, 4]
+    assert {plan.graph_text for plan in first.plans.values()} == {"star"}
+    assert first.title == "Exploration"
+    assert (second.title, second.label, second.scale) == ("Two sweeps", "arms", "linear")
+    for sweep in (first, second):
+        for plan in sweep.plans.values():
+            assert (plan.horizon, plan.trials, plan.seed) == (20, 5, 3)
+            assert list(plan.policies)[-1] == "ucb-n"
+    again = experiment.sweep_plans(trials=7, seed=8)
+    assert {(p.trials, p.seed) for sweep in again for p in sweep.plans.values()} == {(7, 8)}
+
+
+def test_a_policy_given_besides_may_be_swept_too(place: Path) -> None:
+    text = SWEEP[: SWEEP.index('[[sweeps]]\nparameter = "arms"')]
+    (place / "one.toml").write_text(text, "utf-8")
+    (sweep,) = load_experiment("one.toml").sweep_plans(policies=["eps-greedy-lp(d=0.5, c={c})"])
+    assert list(sweep.plans[2].policies)[-1] == "eps-greedy-lp(c=2, d=0.5)"
+    assert sweep.lines[2]["eps-greedy-lp(c=2, d=0.5)"] == "eps-greedy-lp(d=0.5, c=…)"
+
+
+def test_texts_can_be_swept_and_files_of_graphs_lie_beside_the_experiment(place: Path) -> None:
+    (place / "deep").mkdir()
+    (place / "deep" / "pair.csv").write_text("source,target\nann,bob\n")
+    (place / "deep" / "line.csv").write_text("source,target\nann,bob\nbob,eve\n")
+    base = 'title = "T"\nhorizon = 3\ntrials = 2\npolicies = ["ts-n"]\n[[sweeps]]\n'
+    for graph in ("file:{name}.csv", "file(path={name}.csv, directed=false)"):
+        text = f'{base}parameter = "name"\nvalues = ["pair", "line"]\ngraph = "{graph}"\n'
+        (place / "deep" / "files.toml").write_text(text)
+        (sweep,) = load_experiment("deep/files.toml").sweep_plans()
+        assert [plan.process.names for plan in sweep.plans.values()] == [
+            ("ann", "bob"),
+            ("ann", "bob", "eve"),
+        ]
+    text = f'{base}parameter = "graph"\nvalues = ["star", "random(r=0.5)"]\ngraph = "{{graph}}"\n'
+    (place / "graphs.toml").write_text(text)
+    run("run", "graphs.toml")
+    assert (place / "graphs" / "results-graphs-graph-random-r-0.5").is_dir()
+
+
+def test_a_horizon_can_be_swept(place: Path) -> None:
+    text = SINGLE[: SINGLE.index("[[claims]]")].replace("horizon = 20", "")
+    text += '[[sweeps]]\nparameter = "horizon"\nvalues = [10, 30]\n'
+    (place / "long.toml").write_text(text)
+    experiment = load_experiment("long.toml")
+    (sweep,) = experiment.sweep_plans()
+    assert [plan.horizon for plan in sweep.plans.values()] == [10, 30]
+    with pytest.raises(InputError, match="2 simulations"):
+        experiment.plan()
+
+
+def test_claims_and_means_speak_of_policies_by_the_names_of_results(place: Path) -> None:
+    experiment = load_experiment("single.toml")
+    (claim,) = experiment.judged_claims()
+    assert claim == Claim("Information pays.", ("ids-n",), ("ts-n", "ucb-n"), "me")
+    published = Published({"ts-n": (3.5, 0.25), "ids-n": (1e6, 1)}, "someone (2001)")
+    assert experiment.published_means() == published
+    assert list(experiment.plan(policies=["ts-n-sampled"]).policies)[-1] == "ts-n-sampled"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("{c}", "{d}", ["unknown placeholder {d}", "eps-greedy-lp(c={d})", "{c}"]),
+        ("{c}", "{}", ["unknown placeholder {}", "{c}"]),
+        ('"star"', '"random(r={c}, low={r})"', ["unknown placeholder {r}", "{c}"]),
+        ("eps-greedy-lp(c={c})", "ids-n", ["sweep of 'c' changes nothing", "{c}"]),
+        ("[5, 0.5, 2]", "[]", ["sweeps 1, values = []", "one entry"]),
+        ("[5, 0.5, 2]", "5", ["sweeps 1, values = 5", "a list"]),
+        ("[5, 0.5, 2]", "[5, true]", ["sweeps 1, values 2 = True", "finite number"]),
+        ("[5, 0.5, 2]", "[nan]", ["sweeps 1, values 1 = nan", "finite number"]),
+        ("[5, 0.5, 2]", "[5, [1]]", ["sweeps 1, values 2 = [1]", "finite number"]),
+        ("[5, 0.5, 2]", '[5, "2"]', ["sweeps 1", "all numbers or all texts"]),
+        ("[5, 0.5, 2]", "[5, 2, 5.0]", ["sweeps 1", "twice"]),
+        ("[5, 0.5, 2]", "[5, -1]", ["sweeps 1", "'log'", "above 0"]),
+        ('"log"', '"square"', ["sweeps 1, scale = 'square'", "'linear' or 'log'"]),
+        ("[2, 4]", '["a b", "A/B"]', ["sweeps 2", "names of files", "a b, A/B"]),
+        ("[2, 4]", "[2, 4.5]", ["sweeps 2", "arms", "whole numbers", "4.5"]),
+        ("[2, 4]", "[2, 0]", ["sweeps 2", "arms", "whole numbers", "0"]),
+        ("[2, 4]", "[2, 4]\narms = 3", ["sweeps 2", "arms", "leave"]),
+        ("[2, 4]", "[2, 4]\nvalue = 3", ["sweeps 2: unknown key 'value'", "did you mean 'values'"]),
+        ("values = [2, 4]", "", ["sweeps 2: the key 'values' is missing"]),
+        ('"arms"', '"c"', ["two sweeps", "'c'"]),
+        ('"arms"', '"my arms"', ["sweeps 2, parameter = 'my arms'", "word"]),
+        ("horizon = 20", "", ["'horizon' is missing"]),
+        ('graph = "star"', "", ["'graph' is missing"]),
+        ("[5, 0.5, 2]", "[5, 0.5, 2]\nhorizon = 0", ["sweeps 1, horizon = 0"]),
+        ('"star"', '"stra"', ["at c = 5", "unknown graph 'stra'", "'star'"]),
+        ('"ids-n", "ts-n"', '"ids-n", "tsn"', ["at arms = 2", "unknown policy 'tsn'", "ts-n"]),
+        ("r=0.25", "r=1.25", ["at arms = 2", "[0, 1]", "1.25"]),
+        ("random(r=0.25)", "paper", ["at arms = 2", "'paper'", "5 arms"]),
+        (
+            "[2, 4]",
+            '[2, 4]\n[published]\nsource = "x"\nmeans = {a = [1, 1]}',
+            ["both", "published"],
+        ),
+        (
+            "[2, 4]",
+            '[2, 4]\n[[claims]]\ntext = "t"\nbetter = ["a"]\nthan = ["b"]',
+            ["sweeps or claims, not both"],
+        ),
+        ('[[sweeps]]\nparameter = "arms"', "[sweep]\nx = 1", ["unknown key 'sweep'", "'sweeps'"]),
+    ],
+)
+def test_a_mistake_in_a_sweep_is_told_in_one_line(
+    place: Path, old: str, new: str, words: list[str]
+) -> None:
+    assert old in SWEEP
+    (place / "sweep.toml").write_text(SWEEP.replace(old, new), "utf-8")
+    message = refused(place, "run", "sweep.toml")
+    assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"ids-n", "ucb-n"]', '"ids-n", "eps-greedy-lp(c={c})"]', ["{c}", "[[sweeps]]"]),
+        ("star(direction=out)", "random(r={r})", ["{r}", "[[sweeps]]"]),
+        ('better = ["ids-n"]', 'better = ["ids-lp"]', ["'Information pays.'", "'ids-lp'", "among"]),
+        ('better = ["ids-n"]', 'better = ["idsn"]', ["unknown policy 'idsn'"]),
+        ('better = ["ids-n"]', 'better = ["ucb-n"]', ["claims 1", "'ucb-n'", "itself"]),
+        ('better = ["ids-n"]', 'better = "ids-n"', ["claims 1, better = 'ids-n'", "list"]),
+        ('better = ["ids-n"]', "better = []", ["claims 1, better = []"]),
+        ('better = ["ids-n"]', "", ["claims 1: the key 'better' is missing"]),
+        ('text = "Information pays."', "", ["claims 1: the key 'text' is missing"]),
+        ("better =", "bettr =", ["claims 1: unknown key 'bettr'", "did you mean 'better'"]),
+        ("1e6, 1]", "1e6]", ["published", "'ids-n'", "two numbers", "[1000000.0]"]),
+        ("1e6, 1]", '"much", 1]', ["published", "'ids-n'", "two numbers"]),
+        ("1e6, 1]", "nan, 1]", ["published", "'ids-n'", "two numbers"]),
+        ("1e6, 1]", "1, -1]", ["published", "'ids-n'", "at least 0"]),
+        ("ids-n = [1e6", "ids-lp = [1e6", ["someone (2001)", "'ids-lp'", "among"]),
+        ("means = {", "means = 3 #", ["published, means = 3"]),
+        ('source = "someone (2001)"', "", ["published: the key 'source' is missing"]),
+        ('["A note of mine."]', '"A note"', ["notes = 'A note'", "list"]),
+        ('["A note of mine."]', '["A note", 3]', ["notes 2 = 3"]),
+    ],
+)
+def test_a_mistake_in_claims_or_published_means_is_told_in_one_line(
+    place: Path, old: str, new: str, words: list[str]
+) -> None:
+    assert old in SINGLE
+    (place / "single.toml").write_text(SINGLE.replace(old, new), "utf-8")
+    message = refused(place, "run", "single.toml")
+    assert all(word in message for word in words), message
+
+
+def test_a_placeholder_on_the_command_line_needs_its_sweep(place: Path) -> None:
+    assert "{c}" in refused(place, "run", "single.toml", "--policy", "eps-greedy-lp(c={c})")
+    message = refused(place, "run", "sweep.toml", "--policy", "eps-greedy-lp(c={arms})")
+    assert "unknown placeholder {arms}" in message
+    assert "at c = 5: policy 'ts-n' is given twice" in refused(
+        place, "run", "sweep.toml", "--policy", "ts-n"
+    )
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+def test_results_under_other_names_are_the_same_results() -> None:
+    results = graphbandits.simulate(["ts-n", "ids-n"], graph="star", horizon=5, trials=4)
+    other = results.renamed({"ids-n": "directed"})
+    assert list(other.policies) == ["ts-n", "directed"]
+    assert other["directed"] is results["ids-n"]
+    assert other.settings["policies"]["directed"] == results.settings["policies"]["ids-n"]
+    assert list(results.policies) == list(results.settings["policies"]) == ["ts-n", "ids-n"]
+    swapped = results.renamed({"ids-n": "ts-n", "ts-n": "ids-n"})
+    assert np.array_equal(swapped["ts-n"].final, results["ids-n"].final)
+    with pytest.raises(InputError, match="no policy 'idsn'"):
+        results.renamed({"idsn": "directed"})
+    with pytest.raises(InputError, match="two policies would be called 'ts-n'"):
+        results.renamed({"ids-n": "ts-n"})
+
+
+# --- run ----------------------------------------------------------------------------------------
+
+
+def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) -> None:
+    shown = run("run", "sweep.toml", "--output", "out", "--workers", 1)
+    out = place / "out"
+    figures = {f"figure-sweep-{p}.{kind}" for p in ("c", "arms") for kind in ("png", "svg")}
+    values = ["c-5", "c-0.5", "c-2", "arms-2", "arms-4"]
+    places = {f"results-sweep-{value}" for value in values}
+    assert {p.name for p in out.iterdir()} == figures | places | {"report.html", "summary.json"}
+    # the results are those of simulate, under their true names
+    alone = graphbandits.simulate(
+        ["ts-n", "eps-greedy-lp(c=0.5)"], graph="star", arms=4, horizon=20, trials=5, seed=3
+    )
+    kept = Results.load(out / "results-sweep-c-0.5")
+    assert list(kept.policies) == list(alone.policies)
+    assert kept.hash == alone.hash
+    assert Results.load(out / "results-sweep-arms-2").settings["arms"] == 2
+
+    summary = read_json(out / "summary.json")
+    assert list(summary) == ["sweep-c", "sweep-arms"]
+    swept = summary["sweep-c"]
+    assert {key: swept[key] for key in ("title", "parameter", "label", "scale")} == {
+        "title": "Exploration",
+        "parameter": "c",
+        "label": "c/d²",
+        "scale": "log",
+    }
+    assert [one["value"] for one in swept["runs"]] == [5, 0.5, 2]
+    policies = swept["runs"][1]["policies"]
+    assert list(policies) == list(alone.policies)
+    assert policies["eps-greedy-lp(c=0.5)"]["line"] == "eps-greedy-lp(c=…)"
+    assert policies["ts-n"]["line"] == "ts-n"
+    assert policies["ts-n"]["regret"]["mean"] == alone["ts-n"].mean[-1]
+
+    page = (out / "report.html").read_text("utf-8")
+    for text in ("Exploration", "Two sweeps", "A note of mine.", "c/d²", "eps-greedy-lp(c=…)"):
+        assert text in page
+    assert "graphbandits run sweep.toml --trials=5 --seed=3 --output=out" in page
+    assert "out/figure-sweep-c.png" in shown
+    assert "out/results-sweep-arms-*  (2)" in shown
+
+
+def test_the_table_of_a_sweep_has_means_and_marks_the_best(place: Path) -> None:
+    shown = run("run", "sweep.toml", "--output", "out")
+    for value in ("5", "0.5", "2"):
+        results = Results.load(place / "out" / f"results-sweep-c-{value}")
+        row = next(line for line in shown.splitlines() if line.split()[:1] == [value])
+        for name, result in results.policies.items():
+            cell = f"{result.mean[-1]:.2f} ({result.standard_error[-1]:.2f})"
+            assert f"{'*' if name == results.ranking()[0] else ' '}{cell}" in row
+
+
+def test_another_size_and_seed_and_one_more_policy_for_every_value(place: Path) -> None:
+    words = ["--trials", 1, "--seed", 9, "--policy", "uniform", "--workers", 1]
+    shown = run("run", "sweep.toml", *words)
+    assert "nan" not in shown
+    for path in (place / "sweep").glob("results-*"):
+        results = Results.load(path)
+        assert (results.trials, results.settings["seed"]) == (1, 9)
+        assert list(results.policies)[-1] == "uniform"
+    summary = read_json(place / "sweep" / "summary.json")
+    policies = summary["sweep-arms"]["runs"][0]["policies"]
+    assert policies["uniform"]["regret"]["standard_error"] is None
+
+
+@pytest.mark.parametrize(
+    "taken", ["results-sweep-arms-4/mine.tex", "figure-sweep-arms.svg/x", "report.html/x"]
+)
+def test_a_name_that_is_taken_is_noticed_before_anything_runs(place: Path, taken: str) -> None:
+    path = place / "out" / taken
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    assert taken.split("/")[0] in refused(place, "run", "sweep.toml", "--output", "out")
+
+
+def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
+    shown = run("run", "single.toml", "--trials", 40)
+    results = Results.load(place / "single" / "results-single")
+    summary = read_json(place / "single" / "summary.json")["single"]
+    judgement = judge(Claim("Information pays.", ("ids-n",), ("ts-n", "ucb-n")), results)
+    (claim,) = summary["claims"]
+    assert claim["verdict"] == judgement.verdict
+    assert (claim["text"], claim["source"]) == ("Information pays.", "me")
+    assert [d["second"] for d in claim["differences"]] == ["ts-n", "ucb-n"]
+    for told, d in zip(claim["differences"], judgement.differences, strict=True):
+        assert told["mean"] == d.mean
+        assert told["simultaneous_interval"] == [d.low, d.high]
+    near, far = (summary["published"]["means"][name] for name in ("ts-n", "ids-n"))
+    ours = results["ts-n"]
+    apart = (ours.mean[-1] - 3.5) / math.hypot(ours.standard_error[-1], 0.25)
+    assert near["distance"] == pytest.approx(apart, rel=1e-12)
+    assert near["within"] == (abs(apart) <= 3)
+    assert (far["published_mean"], far["published_error"], far["within"]) == (1e6, 1, False)
+    assert summary["published"]["source"] == "someone (2001)"
+    page = (place / "single" / "report.html").read_text("utf-8")
+    for text in ("Information pays.", "someone (2001)", "A note of mine."):
+        assert text in page
+    assert judgement.verdict in shown
+    assert f"{ours.mean[-1]:.2f} ({ours.standard_error[-1]:.2f})" in shown
+
+
+def test_one_trial_says_nothing_of_claims_and_published_means(place: Path) -> None:
+    shown = run("run", "single.toml", "--trials", 1)
+    assert "nan" not in shown
+    summary = read_json(place / "single" / "summary.json")["single"]
+    assert summary["claims"][0]["verdict"] == "unknown"
+    assert summary["published"]["means"]["ts-n"]["distance"] is None
+
+
+def test_a_long_run_says_how_long_before_it_starts(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphbandits.cli.show.LONG", 5 * 20 * 2 * 5)  # five runs of two policies
+    assert re.search(
+        r"About \d+ s on 2 threads; .* sweep/", run("run", "sweep.toml", "--workers=2")
+    )
+    monkeypatch.setattr("graphbandits.cli.show.LONG", 5 * 20 * 2 * 5 + 1)
+    assert "About" not in run("run", "sweep.toml")
+
+
+def test_the_listing_tells_sweeps_and_how_many_runs() -> None:
+    entries = {
+        e["name"]: e for e in json.loads(run("list", "experiments", "--json"))["experiments"]
+    }
+    assert list(entries) == experiment_names()
+    assert entries["paper-1a"]["runs"] == 1
+    assert entries["paper-1a"]["sweeps"] == {}
+    assert entries["density"]["runs"] == 22
+    assert list(entries["density"]["sweeps"]) == ["r", "p"]
+    assert entries["arms"]["size"] == {
+        "arms": [2, 3, 5, 10, 20, 50, 100],
+        "rounds": 1000,
+        "trials": 200,
+    }
+    assert entries["eps-greedy-sensitivity"]["policies"][0] == "eps-greedy-lp(c=…)"
+    shown = run("list", "experiments")
+    assert "eps-greedy-sensitivity " in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def lines_of(*tables: Any, width: int = 80) -> list[str]:
+    from rich.console import Console
+
+    console = Console(width=width, markup=False, highlight=False)
+    with console.capture() as captured:
+        for table in tables:
+            console.print(table)
+    return captured.get().splitlines()
+
+
+def test_a_wide_sweep_is_cut_into_tables_that_fit() -> None:
+    names = ["ts-n", "ids-n", "idsn-lp", "ids-lp", "ucb-n", "ucb-maxn", "eps-greedy-lp", "ucb-lp"]
+    sweep = {
+        horizon: graphbandits.simulate(names, graph="paper", horizon=horizon, trials=3)
+        for horizon in (2, 6)
+    }
+    tables = sweep_tables(sweep, "Title", "rounds", 60)
+    lines = lines_of(*tables, width=60)
+    assert len(tables) > 1
+    heads = [line.split() for line in lines if line.split()[:1] == ["rounds"]]
+    assert [name for head in heads for name in head[1:]] == names
+    assert lines[0].strip() == "Title"
+    assert sum("Title" in line for line in lines) == 1
+    for horizon, results in sweep.items():
+        rows = [line for line in lines if line.split()[:1] == [str(horizon)]]
+        assert len(rows) == len(tables)
+        for name in names:
+            assert f"{results[name].mean[-1]:.2f} (" in " ".join(rows)
+    assert "…" not in "".join(lines)
+
+
+def test_the_table_of_claims_shows_the_pair_that_decides() -> None:
+    names = ["ts-n", "ids-n", "uniform"]
+    results = graphbandits.simulate(names, graph="star", horizon=100, trials=60, seed=1)
+    good = judge(Claim("It pays to think.", ("ids-n", "ts-n"), ("uniform",)), results)
+    bad = judge(Claim("It does not.", ("uniform",), ("ts-n", "ids-n")), results)
+    assert (good.verdict, bad.verdict) == ("holds", "fails")
+    lines = lines_of(claim_table([good, bad]), width=120)
+    for judgement in (good, bad):
+        row = next(line for line in lines if judgement.claim.text in line)
+        d = judgement.decisive
+        assert judgement.verdict in row
+        assert f"{d.first} - {d.second}" in row
+        assert f"{d.mean:+.2f}" in row
+        assert f"[{d.low:+.2f}, {d.high:+.2f}]" in row
+
+
+def test_the_table_of_published_means_says_how_far_apart() -> None:
+    results = graphbandits.simulate(["ts-n", "ids-n"], graph="star", horizon=9, trials=50, seed=1)
+    ours, error = float(results["ts-n"].mean[-1]), float(results["ts-n"].standard_error[-1])
+    # hypot(error, sqrt(3) error) = 2 error
+    there = {"ts-n": (ours - 5 * error, math.sqrt(3) * error), "ids-n": (1e3, 0.0)}
+    lines = lines_of(published_table(compare(Published(there, "they"), results), "they"))
+    assert lines[0].strip() == "Published by they"
+    near, far = (next(line for line in lines if f" {name} " in line) for name in there)
+    assert f"{ours:.2f} ({error:.2f})" in near
+    assert "+2.5 s.e." in near
+    assert near.split()[-2:] == ["3", "s.e."]
+    assert "1000.00 (0.00)" in far
+    assert far.split()[-1] == "no"
