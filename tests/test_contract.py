@@ -187,7 +187,7 @@ def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
     """The three lines in the docstring of the package, as a test file of their own."""
     text = textwrap.dedent((graphbandits.testing.__doc__ or "").split("::\n")[1])
     (tmp_path / "test_mine.py").write_text(f"import graphbandits.testing\nimport pytest\n\n{text}")
-    words = ["-q", "-p", "no:cacheprovider", "-k", "ts-n-form or ids-n-state", str(tmp_path)]
+    words = ["-q", "-p", "no:cacheprovider", "-k", "ts-n-form or idsn-lp-state", str(tmp_path)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=False
     )
