@@ -21,9 +21,9 @@ from graphbandits.types import Floats
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Okabe and Ito's colours, told apart by all eyes, with Tol's wine for their yellow, which is
-#: hard to see on white; line styles and markers tell them apart in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#882255")
+#: Okabe and Ito's colours, told apart by all eyes, with a violet for their yellow, which is hard
+#: to see on white; line styles and markers tell them apart in grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#7A3FF2")
 STYLES = (
     "-",
     "--",
