@@ -747,7 +747,12 @@ def test_differences_that_are_far_larger_are_arrows_with_their_numbers(width: fl
 
 @pytest.mark.parametrize("width", [3.5, 7.2])
 def test_eight_policies_have_their_plays_side_by_side(width: float) -> None:
-    check_labels(plays_figure(eight(), graph="star(direction=out)", width=width))
+    figure = plays_figure(eight(), graph="star(direction=out)", width=width)
+    check_labels(figure)
+    titles = [axes.title.get_window_extent() for axes in figure.axes[:-1]]
+    assert len(titles) == 8
+    for first, second in itertools.combinations(titles, 2):
+        assert not first.overlaps(second)
 
 
 # --- files ------------------------------------------------------------------------------------
