@@ -253,7 +253,7 @@ def test_names_and_titles_are_shown_as_they_are_and_fit(results: Results, width:
     names = [
         "$weird_{name}$",
         r"a\$b $c$",
-        "ε-greedy(ε=0.1)",
+        "ε-greedy(ε=0.1)\ud800",
         "a-name-that-has-40-letters" + "-" * 14,
     ]
     odd = renamed(results, names)
@@ -268,7 +268,8 @@ def test_names_and_titles_are_shown_as_they_are_and_fit(results: Results, width:
         assert not any(text._preprocess_math(text.get_text())[1] for text in shown(figure))
         joined = "".join(written).replace("\n", "").replace(" ", "")
         for name in names:
-            assert name.replace("$", r"\$").replace(" ", "") in joined
+            wanted = name.replace("\ud800", "?").replace("$", r"\$").replace(" ", "")
+            assert wanted in joined
 
 
 def test_a_log_axis_of_rounds(results: Results) -> None:
@@ -746,7 +747,12 @@ def test_differences_that_are_far_larger_are_arrows_with_their_numbers(width: fl
 
 @pytest.mark.parametrize("width", [3.5, 7.2])
 def test_eight_policies_have_their_plays_side_by_side(width: float) -> None:
-    check_labels(plays_figure(eight(), graph="star(direction=out)", width=width))
+    figure = plays_figure(eight(), graph="star(direction=out)", width=width)
+    check_labels(figure)
+    titles = [axes.title.get_window_extent() for axes in figure.axes[:-1]]
+    assert len(titles) == 8
+    for first, second in itertools.combinations(titles, 2):
+        assert not first.overlaps(second)
 
 
 # --- files ------------------------------------------------------------------------------------

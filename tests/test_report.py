@@ -17,10 +17,11 @@ from pages import ARMS, SETTINGS, Node, Page, made_up
 from graphbandits import Results
 from graphbandits.errors import InputError
 from graphbandits.plots import COLOURS
-from graphbandits.report import Study, report_html, write_report
+from graphbandits.report import Study, Sweep, report_html, write_report
 from graphbandits.report.curves import DARK, dash, on_dark, plotly_script
 from graphbandits.report.markup import raw_element
 from graphbandits.report.study import anchors
+from graphbandits.results import Claim, PolicyResult, Published, judge
 
 RERUN = "graphbandits simulate ts-n ids-n --seed 17"
 AWKWARD = (
@@ -35,7 +36,17 @@ def study(results: Results | None = None, key: str = "k", **changes: object) -> 
     return replace(Study(key, "A title", results or made_up(), RERUN), **changes)  # type: ignore[arg-type]
 
 
-def page_of(*studies: Study, **words: str) -> Node:
+def swept(key: str = "s", **changes: object) -> Sweep:
+    """A sweep over three values, of which one lacks a policy."""
+    results = {
+        0.5: made_up(),
+        1.0: made_up(("ts-n", "ids-n"), settings=SETTINGS | {"graph": "star(arms=3)"}),
+        0.0: made_up(("ids-n", "ts-n", "mine(rate=0.5)")),
+    }
+    return replace(Sweep(key, "A sweep", "r", results, "graphbandits run r"), **changes)  # type: ignore[arg-type]
+
+
+def page_of(*studies: Study | Sweep, **words: str) -> Node:
     return Page(report_html(studies, **{"title": "Title", **words})).root
 
 
@@ -173,6 +184,53 @@ def test_who_may_know_what_and_when() -> None:
     assert rows["mine(rate=0.5)"][4] == "the file plugins/mine.py sha256 0123456789ab"
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"deterministic": False}, "anything"),  # as versions before 0.4 recorded it
+        ({"deterministic": True}, "0/1"),
+        ({"deterministic": True, "fixed": False}, "0/1"),
+        ({"deterministic": True, "fixed": True}, "0/1, the same in every round"),
+        ({"deterministic": False, "fixed": True}, "the same in every round"),
+        ({}, "not recorded"),
+    ],
+)
+def test_what_a_policy_asks_of_the_graph(asked: dict[str, bool], words: str) -> None:
+    facts = {"needs": {"graph": "before", "horizon": False, **asked}}
+    settings = SETTINGS | {"policies": SETTINGS["policies"] | {"ts-n": facts}}
+    (first, _, _) = table(page_of(study(made_up(settings=settings))), "wide").rows()
+    assert first[:3] == ["ts-n", "before the decision", words]
+
+
+def noted(note: str = "It needs <r> of 0.863 here.", value: object = "star") -> Results:
+    facts = SETTINGS["policies"]["ids-n"] | {"note": note}
+    policies = SETTINGS["policies"] | {"ids-n": facts}
+    return made_up(settings=SETTINGS | {"policies": policies, "graph": value})
+
+
+def test_a_note_on_a_policy_is_under_its_curve_and_in_the_table(monkeypatch) -> None:
+    page = page_of(study(noted()))
+    (figure,) = page.all("figure")
+    assert [p.text for p in figure.all("p", class_="hint policy-note")] == [
+        "* ids-n: It needs <r> of 0.863 here."
+    ]
+    names = [span.text for span in figure.all("span", class_="name")]
+    assert sorted(names) == ["ids-n*", "mine(rate=0.5)", "ts-n"]
+    rows = {row[0]: row[-1] for row in table(page, "wide").rows()}
+    assert rows["ids-n"] == "Regret per information.Note: It needs <r> of 0.863 here."
+    assert "Note" not in rows["ts-n"]
+    without_plotly(monkeypatch)
+    for still in (study(noted()), Sweep("s", "S", "r", {1: noted()}, RERUN)):
+        (image,) = page_of(still).all("img")
+        assert "ids-n: It needs <r> of 0.863 here." in image.attributes["alt"]
+
+
+def test_a_note_that_depends_on_the_value_says_so() -> None:
+    sweep = Sweep("s", "S", "K", {2: noted("Needs 0.8."), 3: noted("Needs 0.4."), 4: noted("")}, "")
+    rows = {row[0]: row[-1] for row in table(page_of(sweep), "wide").rows()}
+    assert rows["ids-n"].endswith("Note: at 2: Needs 0.8.; at 3: Needs 0.4.")
+
+
 def settings_of(page: Node) -> dict[str, str]:
     return {d.all("dt")[0].text: d.all("dd")[0].text for d in page.all("div") if d.all("dt")}
 
@@ -228,6 +286,204 @@ def test_results_that_say_nothing_of_themselves() -> None:
     found = settings_of(page)
     assert found["graph"] == found["seed"] == found["prior"] == "not recorded"
     assert (found["horizon"], found["trials"]) == ("100 rounds", "30")
+
+
+CLAIMS = (
+    Claim("Directed <sampling> wins.", ("ids-n",), ("ts-n", "mine(rate=0.5)"), "Someone (2018)"),
+    Claim("Thompson wins.", ("ts-n",), ("ids-n",)),
+    Claim("Neither.", ("z",), ("ids-n",)),
+)
+CLAIMED = ("ts-n", "ids-n", "mine(rate=0.5)", "z")
+
+
+def test_claims_have_their_verdict_and_the_differences_behind_it() -> None:
+    results = made_up(CLAIMED)
+    page = page_of(study(results, claims=CLAIMS))
+    parts = page.all("div", class_="claim")
+    wanted = ["holds", "fails", "not told apart"]
+    assert [judge(claim, results).verdict for claim in CLAIMS] == wanted
+    for part, claim, verdict in zip(parts, CLAIMS, wanted, strict=True):
+        said = part.all("p")[0].text
+        assert said.strip() == f"{verdict} {claim.text} ({claim.source})".removesuffix(" ()")
+        rows = table(part, "pairs").rows()
+        assert [(row[0], row[1]) for row in rows] == claim.pairs
+        for row, d in zip(rows, judge(claim, results).differences, strict=True):
+            assert float(row[2]) == round(d.mean, 2)
+            assert ends(row[4]) == pytest.approx((d.low, d.high), abs=0.0051)
+    assert [part.all("p")[1].text for part in parts] == [
+        "All 2 intervals lie below 0.",
+        "The interval lies above 0.",
+        "The interval contains 0.",
+    ]
+
+
+def test_of_many_pairs_the_decisive_one_is_shown_and_the_rest_can_be() -> None:
+    results = made_up(("a", "b", "c", "d", "e", "f"))
+    claim = Claim("Four at once.", ("b", "d"), ("a", "c", "e"))
+    judged = judge(claim, results)
+    (part,) = page_of(study(results, claims=(claim,))).all("div", class_="claim")
+    (details,) = part.all("details")
+    assert "open" not in details.attributes
+    assert details.all("summary")[0].text == "the other 5 pairs"
+    first, rest = part.all("table", class_="pairs")
+    (row,) = first.rows()
+    assert (row[0], row[1]) == (judged.decisive.first, judged.decisive.second)
+    shown = {(row[0], row[1]) for row in [*first.rows(), *rest.rows()]}
+    assert shown == set(claim.pairs)
+
+
+def test_all_claims_of_all_studies_are_at_the_top() -> None:
+    second = made_up(("ids-n", "ts-n"))  # ids-n is the worse of the two here
+    page = page_of(
+        study(made_up(CLAIMED), claims=CLAIMS),
+        study(second, key="other", title="Another", claims=CLAIMS[1:2]),
+        swept(),
+    )
+    rows = table(page.all("header")[0], "claims").rows()
+    assert [(row[0], row[1], row[2]) for row in rows] == [
+        ("Directed <sampling> wins.", "holds", "A title"),
+        ("Thompson wins.", "fails", "A title"),
+        ("Neither.", "not told apart", "A title"),
+        ("Thompson wins.", "holds", "Another"),
+    ]
+    assert rows[1][3] == "ts-n − ids-n"  # noqa: RUF001
+    links = {a.attributes["href"] for a in table(page, "claims").all("a")}
+    assert links == {"#study-k--claims", "#study-other--claims"}
+    assert not page_of(study(), swept()).all("table", class_="claims")
+
+
+def test_only_sections_with_content_are_there_and_linked() -> None:
+    def titles(entry: Study | Sweep) -> tuple[list[str], list[str]]:
+        page = page_of(entry)
+        (jumps,) = page.all("p", class_="jumps")
+        return [a.text for a in jumps.all("a")], [h.text for h in page.all("h3")]
+
+    plain = [
+        "Regrets",
+        "Paired differences",
+        "Plays of each arm",
+        "Who may know what, and when",
+        "Settings",
+        "Run it again",
+    ]
+    published = Published({"ts-n": (3.0, 0.1)}, "a table")
+    for entry, wanted in (
+        (study(), plain),
+        (study(claims=CLAIMS[:2]), ["Claims", *plain]),
+        (study(published=published), ["Published and here", *plain]),
+        (swept(), ["Regret at each value", *plain[3:]]),
+    ):
+        assert titles(entry) == (wanted, wanted)
+
+
+def test_published_regrets_are_beside_ours() -> None:
+    results = made_up()
+    mean, error = (float(getattr(results["ts-n"], part)[-1]) for part in ("mean", "standard_error"))
+    published = Published({"ts-n": (mean + 0.01, 0.02), "ids-n": (9.0, 0.05)}, "Table <3>")
+    page = page_of(study(results, published=published))
+    near, far = table(page, "published").rows()
+    assert near[:5] == ["ts-n", f"{mean:.2f}", f"{error:.2f}", f"{mean + 0.01:.2f}", "0.02"]
+    assert near[5:] == ["-0.0", "within 3"]
+    assert far[-1] == "more than 3 apart"
+    own = float(results["ids-n"].standard_error[-1])
+    distance = (results["ids-n"].mean[-1] - 9.0) / np.hypot(own, 0.05)
+    assert float(far[5]) == pytest.approx(distance, abs=0.051)
+    assert "Within 3 standard errors: 1 of 2." in page.text
+    assert "as published: Table <3>." in table(page, "published").all("caption")[0].text
+    one = page_of(study(made_up(trials=1), published=published, claims=CLAIMS[:2]))
+    assert table(one, "published").rows()[0][5:] == ["unknown", "unknown from one trial"]
+    assert [s.text for s in one.all("strong", class_="verdict unknown")] == ["unknown"] * 2
+
+
+def test_a_sweep_has_its_picture_and_a_table_of_values() -> None:
+    sweep = swept()
+    page = page_of(sweep)
+    (image,) = page.all("img")
+    assert b"<svg" in base64.b64decode(image.attributes["src"].split(",")[1])
+    (narrow,) = page.all("source")
+    assert narrow.attributes["media"] == "(max-width: 600px)"
+    assert narrow.attributes["srcset"] != image.attributes["src"]
+    values = table(page, "overview values")
+    head = [th.text for th in values.all("thead")[0].all("th")]
+    assert head == ["r", "ids-n", "ts-n", "mine(rate=0.5)", "rounds", "trials"]
+    rows = values.rows()
+    assert [row[0] for row in rows] == ["0", "0.5", "1"]
+    assert rows[2][3] == "not run"
+    for row, value in zip(rows, (0.0, 0.5, 1.0), strict=True):
+        results = sweep.results[value]  # type: ignore[index]
+        assert row[4:] == ["100", "30"]
+        for name, cell in zip(head[1:3], row[1:3], strict=True):
+            wanted = f"{results[name].mean[-1]:.2f} ± {results[name].standard_error[-1]:.2f}"
+            least = name == results.ranking()[0]
+            assert cell == wanted + (" least" if least else "")
+    # at 0 another one is the best
+    assert [strong.text[:4] for strong in values.all("strong")] == [
+        f"{sweep.results[value][name].mean[-1]:.2f}"  # type: ignore[index]
+        for value, name in ((0.0, "ts-n"), (0.5, "ids-n"), (1.0, "ids-n"))
+    ]
+    assert page.all("pre")[0].text == "graphbandits run r"
+
+
+def test_what_varies_in_a_sweep_is_said_for_each_value() -> None:
+    found = settings_of(page_of(swept()))
+    assert found["graph"] == "0: star0.5: star1: star(arms=3)"
+    assert found["seed"] == "17"
+
+
+def test_a_sweep_of_texts_keeps_their_order_and_names_stay_text() -> None:
+    results = {name: made_up(AWKWARD[:3], arms=AWKWARD[:3]) for name in (AWKWARD[2], AWKWARD[0])}
+    awkward = Sweep(AWKWARD[2], AWKWARD[0], AWKWARD[1], results, AWKWARD[0], AWKWARD[1])
+    page = page_of(awkward, study(claims=(Claim(AWKWARD[0], ("ts-n",), ("ids-n",), AWKWARD[1]),)))
+    values = table(page, "overview values")
+    assert [row[0] for row in values.rows()] == [AWKWARD[2], AWKWARD[0]]
+    assert values.all("thead")[0].all("th")[0].text == AWKWARD[1]
+    assert table(page, "claims").rows()[0][0] == AWKWARD[0]
+    assert len(page.all("script")) == 3
+
+
+def test_studies_and_sweeps_share_one_overview() -> None:
+    page = page_of(study(), swept(), swept(key="t", title="Another sweep"))
+    assert [a.text for a in page.all("nav")[0].all("a")] == [
+        "A title",
+        "A sweep",
+        "Another sweep",
+        "About this page",
+    ]
+    rows = table(page, "overview sweeps").rows()
+    counts = table(page, "overview sweeps").all("thead")[0].all("th")
+    assert [th.text for th in counts] == ["sweep", "parameter", "ids-n", "ts-n", "mine(rate=0.5)"]
+    assert rows[0] == ["A sweep", "r", "2 of 3", "1 of 3", "0 of 2"]
+    links = {a.attributes["href"][1:] for a in page.all("a")}
+    ids = {n.attributes.get("id") for n in _in_order(page)}
+    assert links <= ids
+    only = page_of(swept(), swept(key="t"))
+    assert len(only.all("table", class_="overview sweeps")) == 1
+    assert not only.all("table", class_="overview")
+
+
+def test_wrong_sweeps_claims_and_keys_are_named() -> None:
+    with pytest.raises(InputError, match="at least one value"):
+        Sweep("s", "S", "r", {}, "")
+    with pytest.raises(InputError, match="above 0"):
+        swept(scale="log")
+    with pytest.raises(InputError, match="same key"):
+        page_of(study(key="a"), swept(key="a"))
+    with pytest.raises(InputError, match="did you mean 'ids-n'"):
+        page_of(study(claims=(Claim("x", ("idsn",), ("ts-n",)),)))
+    with pytest.raises(InputError, match="did you mean 'ids-n'"):
+        page_of(study(published=Published({"idsn": (1.0, 1.0)}, "a table")))
+
+
+def test_the_best_can_be_shown_without_those_that_hide_them() -> None:
+    far = {f"p{i}": np.full((3, 1), v) for i, v in enumerate((5.0, 150.0, 6.0, 5.5))}
+    policies = {n: PolicyResult.from_trials(v, np.array([3])) for n, v in far.items()}
+    (figure,) = page_of(study(Results(np.array([1]), policies, ("a",), {}))).all("figure")
+    (scope,) = figure.all("span", **{"class": "choice", "aria-label": "Policies"})
+    assert [i.attributes["value"] for i in scope.all("input")] == ["all", "near"]
+    assert "the 3 with least regret" in figure.text
+    assert json.loads(figure.all("script")[0].text)["near"] == 3
+    (figure,) = page_of(study()).all("figure")
+    assert [c.attributes["aria-label"] for c in figure.all("span", class_="choice")] == ["Band"]
 
 
 @pytest.mark.parametrize("junk", [None, 3, "text", [1], {"ts-n": 3}, {"ts-n": {"needs": 1}}])
@@ -393,13 +649,13 @@ def _in_order(node: Node) -> list[Node]:
 def test_nothing_is_fetched(interactive: bool, monkeypatch) -> None:
     if not interactive:
         without_plotly(monkeypatch)
-    text = report_html([study()], title="T").replace(plotly_script() or "\0", "")
+    text = report_html([study(), swept()], title="T").replace(plotly_script() or "\0", "")
     assert len(text) < 500_000
     assert not re.search(r"""(src|href|action|data)\s*=\s*["']?\s*(https?:)?//""", text)
     assert not re.search(r"https?:|@import|url\(", text)
     page = Page(text).root
     for node in _in_order(page):
-        for key in ("src", "href"):
+        for key in ("src", "srcset", "href"):
             assert node.attributes.get(key, "#").startswith(("#", "data:"))
 
 

@@ -8,14 +8,16 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pages import made_up
 
 from graphbandits import Results
-from graphbandits.report import Study, write_report
+from graphbandits.report import Study, Sweep, write_report
 from graphbandits.report.curves import plotly_script
+from graphbandits.results import Claim, PolicyResult
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -33,6 +35,8 @@ PLOT = "document.getElementById('study-one--plot')"
 # a band has an edge without width
 LINES = f"{PLOT}.querySelectorAll('.js-line').length"
 NAMES = ("ts-n", "ids-n", "mine(rate=0.5)", AWKWARD)
+SIDES = (("p1", "p3"), ("p0", "p2"))
+FAR = "document.getElementById('study-far--plot')"
 
 # All tests share one browser: with pytest-xdist they stay on one worker.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -80,7 +84,7 @@ class Opened:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(address)
-        self.wait("document.querySelectorAll('.plot .scatterlayer').length === 2")
+        self.wait("document.querySelectorAll('.plot .scatterlayer').length === 3")
 
     def wait(self, condition: str) -> None:
         """Until the condition holds; playwright's own way is eval, which the page forbids."""
@@ -141,11 +145,29 @@ class Opened:
         self.wait(f"{PLOT}._fullData.every((trace) => trace.visible === true)")
 
 
+CLAIMS = (
+    Claim("All at once, in a sentence that is so long that a telephone has to break it.", *SIDES),
+    Claim("The other way round.", *reversed(SIDES), source="Nobody (2018), section 3"),
+)
+
+
+def far_away() -> Results:
+    """Eight policies, of which the last has a hundred times the regret, and a note."""
+    names = tuple(f"p{i}" for i in range(8))
+    settings = {"policies": {"p7": {"note": "It needs more."}}}
+    near = made_up(names, settings=settings)
+    assert near["p7"].regret is not None
+    far = PolicyResult.from_trials(100.0 * near["p7"].regret, near["p7"].plays)
+    return replace(near, policies={**near.policies, "p7": far})
+
+
 @pytest.fixture(scope="module")
 def address(results: Results, tmp_path_factory) -> str:
     studies = [
         Study("one", "Four policies", results, "graphbandits simulate --seed 1"),
         Study("two", "One <trial>", made_up(("ts-n",), trials=1), "graphbandits simulate"),
+        Study("far", "One far away", far_away(), "graphbandits simulate", claims=CLAIMS),
+        Sweep("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
     ]
     path = tmp_path_factory.mktemp("report") / "report.html"
     return write_report(path, studies, title="In a browser").as_uri()
@@ -214,7 +236,7 @@ def test_the_values_under_the_pointer_are_those_of_the_results(
 
 
 def test_the_band_can_be_that_of_the_trials(desktop: Opened, results: Results) -> None:
-    desktop.page.get_by_label("10% to 90% of the trials").check()
+    desktop.page.get_by_label("10% to 90% of the trials").first.check()
     text = hover(desktop, results, 40)
     low, high = (end[39] for end in results.band("ts-n", kind="quantiles"))
     assert f"ts-n : {results['ts-n'].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
@@ -245,6 +267,50 @@ def test_no_button_of_the_plot_sends_data_away(desktop: Opened) -> None:
 
 def test_one_trial_is_drawn_without_a_band(desktop: Opened) -> None:
     assert desktop.drawn("two") == (0, 1)
+
+
+def test_the_best_ones_can_be_shown_without_the_others(desktop: Opened) -> None:
+    top = f"{FAR}._fullLayout.yaxis.range[1]"
+    whole = desktop.page.evaluate(top)
+    assert whole > 100.0
+    assert desktop.drawn("far") == (8, 8)
+    figure = desktop.page.locator("figure.curves").nth(2)
+    every, near = figure.get_by_label("all policies"), figure.get_by_label("with least regret")
+    assert every.is_checked()
+    near.check()
+    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 7 + 7")
+    desktop.wait(f"{top} < 10")
+    pressed = figure.locator(".legend button").evaluate_all(
+        "(all) => all.map((button) => button.ariaPressed)"
+    )
+    assert pressed == ["true"] * 7 + ["false"]
+    # a policy more or less is neither the one choice nor the other
+    figure.get_by_role("button", name="p1").click()
+    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 6 + 6")
+    assert not near.is_checked()
+    assert not every.is_checked()
+    every.check()
+    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 8 + 8")
+    desktop.wait(f"{top} > 100")
+    assert "* p7: It needs more." in figure.inner_text()
+
+
+def test_the_other_pairs_of_a_claim_can_be_opened(desktop: Opened) -> None:
+    claim = desktop.page.locator(".claim").first
+    assert claim.locator("tbody tr:visible").count() == 1
+    claim.locator("summary").click()
+    assert claim.locator("tbody tr:visible").count() == 4
+    claim.locator("summary").click()
+
+
+def test_the_picture_of_a_sweep_has_its_own_size_on_a_telephone(
+    desktop: Opened, browser: Any, address: str
+) -> None:
+    shape = "(({naturalWidth: w, naturalHeight: h}) => h / w)(document.querySelector('img'))"
+    assert desktop.page.evaluate(shape) < 0.8
+    phone = Opened(browser, address, viewport={"width": 360, "height": 740}, is_mobile=True)
+    phone.wait(f"{shape} > 0.8")
+    phone.context.close()
 
 
 def test_the_command_can_be_copied(desktop: Opened) -> None:

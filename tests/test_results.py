@@ -699,6 +699,21 @@ def test_the_same_policy_with_other_numbers_or_another_source_is_refused() -> No
     assert concat(moved).settings["policies"]["x"]["plugin"] == "/1.py"
 
 
+def test_a_need_that_older_versions_did_not_know_is_none() -> None:
+    """Results of 0.3 and of 0.4 of the same plug-in go together; a note may be new."""
+    before = {"source": "1a", "needs": {"graph": "after", "deterministic": True}}
+    now = before | {"needs": before["needs"] | {"fixed": False}, "note": "New."}
+    other = before | {"needs": before["needs"] | {"fixed": True}}
+    first, later, changed = (
+        made({"x": VALUES["x"]}, seed=s, policies={"x": facts})
+        for s, facts in enumerate((before, now, other))
+    )
+    assert concat([first, later]).trials == 2 * first.trials
+    assert concat([later, first]).notes == {"x": "New."}
+    with pytest.raises(InputError, match="needs of policy 'x'"):
+        concat([first, changed])
+
+
 def test_versions_that_differ_are_listed() -> None:
     parts = [
         made(VALUES, seed=s, versions={"numpy": n, "python": "3.11"})

@@ -104,13 +104,14 @@ def plays_figure(
     columns = len(names) if len(names) < 4 else min(4, math.ceil(math.sqrt(len(names))))
     rows = math.ceil(len(names) / columns)
     panel = min(4.2, (width - 0.8) / columns)
+    size = TEXT if panel > 1.5 else SMALL
     figure = new_figure(width, rows * (0.85 * panel + 0.3) + 0.5)
     grid = figure.subplots(rows, columns, squeeze=False)
     panels: list[Axes] = list(grid.flat)
     drawn = []
     for axes, name, share in zip(panels, names, shares, strict=False):
         drawn.append(_panel(axes, matrix, places, share[arms], largest, most))
-        axes.set_title(literal(wrap(name, 66.0 * panel, SMALL)), fontsize=TEXT)
+        axes.set_title(literal(wrap(name, 66.0 * panel, size)), fontsize=size)
     for axes in panels[len(names) :]:
         axes.remove()
     bar = figure.colorbar(

@@ -21,9 +21,9 @@ from graphbandits.types import Floats
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Okabe and Ito's colours, told apart by all eyes, with Tol's wine for their yellow, which is
-#: hard to see on white; line styles and markers tell them apart in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#882255")
+#: Okabe and Ito's colours, told apart by all eyes, with a violet for their yellow, which is hard
+#: to see on white; line styles and markers tell them apart in grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#7A3FF2")
 STYLES = (
     "-",
     "--",
@@ -197,13 +197,18 @@ def literal(text: str) -> str:
     >>> literal("a_1 costs $5, b $6")
     'a_1 costs \\$5, b \\$6'
     """
-    return text.replace("$", r"\$")
+    return _drawable(text).replace("$", r"\$")
+
+
+def _drawable(text: str) -> str:
+    """Half a surrogate pair can stand in a name, but has no letter."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def text_width(text: str, size: float) -> float:
     """The width of one line in points."""
     font = FontProperties(family="DejaVu Sans", size=size)
-    return float(text_to_path.get_text_width_height_descent(text, font, False)[0])
+    return float(text_to_path.get_text_width_height_descent(_drawable(text), font, False)[0])
 
 
 def wrap(text: str, width: float, size: float) -> str:

@@ -36,24 +36,18 @@ def all_claims(studies: Sequence[Study], places: Sequence[str]) -> Html:
     for study, place in zip(studies, places, strict=True):
         for judged in study.judgements:
             d = judged.decisive
-            rows.append(
-                (
-                    judged.claim.text,
-                    tag("a", study.title, href=f"#{place}--claims"),
-                    _badge(judged.verdict),
-                    f"{d.first} − {d.second}",  # noqa: RUF001
-                    tag("td", study.number(d.mean, "+"), class_="number"),
-                    tag("td", study.interval(d.low, d.high, "+"), class_="number"),
-                )
-            )
+            pair = label(f"{d.first} − {d.second}")  # noqa: RUF001
+            found = f"{study.number(d.mean, '+')} {study.interval(d.low, d.high, '+')}"
+            link = label(tag("a", study.title, href=f"#{place}--claims"))
+            rows.append((judged.claim.text, _badge(judged.verdict), link, pair, found))
     if not rows:
         return Html("")
-    head = ("claim", "study", "verdict", "decisive pair", "its difference", f"its {LEVEL} interval")
+    head = ("claim", "verdict", "study", "decisive pair", f"its difference [{LEVEL} interval]")
     caption = (
         "What was claimed, and whether it holds here. The decisive pair is the one that speaks "
         "most against the claim."
     )
-    return table(caption, head, rows, words=range(len(head)), class_="claims")
+    return table(caption, head, rows, words=(1, 2, 3), class_="claims")
 
 
 def published(study: Study) -> Html:
@@ -93,7 +87,7 @@ def published(study: Study) -> Html:
 
 def _claim(study: Study, judged: Judgement) -> Html:
     claim = judged.claim
-    source = tag("span", claim.source, class_="source") if claim.source else ""
+    source = tag("span", f"({claim.source})", class_="source") if claim.source else ""
     said = tag("p", _badge(judged.verdict), " ", claim.text, " ", source)
     shown, rest = judged.differences, []
     if len(shown) > PAIRS:

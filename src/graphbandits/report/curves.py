@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import io
 import math
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import matplotlib
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from graphbandits import plots
-from graphbandits.plots import COLOURS
+from graphbandits.plots import COLOURS, ONE_COLUMN, TWO_COLUMNS
+from graphbandits.plots.enlarge import final_means, near_ground
+from graphbandits.plots.legends import marked
 from graphbandits.plots.style import looks
 from graphbandits.report.markup import Html, escape, join, json_script, tag
 from graphbandits.report.study import CONFIDENCE, Study, Sweep
@@ -51,7 +55,10 @@ def figure(study: Study, place: str, interactive: bool) -> Html:
         f"Mean cumulative regret over {study.trials} trial{'s' if study.trials > 1 else ''}, with ",
         f"a band: {BANDS['interval']}." if not interactive and study.trials > 1 else "",
         "no band, for one trial does not tell how much trials differ." if study.trials < 2 else "",
-        _choice(place) if interactive and study.trials > 1 else "",
+        _choice(f"{place}--band", "Band", BANDS, "interval")
+        if interactive and study.trials > 1
+        else "",
+        _scope(study, place) if interactive else "",
     )
     if not interactive:
         return tag("figure", _still(study), caption)
@@ -65,7 +72,10 @@ def figure(study: Study, place: str, interactive: bool) -> Html:
         f"{ranking}. The numbers at the end are in the table of regrets.",
     )
     without = tag("noscript", tag("p", "The curves need JavaScript; the tables do not."))
-    parts = ("\n", caption, _legend(study), plot, without, "\n", json_script(curve_data(study)))
+    _, notes = marked(study.results.notes)
+    below = [tag("p", line, class_="hint policy-note") for line in notes.splitlines()]
+    data = json_script(curve_data(study))
+    parts = ("\n", caption, _legend(study), plot, without, *below, "\n", data)
     return tag("figure", *parts, "\n", class_="curves", data_key=study.key)
 
 
@@ -91,6 +101,8 @@ def curve_data(study: Study) -> dict[str, object]:
         "rounds": results.rounds.tolist(),
         "digits": study.digits,
         "width": WIDTH,
+        # how many of the best are shown without the others
+        "near": len(near_ground(final_means(results))),
         "policies": policies,
     }
 
@@ -144,25 +156,33 @@ def _luminance(rgb: tuple[float, ...]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _choice(place: str) -> Html:
-    """Radio buttons for the band."""
+def _choice(name: str, about: str, words: Mapping[str, str], chosen: str) -> Html:
+    """Radio buttons."""
     options = [
         tag(
             "label",
-            tag(
-                "input", type="radio", name=f"{place}--band", value=kind, checked=kind == "interval"
-            ),
+            tag("input", type="radio", name=name, value=kind, checked=kind == chosen),
             " ",
-            words,
+            text,
         )
-        for kind, words in BANDS.items()
+        for kind, text in words.items()
     ]
-    return tag("span", join(options, " "), class_="bands", role="radiogroup", aria_label="Band")
+    return tag("span", join(options, " "), class_="choice", role="radiogroup", aria_label=about)
+
+
+def _scope(study: Study, place: str) -> Html:
+    """The choice of the best policies alone, where the others hide them."""
+    near = near_ground(final_means(study.results))
+    if not near:
+        return Html("")
+    words = {"all": "all policies", "near": f"the {len(near)} with least regret"}
+    return tag("span", "Shown: ", _choice(f"{place}--scope", "Policies", words, "all"))
 
 
 def _legend(study: Study) -> Html:
     """A button for each policy, best first: what plotly draws no keyboard can reach."""
     results = study.results
+    marks, _ = marked(results.notes)
     buttons = []
     for name in results.ranking():
         colour, pattern = look(study, name)
@@ -184,7 +204,7 @@ def _legend(study: Study) -> Html:
             style=f"stroke: var(--policy-{colour})",
         )
         value = tag("span", study.number(float(results[name].mean[-1])), class_="value")
-        named = tag("span", name, class_="name")
+        named = tag("span", name, marks.get(name, ""), class_="name")
         buttons.append(tag("button", key, named, value, type="button", aria_pressed="true"))
     hint = tag(
         "p",
@@ -199,15 +219,16 @@ def _legend(study: Study) -> Html:
 
 def sweep_figure(sweep: Sweep) -> Html:
     """Final regret against the value of the parameter, as a still picture."""
-    drawn = plots.sweep_figure(
-        sweep.results, sweep.label or sweep.parameter, confidence=CONFIDENCE, scale=sweep.scale
-    )
+    words = sweep.label or sweep.parameter
     best = "; ".join(f"at {study.title} {study.results.ranking()[0]}" for study in sweep.studies)
     about = (
-        f"Mean final regret against {sweep.label or sweep.parameter}, a line a policy; the least "
-        f"mean: {best}. The numbers are in the table of values."
+        f"Mean final regret against {words}, a line a policy; the least mean: {best}. The numbers "
+        "are in the table of values."
     )
-    return tag("figure", _picture(drawn, about))
+    draw = partial(
+        plots.sweep_figure, sweep.results, words, confidence=CONFIDENCE, scale=sweep.scale
+    )
+    return tag("figure", _picture(draw, about + _spoken(sweep)))
 
 
 def _still(study: Study) -> Html:
@@ -216,16 +237,27 @@ def _still(study: Study) -> Html:
         for name in study.results.ranking()
     )
     about = f"Curves of mean cumulative regret by round; at the end, from best to worst: {ends}."
-    return _picture(plots.regret_figure(study.results, confidence=CONFIDENCE), about)
+    draw = partial(plots.regret_figure, study.results, confidence=CONFIDENCE)
+    return _picture(draw, about + _spoken(study))
 
 
-def _picture(drawn: Figure, about: str) -> Html:
-    """An SVG inside an image, where its ids and styles meet no others."""
+def _spoken(entry: Study | Sweep) -> str:
+    """The notes that are in a picture, for those who cannot see it."""
+    return "".join(f" {name}: {text}" for name, text in entry.notes_on_policies.items())
+
+
+def _picture(draw: Callable[..., Figure], about: str) -> Html:
+    """The figure in two columns of a journal, and in one for narrow windows."""
+    narrow = tag("source", media="(max-width: 600px)", srcset=_svg(draw(width=ONE_COLUMN)))
+    return tag("picture", narrow, tag("img", src=_svg(draw(width=TWO_COLUMNS)), alt=about))
+
+
+def _svg(drawn: Figure) -> str:
+    """An SVG as an address: inside an image its ids and styles meet no others."""
     buffer = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "graphbandits"}):
         drawn.savefig(buffer, format="svg", metadata={"Date": None})
-    data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=about)
+    return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
 def _finite(values: Floats) -> list[float | None]:

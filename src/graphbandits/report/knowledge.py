@@ -154,7 +154,7 @@ def _row(name: str, facts: Mapping[str, Any], note: str | None) -> tuple[object,
         _yes(needs.get("horizon")),
         {"yes": "exact", "no": "not known, a draw"}.get(_yes(facts.get("exact")), UNKNOWN),
         _origin(facts),
-        join((facts.get("summary") or UNKNOWN, tag("p", note) if note else "")),
+        join((facts.get("summary") or UNKNOWN, tag("p", f"Note: {note}") if note else "")),
     )
 
 

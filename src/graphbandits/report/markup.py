@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: Elements that have no end tag.
-VOID = frozenset({"img", "input", "link", "meta"})
+VOID = frozenset({"img", "input", "link", "meta", "source"})
 
 
 class Html(str):

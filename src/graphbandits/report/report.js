@@ -60,7 +60,7 @@
     return [...bands, ...lines];
   }
 
-  function layout(data) {
+  function layout(data, view) {
     const ink = css("--ink");
     const axis = {
       gridcolor: css("--rule"),
@@ -89,7 +89,7 @@
       // a finger that moves over the plot scrolls the page; the buttons zoom
       dragmode: coarse.matches ? false : "zoom",
       modebar: { bgcolor: "rgba(0, 0, 0, 0)", color: css("--faint"), activecolor: ink },
-      uirevision: "as the reader left it",
+      uirevision: `as the reader left it ${view}`,
       xaxis: {
         ...axis,
         title: { text: "round" },
@@ -108,6 +108,9 @@
     const buttons = [...figure.querySelectorAll(".legend button")];
     const shown = data.policies.map(() => true);
     let kind = "interval";
+    let view = 0; // a choice of other policies has axes of its own
+    const radios = (name) => [...figure.querySelectorAll(`input[name$="--${name}"]`)];
+    const near = (scope) => (_, i) => scope === "all" || i < data.near;
     const config = {
       responsive: true,
       displaylogo: false,
@@ -124,7 +127,11 @@
     };
     const draw = () => {
       buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(shown[i])));
-      Plotly.react(plot, traces(data, shown, kind), layout(data), config);
+      radios("scope").forEach((input) => {
+        const wanted = shown.map(near(input.value));
+        input.checked = wanted.every((on, i) => on === shown[i]);
+      });
+      Plotly.react(plot, traces(data, shown, kind), layout(data, view), config);
     };
     buttons.forEach((button, i) => {
       button.addEventListener("click", (event) => {
@@ -138,7 +145,14 @@
         draw();
       });
     });
-    figure.querySelectorAll(".bands input").forEach((input) => {
+    radios("scope").forEach((input) => {
+      input.addEventListener("change", () => {
+        shown.forEach((_, i) => (shown[i] = near(input.value)(_, i)));
+        view += 1;
+        draw();
+      });
+    });
+    radios("band").forEach((input) => {
       input.checked = input.value === kind; // not what the browser remembers of the last visit
       input.addEventListener("change", () => {
         kind = input.value;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ _JOINED = frozenset({"seed", "trials", "runs", "policies", "version", "versions"
 #: What settings mean that an older version did not write.
 _DEFAULTS = {"regret": "pseudo", "accuracy": "simulation"}
 #: What may differ between two records of one policy: how it is described and where it lay.
-_DESCRIPTION = frozenset({"summary", "plugin"})
+_DESCRIPTION = frozenset({"summary", "plugin", "note"})
 
 Runs = tuple[tuple[int | None, int, int], ...]
 
@@ -105,12 +105,18 @@ def _described_policies(results: list[Results]) -> dict[str, Any]:
         for name, entry in (part.settings.get("policies") or {}).items():
             mine = described.setdefault(name, entry)
             for field in dict.fromkeys((*mine, *entry)):
-                if field not in _DESCRIPTION and _plain(mine.get(field)) != _plain(
-                    entry.get(field)
-                ):
+                if field not in _DESCRIPTION and _fact(mine, field) != _fact(entry, field):
                     what = f"{field} of policy '{name}'"
                     raise _differ(what, mine.get(field), entry.get(field))
     return described
+
+
+def _fact(entry: Mapping[str, Any], field: str) -> str:
+    """What is recorded of a policy; versions before 0.4 knew of no need that the graph stays."""
+    value = entry.get(field)
+    if field == "needs" and isinstance(value, Mapping):
+        value = {"fixed": False, **value}
+    return _plain(value)
 
 
 def _edges(results: Results) -> set[tuple[int, int, float]] | float | None:
