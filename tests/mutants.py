@@ -55,8 +55,15 @@ ALSO_FAILS: dict[str, set[str]] = {
     "SureOnly": PLAYED - {"save-load", "long-run", "beats-uniform"},
     "HorizonOnly": {"declared-needs"},
     # nothing can be asked of no graph
-    "NoGraph": {"probabilities", "gain", "reveal-frequency", "reveal-independence", "batch"},
-    "MoreThanSure": {"gain"},
+    "NoGraph": {
+        "probabilities",
+        "gain",
+        "observed",
+        "reveal-frequency",
+        "reveal-independence",
+        "batch",
+    },
+    "MoreThanSure": {"gain", "observed"},
     # whoever reads the pairs stumbles over their order
     "Backwards": {"reveal-independence", "batch"},
     "SameForTrials": {"batch"},

@@ -42,6 +42,9 @@ class Matrix:
     def gain(self, h: Floats) -> Floats:
         return (h[:, None, :] * self.matrix).sum(axis=2)
 
+    def observed(self, pi: Floats) -> Floats:
+        return (pi[:, :, None] * self.matrix).sum(axis=1)
+
     def reach(self, action: Ints) -> Floats:
         return self.matrix[action]
 
@@ -119,6 +122,9 @@ class Loopless(Matrix):
     def gain(self, h: Floats) -> Floats:
         return (h[:, None, :] * (self.matrix - np.eye(self.arms))).sum(axis=2)
 
+    def observed(self, pi: Floats) -> Floats:
+        return (pi[:, :, None] * (self.matrix - np.eye(self.arms))).sum(axis=1)
+
 
 @fails("probabilities", r"1 arms, round 1: entry \(0, 0\) is 0; it is 1")
 class NoLoops(Slope):
@@ -154,9 +160,14 @@ class EachItsOwn(Matrix):
     def reach(self, action: Ints) -> Floats:
         return np.where(self.matrix[action] < 1.0, self.rate * self.matrix[action], 1.0)
 
+    def entries(self, trials: int) -> Floats:
+        return np.stack([self.reach(np.full(trials, i)) for i in range(self.arms)], axis=1)
+
     def gain(self, h: Floats) -> Floats:
-        rows = [self.reach(np.full(len(h), i)) for i in range(self.arms)]
-        return (h[:, None, :] * np.stack(rows, axis=1)).sum(axis=2)
+        return (h[:, None, :] * self.entries(len(h))).sum(axis=2)
+
+    def observed(self, pi: Floats) -> Floats:
+        return (pi[:, :, None] * self.entries(len(pi))).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +208,43 @@ class GainInPlace(Slope):
     """Writes the gain where h was."""
 
     feedback = WritesIntoH
+
+
+class ByRows(Matrix):
+    def observed(self, pi: Floats) -> Floats:
+        return (pi[:, None, :] * self.matrix).sum(axis=2)
+
+
+@fails("observed", r"2 arms, round 1: observed\(pi\) differs from G'pi by .*entry \(i, j\)")
+class ObservedByRows(Slope):
+    """Gives G pi, which on undirected graphs is the same."""
+
+    feedback = ByRows
+
+
+class OthersOnly(Matrix):
+    def observed(self, pi: Floats) -> Floats:
+        return super().observed(pi) - pi
+
+
+@fails("observed", r"1 arms, round 1: observed\(pi\) differs from G'pi by 1;")
+class ObservedByOthers(Slope):
+    """Leaves out that the arm played is observed."""
+
+    feedback = OthersOnly
+
+
+class WritesIntoPi(Matrix):
+    def observed(self, pi: Floats) -> Floats:
+        pi[...] = super().observed(pi)
+        return pi.copy()
+
+
+@fails("observed", r"2 arms, round 1: observed\(pi\) wrote into pi")
+class ObservedInPlace(Slope):
+    """Writes the chances where pi was."""
+
+    feedback = WritesIntoPi
 
 
 class Squares(Matrix):

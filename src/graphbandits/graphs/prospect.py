@@ -74,7 +74,7 @@ class Prospect:
             each = [_bound(feedback) for feedback in process.feedbacks[:rounds]]
             return float(sum(each)) * rounds / len(each)
         if isinstance(process, RandomFeedback):
-            return rounds * _random_bound(process)
+            return rounds * _random_bound(process, rounds)
         if isinstance(process, RevealedErdosRenyi):
             return rounds * _drawn_bound(process.arms, process.p, process.directed)
         return float(rounds * process.arms)
@@ -99,10 +99,10 @@ def _seen_before(r: object, arms: int) -> Floats:
     return np.where(rate > 0.0, bound, float(arms))
 
 
-def _random_bound(process: RandomFeedback) -> float:
-    """The mean of Q over the rounds, or over r uniform on [low, high]."""
+def _random_bound(process: RandomFeedback, rounds: int) -> float:
+    """The mean of Q over the rounds played, or over r uniform on [low, high]."""
     if process.r is not None:
-        return float(_seen_before(process.r, process.arms).mean())
+        return float(_seen_before(process.r, process.arms)[:rounds].mean())
     if process.low == process.high:
         return float(_seen_before(process.low, process.arms))
     power = np.arange(1.0, process.arms + 1)

@@ -87,6 +87,25 @@ def gain(recipe: Recipe) -> None:
                 raise Violation(f"{process.arms} arms, round {t}: gain(h) wrote into h")
 
 
+@check("graph", "observed")
+def observed(recipe: Recipe) -> None:
+    """observed(pi) is G'pi: how likely each arm is to be observed, the play drawn from pi."""
+    for process in _processes(recipe):
+        for t, keys, rows in _all_rows(process):
+            pi = Stream(keys, t, "testing/pi").uniform(process.arms) + 0.01
+            pi /= pi.sum(axis=1, keepdims=True)
+            expected = np.einsum("ibj,bi->bj", rows, pi)
+            given = pi.copy()
+            off = np.abs(process.round(t, keys).observed(pi) - expected)
+            if not (off <= 1e-12).all():
+                raise Violation(
+                    f"{process.arms} arms, round {t}: observed(pi) differs from G'pi by "
+                    f"{off.max():.2g}; arm j is seen with the sum of pi_i times entry (i, j)"
+                )
+            if not same_bits(pi, given):
+                raise Violation(f"{process.arms} arms, round {t}: observed(pi) wrote into pi")
+
+
 @check("graph", "reveal-frequency")
 def reveal_frequency(recipe: Recipe) -> None:
     """reveal shows arm j to who plays i as often as entry (i, j) says: checked over many trials."""
@@ -210,10 +229,10 @@ def _seen(feedback: Feedback, action: Any, keys: Keys, t: int) -> Floats:
 
 
 def _everything(process: Process, t: int, keys: Keys) -> list[Floats]:
-    """Rows, gains and what is seen: each with the trial as its second axis."""
+    """Rows, what is seen, gains and chances: each with the trial as its second axis."""
     feedback = process.round(t, keys)
     h = np.tile(np.linspace(0.1, 0.9, process.arms), (keys.trials, 1))
     actions = [np.full(keys.trials, i) for i in range(process.arms)]
     rows = np.stack([feedback.reach(action) for action in actions])
     seen = np.stack([_seen(feedback, action, keys, t) for action in actions])
-    return [rows, seen, feedback.gain(h)[None]]
+    return [rows, seen, feedback.gain(h)[None], feedback.observed(h)[None]]
