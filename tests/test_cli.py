@@ -42,7 +42,7 @@ ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 LINUX = sys.platform.startswith("linux")
 
 #: Wide, so that no table is folded.
-RUNNER = CliRunner(env={"COLUMNS": "200"})
+RUNNER = CliRunner(env={"COLUMNS": "400"})
 
 
 def run(*args: object) -> str:
@@ -198,11 +198,12 @@ def test_list_tells_the_needs_of_a_new_policy_apart(monkeypatch: pytest.MonkeyPa
         """Wants to be told a lot."""
 
         draws: int = 3
-        needs: ClassVar[Needs] = Needs(graph="after", deterministic=True, horizon=False)
+        needs: ClassVar[Needs] = Needs(graph="after", deterministic=True, fixed=True)
 
     monkeypatch.setattr(listing_module, "registered", lambda kind: {"demanding": Demanding})
     (entry,) = answer("list", "policies")["policies"]
-    assert entry["needs"] == {"graph": "after", "deterministic": True, "horizon": False}
+    told = {"graph": "after", "deterministic": True, "horizon": False, "fixed": True}
+    assert entry["needs"] == told
     assert entry["parameters"] == {"draws": 3}
     assert "draws=3" in run("list", "policies")
 

@@ -14,6 +14,7 @@ import graphbandits
 from graphbandits import Results
 from graphbandits.cli import app
 from graphbandits.cli.tables import claim_table, published_table, sweep_tables
+from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import experiment_names, load_experiment
 from graphbandits.results import Claim, Published, judge
@@ -153,6 +154,22 @@ def test_the_swept_policy_is_one_line_under_all_its_names() -> None:
     for (value, plan), name in zip(sweep.plans.items(), names, strict=True):
         assert vars(plan.policies[name])["c"] == value
         assert list(sweep.lines[value].values())[:2] == ["eps-greedy-lp(c=…)", "ts-n"]
+
+
+def test_the_readme_tells_of_the_experiments_there_are(place: Path) -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    section = readme.split("## Experiments")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)
+    assert sorted(re.findall(r"`([\w-]+)`", " ".join(rows))) == experiment_names()
+    assert set(re.findall(r"graphbandits run ([\w-]+) ", section)) <= set(experiment_names())
+    sweep, held = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    (place / "sweep.toml").write_text(sweep, "utf-8")
+    assert load_experiment("sweep.toml").sweep_plans()[0].label == "probability to see an arm"
+    alone = sweep.split("[[sweeps]]")[0].replace("{r}", "0.5")
+    (place / "held.toml").write_text(alone + held, "utf-8")
+    experiment = load_experiment("held.toml")
+    experiment.plan()
+    assert experiment.judged_claims()[0].text == "Information pays."
 
 
 # --- what a file may say ------------------------------------------------------------------------
@@ -420,6 +437,25 @@ def test_a_name_that_is_taken_is_noticed_before_anything_runs(place: Path, taken
     assert taken.split("/")[0] in refused(place, "run", "sweep.toml", "--output", "out")
 
 
+def test_a_sweep_that_is_stopped_keeps_what_had_finished(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = Plan.run
+
+    def stop_at_two(plan: Plan, **options: Any) -> Results:
+        if "eps-greedy-lp(c=2)" in plan.policies:
+            raise KeyboardInterrupt
+        return finish(plan, **options)
+
+    monkeypatch.setattr(Plan, "run", stop_at_two)
+    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
+    assert result.exit_code == 130
+    assert "stopped" in result.stderr
+    left = {path.name for path in (place / "sweep").iterdir()}
+    assert left == {"results-sweep-c-5", "results-sweep-c-0.5"}
+    assert Results.load(place / "sweep" / "results-sweep-c-0.5").trials == 5
+
+
 def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
     shown = run("run", "single.toml", "--trials", 40)
     results = Results.load(place / "single" / "results-single")
@@ -541,10 +577,10 @@ def test_the_table_of_published_means_says_how_far_apart() -> None:
     # hypot(error, sqrt(3) error) = 2 error
     there = {"ts-n": (ours - 5 * error, math.sqrt(3) * error), "ids-n": (1e3, 0.0)}
     lines = lines_of(published_table(compare(Published(there, "they"), results), "they"))
-    assert lines[0].strip() == "Published by they"
+    assert lines[0].strip() == "Published: they"
     near, far = (next(line for line in lines if f" {name} " in line) for name in there)
     assert f"{ours:.2f} ({error:.2f})" in near
     assert "+2.5 s.e." in near
-    assert near.split()[-2:] == ["3", "s.e."]
+    assert near.split()[-1] == "yes"
     assert "1000.00 (0.00)" in far
     assert far.split()[-1] == "no"

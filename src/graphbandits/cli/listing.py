@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from rich.box import SIMPLE
@@ -96,11 +97,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         }
         needs = getattr(cls, "needs", None)
         if kind == "policy" and needs is not None:
-            entry["needs"] = {
-                "graph": needs.graph,
-                "deterministic": needs.deterministic,
-                "horizon": needs.horizon,
-            }
+            entry["needs"] = asdict(needs)
             entry["told"] = str(needs)
         entries.append(entry)
     return entries

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE
 from rich.table import Table
 
+from graphbandits.results.published import NEAR
+
 if TYPE_CHECKING:
     from graphbandits.results import Comparison, Judgement, Results
 
@@ -59,7 +61,9 @@ def claim_table(judgements: Sequence[Judgement]) -> Table:
 def published_table(comparisons: Sequence[Comparison], source: str) -> Table:
     """Mean regrets here and there, and how many combined standard errors lie between."""
     table = _table(
-        f"Published by {source}", ["policy"], ["ours (s.e.)", "published (s.e.)", "apart", "within"]
+        f"Published: {source}",
+        ["policy"],
+        ["ours (s.e.)", "published (s.e.)", "apart", f"within {NEAR:g} s.e."],
     )
     for c in comparisons:
         known = not math.isnan(c.distance)
@@ -68,7 +72,7 @@ def published_table(comparisons: Sequence[Comparison], source: str) -> Table:
             _mean(c.mean, c.standard_error),
             _mean(c.published_mean, c.published_error),
             f"{c.distance:+.1f} s.e." if known else "unknown",
-            ("3 s.e." if c.within else "no") if known else "unknown",
+            ("yes" if c.within else "no") if known else "unknown",
         )
     return table
 
