@@ -47,16 +47,16 @@ class History:
         return BetaBernoulli(a, b, accuracy="strict")
 
 
-def graph_of(feedback: Feedback, trial: int) -> Any:
-    """One trial's graph as a transcription reads it: r, or a list of rows."""
+def graphs_of(feedback: Feedback) -> list[Any]:
+    """Each trial's graph as a transcription reads it: r, or a tuple of rows."""
     if isinstance(feedback, Uniform):
-        return float(feedback.r[trial % len(feedback.r)])
-    rows = [feedback.reach(np.full(TRIALS, i))[trial] for i in range(feedback.arms)]
-    return [row.tolist() for row in rows]
+        return np.broadcast_to(feedback.r, TRIALS).tolist()
+    rows = [feedback.reach(np.full(TRIALS, i)).tolist() for i in range(feedback.arms)]
+    return [tuple(tuple(row[b]) for row in rows) for b in range(TRIALS)]
 
 
 def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]:
-    """The largest difference of each round, and a transcription of each trial made by ``make``.
+    """How far apart the two are in each round, by trial; ``make`` makes a transcription.
 
     Rewards are 0 or 1, of means that differ from arm to arm and trial to trial; all random numbers
     but those of the graphs and of the policy itself are NumPy's.
@@ -70,10 +70,11 @@ def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]
     written = [make() for _ in range(TRIALS)]
     means = rng.random((TRIALS, arms)) if history.means is None else np.array(history.means)
     favourite = rng.dirichlet(np.full(arms, 1.5), size=TRIALS)
-    apart = []
+    apart, shown, graphs = [], None, []
     for t in range(1, history.rounds + 1):
         feedback = history.process.round(t, keys)
-        graphs = [graph_of(feedback, b) for b in range(TRIALS)]
+        if feedback is not shown:  # a fixed graph is read once
+            shown, graphs = feedback, graphs_of(feedback)
         view = View(t, keys, problem, feedback)
         pi = as_pi(policy, propose(policy, state, view), view)
         wanted = np.array([written[b].decide(t, graphs[b]) for b in range(TRIALS)])

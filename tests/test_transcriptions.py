@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import transcriptions as written
-from following import History, assert_follows, graph_of
+from following import History, assert_follows, graphs_of
 from scipy.optimize import linprog
 
 from graphbandits.graphs import Dense, Process, Uniform, as_process, from_matrix
@@ -63,7 +64,7 @@ def total_quality(process: Process, horizon: int) -> float:
     """The sum of Q_t; the mean over random undirected graphs is taken as the library has it."""
     fixed = fixed_feedback(process)
     if fixed is not None:
-        return horizon * written.quality(graph_of(fixed, 0), process.arms)
+        return horizon * written.quality(graphs_of(fixed)[0], process.arms)
     recipe: Any = process
     if hasattr(recipe, "r"):  # uniform on [0, 1]
         return horizon * math.fsum(1.0 / k for k in range(1, process.arms + 1))
@@ -81,6 +82,7 @@ def independence(process: Process) -> int:
     return written.largest_independent_set(matrix.tolist())
 
 
+@cache
 def dominating(graph: Any, arms: int) -> list[float]:
     """The z* that is given; that it is one is checked below."""
     feedback = Uniform(graph, arms) if isinstance(graph, float) else Dense(np.array(graph))
@@ -103,7 +105,7 @@ WRITTEN: dict[str, Callable[[Process, int], Any]] = {
         process.arms, horizon, lambda graph: dominating(graph, process.arms), c=0.7, d=0.4
     ),
     "ucb-lp": lambda process, horizon: written.UCBLP(
-        process.arms, horizon, dominating(graph_of(process.round(1, None), 0), process.arms)
+        process.arms, horizon, dominating(graphs_of(fixed_feedback(process))[0], process.arms)
     ),
     "exp3-set": lambda process, horizon: written.Exp3Set(
         process.arms, horizon, total_quality(process, horizon)
