@@ -94,4 +94,6 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch) -> None:
 
 def test_the_policies_of_the_readme_are_those_that_exist() -> None:
     table = (ROOT / "README.md").read_text().split("## The policies")[1].split("##")[0]
-    assert set(re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE)) == set(registered("policy"))
+    assert set(re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE)) == set(
+        registered("policy")
+    )

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from graphbandits.graphs.revealers import best_revealers
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.bayesian import Bayesian
+from graphbandits.policies.bayesian import Believer
 from graphbandits.registry import register
 from graphbandits.types import Floats, State
 
 
 @register("policy", "ts-maxn")
 @dataclass(frozen=True)
-class TSMaxN(Bayesian):
+class TSMaxN(Believer):
     """The best posterior mean among the arms that reveal the one TS-N would play (TS-maxN).
 
     i with probability alpha_i, then argmax of E[theta_j] over the j that reveal i; pi is the sum
