@@ -33,15 +33,17 @@ def run_sweeps(
         for value in sweep.plans
     }
     check_output(output, [f"figure-{one}" for one in keys], places.values())
-    announce_long([plan for sweep in sweeps for plan in sweep.plans.values()], count, output)
+    announce_long([plan for sweep in sweeps for plan in sweep.runs().values()], count, output)
     console = plain_console()
     start = time.perf_counter()
     studies, summary, written = [], {}, [output / "report.html"]
     for sweep, name in zip(sweeps, keys, strict=True):
-        results = {}
-        with progress_bar(name, sum(plan.decisions for plan in sweep.plans.values())) as advance:
-            for value, plan in sweep.plans.items():
-                results[value] = plan.run(workers=count, progress=advance)
+        results, ran, runs = {}, {}, sweep.runs()
+        with progress_bar(name, sum(plan.decisions for plan in runs.values())) as advance:
+            for value in sweep.plans:
+                if value in runs:
+                    ran[value] = runs[value].run(workers=count, progress=advance)
+                results[value] = sweep.whole(value, ran)
                 results[value].save(output / f"results-{places[sweep.parameter, value]}")
         drawn = sweep.drawn(results)
         figure = sweep_figure(drawn, sweep.label, title=sweep.title, scale=sweep.scale)

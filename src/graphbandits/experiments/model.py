@@ -67,9 +67,34 @@ class SweepPlan:
         """
         return f"{self.parameter}-{file_part(value)}"
 
+    def runs(self) -> dict[Value, Plan]:
+        """What there is to run: a policy that has met the same problem at an earlier value has not.
+
+        Values at which nothing is left are not there.
+        """
+        met: set[tuple[object, ...]] = set()
+        found: dict[Value, Plan] = {}
+        for value, plan in self.plans.items():
+            new = {n: p for n, p in plan.policies.items() if (*_problem(plan), n) not in met}
+            met.update((*_problem(plan), name) for name in new)
+            if new:
+                found[value] = replace(plan, policies=new)
+        return found
+
+    def whole(self, value: Value, ran: Mapping[Value, Results]) -> Results:
+        """The results at a value, of what was run there and at earlier values of its problem."""
+        plan = self.plans[value]
+        same = [ran[other] for other in ran if _problem(self.plans[other]) == _problem(plan)]
+        return Results.concat(same).only(plan.policies)
+
     def drawn(self, results: Mapping[Any, Results]) -> dict[Any, Results]:
         """The results by value, with the names of the lines for those of the policies."""
         return {value: found.renamed(self.lines[value]) for value, found in results.items()}
+
+
+def _problem(plan: Plan) -> tuple[object, ...]:
+    """What the results of a policy depend on, besides the seed and the trials."""
+    return plan.graph_text, plan.process.arms, plan.horizon
 
 
 class Experiment(Table):

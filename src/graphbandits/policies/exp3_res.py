@@ -71,6 +71,6 @@ class Exp3Res(ExponentialWeights):
         least = math.log(horizon) / (2 * arms - 2)
         never = ", which no r_t is" if least > 1.0 else ""
         return (
-            "the guarantee of Exp3-Res is for random feedback with r_t of at least "
+            "its guarantee is for random feedback with r_t of at least "
             f"ln T/(2K - 2) = {least:.3f}{never}."
         )

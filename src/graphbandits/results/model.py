@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -264,6 +264,20 @@ class Results:
             plays = dict(zip(self.arms, result.plays.tolist(), strict=True))
             policies[name] = {"regret": regret, "curve": curve, "plays": plays}
         return {"policies": policies, "settings": dict(self.settings)}
+
+    def only(self, names: Iterable[str]) -> Results:
+        """The results of some of the policies, in the order given.
+
+        >>> from graphbandits import simulate
+        >>> results = simulate(["ts-n", "ids-n"], horizon=2, trials=3)
+        >>> list(results.only(["ids-n"]).policies)
+        ['ids-n']
+        """
+        policies = {name: self[name] for name in names}
+        settings = dict(self.settings)
+        if isinstance(described := settings.get("policies"), Mapping):
+            settings["policies"] = {k: described[k] for k in policies if k in described}
+        return replace(self, policies=policies, settings=settings)
 
     def renamed(self, names: Mapping[str, str]) -> Results:
         """The same results with other names for some policies, by their names until now.
