@@ -4,6 +4,9 @@ Kernels live in modules whose file name contains ``kernel``; a test holds this. 
 whether a cached binary is fresh by looking at the file of the compiled function alone, so an edit
 to a *callee* in another file leaves stale machine code behind. The cache directory is therefore
 named by a hash of all kernel sources together.
+
+Every kernel calls its own copies of its callees, so that its bits do not depend on what else the
+process has compiled or loaded (:class:`_OwnCopies`).
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 from numba.core import config
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 #: Numba fills its settings in at run time, where no type checker sees them.
 numba_config: Any = config
@@ -26,6 +31,45 @@ R = TypeVar("R")
 #: Sums may be reordered and fused, so that reductions use vector units. Nothing that relies on
 #: the order of rounding may be compiled with it (see :mod:`graphbandits.posteriors.math_kernels`).
 REDUCTIONS = {"reassoc", "contract", "nsz"}
+
+
+class _OwnCopies(JITCodeLibrary):
+    """Machine code that calls its own copies of its callees, and no others.
+
+    Numba puts a copy of each callee into the code of its caller and optimises it once more there,
+    which may order a sum differently. It leaves the copies replaceable: by name, a process calls
+    the first that it has met, which is another one where the callee was compiled or called before.
+    """
+
+    _copies: tuple[str, ...] = ()
+
+    def _finalize_final_module(self) -> None:
+        copies = [
+            function
+            for function in self._final_module.functions
+            if not function.is_declaration and function.linkage.name == "linkonce_odr"
+        ]
+        for function in copies:
+            function.linkage = "internal"
+        self._copies = tuple(function.name for function in copies)
+        super()._finalize_final_module()  # type: ignore[no-untyped-call]
+
+    def _get_module_for_linking(self) -> Any:
+        # replaceable again for the callers, who need one copy of what several callees call
+        module = super()._get_module_for_linking()  # type: ignore[no-untyped-call]
+        for name in self._copies:
+            module.get_function(name).linkage = "linkonce_odr"
+        return module
+
+
+class _Compiler(Compiler):
+    """Numba's compiler, but for the kind of library that the machine code goes to."""
+
+    def define_pipelines(self) -> Any:
+        codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
+        self.state.library = _OwnCopies(codegen, name)  # type: ignore[no-untyped-call]
+        self.state.library.enable_object_caching()
+        return super().define_pipelines()  # type: ignore[no-untyped-call]
 
 
 def kernel_sources() -> list[Path]:
@@ -78,6 +122,7 @@ def kernel(
             "error_model": "numpy",
             "fastmath": fastmath,
             "cache": _CACHED,
+            "pipeline_class": _Compiler,
         }
         if inline:
             options["forceinline"] = True
