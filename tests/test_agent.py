@@ -14,23 +14,29 @@ from typing import ClassVar
 import networkx
 import numpy as np
 import pytest
-from test_engine import GRAPHS, POLICIES, record
+from test_engine import GRAPHS, able, record
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision
 from graphbandits.errors import InputError
-from graphbandits.graphs import Fixed, Uniform, as_process
+from graphbandits.graphs import Fixed, GraphLike, Uniform, as_process
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.posteriors import Beliefs
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("graph", [*GRAPHS, "star(direction=out)"])
+@pytest.mark.parametrize(
+    ("graph", "policy"),
+    [
+        (graph, policy)
+        for graph in (*GRAPHS, "star(direction=out)")
+        for policy in able(graph, 4, 120)
+    ],
+)
 def test_an_agent_makes_the_decisions_of_its_simulated_trial(policy: str, graph: str) -> None:
     events, _, theta = record(policy, graph, Keys(11, 0, 7), 120, arms=4)
     trial = 3
-    agent = Agent(policy, arms=4, graph=graph, seed=11, trial=trial)
+    agent = Agent(policy, arms=4, graph=graph, seed=11, trial=trial, horizon=120)
     world, alone = Bernoulli(BetaBernoulli.of(4)), Keys(11, trial)
     process = as_process(graph, 4)
     for event in events:
@@ -55,23 +61,24 @@ def play(agent: Agent, rounds: int) -> list[object]:
     return made
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+SAVED: dict[str, GraphLike] = {
+    "paper": "paper",
+    "r uniform": "random(r=uniform)",
+    "r fixed": "random(r=0.3)",
+    "revealed": "revealed-er(p=0.3, directed=true)",
+    "weights": np.array(np.triu(np.full((5, 5), 0.5), 1) + np.eye(5)),
+    "networkx": networkx.star_graph(4),
+    "sequence": [np.eye(5)] * 20 + [np.ones((5, 5))] * 60,
+    "star": "star",
+}
+
+
 @pytest.mark.parametrize(
-    "graph",
-    [
-        "paper",
-        "random(r=uniform)",
-        "random(r=0.3)",
-        "revealed-er(p=0.3, directed=true)",
-        np.array(np.triu(np.full((5, 5), 0.5), 1) + np.eye(5)),
-        networkx.star_graph(4),
-        [np.eye(5)] * 20 + [np.ones((5, 5))] * 60,
-        "star",
-    ],
-    ids=str,
+    ("graph", "policy"),
+    [(name, policy) for name, graph in SAVED.items() for policy in able(graph, 5, 80)],
 )
-def test_a_saved_agent_goes_on_bit_for_bit(policy: str, graph: object, tmp_path) -> None:
-    agent = Agent(policy, arms=5, graph=graph, seed=4, prior=(1.5, 2.0))
+def test_a_saved_agent_goes_on_bit_for_bit(policy: str, graph: str, tmp_path) -> None:
+    agent = Agent(policy, arms=5, graph=SAVED[graph], seed=4, prior=(1.5, 2.0), horizon=80)
     play(agent, 15)
     left_open = agent.decide()
     other = Agent.load(agent.save(tmp_path / "agent.npz"))
