@@ -69,6 +69,7 @@ def sweep_figure(
     curves = {n: (x, np.fmin(low, m), np.fmax(high, m)) for n, (m, low, high) in points.items()}
     # the largest of each policy: an enlargement shows all of its points
     lower = near_ground({name: float(np.nanmax(mean)) for name, (mean, _, _) in points.items()})
+    lower = lower if len(lower) > 2 else []  # two lines alone would hide where a third one leaves
     figure, panels = panels_for(lower, width)
     apart = 2.0 if numeric else min(7.0, 24.0 * width / len(panels) / len(keys) / len(names))
     for axes in panels:
