@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,9 +14,12 @@ from scipy.special import rel_entr
 
 from graphbandits import Agent, simulate
 from graphbandits.errors import InputError, NeedsError
-from graphbandits.graphs import domination
+from graphbandits.graphs import Process, RandomFeedback, RevealedErdosRenyi, domination
+from graphbandits.graphs.prospect import Prospect
+from graphbandits.policies import Needs
 from graphbandits.policies.kl_kernels import upper_bound
 from graphbandits.policies.ucb_lp import last_phase, observations
+from graphbandits.types import Floats
 
 WITHOUT_GRAPH = ["bayes-ucb", "ids", "kl-ucb", "moss", "ts", "ucb-tuned", "ucb1", "v-ids"]
 DIRECTED = "revealed-er(p=0.5, directed=true)"
@@ -203,3 +209,92 @@ def test_the_best_arm_is_found_by_all_that_learn() -> None:
         regret = result[policy].regret
         change = 2.0 * regret[:, half] - regret[:, -1]  # first half minus second
         assert change.mean() > 4.0 * change.std(ddof=1) / np.sqrt(len(change)), policy
+
+
+def test_ucb_lp_drops_no_arm_on_less_than_it_was_to_see() -> None:
+    """Of 28 plays two are observed: one success, one failure."""
+    agent, seen = Agent("ucb-lp", 2, "empty", seed=1, horizon=1000), set()
+    for _ in range(28):
+        decision = agent.decide()
+        new = decision.arm not in seen
+        agent.observe(decision, {decision.arm: int(decision.arm == 0)} if new else {})
+        seen.add(decision.arm)
+    assert agent.state["left"] == {0: True, 1: True}
+    assert agent._state["phase"].tolist() == [1]
+
+
+def test_ucb_lp_needs_no_matrix_of_all_arms() -> None:
+    """One of 20,000 by 20,000 would be 3 GB."""
+    tracemalloc.start()
+    try:
+        decision = Agent("ucb-lp", 20_000, "star", seed=1, horizon=1000).decide()
+        assert tracemalloc.get_traced_memory()[1] < 10**9
+    finally:
+        tracemalloc.stop()
+    assert (decision.arm, decision.probability) == (0, 1.0)
+
+
+@pytest.mark.parametrize("width", [0.0, 5e-17, 1e-15, 1e-9, 1e-5])
+def test_a_narrow_interval_of_r_has_the_step_of_its_middle(width: float) -> None:
+    low, arms = 0.3, 5
+    narrow = Prospect(RandomFeedback(arms, None, low, low + width)).independence(100)
+    middle = Prospect(RandomFeedback(arms, low + width / 2.0)).independence(100)
+    assert narrow == pytest.approx(middle, rel=1e-9)
+
+
+def test_a_feedback_that_is_no_key_of_a_dictionary_has_its_dominating_set() -> None:
+    @dataclass(frozen=True)  # equal by its fields, and so not hashable
+    class Mine:
+        matrix: Floats
+        arms: int = 3
+        deterministic: bool = True
+        shared: bool = True
+
+        def reach(self, action):
+            return self.matrix[action]
+
+    star = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    found = domination.fractional_dominating_set(Mine(star))  # type: ignore[arg-type]
+    assert found.tolist() == [[0.0, 1.0, 0.0]]
+
+
+@pytest.mark.parametrize("text", ["eps-greedy-lp(d=1e-200)", "eps-greedy-lp(c=1e308)"])
+def test_a_huge_rate_explores_for_ever_without_a_warning(text: str) -> None:
+    decision = Agent(text, arms=3, graph="empty", seed=1).decide()
+    assert decision.probability == pytest.approx(1.0 / 3.0)
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        RandomFeedback(3, [1.0] * 10),
+        RandomFeedback(3, None, 1.0, 1.0),
+        RevealedErdosRenyi(3, 1.0),
+        RevealedErdosRenyi(3, 0.0),
+        RandomFeedback(1, 0.5),
+    ],
+    ids=["r of each round", "r of an interval", "p = 1", "p = 0", "one arm"],
+)
+def test_graphs_that_do_not_change_are_known_as_such(process: Process) -> None:
+    agent = Agent("ucb-lp", graph=process, arms=process.arms, seed=1, horizon=10)
+    for _ in range(10):
+        decision = agent.decide()
+        agent.observe(decision, dict.fromkeys(decision.reveals, 1))
+
+
+@pytest.mark.parametrize("text", ["exp3-set(eta=0.1)", "exp3-g(gamma=0.1)"])
+def test_who_has_nothing_to_set_needs_no_horizon(text: str) -> None:
+    assert Agent(text, arms=4, graph="star", seed=1).decide().probability == pytest.approx(0.25)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError, match="exp3-g: with gamma=0 it would never learn"):
+        Agent("exp3-g(gamma=0)", arms=3, seed=1)
+    with pytest.raises(InputError, match=r"gamma must be a number in \[0, 1\], not True"):
+        Agent("exp3-g(gamma=true)", arms=3, seed=1)
+    with pytest.raises(InputError, match=r"Needs\(fixed=True\) is about a graph that is told"):
+        Needs(fixed=True)
+    with pytest.raises(InputError, match="horizon is a number of rounds up to 4294967295"):
+        Agent("moss", arms=3, seed=1, horizon=10**400)
+    with pytest.raises(InputError, match="horizon is a number of rounds up to 4294967295"):
+        simulate("ts-n", graph="star", arms=3, horizon=10**20, trials=1)

@@ -227,7 +227,7 @@ def test_a_process_of_ones_own_counts_all_arms() -> None:
         ("paper", True),
         ("random(r=0.5)", True),
         ("random(r=uniform)", False),
-        ("random(r=[0.5, 0.5])", False),
+        ("random(r=[0.5, 0.6])", False),
         ("revealed-er", False),
     ],
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from graphbandits.engine import decide, learn, show, start
-from graphbandits.errors import GraphBanditsError, InputError, nearest, whole_number
+from graphbandits.errors import GraphBanditsError, InputError, horizon_of, nearest, whole_number
 from graphbandits.files import from_npz, to_npz, write_bytes
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs.named import given_text
@@ -99,7 +99,7 @@ class Agent:
             raise InputError(f"graph {graph!r} fits any number of arms: say arms=... as well")
         self._graph_text = given_text(graph)
         self.arms = _arm_names(names, self.process)
-        self.horizon = None if horizon is None else whole_number(horizon, "horizon")
+        self.horizon = None if horizon is None else horizon_of(horizon)
         check_needs(self.policy, self.process, self.horizon)
         self.posterior = with_accuracy(_prior(prior, names or self.arms, self.arms), accuracy)
         self._keys = Keys(

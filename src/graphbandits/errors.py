@@ -50,6 +50,22 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{hint}Known: {', '.join(listed)}{count}"
 
 
+#: Rounds are counted in 32 bits, by which random numbers are named.
+MOST_ROUNDS = 2**32 - 1
+
+
+def horizon_of(value: object) -> int:
+    """``value`` as a number of rounds, or an error that says how many there can be.
+
+    >>> horizon_of(1000)
+    1000
+    """
+    rounds = whole_number(value, "horizon")
+    if rounds > MOST_ROUNDS:
+        raise InputError(f"horizon is a number of rounds up to {MOST_ROUNDS}, not {rounds}")
+    return rounds
+
+
 def whole_number(value: object, what: str, *, least: int = 1) -> int:
     """``value`` as an int of at least ``least``, or an error that names it.
 
@@ -81,9 +97,10 @@ def probability(value: object, what: str) -> float:
     >>> probability(0.25, "r")
     0.25
     """
-    if not isinstance(value, SupportsFloat) or not 0.0 <= float(value) <= 1.0:
+    number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
+    if not number or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
         raise InputError(f"{what} must be a number in [0, 1], not {value!r}")
-    return float(value)
+    return float(value)  # type: ignore[arg-type]
 
 
 def positive_number(value: object, what: str) -> float:
@@ -93,6 +110,10 @@ def positive_number(value: object, what: str) -> float:
     5.0
     """
     number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
-    if not number or not 0.0 < float(value) < math.inf:  # type: ignore[arg-type]
+    try:
+        found = float(value) if number else math.nan  # type: ignore[arg-type]
+    except OverflowError:
+        found = math.inf
+    if not 0.0 < found < math.inf:
         raise InputError(f"{what} must be a finite number above 0, not {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    return found

@@ -17,7 +17,7 @@ from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.settings import describe_policy, describe_world, versions
 from graphbandits.engine.travel import as_message, why_not
 from graphbandits.engine.workers import Workers
-from graphbandits.errors import InputError, whole_number
+from graphbandits.errors import InputError, horizon_of, whole_number
 from graphbandits.graphs import Fixed, GraphLike, Process, as_process
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.storage import fingerprint
@@ -126,7 +126,7 @@ class Plan:
             policies=named_policies(policies),
             world=Bernoulli(BetaBernoulli.of(process.arms)) if world is None else world,
             process=process,
-            horizon=whole_number(horizon, "horizon"),
+            horizon=horizon_of(horizon),
             trials=whole_number(trials, "trials"),
             seed=whole_number(seed, "seed", least=0),
             given_text=given,

@@ -35,7 +35,10 @@ def fractional_dominating_set(graph: Feedback) -> Floats:
     >>> fractional_dominating_set(as_process("paper").feedback)  # arm 3 reveals all
     array([[0., 0., 1., 0., 0.]])
     """
-    known = _BY_GRAPH.get(graph)
+    try:
+        known = _BY_GRAPH.get(graph)
+    except TypeError:  # a plug-in's own feedback, which nobody has promised can be a key
+        return _solved(graph)
     if known is None:
         known = _solved(graph)
         known.setflags(write=False)

@@ -199,7 +199,7 @@ class Sparse:
 
     @property
     def deterministic(self) -> bool:
-        return bool((self.weight == 1.0).all())
+        return bool(np.isin(self.weight, (0.0, 1.0)).all())
 
     @property
     def shared(self) -> bool:

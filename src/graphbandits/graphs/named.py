@@ -229,10 +229,11 @@ class Paper:
 @register("graph", "random")
 @dataclass(frozen=True)
 class Random:
-    """Random feedback: every other arm is observed with probability r, known before the play.
+    """Random feedback: every other arm is observed with probability r.
 
     r is a number, ``uniform`` (drawn each round on [low, high], for each trial or ``shared``), or
-    a list with one number a round. ``told`` is when policies are told r: before, after or never.
+    a list with one number a round. Policies are
+    told r before the decision, or as ``told`` says, after the play or never.
     """
 
     r: float | str | tuple[float, ...]
@@ -266,7 +267,7 @@ class Random:
 @register("graph", "revealed-er")
 @dataclass(frozen=True)
 class Revealed:
-    """An Erdos-Renyi graph of density p, redrawn each round and shown before the decision.
+    """An Erdos-Renyi graph of density p, redrawn each round and revealed.
 
     Undirected unless ``directed``; each trial has its own graphs unless ``shared``. ``told`` is
     when policies are told the graph, if not before the decision: after the play, or never.

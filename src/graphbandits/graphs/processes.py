@@ -124,7 +124,7 @@ class GivenSequence:
 
 @dataclass(frozen=True, eq=False)
 class RevealedErdosRenyi:
-    """A 0/1 Erdos-Renyi graph of density p, drawn anew each round and shown before the decision.
+    """A 0/1 Erdos-Renyi graph of density p, drawn anew each round and revealed.
 
     Each trial has its own graphs, or all share them (``shared``). Policies are ``told`` each
     graph "before" the decision, "after" the play, or "never".
@@ -172,7 +172,7 @@ class RevealedErdosRenyi:
 
 @dataclass(frozen=True, eq=False)
 class RandomFeedback:
-    """Each other arm is observed with probability r_t; r_t is known before the decision.
+    """Each other arm is observed with probability r_t, which is told.
 
     ``r`` is a number, a sequence with one number a round, or None for r_t uniform on
     [low, high], drawn for each round and trial (or each round only: ``shared``). Policies are
@@ -206,6 +206,8 @@ class RandomFeedback:
 
     @property
     def deterministic(self) -> bool:
+        if self.arms == 1:  # which is always seen
+            return True
         if self.r is None:
             return self.low == self.high and self.low in (0.0, 1.0)
         rates = self.r if isinstance(self.r, tuple) else (self.r,)
@@ -235,9 +237,14 @@ def fixed_feedback(process: Process) -> Feedback | None:
     """
     if isinstance(process, Fixed):
         return process.feedback
-    if isinstance(process, RandomFeedback) and isinstance(process.r, float):
-        return Uniform(process.r, process.arms)
-    return None
+    rates: tuple[float, ...] = ()
+    if isinstance(process, RandomFeedback):
+        rates = (process.low, process.high)
+        if process.r is not None:
+            rates = process.r if isinstance(process.r, tuple) else (process.r,)
+    if isinstance(process, RevealedErdosRenyi) and process.p in (0.0, 1.0):
+        rates = (process.p,)
+    return Uniform(rates[0], process.arms) if len(set(rates)) == 1 else None
 
 
 def check_told(told: object) -> None:

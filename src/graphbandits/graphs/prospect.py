@@ -23,11 +23,13 @@ from graphbandits.types import Floats
 
 #: Graphs over which the expected independence number of a random graph is averaged.
 DRAWS = 2000
+#: Of a narrower interval for r the middle stands for all: differences of powers would cancel.
+NARROW = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Prospect:
-    """What the steps of policies for adversarial losses are set by.
+    """What policies may be set by before they have seen a graph.
 
     >>> from graphbandits.graphs import as_process
     >>> Prospect(as_process("paper")).independence(rounds=100)
@@ -103,8 +105,8 @@ def _random_bound(process: RandomFeedback, rounds: int) -> float:
     """The mean of Q over the rounds played, or over r uniform on [low, high]."""
     if process.r is not None:
         return float(_seen_before(process.r, process.arms)[:rounds].mean())
-    if process.low == process.high:
-        return float(_seen_before(process.low, process.arms))
+    if process.high - process.low < NARROW:
+        return float(_seen_before((process.low + process.high) / 2.0, process.arms))
     power = np.arange(1.0, process.arms + 1)
     each = ((1.0 - process.low) ** power - (1.0 - process.high) ** power) / power
     return float(each.sum() / (process.high - process.low))

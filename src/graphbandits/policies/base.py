@@ -42,6 +42,8 @@ class Needs:
             raise InputError(f"Needs(graph={self.graph!r}): {nearest(str(self.graph), TOLD)}")
         for name in ("deterministic", "horizon", "fixed"):
             yes_or_no(getattr(self, name), f"Needs: {name}")
+        if self.fixed and self.graph == "never":
+            raise InputError("Needs(fixed=True) is about a graph that is told: say graph= as well")
 
     def __str__(self) -> str:
         told = _GRAPH[self.graph]

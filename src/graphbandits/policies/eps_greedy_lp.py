@@ -10,9 +10,12 @@ import numpy as np
 from graphbandits.errors import positive_number
 from graphbandits.graphs.domination import fractional_dominating_set
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.indices import Index, largest
+from graphbandits.policies.indices import Index, largest, means
 from graphbandits.registry import register
 from graphbandits.types import Floats, State
+
+#: A larger rate c/d^2 explores for ever as well, and would overflow.
+MOST = 1e200
 
 
 @register("policy", "eps-greedy-lp")
@@ -43,13 +46,14 @@ class EpsGreedyLP(Index):
         positive_number(self.c, "eps-greedy-lp: c")
         positive_number(self.d, "eps-greedy-lp: d")
 
-    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
-        return mean
+    def index(self, state: State, view: View) -> Floats:
+        return means(state)
 
     def propose(self, state: State, view: View) -> Floats:
         z = fractional_dominating_set(view.graph)
         total = z.sum(axis=1, keepdims=True)
-        eps = np.minimum(1.0, self.c * total / (self.d * self.d * view.t))
+        rate = min(self.c / self.d / self.d, MOST)
+        eps = np.minimum(1.0, rate * total / view.t)
         greedy = largest(self.indices(state, view))
         pi: Floats = (1.0 - eps) * greedy + eps * (z / total)
         return pi

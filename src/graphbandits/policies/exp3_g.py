@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from graphbandits.errors import positive_number, probability
-from graphbandits.policies.base import Event, Needs, Problem, View
-from graphbandits.policies.weights import ExponentialWeights, estimate_losses, trials_of
+from graphbandits.errors import InputError, positive_number, probability
+from graphbandits.policies.base import Needs, Problem, View
+from graphbandits.policies.weights import ExponentialWeights, trials_of
 from graphbandits.registry import register
 from graphbandits.types import Floats, State
 
@@ -40,10 +40,14 @@ class Exp3G(ExponentialWeights):
         return [cls(), cls(gamma=0.1, eta=0.3)]
 
     def __post_init__(self) -> None:
-        if self.gamma is not None:
-            probability(self.gamma, "exp3-g: gamma")
         if self.eta is not None:
             positive_number(self.eta, "exp3-g: eta")
+        if self.gamma is not None:
+            if probability(self.gamma, "exp3-g: gamma") == 0.0 and self.eta is None:
+                raise InputError(
+                    "exp3-g: with gamma=0 it would never learn, for eta = 2 gamma: give eta"
+                )
+            object.__setattr__(self, "needs", Needs(graph="after"))  # nothing is left to set
 
     def mixing(self, problem: Problem) -> float:
         """gamma."""
@@ -59,8 +63,3 @@ class Exp3G(ExponentialWeights):
     def propose(self, state: State, view: View) -> Floats:
         gamma = self.mixing(view.problem)
         return (1.0 - gamma) * super().propose(state, view) + gamma / view.problem.arms
-
-    def update(self, state: State, event: Event) -> State:
-        chance = event.graph.observed(event.pi)
-        estimate_losses(state, event, chance, np.zeros(len(chance)))
-        return state

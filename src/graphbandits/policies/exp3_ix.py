@@ -22,6 +22,7 @@ class Exp3IX(ExponentialWeights):
 
     L_i += l_i 1{i seen} / (o_i + gamma_t), o = G'pi, with eta_t = gamma_t =
     sqrt(ln K / (K + sum_{s<t} Q_s)) and Q_s = sum_i pi_i / (o_i + gamma_s). It needs no horizon.
+    An observation that comes late has the gamma of the moment it comes.
     Kocak, Neu, Valko and Munos (2014).
 
     >>> from graphbandits import Agent

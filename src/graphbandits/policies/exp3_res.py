@@ -23,8 +23,8 @@ class Exp3Res(ExponentialWeights):
 
     L_i += G_i l_i for every arm seen, where G_i is the first k <= K-2 at which a draw of
     Bernoulli(pi_i) is 1 or the k-th of the other arms, in random order, was seen, else K-1;
-    eta_t = sqrt(ln K / (K^2 + sum_{s<t} sum_i pi_i (G_i l_i)^2)). Random feedback only, and
-    r_t >= ln T / (2K - 2) for its guarantee. Kocak, Neu and Valko (2016).
+    eta_t = sqrt(ln K / (K^2 + sum_{s<t} sum_i pi_i (G_i l_i)^2)). Its guarantee is for
+    random feedback with r_t >= ln T / (2K - 2). Kocak, Neu and Valko (2016).
 
     >>> from graphbandits import Agent
     >>> Agent("exp3-res", arms=4, graph="random(r=0.5, told=never)", seed=1).decide().probability

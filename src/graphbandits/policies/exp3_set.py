@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from graphbandits.errors import positive_number
-from graphbandits.policies.base import Event, Needs, Problem
-from graphbandits.policies.weights import ExponentialWeights, estimate_losses, trials_of
+from graphbandits.policies.base import Needs, Problem
+from graphbandits.policies.weights import ExponentialWeights, trials_of
 from graphbandits.registry import register
 from graphbandits.types import Floats, State
 
@@ -41,6 +41,7 @@ class Exp3SET(ExponentialWeights):
     def __post_init__(self) -> None:
         if self.eta is not None:
             positive_number(self.eta, "exp3-set: eta")
+            object.__setattr__(self, "needs", Needs(graph="after"))  # nothing is left to set
 
     def step(self, state: State, problem: Problem) -> Floats:
         eta = self.eta
@@ -48,8 +49,3 @@ class Exp3SET(ExponentialWeights):
             total = problem.graphs.independence(problem.horizon)
             eta = math.sqrt(2.0 * math.log(problem.arms) / total)
         return np.full(trials_of(state), eta, np.float64)
-
-    def update(self, state: State, event: Event) -> State:
-        chance = event.graph.observed(event.pi)
-        estimate_losses(state, event, chance, np.zeros(len(chance)))
-        return state

@@ -35,11 +35,8 @@ def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
     return bound
 
 
-class Index:
-    """Plays the largest index, made of how often each arm was observed and what came of it.
-
-    The state is the number of observations of each arm and the sum of their rewards.
-    """
+class Counting:
+    """Counts the observations of each arm and adds up their rewards: that is the state."""
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
@@ -47,19 +44,6 @@ class Index:
     def init(self, problem: Problem, keys: Keys) -> State:
         shape = keys.trials, problem.arms
         return {"count": np.zeros(shape), "total": np.zeros(shape)}
-
-    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
-        """The index of each arm; where ``count`` is 0 it does not matter."""
-        raise NotImplementedError
-
-    def propose(self, state: State, view: View) -> Floats:
-        return largest(self.indices(state, view))
-
-    def indices(self, state: State, view: View) -> Floats:
-        """The indices, infinite for arms that have not been observed."""
-        count = np.asarray(state["count"], np.float64)
-        index = self.index(np.maximum(count, 1.0), means(state), view)
-        return np.where(count > 0.0, index, np.inf)
 
     def learns_from(self, event: Event) -> Observations:
         """All that was observed."""
@@ -71,6 +55,22 @@ class Index:
         return state
 
 
+class Index(Counting):
+    """Plays the largest index, made of how often each arm was observed and what came of it."""
+
+    def index(self, state: State, view: View) -> Floats:
+        """The index of each arm; of one that was not observed it does not matter."""
+        raise NotImplementedError
+
+    def propose(self, state: State, view: View) -> Floats:
+        return largest(self.indices(state, view))
+
+    def indices(self, state: State, view: View) -> Floats:
+        """The indices, infinite for arms that have not been observed."""
+        seen = np.asarray(state["count"], np.float64) > 0.0
+        return np.where(seen, self.index(state, view), np.inf)
+
+
 class OwnIndex(Index):
     """The same without the graph: it learns from the arm that it plays, and from no other."""
 
@@ -79,7 +79,11 @@ class OwnIndex(Index):
         return event.played
 
 
+def counts(state: State) -> Floats:
+    """How often each arm was observed, 1 where it was not: a divisor."""
+    return np.maximum(np.asarray(state["count"], np.float64), 1.0)
+
+
 def means(state: State) -> Floats:
     """The mean of what was observed of each arm, 0 where nothing was."""
-    count = np.asarray(state["count"], np.float64)
-    return np.asarray(state["total"], np.float64) / np.maximum(count, 1.0)
+    return np.asarray(state["total"], np.float64) / counts(state)

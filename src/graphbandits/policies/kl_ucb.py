@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphbandits.policies.base import View
-from graphbandits.policies.indices import OwnIndex
+from graphbandits.policies.indices import OwnIndex, counts, means
 from graphbandits.policies.kl_kernels import upper_bounds
 from graphbandits.registry import register
-from graphbandits.types import Floats
+from graphbandits.types import Floats, State
 
 
 @register("policy", "kl-ucb")
@@ -19,14 +19,15 @@ class KLUCB(OwnIndex):
     """The largest mean that is still credible after its own plays (KL-UCB).
 
     max {q >= X_i: N_i kl(X_i, q) <= ln t}, kl the divergence of Bernoulli distributions; an arm
-    that was never played comes first. Garivier and Cappe (2011), without the term ln ln t.
+    that was never played comes first. Garivier and Cappé (2011), without the term ln ln t.
 
     >>> from graphbandits import Agent
     >>> Agent("kl-ucb", arms=4, seed=1).decide().probability
     0.25
     """
 
-    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
+    def index(self, state: State, view: View) -> Floats:
+        count, mean = counts(state), means(state)
         bound = np.empty_like(mean)
         upper_bounds(count, mean, float(np.log(view.t)), bound)
         return bound

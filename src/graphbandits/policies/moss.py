@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.indices import OwnIndex
+from graphbandits.policies.indices import OwnIndex, counts, means
 from graphbandits.registry import register
-from graphbandits.types import Floats
+from graphbandits.types import Floats, State
 
 
 @register("policy", "moss")
@@ -28,7 +28,8 @@ class MOSS(OwnIndex):
 
     needs: ClassVar[Needs] = Needs(graph="never", horizon=True)
 
-    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
+    def index(self, state: State, view: View) -> Floats:
+        count = counts(state)
         share = view.problem.horizon / (view.problem.arms * count)
         bonus: Floats = np.sqrt(np.maximum(0.0, np.log(share)) / count)
-        return mean + bonus
+        return means(state) + bonus

@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.policies.base import View
+from graphbandits.policies.bayesian import Believer
 from graphbandits.posteriors import Ordered
 from graphbandits.registry import register
-from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
 
 
 @register("policy", "ts-n-sampled")
 @dataclass(frozen=True)
-class TSNSampled:
+class TSNSampled(Believer):
     """Thompson sampling by drawing: a sample of every arm's mean, the largest is played.
 
     The play has the distribution of ``ts-n``, but its probability is not known: pi is one-hot.
@@ -27,11 +27,7 @@ class TSNSampled:
     True
     """
 
-    needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = False
-
-    def init(self, problem: Problem, keys: Keys) -> State:
-        return problem.posterior.init(keys.trials)
 
     def propose(self, state: State, view: View) -> Floats:
         posterior, stream = view.problem.posterior, view.random("thompson")
@@ -43,6 +39,3 @@ class TSNSampled:
         pi = np.zeros(theta.shape)
         pi[np.arange(len(pi)), theta.argmax(axis=1)] = 1.0
         return pi
-
-    def update(self, state: State, event: Event) -> State:
-        return event.problem.posterior.update(state, event.observations)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphbandits.policies.base import View
-from graphbandits.policies.indices import OwnIndex, upper_confidence
+from graphbandits.policies.indices import OwnIndex, counts, means, upper_confidence
 from graphbandits.registry import register
-from graphbandits.types import Floats
+from graphbandits.types import Floats, State
 
 
 @register("policy", "ucb1")
@@ -26,5 +26,5 @@ class UCB1(OwnIndex):
     True
     """
 
-    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
-        return upper_confidence(count, mean, view.t)
+    def index(self, state: State, view: View) -> Floats:
+        return upper_confidence(counts(state), means(state), view.t)

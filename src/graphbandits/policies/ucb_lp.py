@@ -10,7 +10,7 @@ import numpy as np
 
 from graphbandits.graphs.domination import fractional_dominating_set
 from graphbandits.policies.base import Event, Needs, Problem, View
-from graphbandits.policies.indices import Index, largest, means
+from graphbandits.policies.indices import Counting, largest, means
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, Ints, State
@@ -18,15 +18,16 @@ from graphbandits.types import Floats, Ints, State
 
 @register("policy", "ucb-lp")
 @dataclass(frozen=True)
-class UCBLP(Index):
+class UCBLP(Counting):
     """Arms that fall behind are dropped in phases, each arm seen by a dominating set (UCB-LP).
 
     Phase m = 0, ..., floor(log2(T/e)/2) has D = 2^-m and n(m) = ceil(2 ln(T D^2)/D^2), n(-1) = 0.
     With B the arms left and z* the fractional dominating set: if sum z* <= |B| D every arm j is
     played ceil(z*_j (n(m) - n(m-1))) times, else every arm of B n(m) - n(m-1) times, in order.
     Then i is dropped if X_i + w < max over B of X_j - w, w = sqrt(ln(T D^2)/(2 n(m))). The last
-    arm, or after the last phase the best mean in B, is played to the end. An arm that was never
-    observed has mean 0 and is not dropped. Buccapatnam, Eryilmaz and Shroff (2014).
+    arm, or after the last phase the best mean in B, is played to the end. Where observations did
+    not come, w is that of the number that did. A play counts when it is observed: while decisions
+    are open the same arm is proposed. Buccapatnam, Eryilmaz and Shroff (2014).
 
     >>> from graphbandits import Agent
     >>> agent = Agent("ucb-lp", arms=4, graph="star", seed=1, horizon=100)
@@ -53,7 +54,8 @@ class UCBLP(Index):
     def propose(self, state: State, view: View) -> Floats:
         plays: Ints = state["plays"]  # type: ignore[assignment]
         busy = plays.any(axis=1, keepdims=True)
-        scheduled = np.eye(view.problem.arms)[(plays > 0).argmax(axis=1)]
+        scheduled = np.zeros(plays.shape)
+        scheduled[np.arange(len(plays)), (plays > 0).argmax(axis=1)] = 1.0
         best = largest(np.where(state["left"], means(state), -np.inf))
         return np.where(busy, scheduled, best)
 
@@ -72,11 +74,14 @@ class UCBLP(Index):
     def _end_phase(self, state: State, problem: Problem, trial: int) -> None:
         """Drop the arms that fall behind."""
         rounds, phase = problem.horizon, int(state["phase"][trial])
-        width = math.sqrt(math.log(rounds * 4.0**-phase) / (2 * observations(rounds, phase)))
-        mean, left = means(state)[trial], state["left"][trial]
-        best = mean[left].max()
-        behind = (mean + width < best - width) & (state["count"][trial] > 0.0)
-        state["left"][trial] = left & ~behind
+        count, total = (np.asarray(state[name][trial], np.float64) for name in ("count", "total"))
+        mean, left = total / np.maximum(count, 1.0), state["left"][trial]
+        # an arm has as many observations as the phase is for, unless some did not come
+        known = np.minimum(count, observations(rounds, phase))
+        width = np.sqrt(math.log(rounds * 4.0**-phase) / (2.0 * np.maximum(known, 0.5)))
+        width[known == 0.0] = np.inf
+        best = (mean - width)[left].max()
+        state["left"][trial] = left & ~(mean + width < best)
 
     def _next_phase(self, state: State, problem: Problem, trial: int) -> None:
         """Set what is to be played in the next phase, if there is one."""

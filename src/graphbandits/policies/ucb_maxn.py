@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from graphbandits.graphs.revealers import best_revealers
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.indices import Index, largest, means, upper_confidence
+from graphbandits.policies.indices import Index, counts, largest, means, upper_confidence
 from graphbandits.registry import register
 from graphbandits.types import Floats, State
 
@@ -30,8 +30,8 @@ class UCBMaxN(Index):
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True)
 
-    def index(self, count: Floats, mean: Floats, view: View) -> Floats:
-        return upper_confidence(count, mean, view.t)
+    def index(self, state: State, view: View) -> Floats:
+        return upper_confidence(counts(state), means(state), view.t)
 
     def propose(self, state: State, view: View) -> Floats:
         first = largest(self.indices(state, view))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphbandits.policies.base import Event, Problem, View
-from graphbandits.policies.indices import OwnIndex, largest, means
+from graphbandits.policies.indices import OwnIndex, counts, means
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
@@ -30,13 +30,12 @@ class UCBTuned(OwnIndex):
         state = super().init(problem, keys)
         return state | {"squares": np.zeros((keys.trials, problem.arms))}
 
-    def propose(self, state: State, view: View) -> Floats:
-        played = np.asarray(state["count"], np.float64)
-        count, mean, log_t = np.maximum(played, 1.0), means(state), np.log(view.t)
+    def index(self, state: State, view: View) -> Floats:
+        count, mean, log_t = counts(state), means(state), np.log(view.t)
         variance = np.asarray(state["squares"], np.float64) / count - mean * mean
         bound = variance + np.sqrt(2.0 * log_t / count)
-        index = mean + np.sqrt(np.minimum(0.25, bound) * log_t / count)
-        return largest(np.where(played > 0.0, index, np.inf))
+        index: Floats = mean + np.sqrt(np.minimum(0.25, bound) * log_t / count)
+        return index
 
     def update(self, state: State, event: Event) -> State:
         seen = event.played

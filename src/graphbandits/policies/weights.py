@@ -13,7 +13,10 @@ from graphbandits.types import Floats, State
 
 
 class ExponentialWeights:
-    """pi proportional to exp(-eta L_i), L_i the estimated loss of arm i so far, l = 1 - reward."""
+    """pi proportional to exp(-eta L_i), L_i the estimated loss of arm i so far, l = 1 - reward.
+
+    L_i += l_i 1{i seen} / q_i, q = G'pi, unless a policy estimates it otherwise.
+    """
 
     needs: ClassVar[Needs] = Needs(graph="after")
     exact: ClassVar[bool] = True
@@ -30,6 +33,11 @@ class ExponentialWeights:
         pi = np.empty_like(loss)
         exponential_weights(loss, self.step(state, view.problem), pi)
         return pi
+
+    def update(self, state: State, event: Event) -> State:
+        chance = event.graph.observed(event.pi)
+        estimate_losses(state, event, chance, np.zeros(len(chance)))
+        return state
 
 
 def estimate_losses(state: State, event: Event, chance: Floats, extra: Floats) -> None:
