@@ -872,6 +872,7 @@ def test_the_number_of_betas_must_be_that_of_the_arms(
         ("--policy ts-n(draws=5)", ["'ts-n'", "no parameter 'draws'", "none"]),
         ("--policy ts-n(5)", ["ts-n(5)", "key=value"]),
         ("--policy ts-n(", ["'ts-n('", "name(key=value"]),
+        ("--policy eps-greedy-lp(c={c})", ["{c} is a placeholder", "experiment file"]),
         ("--policy ids-n", ["'ids-n'", "twice"]),
         ("--policy ids-n()", ["'ids-n'", "twice"]),
         ("--policy=", ["policy ''", "name"]),

@@ -193,13 +193,23 @@ def test_values_take_the_place_of_placeholders_and_sweeps_go_before_the_experime
     assert [plan.process.arms for plan in second.plans.values()] == [2, 4]
     assert {plan.graph_text for plan in first.plans.values()} == {"star"}
     assert first.title == "Exploration"
-    assert (second.title, second.label, second.scale) == ("Two sweeps", "arms", "linear")
+    assert (second.label, second.scale) == ("arms", "linear")
     for sweep in (first, second):
         for plan in sweep.plans.values():
             assert (plan.horizon, plan.trials, plan.seed) == (20, 5, 3)
             assert list(plan.policies)[-1] == "ucb-n"
     again = experiment.sweep_plans(trials=7, seed=8)
     assert {(p.trials, p.seed) for sweep in again for p in sweep.plans.values()} == {(7, 8)}
+
+
+def test_sweeps_without_a_title_can_be_told_apart(place: Path) -> None:
+    both, one = SWEEP.replace('title = "Exploration"\n', ""), SWEEP[: SWEEP.rindex("[[sweeps]]")]
+    (place / "both.toml").write_text(both, "utf-8")
+    (place / "one.toml").write_text(one.replace('title = "Exploration"\n', ""), "utf-8")
+    titles = [sweep.title for sweep in load_experiment(place / "both.toml").sweep_plans()]
+    assert titles == ["Two sweeps: by c/d²", "Two sweeps: by arms"]
+    (alone,) = load_experiment(place / "one.toml").sweep_plans()
+    assert alone.title == "Two sweeps"
 
 
 def test_a_policy_given_besides_may_be_swept_too(place: Path) -> None:
@@ -262,9 +272,9 @@ def test_claims_and_means_speak_of_policies_by_the_names_of_results(place: Path)
         ("[5, 0.5, 2]", "[nan]", ["sweeps 1, values 1 = nan", "finite number"]),
         ("[5, 0.5, 2]", "[5, [1]]", ["sweeps 1, values 2 = [1]", "finite number"]),
         ("[5, 0.5, 2]", '[5, "2"]', ["sweeps 1", "all numbers or all texts"]),
-        ("[5, 0.5, 2]", "[5, 2, 5.0]", ["sweeps 1", "twice"]),
+        ("[5, 0.5, 2]", "[5, 2, 5.0]", ["sweeps 1", "the value 5.0 is given twice"]),
         ("[5, 0.5, 2]", "[5, -1]", ["sweeps 1", "'log'", "above 0"]),
-        ('"log"', '"square"', ["sweeps 1, scale = 'square'", "'linear' or 'log'"]),
+        ('"log"', '"square"', ["sweeps 1, scale = 'square'", "this is 'linear' or 'log'"]),
         ("[2, 4]", '["a b", "A/B"]', ["sweeps 2", "names of files", "a b, A/B"]),
         ("[2, 4]", "[2, 4.5]", ["sweeps 2", "arms", "whole numbers", "4.5"]),
         ("[2, 4]", "[2, 0]", ["sweeps 2", "arms", "whole numbers", "0"]),
@@ -272,11 +282,16 @@ def test_claims_and_means_speak_of_policies_by_the_names_of_results(place: Path)
         ("[2, 4]", "[2, 4]\nvalue = 3", ["sweeps 2: unknown key 'value'", "did you mean 'values'"]),
         ("values = [2, 4]", "", ["sweeps 2: the key 'values' is missing"]),
         ('"arms"', '"c"', ["two sweeps", "'c'"]),
+        (
+            'parameter = "arms"\ngraph = "random(r=0.25)"\npolicies = ["ids-n", "ts-n"]',
+            'parameter = "C"\ngraph = "random(r={C})"\npolicies = ["ids-n"]',
+            ["two sweeps", "'c'"],
+        ),
         ('"arms"', '"my arms"', ["sweeps 2, parameter = 'my arms'", "word"]),
         ("horizon = 20", "", ["'horizon' is missing"]),
         ('graph = "star"', "", ["'graph' is missing"]),
-        ("[5, 0.5, 2]", "[5, 0.5, 2]\nhorizon = 0", ["sweeps 1, horizon = 0"]),
-        ('"star"', '"stra"', ["at c = 5", "unknown graph 'stra'", "'star'"]),
+        ("[5, 0.5, 2]", "[5, 0.5, 2]\nhorizon = 0", ["sweeps 1, horizon = 0: this is at least 1"]),
+        ('"star"', '"stra"', ["sweep.toml: at c = 5", "unknown graph 'stra'", "'star'"]),
         ('"ids-n", "ts-n"', '"ids-n", "tsn"', ["at arms = 2", "unknown policy 'tsn'", "ts-n"]),
         ("r=0.25", "r=1.25", ["at arms = 2", "[0, 1]", "1.25"]),
         ("random(r=0.25)", "paper", ["at arms = 2", "'paper'", "5 arms"]),
@@ -289,6 +304,11 @@ def test_claims_and_means_speak_of_policies_by_the_names_of_results(place: Path)
             "[2, 4]",
             '[2, 4]\n[[claims]]\ntext = "t"\nbetter = ["a"]\nthan = ["b"]',
             ["sweeps or claims, not both"],
+        ),
+        (
+            SWEEP[SWEEP.index("[[sweeps]]") :],
+            '[sweeps]\nparameter = "c"\nvalues = [1]',
+            ["sweep.toml: ", "write [[sweeps]] in the place of [sweeps]"],
         ),
         ('[[sweeps]]\nparameter = "arms"', "[sweep]\nx = 1", ["unknown key 'sweep'", "'sweeps'"]),
     ],
@@ -308,7 +328,13 @@ def test_a_mistake_in_a_sweep_is_told_in_one_line(
         ('"ids-n", "ucb-n"]', '"ids-n", "eps-greedy-lp(c={c})"]', ["{c}", "[[sweeps]]"]),
         ("star(direction=out)", "random(r={r})", ["{r}", "[[sweeps]]"]),
         ('better = ["ids-n"]', 'better = ["ids-lp"]', ["'Information pays.'", "'ids-lp'", "among"]),
-        ('better = ["ids-n"]', 'better = ["idsn"]', ["unknown policy 'idsn'"]),
+        (
+            'better = ["ids-n"]',
+            'better = ["idsn"]',
+            ["single.toml: the claim 'Information pays.': unknown policy 'idsn'"],
+        ),
+        ("arms = 4", "arms = 4.0", ["arms = 4.0: this is a whole number"]),
+        ('"Information pays."', '""', ["claims 1, text = '': this text must not be empty"]),
         ('better = ["ids-n"]', 'better = ["ucb-n"]', ["claims 1", "'ucb-n'", "itself"]),
         ('better = ["ids-n"]', 'better = "ids-n"', ["claims 1, better = 'ids-n'", "list"]),
         ('better = ["ids-n"]', "better = []", ["claims 1, better = []"]),
@@ -320,10 +346,15 @@ def test_a_mistake_in_a_sweep_is_told_in_one_line(
         ("1e6, 1]", "nan, 1]", ["published", "'ids-n'", "two numbers"]),
         ("1e6, 1]", "1, -1]", ["published", "'ids-n'", "at least 0"]),
         ("ids-n = [1e6", "ids-lp = [1e6", ["someone (2001)", "'ids-lp'", "among"]),
+        (
+            "ids-n = [1e6",
+            '"ts-n()" = [1e6',
+            ["single.toml: published by someone (2001): policy 'ts-n' is given twice"],
+        ),
         ("means = {", "means = 3 #", ["published, means = 3"]),
         ('source = "someone (2001)"', "", ["published: the key 'source' is missing"]),
         ('["A note of mine."]', '"A note"', ["notes = 'A note'", "list"]),
-        ('["A note of mine."]', '["A note", 3]', ["notes 2 = 3"]),
+        ('["A note of mine."]', '["A note", 3]', ["notes 2 = 3: this is a text"]),
     ],
 )
 def test_a_mistake_in_claims_or_published_means_is_told_in_one_line(
