@@ -157,13 +157,22 @@ def in_order(
     return {key: values[key] for key in (sorted(values) if _are_numbers(values, scale) else values)}
 
 
+def shown(value: float | str) -> str:
+    """A value of a parameter as people write it, with all its digits.
+
+    >>> shown(0.5), shown(1000001.0), shown(0.12345678), shown("star")
+    ('0.5', '1000001', '0.12345678', 'star')
+    """
+    return value if isinstance(value, str) else str(value).removesuffix(".0")
+
+
 def sweep_notes(runs: Mapping[Any, Results]) -> dict[str, str]:
     """The notes on the policies; one that is not the same at all values says at which it is."""
     found: dict[str, dict[str, list[str]]] = {}
     for value, run in runs.items():
         for name, text in run.notes.items():
             there = found.setdefault(name, {})
-            there.setdefault(text, []).append(value if isinstance(value, str) else f"{value:.6g}")
+            there.setdefault(text, []).append(shown(value))
     notes = {}
     for name, texts in found.items():
         present = sum(name in run.policies for run in runs.values())

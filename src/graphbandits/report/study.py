@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.plots.sweep import in_order, sweep_notes
+from graphbandits.plots.sweep import in_order, shown, sweep_notes
 from graphbandits.results import (
     Claim,
     Comparison,
@@ -138,15 +138,6 @@ class Sweep:
 def names_of(studies: Iterable[Study]) -> list[str]:
     """Every policy of one study at least, in the order of the first that has it."""
     return list(dict.fromkeys(name for study in studies for name in study.results.policies))
-
-
-def shown(value: float | str) -> str:
-    """A value of a parameter as people write it.
-
-    >>> shown(0.5), shown(100.0), shown("star")
-    ('0.5', '100', 'star')
-    """
-    return value if isinstance(value, str) else f"{value:.6g}"
 
 
 def verdict(difference: Difference) -> str:
