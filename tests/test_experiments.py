@@ -469,6 +469,15 @@ def test_a_name_that_is_taken_is_noticed_before_anything_runs(place: Path, taken
     assert taken.split("/")[0] in refused(place, "run", "sweep.toml", "--output", "out")
 
 
+# too long itself, or with what is added while it is written
+@pytest.mark.parametrize("letters", [245, 225])
+def test_a_name_that_is_too_long_is_noticed_before_anything_runs(place: Path, letters: int) -> None:
+    file, _ = place / f"{'x' * letters}.toml", (place / "out").mkdir()
+    file.write_text(SINGLE, "utf-8")
+    message = refused(place, "run", file.name, "--output", "out")
+    assert "too long; choose a shorter name" in message
+
+
 def test_a_sweep_that_is_stopped_keeps_what_had_finished(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

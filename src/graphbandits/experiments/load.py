@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
@@ -58,7 +59,7 @@ def load_experiment(given: str | Path) -> Experiment:
     if isinstance(given, str) and given in known:
         return _parse(files(__package__).joinpath(f"{given}.toml").read_bytes(), given)
     path = Path(given)
-    if path.suffix != ".toml" and not path.is_file():
+    if path.suffix != ".toml" and not os.path.isfile(path):
         raise InputError(
             f"unknown experiment '{given}': {nearest(str(given), known)}; or give a file *.toml"
         )
