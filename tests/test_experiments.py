@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from graphbandits.cli.tables import claim_table, published_table, sweep_tables
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import experiment_names, load_experiment
+from graphbandits.plots.style import Look, looks
 from graphbandits.results import Claim, Published, judge
 from graphbandits.results.published import compare
 
@@ -433,7 +435,26 @@ def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) 
         assert text in page
     assert "graphbandits run sweep.toml --trials=5 --seed=3 --output=out" in page
     assert "out/figure-sweep-c.png" in shown
-    assert "out/results-sweep-arms-*  (2)" in shown
+    written = shown[shown.index("Written:") :].split()[1:]
+    assert set(written) == {f"out/{name}" for name in places | {"report.html"}} | {
+        "out/figure-sweep-c.png",
+        "out/figure-sweep-arms.png",
+    }
+
+
+def test_a_policy_has_one_look_in_all_pictures_of_an_experiment(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[list[str]] = []
+
+    def seen(names: Iterable[str]) -> dict[str, Look]:
+        given.append(list(names))
+        return looks(given[-1])
+
+    monkeypatch.setattr("graphbandits.plots.sweep.looks", seen)
+    run("run", "sweep.toml", "--workers", 1)
+    # two figures, and two widths of each in the page
+    assert given == [["ts-n", "eps-greedy-lp(c=…)", "ids-n"]] * 6
 
 
 def test_the_table_of_a_sweep_has_means_and_marks_the_best(place: Path) -> None:
@@ -491,10 +512,37 @@ def test_a_sweep_that_is_stopped_keeps_what_had_finished(
     monkeypatch.setattr(Plan, "run", stop_at_two)
     result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
     assert result.exit_code == 130
-    assert "stopped" in result.stderr
+    kept = "sweep/results-sweep-c-5, sweep/results-sweep-c-0.5"
+    assert f"stopped; values that had finished were kept: {kept};" in result.stderr
     left = {path.name for path in (place / "sweep").iterdir()}
     assert left == {"results-sweep-c-5", "results-sweep-c-0.5"}
     assert Results.load(place / "sweep" / "results-sweep-c-0.5").trials == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ([], ""),
+        (["--seed=4"], "results-sweep-arms-2"),
+        (["--trials=6"], "results-sweep-arms-2"),
+        (["--policy=ucb-n"], "results-sweep-arms-2"),
+        (["[5, 0.5, 2]", "[5, 2]"], "results-sweep-c-0.5"),
+        (["[5, 0.5, 2]", "[5, 0.5, 2, 1]"], ""),
+        (['"star"', '"ring"'], "results-sweep-c-0.5"),
+    ],
+)
+def test_results_of_another_run_in_the_same_place_are_told_of(
+    place: Path, change: list[str], told: str
+) -> None:
+    run("run", "sweep.toml", "--workers", 1)
+    other = [option for option in change if option.startswith("--")]
+    if not other:
+        (place / "sweep.toml").write_text(SWEEP.replace(*(change or ["", ""])), "utf-8")
+    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers=1", *other])
+    assert result.exit_code == 0
+    assert len(result.stderr.splitlines()) == bool(told)
+    assert told in result.stderr
+    assert ("sweep holds results of an earlier run" in result.stderr) == bool(told)
 
 
 def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
@@ -551,7 +599,8 @@ def test_a_long_run_says_how_long_before_it_starts(
 ) -> None:
     monkeypatch.setattr("graphbandits.cli.show.LONG", 8 * 20 * 5)  # eight runs of a policy
     assert re.search(
-        r"About \d+ s on 2 threads; .* sweep/", run("run", "sweep.toml", "--workers=2")
+        r"About \d+ s of simulation on 2 threads, and some seconds .*\n.* sweep/",
+        run("run", "sweep.toml", "--workers=2"),
     )
     monkeypatch.setattr("graphbandits.cli.show.LONG", 8 * 20 * 5 + 1)
     assert "About" not in run("run", "sweep.toml")

@@ -102,6 +102,7 @@ class Sweep:
     """One experiment at several values of a ``parameter``; ``label`` is what its axis says.
 
     Numbers are on an axis (``scale`` "linear" or "log"), texts are categories in the given order.
+    ``order`` names the policies of all sweeps of the page, so that each looks the same in all.
 
     >>> from graphbandits import simulate
     >>> results = {r: simulate("ts-n", graph=f"random(r={r})", horizon=9, trials=5) for r in (1, 0)}
@@ -117,6 +118,7 @@ class Sweep:
     label: str = ""
     scale: str = "linear"
     notes: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         in_order(self.results, self.scale)  # refuses what is no sweep
