@@ -662,7 +662,8 @@ def test_reproduce_says_what_it_will_do_and_how_long_before_it_starts(
     for word in ("1b", "2a", *RULES, "exp3-res", "5 rounds", "3 trials", "2 threads", "here"):
         assert word in announced
     assert not re.search(r"^ *1a|^ *2b", announced, re.MULTILINE)
-    assert re.search(r"[Aa]bout \d+ (s|min)", announced)
+    # drawing takes longer than a small simulation, and is not in the estimate
+    assert re.search(r"About \d+ (s|min) of simulation .*, and some seconds for each", announced)
     assert tree(place) == {"here": None}
 
 
@@ -872,6 +873,7 @@ def test_the_number_of_betas_must_be_that_of_the_arms(
         ("--policy ts-n(draws=5)", ["'ts-n'", "no parameter 'draws'", "none"]),
         ("--policy ts-n(5)", ["ts-n(5)", "key=value"]),
         ("--policy ts-n(", ["'ts-n('", "name(key=value"]),
+        ("--policy eps-greedy-lp(c={c})", ["{c} is a placeholder", "experiment file"]),
         ("--policy ids-n", ["'ids-n'", "twice"]),
         ("--policy ids-n()", ["'ids-n'", "twice"]),
         ("--policy=", ["policy ''", "name"]),
@@ -895,6 +897,8 @@ def test_the_number_of_betas_must_be_that_of_the_arms(
         ("--graph=", ["graph ''", "name"]),
         ("--arms 4", ["'paper'", "5 arms", "4"]),
         ("--graph file:good.txt --arms 4", ["3 arms", "4"]),
+        (f"--graph star({'x' * 300}=1)", ["'star'", "no parameter"]),
+        (f"--graph star --arms {10**20}", ["arms must be at most 1000000000", str(10**20)]),
         ("--graph star --arms 0", ["arms", "at least 1", "0"]),
         ("--graph star --arms -2", ["arms", "at least 1", "-2"]),
         ("--trials 0", ["trials", "at least 1", "0"]),
@@ -932,6 +936,8 @@ def test_bad_simulations(bad_files: Path, options: str, words: list[str]) -> Non
         ("inspect --graph star", ["Missing", "--beta"]),
         ("inspect --beta 1,1", ["Missing", "--graph"]),
         ("inspect --beta 1,1 --graph sta", ["unknown graph 'sta'", "'star'"]),
+        (f"run {'x' * 300}", ["unknown experiment", "Known"]),
+        (f"check {'x' * 300}", ["neither a Python file nor a known name"]),
         ("list nonsense", ["'nonsense'", "policies", "graphs", "experiments"]),
         ("list policy", ["'policy'", "did you mean 'policies'"]),
         ("list policies graphs", ["graphs"]),

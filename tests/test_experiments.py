@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from graphbandits.cli.tables import claim_table, published_table, sweep_tables
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import experiment_names, load_experiment
+from graphbandits.plots.style import Look, looks
 from graphbandits.results import Claim, Published, judge
 from graphbandits.results.published import compare
 
@@ -193,13 +195,23 @@ def test_values_take_the_place_of_placeholders_and_sweeps_go_before_the_experime
     assert [plan.process.arms for plan in second.plans.values()] == [2, 4]
     assert {plan.graph_text for plan in first.plans.values()} == {"star"}
     assert first.title == "Exploration"
-    assert (second.title, second.label, second.scale) == ("Two sweeps", "arms", "linear")
+    assert (second.label, second.scale) == ("arms", "linear")
     for sweep in (first, second):
         for plan in sweep.plans.values():
             assert (plan.horizon, plan.trials, plan.seed) == (20, 5, 3)
             assert list(plan.policies)[-1] == "ucb-n"
     again = experiment.sweep_plans(trials=7, seed=8)
     assert {(p.trials, p.seed) for sweep in again for p in sweep.plans.values()} == {(7, 8)}
+
+
+def test_sweeps_without_a_title_can_be_told_apart(place: Path) -> None:
+    both, one = SWEEP.replace('title = "Exploration"\n', ""), SWEEP[: SWEEP.rindex("[[sweeps]]")]
+    (place / "both.toml").write_text(both, "utf-8")
+    (place / "one.toml").write_text(one.replace('title = "Exploration"\n', ""), "utf-8")
+    titles = [sweep.title for sweep in load_experiment(place / "both.toml").sweep_plans()]
+    assert titles == ["Two sweeps: by c/d²", "Two sweeps: by arms"]
+    (alone,) = load_experiment(place / "one.toml").sweep_plans()
+    assert alone.title == "Two sweeps"
 
 
 def test_a_policy_given_besides_may_be_swept_too(place: Path) -> None:
@@ -262,9 +274,9 @@ def test_claims_and_means_speak_of_policies_by_the_names_of_results(place: Path)
         ("[5, 0.5, 2]", "[nan]", ["sweeps 1, values 1 = nan", "finite number"]),
         ("[5, 0.5, 2]", "[5, [1]]", ["sweeps 1, values 2 = [1]", "finite number"]),
         ("[5, 0.5, 2]", '[5, "2"]', ["sweeps 1", "all numbers or all texts"]),
-        ("[5, 0.5, 2]", "[5, 2, 5.0]", ["sweeps 1", "twice"]),
+        ("[5, 0.5, 2]", "[5, 2, 5.0]", ["sweeps 1", "the value 5.0 is given twice"]),
         ("[5, 0.5, 2]", "[5, -1]", ["sweeps 1", "'log'", "above 0"]),
-        ('"log"', '"square"', ["sweeps 1, scale = 'square'", "'linear' or 'log'"]),
+        ('"log"', '"square"', ["sweeps 1, scale = 'square'", "this is 'linear' or 'log'"]),
         ("[2, 4]", '["a b", "A/B"]', ["sweeps 2", "names of files", "a b, A/B"]),
         ("[2, 4]", "[2, 4.5]", ["sweeps 2", "arms", "whole numbers", "4.5"]),
         ("[2, 4]", "[2, 0]", ["sweeps 2", "arms", "whole numbers", "0"]),
@@ -272,11 +284,16 @@ def test_claims_and_means_speak_of_policies_by_the_names_of_results(place: Path)
         ("[2, 4]", "[2, 4]\nvalue = 3", ["sweeps 2: unknown key 'value'", "did you mean 'values'"]),
         ("values = [2, 4]", "", ["sweeps 2: the key 'values' is missing"]),
         ('"arms"', '"c"', ["two sweeps", "'c'"]),
+        (
+            'parameter = "arms"\ngraph = "random(r=0.25)"\npolicies = ["ids-n", "ts-n"]',
+            'parameter = "C"\ngraph = "random(r={C})"\npolicies = ["ids-n"]',
+            ["two sweeps", "'c'"],
+        ),
         ('"arms"', '"my arms"', ["sweeps 2, parameter = 'my arms'", "word"]),
         ("horizon = 20", "", ["'horizon' is missing"]),
         ('graph = "star"', "", ["'graph' is missing"]),
-        ("[5, 0.5, 2]", "[5, 0.5, 2]\nhorizon = 0", ["sweeps 1, horizon = 0"]),
-        ('"star"', '"stra"', ["at c = 5", "unknown graph 'stra'", "'star'"]),
+        ("[5, 0.5, 2]", "[5, 0.5, 2]\nhorizon = 0", ["sweeps 1, horizon = 0: this is at least 1"]),
+        ('"star"', '"stra"', ["sweep.toml: at c = 5", "unknown graph 'stra'", "'star'"]),
         ('"ids-n", "ts-n"', '"ids-n", "tsn"', ["at arms = 2", "unknown policy 'tsn'", "ts-n"]),
         ("r=0.25", "r=1.25", ["at arms = 2", "[0, 1]", "1.25"]),
         ("random(r=0.25)", "paper", ["at arms = 2", "'paper'", "5 arms"]),
@@ -289,6 +306,11 @@ def test_claims_and_means_speak_of_policies_by_the_names_of_results(place: Path)
             "[2, 4]",
             '[2, 4]\n[[claims]]\ntext = "t"\nbetter = ["a"]\nthan = ["b"]',
             ["sweeps or claims, not both"],
+        ),
+        (
+            SWEEP[SWEEP.index("[[sweeps]]") :],
+            '[sweeps]\nparameter = "c"\nvalues = [1]',
+            ["sweep.toml: ", "write [[sweeps]] in the place of [sweeps]"],
         ),
         ('[[sweeps]]\nparameter = "arms"', "[sweep]\nx = 1", ["unknown key 'sweep'", "'sweeps'"]),
     ],
@@ -308,7 +330,13 @@ def test_a_mistake_in_a_sweep_is_told_in_one_line(
         ('"ids-n", "ucb-n"]', '"ids-n", "eps-greedy-lp(c={c})"]', ["{c}", "[[sweeps]]"]),
         ("star(direction=out)", "random(r={r})", ["{r}", "[[sweeps]]"]),
         ('better = ["ids-n"]', 'better = ["ids-lp"]', ["'Information pays.'", "'ids-lp'", "among"]),
-        ('better = ["ids-n"]', 'better = ["idsn"]', ["unknown policy 'idsn'"]),
+        (
+            'better = ["ids-n"]',
+            'better = ["idsn"]',
+            ["single.toml: the claim 'Information pays.': unknown policy 'idsn'"],
+        ),
+        ("arms = 4", "arms = 4.0", ["arms = 4.0: this is a whole number"]),
+        ('"Information pays."', '""', ["claims 1, text = '': this text must not be empty"]),
         ('better = ["ids-n"]', 'better = ["ucb-n"]', ["claims 1", "'ucb-n'", "itself"]),
         ('better = ["ids-n"]', 'better = "ids-n"', ["claims 1, better = 'ids-n'", "list"]),
         ('better = ["ids-n"]', "better = []", ["claims 1, better = []"]),
@@ -320,10 +348,15 @@ def test_a_mistake_in_a_sweep_is_told_in_one_line(
         ("1e6, 1]", "nan, 1]", ["published", "'ids-n'", "two numbers"]),
         ("1e6, 1]", "1, -1]", ["published", "'ids-n'", "at least 0"]),
         ("ids-n = [1e6", "ids-lp = [1e6", ["someone (2001)", "'ids-lp'", "among"]),
+        (
+            "ids-n = [1e6",
+            '"ts-n()" = [1e6',
+            ["single.toml: published by someone (2001): policy 'ts-n' is given twice"],
+        ),
         ("means = {", "means = 3 #", ["published, means = 3"]),
         ('source = "someone (2001)"', "", ["published: the key 'source' is missing"]),
         ('["A note of mine."]', '"A note"', ["notes = 'A note'", "list"]),
-        ('["A note of mine."]', '["A note", 3]', ["notes 2 = 3"]),
+        ('["A note of mine."]', '["A note", 3]', ["notes 2 = 3: this is a text"]),
     ],
 )
 def test_a_mistake_in_claims_or_published_means_is_told_in_one_line(
@@ -402,7 +435,26 @@ def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) 
         assert text in page
     assert "graphbandits run sweep.toml --trials=5 --seed=3 --output=out" in page
     assert "out/figure-sweep-c.png" in shown
-    assert "out/results-sweep-arms-*  (2)" in shown
+    written = shown[shown.index("Written:") :].split()[1:]
+    assert set(written) == {f"out/{name}" for name in places | {"report.html"}} | {
+        "out/figure-sweep-c.png",
+        "out/figure-sweep-arms.png",
+    }
+
+
+def test_a_policy_has_one_look_in_all_pictures_of_an_experiment(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[list[str]] = []
+
+    def seen(names: Iterable[str]) -> dict[str, Look]:
+        given.append(list(names))
+        return looks(given[-1])
+
+    monkeypatch.setattr("graphbandits.plots.sweep.looks", seen)
+    run("run", "sweep.toml", "--workers", 1)
+    # two figures, and two widths of each in the page
+    assert given == [["ts-n", "eps-greedy-lp(c=…)", "ids-n"]] * 6
 
 
 def test_the_table_of_a_sweep_has_means_and_marks_the_best(place: Path) -> None:
@@ -438,6 +490,15 @@ def test_a_name_that_is_taken_is_noticed_before_anything_runs(place: Path, taken
     assert taken.split("/")[0] in refused(place, "run", "sweep.toml", "--output", "out")
 
 
+# too long itself, or with what is added while it is written
+@pytest.mark.parametrize("letters", [245, 225])
+def test_a_name_that_is_too_long_is_noticed_before_anything_runs(place: Path, letters: int) -> None:
+    file, _ = place / f"{'x' * letters}.toml", (place / "out").mkdir()
+    file.write_text(SINGLE, "utf-8")
+    message = refused(place, "run", file.name, "--output", "out")
+    assert "too long; choose a shorter name" in message
+
+
 def test_a_sweep_that_is_stopped_keeps_what_had_finished(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -451,10 +512,37 @@ def test_a_sweep_that_is_stopped_keeps_what_had_finished(
     monkeypatch.setattr(Plan, "run", stop_at_two)
     result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
     assert result.exit_code == 130
-    assert "stopped" in result.stderr
+    kept = "sweep/results-sweep-c-5, sweep/results-sweep-c-0.5"
+    assert f"stopped; values that had finished were kept: {kept};" in result.stderr
     left = {path.name for path in (place / "sweep").iterdir()}
     assert left == {"results-sweep-c-5", "results-sweep-c-0.5"}
     assert Results.load(place / "sweep" / "results-sweep-c-0.5").trials == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ([], ""),
+        (["--seed=4"], "results-sweep-arms-2"),
+        (["--trials=6"], "results-sweep-arms-2"),
+        (["--policy=ucb-n"], "results-sweep-arms-2"),
+        (["[5, 0.5, 2]", "[5, 2]"], "results-sweep-c-0.5"),
+        (["[5, 0.5, 2]", "[5, 0.5, 2, 1]"], ""),
+        (['"star"', '"ring"'], "results-sweep-c-0.5"),
+    ],
+)
+def test_results_of_another_run_in_the_same_place_are_told_of(
+    place: Path, change: list[str], told: str
+) -> None:
+    run("run", "sweep.toml", "--workers", 1)
+    other = [option for option in change if option.startswith("--")]
+    if not other:
+        (place / "sweep.toml").write_text(SWEEP.replace(*(change or ["", ""])), "utf-8")
+    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers=1", *other])
+    assert result.exit_code == 0
+    assert len(result.stderr.splitlines()) == bool(told)
+    assert told in result.stderr
+    assert ("sweep holds results of an earlier run" in result.stderr) == bool(told)
 
 
 def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
@@ -511,7 +599,8 @@ def test_a_long_run_says_how_long_before_it_starts(
 ) -> None:
     monkeypatch.setattr("graphbandits.cli.show.LONG", 8 * 20 * 5)  # eight runs of a policy
     assert re.search(
-        r"About \d+ s on 2 threads; .* sweep/", run("run", "sweep.toml", "--workers=2")
+        r"About \d+ s of simulation on 2 threads, and some seconds .*\n.* sweep/",
+        run("run", "sweep.toml", "--workers=2"),
     )
     monkeypatch.setattr("graphbandits.cli.show.LONG", 8 * 20 * 5 + 1)
     assert "About" not in run("run", "sweep.toml")

@@ -421,6 +421,19 @@ def test_sweep_over_texts_keeps_their_order(results: Results) -> None:
     check_page(sweep_figure(long, "graph"))
 
 
+def test_a_policy_looks_the_same_in_the_figures_of_several_sweeps() -> None:
+    def drawn(names: str, **options: str) -> dict[str, tuple[object, ...]]:
+        runs = {value: made({name: [1.0, 2.0] for name in names}) for value in (1, 2)}
+        (axes,) = sweep_figure(runs, "r", **options).axes
+        lines = {bar.get_label(): bar.lines[0] for bar in axes.containers}
+        return {n: (m.get_color(), m.get_linestyle(), m.get_marker()) for n, m in lines.items()}
+
+    everything = drawn("abc")
+    assert drawn("cb") != {name: everything[name] for name in "cb"}
+    assert drawn("cb", order="abc") == {name: everything[name] for name in "cb"}
+    assert drawn("abc", order="a") == everything
+
+
 def test_one_trial_and_one_value_can_be_swept() -> None:
     check_page(sweep_figure({3: made({"a": [1.0]})}, "K"))
 

@@ -341,10 +341,10 @@ def test_all_claims_of_all_studies_are_at_the_top() -> None:
     )
     rows = table(page.all("header")[0], "claims").rows()
     assert [(row[0], row[1], row[2]) for row in rows] == [
-        ("Directed <sampling> wins.", "holds", "A title"),
-        ("Thompson wins.", "fails", "A title"),
-        ("Neither.", "not told apart", "A title"),
-        ("Thompson wins.", "holds", "Another"),
+        ("Directed <sampling> wins.", "holds", "k"),
+        ("Thompson wins.", "fails", "k"),
+        ("Neither.", "not told apart", "k"),
+        ("Thompson wins.", "holds", "other"),
     ]
     assert rows[1][3] == "ts-n − ids-n"  # noqa: RUF001
     links = {a.attributes["href"] for a in table(page, "claims").all("a")}
@@ -422,6 +422,23 @@ def test_a_sweep_has_its_picture_and_a_table_of_values() -> None:
         for value, name in ((0.0, "ts-n"), (0.5, "ids-n"), (1.0, "ids-n"))
     ]
     assert page.all("pre")[0].text == "graphbandits run r"
+
+
+def test_a_sweep_is_called_by_its_label_and_its_values_keep_their_digits() -> None:
+    values = {1000001: made_up(CLAIMED), 1000002.0: made_up(CLAIMED), 0.12345678: made_up(CLAIMED)}
+    page = page_of(Sweep("c", "S", "c", values, "sh", label="c/d²"), swept())
+    (first, _) = page.all("table", class_="overview values")
+    assert first.all("th")[0].text == "c/d²"
+    assert [row[0] for row in first.rows()] == ["0.12345678", "1000001", "1000002"]
+    assert table(page, "overview sweeps").rows()[0][1] == "c/d²"
+
+
+def test_only_the_title_of_the_page_itself_is_not_said_again() -> None:
+    def headings(*entries: Study | Sweep) -> list[str]:
+        return [h.text for h in page_of(*entries, title="A sweep").all("main")[0].all("h2")]
+
+    assert headings(swept()) == ["What came out"]
+    assert headings(swept(), study()) == ["A sweep", "A title"]
 
 
 def test_what_varies_in_a_sweep_is_said_for_each_value() -> None:

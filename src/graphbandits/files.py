@@ -47,6 +47,18 @@ def make_directory(path: Path) -> Path:
     return path
 
 
+def check_name(target: Path) -> None:
+    """Notice before the work that a name is too long, also for the temporary one beside it."""
+    try:
+        _beside(target).lstat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(
+            f"cannot write {target}: {error.strerror or error}; choose a shorter name"
+        ) from None
+
+
 def write_bytes(target: Path, data: bytes) -> None:
     """Replace a file at once: whoever reads it sees the old one or the new one."""
     with _readable_errors(target):

@@ -323,6 +323,11 @@ def _literal(value: str) -> Any:
     try:
         return _value_of(ast.parse(value, mode="eval").body)
     except (ValueError, SyntaxError, TypeError, RecursionError):
+        if re.fullmatch(r"\{\w*\}", value):
+            raise InputError(
+                f"{value} is a placeholder, which only a sweep of an experiment file fills: write "
+                "a value in its place"
+            ) from None
         if value[:1] in "([{" and value[-1:] in ")]}":
             raise InputError(
                 f"cannot read the list '{value}': write texts in quotes, as in ['ids-n', 'ts-n']"

@@ -47,8 +47,9 @@ class _Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            typer.echo("stopped; nothing was written for what had not finished.", err=True)
+        except KeyboardInterrupt as stop:
+            left = str(stop) or "nothing was written for what had not finished"
+            typer.echo(f"stopped; {left}.", err=True)
             raise SystemExit(130) from None
 
 

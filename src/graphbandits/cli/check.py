@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from graphbandits.cli.show import announce_compilation, plain_console, print_json
@@ -37,7 +37,7 @@ def run(targets: list[str], only: list[str], as_json: bool) -> int:
 
 def _plugins(target: str) -> Iterator[tuple[str, Any]]:
     """(kind, example) of everything in a file, or of a name."""
-    if target.endswith(".py") or Path(target).is_file():
+    if target.endswith(".py") or os.path.isfile(target):
         for kind, names in load_plugin(target).names.items():
             for name in names:
                 yield from ((kind, example) for example in examples_of(registered(kind)[name]))

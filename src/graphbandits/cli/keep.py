@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from graphbandits.cli.show import as_json
 from graphbandits.errors import InputError
 from graphbandits.experiments import SweepPlan
-from graphbandits.files import make_directory, write_text
+from graphbandits.files import check_name, make_directory, write_text
 from graphbandits.plots import (
     final_figure,
     forest_figure,
@@ -47,9 +47,11 @@ def check_output(output: Path, figures: Iterable[str], results: Iterable[str]) -
     make_directory(output)
     pictures = (f"{figure}.{kind}" for figure in figures for kind in ("png", "svg"))
     for name in (*pictures, *PAGES):
+        check_name(output / name)
         if (output / name).is_dir():
             raise InputError(f"{output / name} is a directory: choose another --output")
     for key in results:
+        check_name(output / f"results-{key}")
         check_place(output / f"results-{key}")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from graphbandits.cli.keep import check_output, figure_names, keep, study_summary, write_pages
@@ -12,6 +13,7 @@ from graphbandits.cli.show import announce_long, duration, plain_console, worker
 from graphbandits.cli.sweeps import run_sweeps
 from graphbandits.cli.tables import claim_table, published_table, regret_table
 from graphbandits.engine import Plan
+from graphbandits.errors import GraphBanditsError
 from graphbandits.experiments import load_experiment
 from graphbandits.report import Study
 from graphbandits.results import Claim, Published
@@ -37,11 +39,14 @@ def run(
     command += [f"--output={place}"]
     rerun = rerun_command(command, plugins)
     if described.sweeps:
-        sweeps = described.sweep_plans(trials=trials, seed=seed, policies=policies)
+        with _errors_of(experiment):
+            sweeps = described.sweep_plans(trials=trials, seed=seed, policies=policies)
         run_sweeps(sweeps, key, described.title, described.notes, rerun, place, workers)
         return
+    with _errors_of(experiment):
+        plan = described.plan(trials=trials, seed=seed, policies=policies)
     run_and_keep(
-        described.plan(trials=trials, seed=seed, policies=policies),
+        plan,
         key,
         described.title,
         rerun,
@@ -51,6 +56,15 @@ def run(
         claims=described.judged_claims(),
         published=described.published_means(),
     )
+
+
+@contextmanager
+def _errors_of(experiment: str) -> Iterator[None]:
+    """Errors name the experiment that they are about."""
+    try:
+        yield
+    except GraphBanditsError as error:
+        raise type(error)(f"{experiment}: {error}") from error
 
 
 def run_and_keep(

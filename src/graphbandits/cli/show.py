@@ -82,7 +82,8 @@ def announce_time(plans: Collection[Plan], threads: int, output: object) -> None
     console.print("Measuring how long it will take (the first run also compiles: half a minute)")
     seconds = sum(plan.seconds(threads) for plan in plans)
     console.print(
-        f"About {duration(seconds)} on {threads} thread{'s' if threads > 1 else ''}; "
+        f"About {duration(seconds)} of simulation on {threads} thread{'s' if threads > 1 else ''}, "
+        "and some seconds for each figure;\n"
         f"figures and results go to {output}/\n"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
@@ -22,12 +23,17 @@ TABLES: dict[str, type[Table]] = {
     "published": PublishedTable,
     "sweeps": SweepTable,
 }
-#: Our words for some of pydantic's complaints.
+#: Our words for some of pydantic's complaints; in braces what it says of the limits.
 MESSAGES = {
     "tuple_type": "this is a list, in brackets",
     "too_short": "one entry is the least",
     "dict_type": "this is a table, in braces",
     "model_type": "this is a table of its own",
+    "int_type": "this is a whole number",
+    "string_type": "this is a text, in quotes",
+    "string_too_short": "this text must not be empty",
+    "greater_than_equal": "this is at least {ge}",
+    "literal_error": "this is {expected}",
 }
 
 
@@ -53,7 +59,7 @@ def load_experiment(given: str | Path) -> Experiment:
     if isinstance(given, str) and given in known:
         return _parse(files(__package__).joinpath(f"{given}.toml").read_bytes(), given)
     path = Path(given)
-    if path.suffix != ".toml" and not path.is_file():
+    if path.suffix != ".toml" and not os.path.isfile(path):
         raise InputError(
             f"unknown experiment '{given}': {nearest(str(given), known)}; or give a file *.toml"
         )
@@ -87,7 +93,11 @@ def _first_mistake(error: ValidationError) -> str:
         return f"{where}unknown key '{key}': {nearest(key, fields)}{more}"
     if first["type"] == "missing":
         return f"{where}the key '{key}' is missing, and needed{more}"
+    if first["type"] == "tuple_type" and key in TABLES and isinstance(first["input"], dict):
+        return f"there may be several {key}: write [[{key}]] in the place of [{key}]{more}"
     message = MESSAGES.get(first["type"], first["msg"])
+    if first["type"] in MESSAGES:
+        message = message.format(**first.get("ctx", {}))
     if first["type"] == "value_error":
         message = str(first["ctx"]["error"])
     place = _place(first["loc"])

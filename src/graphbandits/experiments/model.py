@@ -129,10 +129,11 @@ class Experiment(Table):
             raise InputError(
                 f"an experiment has sweeps or {held}, not both: {held} are about one simulation"
             )
-        parameters = [sweep.parameter for sweep in self.sweeps]
+        # some file systems do not tell capital letters apart
+        parameters = [sweep.parameter.casefold() for sweep in self.sweeps]
         for sweep in self.sweeps:
             parameter = sweep.parameter
-            if parameters.count(parameter) > 1:
+            if parameters.count(parameter.casefold()) > 1:
                 raise InputError(
                     f"two sweeps have the parameter '{parameter}', and so the same files: give "
                     "one of them another name"
@@ -222,7 +223,8 @@ class Experiment(Table):
                 for value, plan in plans.items()
             }
             label = sweep.label or sweep.parameter
-            title = sweep.title or self.title
+            alone = len(self.sweeps) == 1
+            title = sweep.title or (self.title if alone else f"{self.title}: by {label}")
             found.append(SweepPlan(sweep.parameter, title, label, sweep.scale, plans, lines))
         return found
 

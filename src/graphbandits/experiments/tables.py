@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from graphbandits.errors import InputError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments.texts import Value, file_part
 from graphbandits.policies import as_policy
 from graphbandits.registry import text_of
@@ -67,7 +67,10 @@ class ClaimTable(Table):
 
     def claim(self) -> Claim:
         """The claim, its policies called as in results."""
-        better, than = ([_name(policy) for policy in side] for side in (self.better, self.than))
+        what = f"the claim '{self.text}'"
+        better, than = (
+            [_name(policy, what) for policy in side] for side in (self.better, self.than)
+        )
         return Claim(self.text, tuple(better), tuple(than), self.source)
 
 
@@ -84,7 +87,13 @@ class PublishedTable(Table):
 
     def published(self) -> Published:
         """The means, their policies called as in results."""
-        means = {_name(policy): tuple(pair) for policy, pair in self.means.items()}
+        what = f"published by {self.source}"
+        means: dict[str, tuple[float, float]] = {}
+        for policy, pair in self.means.items():
+            name = _name(policy, what)
+            if name in means:
+                raise InputError(f"{what}: policy '{name}' is given twice")
+            means[name] = tuple(pair)
         return Published(means, self.source)
 
 
@@ -112,8 +121,9 @@ class SweepTable(Table):
             raise InputError("values are all numbers or all texts, not some of each")
         if self.scale == "log" and any(isinstance(v, str) or v <= 0 for v in self.values):
             raise InputError("scale = 'log' goes with numbers above 0")
-        if len(set(self.values)) < len(self.values):
-            raise InputError("a value is given twice")
+        for place, value in enumerate(self.values):
+            if value in self.values[:place]:
+                raise InputError(f"the value {value!r} is given twice")
         # some file systems do not tell capital letters apart
         files = {file_part(value).casefold(): value for value in self.values}
         if len(files) < len(self.values) or "" in files:
@@ -135,6 +145,9 @@ class SweepTable(Table):
         return self
 
 
-def _name(policy: str) -> str:
-    """What a policy is called in results."""
-    return text_of(as_policy(policy))
+def _name(policy: str, what: str) -> str:
+    """What a policy is called in results; ``what`` speaks of it."""
+    try:
+        return text_of(as_policy(policy))
+    except GraphBanditsError as error:
+        raise type(error)(f"{what}: {error}") from error

@@ -24,6 +24,8 @@ from graphbandits.registry import build, register
 
 #: Anything that :func:`as_process` understands.
 GraphLike = Any
+#: More arms than this would fill the memory of any machine.
+MOST_ARMS = 10**9
 
 
 def as_process(graph: GraphLike, arms: int | None = None) -> Process:
@@ -43,12 +45,14 @@ def as_process(graph: GraphLike, arms: int | None = None) -> Process:
 
 def make_process(graph: GraphLike, arms: int | None) -> Process:
     """The same, but a graph that has a number of arms of its own keeps it."""
+    if isinstance(arms, int) and arms > MOST_ARMS:
+        raise InputError(f"arms must be at most {MOST_ARMS}, not {arms}")
     if isinstance(graph, str):
         if graph == "file:":
             raise InputError("'file:' is followed by the path of a graph: file:edges.txt")
         if graph.startswith("file:"):
             return load_graph(graph.removeprefix("file:"))
-        if Path(graph).is_file():
+        if os.path.isfile(graph):  # unlike that of Path, it bears a text too long for a name
             raise InputError(f"'{graph}' is a file: write file:{graph}")
         return process_of(build("graph", graph), arms)
     if is_frame(graph):  # first, for a column may have any name that is asked for below

@@ -44,6 +44,7 @@ def sweep_figure(
     confidence: float = 0.95,
     scale: str = "linear",
     width: float = TWO_COLUMNS,
+    order: Sequence[str] = (),
 ) -> Figure:
     """Mean final regret with its interval against the value of ``parameter``, a line a policy.
 
@@ -51,7 +52,8 @@ def sweep_figure(
     A policy that is missing at a value leaves a gap. Points at the same value stand beside each
     other by two points of print, so that their intervals can be seen. The legend is ordered by
     the regret at the right. Far larger regrets leave the others a second panel, as in
-    :func:`~.regret.regret_figure`; notes on policies are below the picture.
+    :func:`~.regret.regret_figure`; notes on policies are below the picture. ``order`` names the
+    policies of several figures, so that each looks the same in all of them.
 
     >>> from graphbandits import simulate
     >>> sweep = {
@@ -75,7 +77,7 @@ def sweep_figure(
     for axes in panels:
         if scale == "log":
             axes.set_xscale("log")
-        handles = _lines(axes, x, points, curves, apart, numeric)
+        handles = _lines(axes, x, points, curves, apart, numeric, order)
         axes.autoscale_view()
         tidy(axes, "both" if numeric else "y")
         if scale == "log" and len(keys) <= 12:
@@ -109,11 +111,12 @@ def _lines(
     curves: Mapping[str, Curve],
     apart: float,
     numeric: bool,
+    order: Sequence[str],
 ) -> dict[str, ErrorbarContainer]:
     """A line for each policy with its intervals, the policies ``apart`` by points of print."""
-    handles = {}
-    for index, (name, look) in enumerate(looks(points).items()):
-        mean, low, high = points[name]
+    handles, by_name = {}, looks(dict.fromkeys((*order, *points)))
+    for index, (name, (mean, low, high)) in enumerate(points.items()):
+        look = by_name[name]
         places = (index - (len(points) - 1) / 2.0) * apart / 72.0
         shift = ScaledTranslation(places, 0.0, axes.figure.dpi_scale_trans)
         handles[name] = axes.errorbar(
@@ -157,13 +160,22 @@ def in_order(
     return {key: values[key] for key in (sorted(values) if _are_numbers(values, scale) else values)}
 
 
+def shown(value: float | str) -> str:
+    """A value of a parameter as people write it, with all its digits.
+
+    >>> shown(0.5), shown(1000001.0), shown(0.12345678), shown("star")
+    ('0.5', '1000001', '0.12345678', 'star')
+    """
+    return value if isinstance(value, str) else str(value).removesuffix(".0")
+
+
 def sweep_notes(runs: Mapping[Any, Results]) -> dict[str, str]:
     """The notes on the policies; one that is not the same at all values says at which it is."""
     found: dict[str, dict[str, list[str]]] = {}
     for value, run in runs.items():
         for name, text in run.notes.items():
             there = found.setdefault(name, {})
-            there.setdefault(text, []).append(value if isinstance(value, str) else f"{value:.6g}")
+            there.setdefault(text, []).append(shown(value))
     notes = {}
     for name, texts in found.items():
         present = sum(name in run.policies for run in runs.values())

@@ -38,7 +38,7 @@ def all_claims(studies: Sequence[Study], places: Sequence[str]) -> Html:
             d = judged.decisive
             pair = label(f"{d.first} − {d.second}")  # noqa: RUF001
             found = f"{study.number(d.mean, '+')} {study.interval(d.low, d.high, '+')}"
-            link = label(tag("a", study.title, href=f"#{place}--claims"))
+            link = label(tag("a", study.key, href=f"#{place}--claims"))
             rows.append((judged.claim.text, _badge(judged.verdict), link, pair, found))
     if not rows:
         return Html("")

@@ -226,7 +226,12 @@ def sweep_figure(sweep: Sweep) -> Html:
         "are in the table of values."
     )
     draw = partial(
-        plots.sweep_figure, sweep.results, words, confidence=CONFIDENCE, scale=sweep.scale
+        plots.sweep_figure,
+        sweep.results,
+        words,
+        confidence=CONFIDENCE,
+        scale=sweep.scale,
+        order=sweep.order,
     )
     return tag("figure", _picture(draw, about + _spoken(sweep)))
 

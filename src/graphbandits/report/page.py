@@ -64,14 +64,17 @@ def report_html(studies: Sequence[Study | Sweep], *, title: str, introduction: s
     (True, True)
     """
     places = anchors(studies)
+    # the only one may have the title of the page
+    alone = len(studies) == 1
+    titles = ["What came out" if alone and e.title == title else e.title for e in studies]
     plotly = plotly_script()
     body = (
         _head_of_page(studies, places, title, introduction, plotly is not None),
         tag(
             "main",
             *(
-                _told(entry, place, title, plotly is not None)
-                for entry, place in zip(studies, places, strict=True)
+                _told(entry, place, shown, plotly is not None)
+                for entry, place, shown in zip(studies, places, titles, strict=True)
             ),
         ),
         _about(),
@@ -147,7 +150,7 @@ def _overview(entries: Sequence[Study | Sweep], places: Sequence[str]) -> Html:
 
 
 def _told(entry: Study | Sweep, place: str, title: str, interactive: bool) -> Html:
-    """A study or a sweep: its picture and its sections."""
+    """A study or a sweep under its title: its picture and its sections."""
     if isinstance(entry, Sweep):
         picture = sweep_figure(entry)
         made = {key: (words, content(entry)) for key, (words, content) in SWEEP.items()}
@@ -159,7 +162,7 @@ def _told(entry: Study | Sweep, place: str, title: str, interactive: bool) -> Ht
     sections["rerun"] = ("Run it again", command)
     jumps = [tag("a", words, href=f"#{place}--{key}") for key, (words, _) in sections.items()]
     parts = [
-        tag("h2", "What came out" if entry.title == title else entry.title, id=place),
+        tag("h2", title, id=place),
         tag("p", join(jumps, " "), class_="jumps"),
         *(tag("p", note, class_="note") for note in entry.notes),
         picture,

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.plots.sweep import in_order, sweep_notes
+from graphbandits.plots.sweep import in_order, shown, sweep_notes
 from graphbandits.results import (
     Claim,
     Comparison,
@@ -102,6 +102,7 @@ class Sweep:
     """One experiment at several values of a ``parameter``; ``label`` is what its axis says.
 
     Numbers are on an axis (``scale`` "linear" or "log"), texts are categories in the given order.
+    ``order`` names the policies of all sweeps of the page, so that each looks the same in all.
 
     >>> from graphbandits import simulate
     >>> results = {r: simulate("ts-n", graph=f"random(r={r})", horizon=9, trials=5) for r in (1, 0)}
@@ -117,6 +118,7 @@ class Sweep:
     label: str = ""
     scale: str = "linear"
     notes: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         in_order(self.results, self.scale)  # refuses what is no sweep
@@ -138,15 +140,6 @@ class Sweep:
 def names_of(studies: Iterable[Study]) -> list[str]:
     """Every policy of one study at least, in the order of the first that has it."""
     return list(dict.fromkeys(name for study in studies for name in study.results.policies))
-
-
-def shown(value: float | str) -> str:
-    """A value of a parameter as people write it.
-
-    >>> shown(0.5), shown(100.0), shown("star")
-    ('0.5', '100', 'star')
-    """
-    return value if isinstance(value, str) else f"{value:.6g}"
 
 
 def verdict(difference: Difference) -> str:

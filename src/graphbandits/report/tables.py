@@ -49,7 +49,7 @@ def sweep_overview(sweeps: Sequence[Sweep], places: Sequence[str]) -> Html:
     rows = [
         (
             tag("a", sweep.title, href=f"#{place}"),
-            tag("td", sweep.parameter),
+            tag("td", sweep.label or sweep.parameter),
             *(_count(sweep, name) for name in names),
         )
         for sweep, place in zip(sweeps, places, strict=True)
@@ -74,7 +74,7 @@ def values(sweep: Sweep) -> Html:
         for study in sweep.studies
     ]
     caption = f"Mean regret after the last round ± its standard error. {MARKS}"
-    head = (sweep.parameter, *names, "rounds", "trials")
+    head = (sweep.label or sweep.parameter, *names, "rounds", "trials")
     return table(caption, head, rows, class_="overview values")
 
 
