@@ -43,9 +43,9 @@ def same(left: Results, right: Results) -> None:
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_same_bits_for_every_block_size_worker_count_and_order(graph: str) -> None:
     def run(policies: list[str], **how: Any) -> Results:
-        return simulate(policies, graph=graph, arms=4, horizon=300, trials=21, seed=5, **how)
+        return simulate(policies, graph=graph, arms=4, horizon=120, trials=21, seed=5, **how)
 
-    policies = able(graph, 4, 300)
+    policies = able(graph, 4, 120)
     assert len(policies) > 20
     whole = run(policies, block=100)
     same(whole, run(policies, block=1))
