@@ -496,7 +496,7 @@ def test_far_larger_regrets_have_a_longer_axis(width: float) -> None:
     assert names == [results.ranking()[:5], results.ranking()[5:]]
     assert (near.get_title("left"), far.get_title("left")) == (
         "the 5 with least regret",
-        "the other 3, on a longer axis",
+        "the other 3, on another axis",
     )
     for panel, group in enumerate(names):
         for row, name in enumerate(group):

@@ -48,7 +48,7 @@ def final_figure(
     each trial, spread by how dense they are, and the mean with its interval. The axis is linear,
     so that a long tail looks long. Of many trials ``POINTS`` are drawn, evenly spaced in rank
     with the smallest and the largest; box and mean are of all. Policies of far larger regret
-    have a panel of their own, with a longer axis. The idea is the raincloud of
+    have a panel of their own, with another axis. The idea is the raincloud of
     Allen, Poggiali, Whitaker, Marshall and Kievit (2019).
 
     >>> from graphbandits import simulate
@@ -84,7 +84,7 @@ def final_figure(
     if lower:
         top = panels[0].get_xlim()[1]
         panels[1].axvspan(0.0, top, color=GREY, alpha=0.15, lw=0, zorder=0.5, gid="enlarged")
-        said = (f"the {sizes[0]} with least regret", f"the other {sizes[1]}, on a longer axis")
+        said = (f"the {sizes[0]} with least regret", f"the other {sizes[1]}, on another axis")
         for axes, text in zip(panels, said, strict=True):
             axes.set_title(text, fontsize=SMALL, loc="left")
     heading(figure, title)
