@@ -12,7 +12,7 @@ import pytest
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import run_block, simulation
-from graphbandits.engine.loop import BlockOutcome
+from graphbandits.engine.recorder import run_recorded
 from graphbandits.errors import NeedsError
 from graphbandits.graphs import GraphLike, as_process
 from graphbandits.graphs.prospect import Prospect
@@ -58,10 +58,10 @@ def test_same_bits_for_every_block_size_worker_count_and_order(graph: str) -> No
 def test_blocks_have_fewer_trials_where_there_are_very_many_arms(workers: int, monkeypatch) -> None:
     made: list[int] = []
 
-    def counting(*given: Any) -> BlockOutcome:
+    def counting(*given: Any) -> Any:
         keys = next(one for one in given if isinstance(one, Keys))
         made.append(keys.trials)
-        return run_block(*given)
+        return run_recorded(*given)
 
     def run() -> Results:
         made.clear()
@@ -69,7 +69,7 @@ def test_blocks_have_fewer_trials_where_there_are_very_many_arms(workers: int, m
             ["ts-n", "ids-n"], arms=5, horizon=20, trials=11, seed=3, workers=workers, block=8
         )
 
-    monkeypatch.setattr(simulation, "run_block", counting)
+    monkeypatch.setattr(simulation, "run_recorded", counting)
     whole = run()
     # a block of eight would leave the second worker three
     assert sorted(made) == ([3, 3, 8, 8] if workers == 1 else [5, 5, 6, 6])

@@ -18,7 +18,7 @@ import pandas
 import polars
 import pyarrow.parquet as pq
 import pytest
-from fixtures.make_results_2 import make as make_results_2
+from fixtures.make_results import make as make_results
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -27,7 +27,6 @@ from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.errors import InputError
 from graphbandits.graphs import Dense, Fixed, Sparse, Uniform, as_process
 from graphbandits.results import (
-    FORMAT,
     QUANTILES,
     SCHEMA,
     PolicyResult,
@@ -223,7 +222,7 @@ def test_results_must_fit_together(results: Results) -> None:
 
 @pytest.mark.parametrize("table", SCHEMA)
 def test_frames_have_the_columns_of_the_schema(table: str) -> None:
-    results = make_results_2()
+    results = make_results()
     frame, other = results.to_pandas(table), results.to_polars(table)
     assert list(frame.columns) == other.columns == list(SCHEMA[table])
     assert frame.to_dict("list") == other.to_dict(as_series=False)
@@ -346,7 +345,7 @@ def test_any_numbers_and_names_come_back(
 
 
 def test_the_hash_sees_every_part() -> None:
-    base = make_results_2()
+    base = make_results()
     ids, ts = base.policies["ids-n"], base.policies["ts-n"]
     assert ids.regret is not None
     moved = ids.regret.copy()
@@ -356,13 +355,15 @@ def test_the_hash_sees_every_part() -> None:
         replace(base, policies={"ids-n": ts, "ts-n": ids}),
         replace(base, policies={"ids-n": replace(ids, regret=moved), "ts-n": ts}),
         replace(base, policies={"ids-n": replace(ids, regret=None), "ts-n": ts}),
+        replace(base, policies={"ids-n": replace(ids, ratios=None), "ts-n": ts}),
+        replace(base, policies={"ids-n": replace(ids, ratios=ts.ratios), "ts-n": ts}),
         replace(base, settings=dict(base.settings) | {"horizon": 31}),
         replace(base, graph=None),
         replace(base, graph=Fixed(Uniform(0.2, 3), base.arms)),
         replace(base, rounds=base.rounds + 1),
     ]
     assert len({base.hash, *(other.hash for other in others)}) == 1 + len(others)
-    assert make_results_2().hash == base.hash
+    assert make_results().hash == base.hash
 
 
 def test_settings_that_are_not_json(results: Results, tmp_path: Path) -> None:
@@ -387,12 +388,30 @@ def test_format_1_loads_and_is_saved_again(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "results-1", tmp_path / "run")
     results.save(tmp_path / "run")  # old files may be replaced
     same(results, Results.load(tmp_path / "run"))
-    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["format"] == FORMAT
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["format"] == 2
+
+
+def test_format_3_loads_and_is_format_2_without_its_ratios(tmp_path: Path) -> None:
+    """Written by the first version with format 3; regenerate with tests/fixtures/make_results.py
+    only if that version never left the house."""
+    assert sum(path.stat().st_size for path in (FIXTURES / "results-3").iterdir()) < 90_000
+    results = Results.load(FIXTURES / "results-3")
+    ratios = results["ids-n"].ratios
+    assert ratios is not None
+    assert ratios.ratio[3, -1] == 0.22413981804462543
+    bare = replace(
+        results, policies={n: replace(p, ratios=None) for n, p in results.policies.items()}
+    )
+    formats = [
+        json.loads((one.save(tmp_path / name) / "manifest.json").read_text("utf-8"))["format"]
+        for name, one in (("with", results), ("without", bare))
+    ]
+    assert formats == [3, 2]
+    assert not (tmp_path / "without" / "ratios.parquet").exists()
 
 
 def test_format_2_loads() -> None:
-    """Written by the first version with format 2; regenerate with tests/fixtures/make_results_2.py
-    only if that version never left the house."""
+    """Written by the first version with format 2."""
     assert sum(path.stat().st_size for path in (FIXTURES / "results-2").iterdir()) < 60_000
     results = Results.load(FIXTURES / "results-2")
     assert results.arms == ("ann", "bob lee", "Zoë")
@@ -436,7 +455,7 @@ def test_format_2_is_joined_by_what_is_simulated_now() -> None:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(FIXTURES / "results-2", tmp_path / "run"))
+    return Path(shutil.copytree(FIXTURES / "results-3", tmp_path / "run"))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -464,7 +483,7 @@ def test_damage_is_named(saved: Path, name: str, damage: Callable[[bytes], bytes
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_another_run_is_named(saved: Path, name: str) -> None:
-    base = make_results_2()
+    base = make_results()
     swapped = {"ids-n": base["ts-n"], "ts-n": base["ids-n"]}
     graph = Fixed(Dense(np.array([[1, 0, 0.5], [0, 1, 0], [1, 0, 1]])), base.arms)
     other = replace(base, policies=swapped, graph=graph).save(saved.parent / "other")
@@ -507,7 +526,7 @@ def test_an_edited_manifest_is_named(saved: Path) -> None:
         with pytest.raises(InputError, match=r"manifest\.json"):
             Results.load(saved)
     (saved / "manifest.json").write_text(json.dumps(json.loads(text)))  # other spaces, no harm
-    same(Results.load(saved), Results.load(FIXTURES / "results-2"))
+    same(Results.load(saved), Results.load(FIXTURES / "results-3"))
 
 
 @pytest.mark.parametrize("name", ["curve", "final", "plays"])
@@ -517,14 +536,14 @@ def test_damage_in_format_1_is_named(tmp_path: Path, name: str) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match=re.escape(str(path))):
         Results.load(place)
-    shutil.copy(FIXTURES / "results-2" / "final.parquet", place / f"{name}.parquet")
+    shutil.copy(FIXTURES / "results-3" / "final.parquet", place / f"{name}.parquet")
     with pytest.raises(InputError, match=re.escape(str(path))):
         Results.load(place)
 
 
 def test_only_sets_of_results_are_replaced(tmp_path: Path) -> None:
     for missing in ("curve", "final", "plays"):
-        place = Path(shutil.copytree(FIXTURES / "results-2", tmp_path / missing))
+        place = Path(shutil.copytree(FIXTURES / "results-3", tmp_path / missing))
         (place / f"{missing}.parquet").unlink()
         with pytest.raises(InputError, match="not just results"):
             check_place(place)
@@ -549,7 +568,7 @@ def test_the_document_has_every_column_and_no_other(saved: Path) -> None:
 
 
 def test_the_document_has_every_field_of_the_manifest(tmp_path: Path) -> None:
-    place = make_results_2().save(tmp_path / "run")
+    place = make_results().save(tmp_path / "run")
     manifest = json.loads((place / "manifest.json").read_text("utf-8"))
     section = DOCUMENT.split("## The manifest")[1].split("**The hash**")[0]
     first, second = section.split("`settings` is what")

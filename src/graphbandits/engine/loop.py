@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from graphbandits.engine.calls import decide, learn, reveal, show, start
-from graphbandits.graphs import Process
+from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.prospect import Prospect
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations
@@ -25,6 +26,16 @@ class BlockOutcome:
     plays: Ints
 
 
+class Watch(Protocol):
+    """Looks on while a block is played, and has no say in it."""
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Before the play of round t is drawn from ``pi``."""
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """After it."""
+
+
 def run_block(
     policy: Policy,
     world: World,
@@ -34,6 +45,7 @@ def run_block(
     record: Ints,
     realised: bool = False,
     advance: Callable[[int], None] = lambda rounds: None,
+    watch: Watch | None = None,
 ) -> BlockOutcome:
     """Play ``horizon`` rounds in every trial of the block; ``record`` lists rounds to keep."""
     problem = Problem(world.prior, horizon, policy.needs, Prospect(process))
@@ -48,6 +60,8 @@ def run_block(
     for t in range(1, horizon + 1):
         graph = show(process, t, keys)
         pi, action = decide(policy, state, View(t, keys, problem, graph))
+        if watch is not None:
+            watch.decided(t, graph, pi)
         trial, arm = reveal(graph, action, keys, t)
         seen = Observations(trial, arm, world.outcomes(theta, keys, t, trial, arm))
 
@@ -58,6 +72,8 @@ def run_block(
         else:
             regret += theta[rows, best] - theta[rows, action]
         np.add.at(plays, action, 1)  # no array of all arms, of which there may be a million
+        if watch is not None:
+            watch.observed(t, seen)
 
         state = learn(policy, state, Event(t, keys, problem, graph, pi, action, seen))
         if t == record[recorded]:

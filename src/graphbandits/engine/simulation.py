@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,10 +14,12 @@ import numpy as np
 
 from graphbandits.engine.loop import run_block
 from graphbandits.engine.progress import Advance, progress_bar
+from graphbandits.engine.recorder import GAINS, run_recorded
 from graphbandits.engine.settings import describe_policy, describe_world, versions
 from graphbandits.engine.travel import as_message, why_not
 from graphbandits.engine.workers import Workers
 from graphbandits.errors import InputError, horizon_of, whole_number
+from graphbandits.gains import check_joint
 from graphbandits.graphs import Fixed, GraphLike, Process, as_process
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.storage import fingerprint
@@ -25,9 +27,9 @@ from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy, check_needs
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import text_of
-from graphbandits.results import PolicyResult, Results, recorded_rounds
+from graphbandits.results import PolicyResult, Ratios, Results, recorded_rounds
 from graphbandits.rng import Keys
-from graphbandits.types import Floats
+from graphbandits.types import Floats, Ints
 from graphbandits.worlds import Bernoulli, World
 
 #: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
@@ -50,6 +52,7 @@ def simulate(
     parallel: str = "auto",
     block: int = BLOCK,
     regret: str = "pseudo",
+    ratios: str | None = None,
     progress: Advance | bool = True,
 ) -> Results:
     """Run each policy through the same ``trials`` worlds, graphs and outcomes.
@@ -68,6 +71,10 @@ def simulate(
     start and suit policies in plain Python; or "auto": processes if a policy comes from a plug-in
     file, else threads.
 
+    ``ratios`` asks for the information ratios Psi_t and psi_t and the entropy of alpha_t of every
+    trial to be recorded, Psi_t by the bound G h ("bound") or by the exact joint gain ("joint"): see
+    :class:`graphbandits.results.Ratios`.
+
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20, seed=1)
     >>> results["ids-n"].final.shape
     (20,)
@@ -83,7 +90,12 @@ def simulate(
         first_trial=first_trial,
     )
     return plan.run(
-        workers=workers, parallel=parallel, block=block, regret=regret, progress=progress
+        workers=workers,
+        parallel=parallel,
+        block=block,
+        regret=regret,
+        ratios=ratios,
+        progress=progress,
     )
 
 
@@ -153,6 +165,7 @@ class Plan:
         parallel: str = "auto",
         block: int = BLOCK,
         regret: str = "pseudo",
+        ratios: str | None = None,
         progress: Advance | bool = True,
         label: str = "simulating",
     ) -> Results:
@@ -162,15 +175,25 @@ class Plan:
         block = min(whole_number(block, "block"), max(1, ENTRIES // self.world.arms), share)
         if regret not in ("pseudo", "realised"):
             raise InputError(f"regret is 'pseudo' or 'realised', not {regret!r}")
+        if ratios is not None and ratios not in GAINS:
+            raise InputError(f"ratios are by 'bound' or by 'joint', or None, not {ratios!r}")
+        if ratios == "joint":
+            check_joint(self.world.prior, self.process)
         if parallel not in ("auto", "threads", "processes"):
             raise InputError(f"parallel is 'auto', 'threads' or 'processes', not {parallel!r}")
         if progress is True:
             with progress_bar(label, self.decisions) as advance:
-                return self._run(workers, parallel, block, regret, advance)
-        return self._run(workers, parallel, block, regret, progress or None)
+                return self._run(workers, parallel, block, regret, ratios, advance)
+        return self._run(workers, parallel, block, regret, ratios, progress or None)
 
     def _run(
-        self, workers: int, parallel: str, block: int, regret: str, progress: Advance | None
+        self,
+        workers: int,
+        parallel: str,
+        block: int,
+        regret: str,
+        ratios: str | None,
+        progress: Advance | None,
     ) -> Results:
         record = recorded_rounds(self.horizon)
         end = self.first_trial + self.trials
@@ -186,14 +209,14 @@ class Plan:
                 with lock:
                     progress(decisions)
 
-        def work(task: tuple[str, int]) -> Floats:
+        def work(task: tuple[str, int]) -> tuple[Floats, Ratios | None]:
             name, first = task
             keys = Keys(self.seed, first, min(block, end - first))
             if processes is not None:
-                outcome = processes.run(name, first, keys.trials)
+                outcome, recorded = processes.run(name, first, keys.trials)
                 report(keys.trials * self.horizon)
             else:
-                outcome = run_block(
+                outcome, recorded = run_recorded(
                     self.policies[name],
                     self.world,
                     self.process,
@@ -201,23 +224,24 @@ class Plan:
                     keys,
                     record,
                     regret == "realised",
+                    ratios,
                     lambda rounds: report(rounds * keys.trials),
                 )
             with lock:  # not kept for each block: there may be many, of very many arms
                 plays[name] += outcome.plays
-            return outcome.regret
+            return outcome.regret, recorded
 
-        settings = self._settings(regret)
+        settings = self._settings(regret) | ({"ratios": ratios} if ratios else {})
         apart = workers > 1 and self._wants_processes(parallel)
-        study = as_message(self, record, regret) if apart else None
+        study = as_message(self, record, regret, ratios) if apart else None
         with Workers(min(workers, len(tasks)), *study) if study else nullcontext() as processes:
             if workers == 1:
-                regrets = [work(task) for task in tasks]
+                blocks = [work(task) for task in tasks]
             else:
                 with ThreadPoolExecutor(workers) as pool:
                     futures = [pool.submit(work, task) for task in tasks]
                     try:
-                        regrets = [future.result() for future in futures]
+                        blocks = [future.result() for future in futures]
                     except BaseException:
                         stop.set()
                         if processes is not None:
@@ -225,9 +249,7 @@ class Plan:
                         pool.shutdown(cancel_futures=True)
                         raise
         results = {
-            name: PolicyResult.from_trials(
-                np.concatenate(regrets[i * len(starts) : (i + 1) * len(starts)]), plays[name]
-            )
+            name: _joined(blocks[i * len(starts) : (i + 1) * len(starts)], plays[name])
             for i, name in enumerate(self.policies)
         }
         graph = self.process if isinstance(self.process, Fixed) else None
@@ -277,6 +299,13 @@ class Plan:
             },
             "versions": versions(),
         }
+
+
+def _joined(blocks: Sequence[tuple[Floats, Ratios | None]], plays: Ints) -> PolicyResult:
+    """The trials of all blocks, summarised."""
+    ratios = [recorded for _, recorded in blocks if recorded is not None]
+    regret = np.concatenate([block for block, _ in blocks])
+    return PolicyResult.from_trials(regret, plays, Ratios.concat(ratios) if ratios else None)
 
 
 def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str, Policy]:

@@ -40,7 +40,9 @@ def why_not(plan: Plan) -> str:
     return ""
 
 
-def as_message(plan: Plan, record: Ints, regret: str) -> tuple[dict[str, Any], Arrays]:
+def as_message(
+    plan: Plan, record: Ints, regret: str, ratios: str | None
+) -> tuple[dict[str, Any], Arrays]:
     """All that a worker process has to know."""
     prior = plan.world.prior
     assert isinstance(prior, BetaBernoulli)
@@ -63,6 +65,7 @@ def as_message(plan: Plan, record: Ints, regret: str) -> tuple[dict[str, Any], A
         "horizon": plan.horizon,
         "seed": plan.seed,
         "realised": regret == "realised",
+        "ratios": ratios,
         "graph": graph,
     }
     return meta, arrays

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from numpy.typing import NDArray
 
-from graphbandits.engine.loop import run_block
+from graphbandits.engine.recorder import run_recorded
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.files import from_npz, to_npz
 from graphbandits.graphs.storage import unpack_process
@@ -86,14 +86,15 @@ class _Study:
                 raise InputError(f"{path} was changed after it was loaded: load it again")
         for module in meta["modules"]:
             importlib.import_module(module)
-        self.horizon, self.seed, self.realised = meta["horizon"], meta["seed"], meta["realised"]
+        self.horizon, self.seed = meta["horizon"], meta["seed"]
+        self.realised, self.ratios = meta["realised"], meta["ratios"]
         prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], meta["accuracy"])
         self.world = Bernoulli(prior, arrays.get("fixed"))
         self.process = unpack_process(meta["graph"], arrays)
         self.record = arrays["record"]
 
     def run(self, policy: str, first: int, trials: int) -> dict[str, NDArray[Any]]:
-        outcome = run_block(
+        outcome, ratios = run_recorded(
             as_policy(policy),
             self.world,
             self.process,
@@ -101,5 +102,7 @@ class _Study:
             Keys(self.seed, first, trials),
             self.record,
             self.realised,
+            self.ratios,
         )
-        return {"regret": outcome.regret, "plays": outcome.plays}
+        kept = {} if ratios is None else {f"ratios/{name}": array for name, array in ratios.items()}
+        return {"regret": outcome.regret, "plays": outcome.plays, **kept}

@@ -22,6 +22,7 @@ from graphbandits import errors
 from graphbandits.engine.loop import BlockOutcome
 from graphbandits.engine.worker import receive, send
 from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.results import Ratios
 
 _COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -79,7 +80,7 @@ class Workers:
                 with suppress(OSError):  # what was left to write has nobody to read it
                     _pipe(pipe).close()
 
-    def run(self, policy: str, first: int, trials: int) -> BlockOutcome:
+    def run(self, policy: str, first: int, trials: int) -> tuple[BlockOutcome, Ratios | None]:
         """Have one block run by the next worker that is free."""
         worker = self._idle.get()
         try:
@@ -103,7 +104,9 @@ class Workers:
             error = kind(meta["error"] if meta["kind"] else f"a worker failed: {meta['error']}")
             error.add_note(f"In the worker process:\n{meta['trace']}")
             raise error
-        return BlockOutcome(arrays["regret"], arrays["plays"])
+        regret, plays = arrays.pop("regret"), arrays.pop("plays")
+        kept = {name.removeprefix("ratios/"): array for name, array in arrays.items()}
+        return BlockOutcome(regret, plays), Ratios(**kept) if kept else None
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -22,13 +22,22 @@ def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
     if accuracy is None:
         return posterior
     given: Any = posterior
-    fields = dataclasses.fields(given) if dataclasses.is_dataclass(given) else ()
-    if "accuracy" not in {field.name for field in fields}:
+    if not _has_accuracy(posterior):
         raise InputError(
             f"the posterior '{name_of(posterior)}' has no setting of accuracy: leave out "
             f"accuracy={accuracy!r}"
         )
     return cast(Posterior, dataclasses.replace(given, accuracy=accuracy))
+
+
+def strictest(posterior: Posterior) -> Posterior:
+    """The posterior in the setting "strict", if it has settings of accuracy; else as it is.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> strictest(BetaBernoulli.of(arms=2)).accuracy
+    'strict'
+    """
+    return with_accuracy(posterior, "strict" if _has_accuracy(posterior) else None)
 
 
 def believed(posterior: Posterior, state: State, accuracy: str | None, estimate: bool) -> Beliefs:
@@ -42,6 +51,12 @@ def believed(posterior: Posterior, state: State, accuracy: str | None, estimate:
             "estimate=True"
         )
     return cast(Beliefs, precise.beliefs(state, estimate=True))
+
+
+def _has_accuracy(posterior: Posterior) -> bool:
+    given: Any = posterior
+    fields = dataclasses.fields(given) if dataclasses.is_dataclass(given) else ()
+    return "accuracy" in {field.name for field in fields}
 
 
 def has_variance(posterior: Posterior) -> bool:

@@ -5,6 +5,7 @@ from graphbandits.results.combine import concat
 from graphbandits.results.compare import Difference, standard_error
 from graphbandits.results.model import POINTS, PolicyResult, Results, recorded_rounds
 from graphbandits.results.published import Comparison, Published
+from graphbandits.results.ratios import Ratios
 from graphbandits.results.schema import FORMAT, QUANTILES, SCHEMA, check_place
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Judgement",
     "PolicyResult",
     "Published",
+    "Ratios",
     "Results",
     "check_place",
     "concat",

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.results.model import PolicyResult, Results
+from graphbandits.results.ratios import Ratios
 from graphbandits.types import Floats
 
 #: Settings that may differ, each joined in its own way; all others must agree.
@@ -243,7 +244,9 @@ def _appended(name: str, parts: list[PolicyResult]) -> PolicyResult:
             "so no trials can be added to them: simulate them again"
         )
     plays = np.sum([part.plays for part in parts], axis=0)
-    return PolicyResult.from_trials(np.concatenate(curves), plays)
+    ratios = [part.ratios for part in parts if part.ratios is not None]
+    whole = Ratios.concat(ratios) if len(ratios) == len(parts) else None
+    return PolicyResult.from_trials(np.concatenate(curves), plays, whole)
 
 
 def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:

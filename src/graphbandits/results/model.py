@@ -14,6 +14,7 @@ import numpy as np
 
 from graphbandits.errors import InputError, nearest, whole_number
 from graphbandits.results.compare import Difference, paired_differences, standard_error, student
+from graphbandits.results.ratios import Ratios
 from graphbandits.results.schema import QUANTILES
 from graphbandits.types import Floats, Ints
 
@@ -37,9 +38,10 @@ class PolicyResult:
     final: Floats  # (trials,)
     plays: Ints  # (arms,), over all trials
     regret: Floats | None = None  # (trials, rounds); results of format 1 have not kept it
+    ratios: Ratios | None = None  # where they were asked for
 
     @classmethod
-    def from_trials(cls, regret: Floats, plays: Ints) -> PolicyResult:
+    def from_trials(cls, regret: Floats, plays: Ints, ratios: Ratios | None = None) -> PolicyResult:
         """Summarise the regret (trials, rounds)."""
         return cls(
             mean=regret.mean(axis=0),
@@ -48,6 +50,7 @@ class PolicyResult:
             final=regret[:, -1].copy(),
             plays=plays,
             regret=regret,
+            ratios=ratios,
         )
 
     def final_quantiles(self) -> dict[str, float]:
@@ -110,6 +113,8 @@ class Results:
                 "plays": (result.plays.shape, (len(self.arms),)),
                 "regret": (regret, (trials, rounds)),
             }
+            for part, array in result.ratios.items() if result.ratios is not None else ():
+                sizes[part] = array.shape, (trials, rounds)
             for part, (found, wanted) in sizes.items():
                 if found != wanted or 0 in found:
                     raise InputError(
@@ -306,7 +311,7 @@ class Results:
         return concat(results)
 
     def to_pandas(self, table: str = "curve") -> pandas.DataFrame:
-        """A table of docs/results.md: curve, final, plays, regret or graph."""
+        """A table of docs/results.md: curve, final, plays, regret, ratios or graph."""
         from graphbandits.results.frames import to_pandas
 
         return to_pandas(self, table)

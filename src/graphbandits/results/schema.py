@@ -8,8 +8,10 @@ from graphbandits.errors import InputError
 
 #: Quantiles that are kept of every curve and reported of the final regret.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-#: The layout of saved results; a newer one is refused by name.
-FORMAT = 2
+#: The newest layout of saved results; a newer one still is refused by name.
+FORMAT = 3
+#: The layout of results without ratios, which is all that 3 has besides.
+WITHOUT_RATIOS = 2
 
 MANIFEST = "manifest.json"
 #: The fields of the manifest.
@@ -26,6 +28,16 @@ SCHEMA: dict[str, dict[str, str]] = {
         "trial": "int64",
         "round": "int64",
         "regret": "double",
+    },
+    "ratios": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "ratio": "double",
+        "ratio_sum": "double",
+        "psi": "double",
+        "entropy": "double",
     },
     "graph": {"source": "int64", "target": "int64", "probability": "double"},
 }

@@ -22,6 +22,7 @@ from graphbandits.errors import InputError
 from graphbandits.files import replace_directory, write_bytes, write_text
 from graphbandits.results import format_1
 from graphbandits.results.model import PolicyResult, Results, runs_of
+from graphbandits.results.ratios import Ratios
 from graphbandits.results.schema import (
     ALWAYS,
     FIELDS,
@@ -30,6 +31,7 @@ from graphbandits.results.schema import (
     MANIFEST,
     QUANTILES,
     SCHEMA,
+    WITHOUT_RATIOS,
     check_place,
     file_name,
 )
@@ -107,7 +109,7 @@ def content_hash(results: Results) -> str:
 def _described(results: Results) -> dict[str, Any]:
     """The entries of the manifest that say what the numbers are of."""
     return {
-        "format": FORMAT,
+        "format": FORMAT if policies_of(results, "ratios") else WITHOUT_RATIOS,
         "policies": list(results.policies),
         "arms": list(results.arms),
         "graph": _graph_entry(results),
@@ -232,7 +234,8 @@ def _assemble(manifest: dict[str, Any], data: dict[str, bytes]) -> Results:
             quantiles=np.array([columns["curve"][policy][f"q{q:g}"] for q in QUANTILES]),
             final=columns["final"][policy]["regret"],
             plays=columns["plays"][policy]["plays"],
-            regret=_matrix(columns.get("regret", {}).get(policy), len(rounds)),
+            regret=_matrices(columns, "regret", policy, len(rounds)).get("regret"),
+            ratios=_ratios(_matrices(columns, "ratios", policy, len(rounds))),
         )
         for policy in names
     }
@@ -255,8 +258,16 @@ def _values(
     return found
 
 
-def _matrix(columns: dict[str, Floats] | None, rounds: int) -> Floats | None:
-    return None if columns is None else columns["regret"].reshape(-1, rounds)
+def _matrices(
+    columns: dict[str, dict[str, dict[str, Any]]], table: str, policy: str, rounds: int
+) -> dict[str, Floats]:
+    """The columns of a policy with a row for each trial; none where the table has none of it."""
+    found = columns.get(table, {}).get(policy, {})
+    return {name: column.reshape(-1, rounds) for name, column in found.items()}
+
+
+def _ratios(arrays: dict[str, Floats]) -> Ratios | None:
+    return Ratios(**arrays) if arrays else None
 
 
 def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:

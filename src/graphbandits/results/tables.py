@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from graphbandits.errors import InputError
 from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.schema import ALWAYS, KEYS, QUANTILES, SCHEMA
+from graphbandits.results.schema import KEYS, QUANTILES, SCHEMA
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -68,15 +68,21 @@ def values(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
         return {"regret": result.final}
     if table == "plays":
         return {"plays": result.plays}
-    if result.regret is None:
-        raise ValueError("a result without the regret of its trials has no such table")
-    return {"regret": result.regret.ravel()}
+    if table == "ratios" and result.ratios is not None:
+        return {name: array.ravel() for name, array in result.ratios.items()}
+    if table == "regret" and result.regret is not None:
+        return {"regret": result.regret.ravel()}
+    raise ValueError(f"this result has not kept what the table '{table}' is of")
 
 
 def policies_of(results: Results, table: str) -> list[str]:
     """The policies that have rows in a table."""
-    known = results.policies
-    return [name for name in known if table in ALWAYS or known[name].regret is not None]
+    kept = {"regret": "regret", "ratios": "ratios"}.get(table)
+    return [
+        name
+        for name, result in results.policies.items()
+        if kept is None or getattr(result, kept) is not None
+    ]
 
 
 def graph_table(feedback: Feedback) -> pa.Table | None:
@@ -119,6 +125,10 @@ def whole_table(results: Results, table: str) -> pa.Table:
             )
         return edges
     names, axes = policies_of(results, table), Axes.of(results)
+    if not names and table == "ratios":
+        raise InputError(
+            "these results have no information ratios: simulate with ratios='bound' or 'joint'"
+        )
     if not names:
         raise InputError(
             "these results of format 1 have not kept the regret of each trial and round: there is "

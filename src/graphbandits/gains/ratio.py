@@ -1,4 +1,4 @@
-"""The information ratio."""
+"""The information ratio, and the entropy that bounds the information there is."""
 
 from __future__ import annotations
 
@@ -22,3 +22,15 @@ def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: Floats = np.where(learned > 0.0, regret * (regret / learned), np.nan)
     return ratio
+
+
+def entropy(alpha: Floats) -> Floats:
+    """-sum_i alpha_i log(alpha_i) of each row, in nats.
+
+    >>> import numpy as np
+    >>> entropy(np.array([[0.5, 0.5, 0.0]])).round(6)
+    array([0.693147])
+    """
+    logs = np.log(alpha, where=alpha > 0.0, out=np.zeros_like(alpha))
+    found: Floats = -(alpha * logs).sum(axis=1)
+    return np.maximum(found, 0.0)

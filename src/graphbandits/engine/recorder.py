@@ -1,0 +1,77 @@
+"""Information ratios of a run, recorded while it is played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from graphbandits.engine.loop import BlockOutcome, run_block
+from graphbandits.gains import information_ratio, joint_gain
+from graphbandits.gains.ratio import entropy
+from graphbandits.graphs import Feedback, Process
+from graphbandits.policies import Policy
+from graphbandits.posteriors import Observations, Posterior
+from graphbandits.posteriors.options import strictest
+from graphbandits.results.ratios import Ratios
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, Ints, State
+from graphbandits.worlds import World
+
+#: Which gain the recorded ratios are by: G h, an upper bound of Psi, or the joint gain g.
+GAINS = ("bound", "joint")
+
+
+class Recorder:
+    """Keeps the information ratios at the recorded rounds, by a posterior of its own.
+
+    So they are defined for every policy: given all that it has observed. They are quotients of
+    small numbers, and so the statistics are of the strictest accuracy there is.
+    """
+
+    def __init__(self, posterior: Posterior, gain: str, trials: int, record: Ints) -> None:
+        self._posterior, self._gain, self._record = strictest(posterior), gain, record
+        self._state: State = posterior.init(trials)
+        self._sum = np.zeros(trials)
+        self._column = 0
+        kept = (trials, len(record))
+        self.ratios = Ratios(*(np.empty(kept) for _ in range(4)))
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Add this round's ratio; keep all if the round is one that is recorded."""
+        beliefs = self._posterior.beliefs(self._state)
+        bound = graph.gain(beliefs.h)
+        joint = self._gain == "joint"
+        gain = joint_gain(self._posterior, self._state, graph) if joint else bound
+        ratio = information_ratio(pi, beliefs.delta, gain)
+        self._sum += np.nan_to_num(ratio)
+        if t == self._record[self._column]:
+            kept = self.ratios
+            kept.ratio[:, self._column] = ratio
+            kept.ratio_sum[:, self._column] = self._sum
+            kept.psi[:, self._column] = information_ratio(beliefs.alpha, beliefs.delta, bound)
+            kept.entropy[:, self._column] = entropy(beliefs.alpha)
+            self._column += 1
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Learn what the policy could have learned."""
+        self._state = self._posterior.update(self._state, seen)
+
+
+def run_recorded(
+    policy: Policy,
+    world: World,
+    process: Process,
+    horizon: int,
+    keys: Keys,
+    record: Ints,
+    realised: bool,
+    ratios: str | None,
+    advance: Callable[[int], None] = lambda rounds: None,
+) -> tuple[BlockOutcome, Ratios | None]:
+    """Run a block, and record the ratios by this gain if there is one."""
+    if ratios is None:
+        return run_block(policy, world, process, horizon, keys, record, realised, advance), None
+    recorder = Recorder(world.prior, ratios, keys.trials, record)
+    outcome = run_block(policy, world, process, horizon, keys, record, realised, advance, recorder)
+    return outcome, recorder.ratios
