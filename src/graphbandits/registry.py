@@ -36,6 +36,9 @@ PACKAGES = {
 #: The group of entry points by which an installed package names its plug-in modules.
 ENTRY_POINTS = "graphbandits.plugins"
 
+#: What :func:`parse` calls the value of a parameter whose key was left out.
+KEYLESS = ""
+
 _REGISTERED: dict[str, dict[str, type]] = {kind: {} for kind in PACKAGES}
 _NAMES: dict[type, str] = {}
 _FORM = re.compile(r"\s*([A-Za-z0-9_.\-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -225,8 +228,12 @@ def examples_of(cls: type) -> list[Any]:
 def build(kind: str, text: str) -> Any:
     """The plug-in that a text names: ``name`` or ``name(key=value, ...)``.
 
+    Where there is but one parameter, its key may be left out.
+
     >>> build("graph", "random(r=0.25)")
     Random(r=0.25, low=0.0, high=1.0, shared=False, told='before')
+    >>> build("graph", "cliques(3)")
+    Cliques(size=3)
     """
     name, arguments = parse(text, what=kind)
     plugins = registered(kind)
@@ -237,6 +244,11 @@ def build(kind: str, text: str) -> Any:
         )
     cls = plugins[name]
     allowed = parameters_of(cls)
+    if KEYLESS in arguments:
+        if len(allowed) != 1:
+            keys = f": it has {', '.join(allowed)}" if allowed else ": it takes none"
+            raise InputError(f"cannot read the parameter of {kind} '{text}': write key=value{keys}")
+        arguments = dict(zip(allowed, arguments.values(), strict=True))
     for key in arguments:
         if key not in allowed:
             hint = nearest(key, allowed) if allowed else "it takes none"
@@ -264,8 +276,10 @@ def build(kind: str, text: str) -> Any:
 def parse(text: str, *, what: str = "text") -> tuple[str, dict[str, Any]]:
     """Split ``name(key=value, ...)``; bare words are strings, the rest Python literals.
 
-    >>> parse("random(r=uniform, low=0.2)")
-    ('random', {'r': 'uniform', 'low': 0.2})
+    What stands there without any key is one value, under the key ``KEYLESS``.
+
+    >>> parse("random(r=uniform, low=0.2)"), parse("edges(1-2 2-3)")
+    (('random', {'r': 'uniform', 'low': 0.2}), ('edges', {'': '1-2 2-3'}))
     """
     match = _FORM.fullmatch(text)
     if match is None:
@@ -275,7 +289,10 @@ def parse(text: str, *, what: str = "text") -> tuple[str, dict[str, Any]]:
         )
     name, inside = match.group(1), match.group(2)
     arguments: dict[str, Any] = {}
-    for part in _split(inside or "", text):
+    parts = _split(inside or "", text)
+    if parts and inside is not None and "=" not in inside:
+        return name, {KEYLESS: _literal(inside.strip())}
+    for part in parts:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier() or not value.strip():
             raise InputError(f"cannot read '{part.strip()}' in '{text}': write key=value")

@@ -14,7 +14,8 @@ from graphbandits.version import __version__
 
 GRAPH_HELP = (
     "Who is observed: paper, empty, complete, star, ring, path, cliques(size=3), "
-    "grid(columns=4), random(r=0.25), random(r=uniform), revealed-er(p=0.25), or "
+    "grid(columns=4), edges(1-2 2>3:0.5), random(r=0.25), random(r=uniform), "
+    "revealed-er(p=0.25), or "
     "file:edges.txt with lines 'source target [probability]'; .csv, .graphml and .npy too, and "
     "with options file(path=edges.csv, directed=false, probability=chance)."
 )
