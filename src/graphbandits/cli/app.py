@@ -228,6 +228,48 @@ def run_(
 
 
 @app.command()
+def audit(
+    experiment: Annotated[
+        str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
+    ],
+    trials: Annotated[int | None, _number("Trials of each policy; 100 if unset.")] = None,
+    seed: Annotated[
+        int | None, _number("Names the random numbers; the file's own, else 0.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A policy to audit besides those of the experiment that a theorem is about; "
+            "repeat for several.",
+            metavar="NAME",
+        ),
+    ] = None,
+    gain: Annotated[
+        str,
+        typer.Option(
+            help="What information is by: joint (exact), bound (G h), or auto: joint where it is "
+            "affordable.",
+            metavar="GAIN",
+        ),
+    ] = "auto",
+    workers: Workers = None,
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Check the paper's statements in every round of an experiment.
+
+    Propositions 1 and 2, Lemmas 2 and 3 and Theorems 1 to 3, for the policies and graphs that each
+    is about. Ends with exit code 1 if one is violated, and prints the command that shows the state.
+
+    Example: graphbandits audit paper-1a --trials 20
+    """
+    _load(plugin)
+    from graphbandits.cli.audit import run
+
+    raise typer.Exit(run(experiment, trials, seed, policy or [], gain, workers, json))
+
+
+@app.command()
 def check(
     plugin: Annotated[
         list[str],

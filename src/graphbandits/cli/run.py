@@ -39,11 +39,11 @@ def run(
     command += [f"--output={place}"]
     rerun = rerun_command(command, plugins)
     if described.sweeps:
-        with _errors_of(experiment):
+        with errors_of(experiment):
             sweeps = described.sweep_plans(trials=trials, seed=seed, policies=policies)
         run_sweeps(sweeps, key, described.title, described.notes, rerun, place, workers)
         return
-    with _errors_of(experiment):
+    with errors_of(experiment):
         plan = described.plan(trials=trials, seed=seed, policies=policies)
     run_and_keep(
         plan,
@@ -59,7 +59,7 @@ def run(
 
 
 @contextmanager
-def _errors_of(experiment: str) -> Iterator[None]:
+def errors_of(experiment: str) -> Iterator[None]:
     """Errors name the experiment that they are about."""
     try:
         yield

@@ -1,0 +1,160 @@
+"""An audit: the paper's statements, checked in every round and trial of a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from graphbandits.engine import Plan, run_block
+from graphbandits.engine.progress import Advance
+from graphbandits.errors import InputError, nearest, whole_number
+from graphbandits.gains import check_joint
+from graphbandits.gains.ratio import entropy
+from graphbandits.graphs import Feedback
+from graphbandits.policies import Policy
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.posteriors.options import strictest
+from graphbandits.rng import Keys
+from graphbandits.theory.auditor import Auditor, Rounds, Tally
+from graphbandits.theory.limits import ratio_limit
+from graphbandits.theory.means import Curve
+from graphbandits.theory.statements import COVERED, LINEAR, STATEMENTS
+from graphbandits.theory.violations import Violation
+from graphbandits.types import Floats
+
+#: Trials that are audited at once by a worker.
+BLOCK = 25
+#: The gains that Psi can be by: g wherever it is affordable, g, or G h.
+GAINS = ("auto", "joint", "bound")
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What came out: a tally for each statement, and a curve for each policy.
+
+    ``rounds`` counts rounds of all policies and trials, and how many of them could be checked.
+    ``gain`` is "joint" where Psi is by the exact g; where it is "bound", by G h, ``why`` says why.
+    """
+
+    tallies: tuple[Tally, ...]
+    curves: tuple[Curve, ...]
+    rounds: Rounds
+    gain: str
+    why: str = ""
+
+    @property
+    def violations(self) -> list[Violation]:
+        """The worst violation of each statement that has one."""
+        return [tally.worst for tally in self.tallies if tally.worst is not None]
+
+    @property
+    def broken(self) -> list[str]:
+        """All that does not hold, a sentence for each."""
+        means = [sentence for curve in self.curves for sentence in curve.broken]
+        return [str(violation) for violation in self.violations] + means
+
+
+def audited(policies: Mapping[str, Policy]) -> dict[str, Policy]:
+    """Those of the policies that a theorem is about, or that are derived from one of them.
+
+    >>> from graphbandits.policies import as_policy
+    >>> list(audited({name: as_policy(name) for name in ("ucb-n", "ids-lp", "ts-n")}))
+    ['ids-lp', 'ts-n']
+    """
+    return {n: policy for n, policy in policies.items() if isinstance(policy, COVERED + LINEAR)}
+
+
+def audit(
+    plan: Plan,
+    *,
+    gain: str = "auto",
+    limit: Callable[[Feedback], Floats] = ratio_limit,
+    workers: int = 1,
+    progress: Advance | None = None,
+) -> Audit:
+    """Play the plan and check, in every round of every trial, what the paper proves of it.
+
+    Propositions 1 and 2, Lemmas 2 and 3 and Theorems 1 to 3 of Liu, Buccapatnam and Shroff (2018),
+    each for the policies and graphs that it is about; then Lemma 1 and the theorems for the means
+    over the trials. ``gain`` says what Psi is divided by: the exact joint gain ("joint"), the bound
+    G h ("bound"), or the first where it is affordable in every round ("auto"). ``limit`` is what
+    psi cannot exceed on a graph. Rounds whose play teaches less than 1e-30 are not checked: there
+    the statistics have no digits that count.
+
+    >>> plan = Plan.of(["ts-n", "ids-lp"], graph="paper", horizon=20, trials=3)
+    >>> found = audit(plan)
+    >>> found.broken, found.rounds.all, found.tallies[0].statement.name
+    ([], 120, 'Proposition 1')
+    """
+    if gain not in GAINS:
+        raise InputError(f"gain is one of {', '.join(GAINS)}: {nearest(str(gain), GAINS)}")
+    whole_number(workers, "workers")
+    prior = plan.world.prior
+    if not isinstance(prior, BetaBernoulli) or getattr(plan.world, "fixed", None) is not None:
+        raise InputError(
+            "the statements are on Bernoulli arms whose means are drawn from their Beta priors: "
+            "audit a world that draws them"
+        )
+    chosen, why = _gain(plan, gain)
+    posterior = strictest(prior)
+    alpha = posterior.beliefs(posterior.init(trials=1)).alpha
+    information = float(entropy(alpha)[0])
+    starts = range(plan.first_trial, plan.first_trial + plan.trials, BLOCK)
+    tasks = [(name, first) for name in plan.policies for first in starts]
+
+    lock = Lock()
+
+    def work(task: tuple[str, int]) -> Auditor:
+        name, first = task
+        keys = Keys(plan.seed, first, min(BLOCK, starts.stop - first))
+        auditor = Auditor(name, plan.policies[name], posterior, keys, chosen, limit, plan.horizon)
+        every = np.arange(1, plan.horizon + 1)
+
+        def advance(rounds: int) -> None:
+            if progress is not None:
+                with lock:
+                    progress(rounds * keys.trials)
+
+        run_block(
+            plan.policies[name],
+            plan.world,
+            plan.process,
+            plan.horizon,
+            keys,
+            every,
+            advance=advance,
+            watch=auditor,
+        )
+        return auditor
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(work, task) for task in tasks]
+        try:
+            parts = [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    tallies = [Tally.merged([part.tallies[i] for part in parts]) for i in range(len(STATEMENTS))]
+    curves = (
+        Curve.of([part for part in parts if part.name == name], information)
+        for name in plan.policies
+    )
+    rounds = Rounds.merged([part.rounds for part in parts])
+    return Audit(tuple(tallies), tuple(curves), rounds, chosen, why)
+
+
+def _gain(plan: Plan, wanted: str) -> tuple[str, str]:
+    """Which gain Psi is by, and why if it is not the exact one."""
+    if wanted == "bound":
+        return "bound", "the bound G h was asked for"
+    try:
+        check_joint(plan.world.prior, plan.process)
+    except InputError as error:
+        if wanted == "joint":
+            raise
+        return "bound", str(error)
+    return "joint", ""
