@@ -1,0 +1,336 @@
+"""The audit: the paper's statements hold in every round, and what breaks them is found."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from graphbandits import Bernoulli, BetaBernoulli
+from graphbandits.cli.app import app
+from graphbandits.engine import Plan, run_block
+from graphbandits.errors import InputError
+from graphbandits.experiments import load_experiment
+from graphbandits.gains import joint_gain
+from graphbandits.gains.ratio import entropy
+from graphbandits.graphs import Feedback
+from graphbandits.policies.bayesian import Rule
+from graphbandits.policies.ids_lp import IDSLP
+from graphbandits.policies.ids_n import IDSN
+from graphbandits.posteriors import Observations
+from graphbandits.rng import Keys
+from graphbandits.theory import audit, auditor, ratio_limit
+from graphbandits.theory.auditor import Tally
+from graphbandits.types import Floats
+
+PRIOR = BetaBernoulli(np.array([1.0, 4.0, 12.0]), np.array([2.0, 4.0, 9.0]))
+TOURNAMENT = "edges(1>2 1>3 2>3)"
+ALL = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
+PAPER = ("1a", "1b", "2a", "2b")
+
+
+def plan_of(policies: Any = ALL, graph: Any = TOURNAMENT, **how: Any) -> Plan:
+    given: dict[str, Any] = {"horizon": 30, "trials": 6, "seed": 5}
+    return Plan.of(policies, Bernoulli(PRIOR), graph, **given | how)
+
+
+def tallies(plan: Plan, **how: Any) -> dict[str, Tally]:
+    return {tally.statement.name: tally for tally in audit(plan, **how).tallies}
+
+
+@pytest.mark.parametrize("figure", PAPER)
+def test_no_violation_in_a_short_run_of_the_paper(figure: str) -> None:
+    plan = load_experiment(f"paper-{figure}").plan(trials=3)
+    plan = Plan.of(ALL, plan.world, plan.process, horizon=60, trials=3)
+    found = audit(plan)
+    assert found.broken == []
+    assert found.gain == "joint"
+    checks = {tally.statement.name: tally.checks for tally in found.tallies}
+    every = found.rounds.all - found.rounds.unchecked
+    assert found.rounds.all == 4 * 3 * 60
+    assert every > 0.9 * found.rounds.all
+    assert 4.5 * every < checks["Proposition 1"] <= 5 * every
+    assert checks["Lemma 3"] > 0.95 * every
+    assert checks["Theorem 1"] > 0.2 * every
+    assert (checks["Theorem 2"] > 0.6 * every) == (figure[0] == "1")
+    assert (checks["Theorem 3"] > 0.6 * every) == (figure[0] == "2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("figure", PAPER)
+def test_no_violation_in_the_paper_experiments(figure: str) -> None:
+    plan = load_experiment(f"paper-{figure}").plan(trials=100)
+    plan = Plan.of(ALL, plan.world, plan.process, horizon=plan.horizon, trials=100)
+    found = audit(plan, workers=2)
+    assert found.broken == []
+    assert found.gain == "joint"
+    assert found.rounds.share >= 0.9
+    assert all(curve.mean[-1] < curve.general[-1] < curve.bound[-1] for curve in found.curves)
+
+
+def test_the_underlying_undirected_graph_has_the_wrong_chi() -> None:
+    """The transitive tournament is a clique if directions are ignored; then psi <= 1/2 is false."""
+
+    def underlying(graph: Feedback) -> Floats:
+        matrix = graph.reach(np.arange(graph.arms))
+        assert np.maximum(matrix, matrix.T).all()
+        return np.array([0.5])
+
+    right = tallies(plan_of())
+    assert right["Theorem 2"].violations == 0
+    wrong = tallies(plan_of("ts-n", horizon=1, trials=1), limit=underlying)
+    worst = wrong["Theorem 2"].worst
+    assert worst is not None
+    assert worst.value == pytest.approx(0.715401495806, abs=5e-13)
+    assert (worst.limit, worst.round, worst.trial, worst.policy) == (0.5, 1, 0, "ts-n")
+    assert worst.replay == (
+        "graphbandits inspect --beta=1,2 --beta=4,4 --beta=12,9 --graph='edges(1>2 1>3 2>3)'"
+    )
+    assert [name for name, tally in wrong.items() if tally.violations] == ["Theorem 2"]
+
+
+def test_a_smaller_chi_is_found() -> None:
+    found = tallies(plan_of(graph="empty"), limit=lambda graph: ratio_limit(graph) / 4.0)
+    assert found["Theorem 2"].violations > 10
+    assert found["Theorem 2"].margin < -0.1
+    assert found["Lemma 2"].violations == found["Proposition 2"].violations == 0
+
+
+def uniform_rule(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
+    return np.full_like(alpha, 1.0 / alpha.shape[1])
+
+
+def worst_rule(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
+    pi = np.zeros_like(alpha)
+    pi[np.arange(len(pi)), (delta**2 / np.maximum(gain, 1e-300)).argmax(axis=1)] = 1.0
+    return pi
+
+
+@dataclass(frozen=True)
+class UniformIDSN(IDSN):
+    """IDS-N with a wrong rule."""
+
+    rule: ClassVar[Rule] = staticmethod(uniform_rule)
+
+
+@dataclass(frozen=True)
+class WorstIDSLP(IDSLP):
+    """IDS-LP with a wrong rule."""
+
+    rule: ClassVar[Rule] = staticmethod(worst_rule)
+
+
+def with_policy(plan: Plan, name: str, policy: Any) -> Plan:
+    from dataclasses import replace
+
+    return replace(plan, policies={name: policy})
+
+
+def test_a_wrong_rule_is_found() -> None:
+    found = tallies(with_policy(plan_of("ids-n", horizon=60), "ids-n", UniformIDSN()))
+    assert found["Proposition 2"].violations > 10
+    worst = found["Proposition 2"].worst
+    assert worst is not None
+    assert worst.pi == (1 / 3, 1 / 3, 1 / 3)
+    assert found["Proposition 1"].violations == found["Lemma 3"].violations == 0
+    linear = tallies(with_policy(plan_of("ids-lp", horizon=60), "ids-lp", WorstIDSLP()))
+    assert linear["Theorem 1"].violations > 10
+
+
+def test_a_gain_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def halved(*given: Any) -> Floats:
+        return 0.5 * joint_gain(*given)
+
+    monkeypatch.setattr(auditor, "joint_gain", halved)
+    found = tallies(plan_of("ts-n"))
+    assert found["Proposition 1"].violations > 100
+    worst = found["Proposition 1"].worst
+    assert worst is not None
+    assert worst.value > worst.limit
+
+
+def test_a_mean_above_its_bound_is_found() -> None:
+    """What the theorem allows is a twentieth of the truth, and rounds are not looked at."""
+    plan = plan_of("ts-n", graph="empty", horizon=60, trials=30)
+    found = audit(plan, gain="bound", limit=lambda graph: ratio_limit(graph) / 400.0)
+    (curve,) = found.curves
+    assert any("Theorem 2 does not hold: the mean regret of ts-n" in text for text in curve.broken)
+    assert curve.mean[-1] > curve.bound[-1]
+    assert audit(plan, gain="bound").curves[0].broken == []
+
+
+class Information:
+    """Adds up pi.g, and keeps the entropy of each trial."""
+
+    def __init__(self, trials: int) -> None:
+        self.state = PRIOR.init(trials)
+        self.gained = np.zeros(trials)
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        self.gained += (pi * joint_gain(PRIOR, self.state, graph)).sum(axis=1)
+
+    def observed(self, t: int, seen: Observations) -> None:
+        self.state = PRIOR.update(self.state, seen)
+
+
+@pytest.mark.parametrize("graph", [TOURNAMENT, "random(r=0.4)", "edges(1>2:0.5 3>1:0.7 2-3)"])
+def test_what_is_learned_is_what_entropy_is_lost(graph: str) -> None:
+    """The chain rule: E[H(alpha_1) - H(alpha_T+1)] = E[sum_t pi_t.g_t], with the exact g."""
+    plan = plan_of("ids-n", graph=graph, horizon=12, trials=1500)
+    keys = Keys(plan.seed, 0, plan.trials)
+    watch = Information(plan.trials)
+    last = np.array([plan.horizon])
+    run_block(
+        plan.policies["ids-n"], plan.world, plan.process, plan.horizon, keys, last, watch=watch
+    )
+    lost = entropy(PRIOR.beliefs(PRIOR.init(1)).alpha) - entropy(PRIOR.beliefs(watch.state).alpha)
+    gap = lost - watch.gained
+    error = gap.std(ddof=1) / np.sqrt(len(gap))
+    assert abs(gap.mean()) < 4.0 * error
+    assert error < 0.05 * watch.gained.mean()  # so that the test says something
+
+
+def test_the_same_for_every_number_of_workers() -> None:
+    plan = plan_of(trials=60, horizon=8)
+    one, two = audit(plan), audit(plan, workers=2)
+    for mine, theirs in zip(one.tallies, two.tallies, strict=True):
+        assert (mine.checks, mine.margin) == (theirs.checks, theirs.margin)
+    for first, second in zip(one.curves, two.curves, strict=True):
+        assert (first.general == second.general).all()
+
+
+def test_policies_without_a_theorem_are_held_to_what_holds_for_all() -> None:
+    found = audit(plan_of(["ucb-n", "ts"]))
+    checks = {tally.statement.name: tally.checks for tally in found.tallies}
+    assert checks["Proposition 1"] > 0
+    assert checks["Lemma 2"] > 0
+    assert checks["Proposition 2"] == checks["Theorem 1"] == checks["Theorem 2"] == 0
+    assert [curve.theorem for curve in found.curves] == ["", ""]
+    assert found.broken == []
+
+
+def test_general_probabilities_have_lemma_2_only() -> None:
+    found = audit(plan_of(graph="edges(1>2:0.5 3>1:0.7 2-3)"))
+    checks = {tally.statement.name: tally.checks for tally in found.tallies}
+    assert checks["Theorem 2"] == checks["Theorem 3"] == 0
+    assert checks["Proposition 2"] > 0
+    assert {curve.policy: curve.theorem for curve in found.curves} == {
+        "ts-n": "Lemma 2",
+        "ids-n": "Lemma 2",
+        "idsn-lp": "Lemma 2",
+        "ids-lp": "Theorem 1",
+    }
+    assert found.broken == []
+
+
+def test_refusals() -> None:
+    with pytest.raises(InputError, match="gain is one of auto, joint, bound"):
+        audit(plan_of(), gain="exact")
+    fixed = Plan.of("ts-n", Bernoulli(PRIOR, fixed=[0.1, 0.2, 0.3]), "empty", horizon=3, trials=2)
+    with pytest.raises(InputError, match="drawn from their Beta priors"):
+        audit(fixed)
+
+
+MUTANT = '''"""A policy that calls itself one of IDS-N's kind and is not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphbandits.policies.ids_n import IDSN
+from graphbandits.registry import register
+
+
+@register("policy", "mutant")
+@dataclass(frozen=True)
+class Mutant(IDSN):
+    """Plays the arm of largest regret."""
+
+    rule = staticmethod(lambda alpha, delta, h, gain: np.eye(len(delta[0]))[delta.argmax(axis=1)])
+'''
+FILE = """title = "A mutant"
+graph = "edges(1>2 2>3 3-4)"
+horizon = 20
+trials = 1000
+policies = ["ids-n", "ucb-n"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mutant.py").write_text(MUTANT)
+    (tmp_path / "some.toml").write_text(FILE)
+    return tmp_path
+
+
+def test_the_command_tells_and_the_state_can_be_seen_again(folder: Path) -> None:
+    command = ["audit", "some.toml", "--trials=4", "--plugin=mutant.py", "--policy=mutant"]
+    found = CliRunner().invoke(app, [*command, "--json"])
+    assert found.exit_code == 1
+    told = json.loads(found.stdout)
+    assert told["holds"] is False
+    (one,) = told["audits"].values()
+    assert one["policies"] == ["ids-n", "mutant"]
+    broken = {s["name"]: s["worst"] for s in one["statements"] if s["violations"]}
+    worst = broken["Proposition 2"]
+    assert worst["policy"] == "mutant"
+    assert f"Error: Proposition 2 (Psi <= psi) does not hold: {worst['value']:.9g}" in found.stderr
+    assert worst["replay"] in found.stderr
+    assert "Traceback" not in found.stderr
+
+    words = shlex.split(worst["replay"])
+    assert words[0] == "graphbandits"
+    again = json.loads(CliRunner().invoke(app, [*words[1:], "--json"]).stdout)
+    pi, delta = np.array(worst["pi"]), np.array(again["delta"])
+    assert pi.argmax() == delta.argmax()
+    ratio = (pi @ delta) ** 2 / (pi @ np.array(again["gain"]["joint"]))
+    assert ratio == pytest.approx(worst["value"], rel=1e-9)
+    assert again["ratio"]["ts-n"] == pytest.approx(worst["limit"], rel=1e-9)
+
+
+def test_the_command_says_what_it_checked(folder: Path) -> None:
+    found = CliRunner().invoke(app, ["audit", "some.toml", "--trials=2", "--workers=1"])
+    assert found.exit_code == 0, found.output
+    assert "A mutant: ids-n; 2 trials of 20 rounds, seed 0" in found.stdout
+    assert "Checked 100.0% of 40 rounds" in found.stdout
+    assert "No violation." in found.stdout
+    rows = {line.split("  ")[0].strip(): line for line in found.stdout.splitlines()}
+    assert " 160 " in rows["Proposition 1"]
+    assert " 40 " in rows["Theorem 2"]
+    assert "none" in rows["Theorem 3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["audit", "nowhere"], "nowhere"),
+        (["audit", "some.toml", "--trials=0"], "trials"),
+        (["audit", "some.toml", "--gain=exact"], "gain is one of"),
+        (["audit", "some.toml", "--policy=ids-m"], "ids-n"),
+        (["audit", "russo-van-roy-bernoulli"], "none of its policies has a theorem"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(folder: Path, words: list[str], reason: str) -> None:
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 2
+    assert found.stdout == ""
+    assert reason in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+
+
+def test_sweeps_are_audited_value_by_value(folder: Path) -> None:
+    Path("swept.toml").write_text(
+        'title = "Swept"\nhorizon = 5\ntrials = 2\narms = 3\npolicies = ["ts-n"]\n'
+        '[[sweeps]]\nparameter = "r"\nvalues = [0.0, 0.5]\ngraph = "random(r={r})"\n'
+    )
+    found = CliRunner().invoke(app, ["audit", "swept.toml", "--trials=2", "--json"])
+    assert found.exit_code == 0, found.output
+    audits = json.loads(found.stdout)["audits"]
+    assert [one["graph"] for one in audits.values()] == ["random(r=0.0)", "random(r=0.5)"]
