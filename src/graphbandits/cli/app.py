@@ -293,6 +293,44 @@ def inspect(
     run(beta, graph, json)
 
 
+@app.command()
+def graph(
+    text: Annotated[str, typer.Argument(help=GRAPH_HELP, metavar="GRAPH")],
+    arms: Annotated[
+        int | None, _number("Number of arms; the graph's own, else 5, if unset.")
+    ] = None,
+    horizon: Annotated[int | None, _number("Rounds of the regret bounds; 1000 if unset.")] = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            help="Seconds that the search for each number may take; what is proved by then is "
+            "shown as bounds from both sides.",
+            metavar="SECONDS",
+        ),
+    ] = 5.0,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the graph, its cliques coloured, to a .png, .svg or .pdf file.",
+            metavar="FILE",
+        ),
+    ] = None,
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Tell what a graph is: its degrees, the numbers that regret bounds scale with, the bounds.
+
+    The clique cover number, the independence number and the (fractional) domination number, each
+    with the cliques or arms that show it. On a directed graph cliques need edges both ways.
+
+    Example: graphbandits graph "edges(1-2 1-3 2-3 3-4 3-5 4-5)" --plot paper.png
+    """
+    _load(plugin)
+    from graphbandits.cli.graph import run
+
+    run(text, arms, time_limit, horizon, plot, json)
+
+
 @app.command("list")
 def list_(
     what: Annotated[

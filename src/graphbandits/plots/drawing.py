@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
 
 from graphbandits.graphs import Feedback
 from graphbandits.types import Floats, Ints
 
 #: Graphs with at least this share of all possible edges are drawn on a circle.
 CROWDED = 0.7
+#: How near the members of a clique are, beside other neighbours.
+TOGETHER = 0.75
 
 
 def among(feedback: Feedback, arms: Ints) -> Floats:
@@ -20,12 +26,13 @@ def among(feedback: Feedback, arms: Ints) -> Floats:
     return matrix
 
 
-def layout(matrix: Floats) -> Floats:
+def layout(matrix: Floats, cliques: Sequence[Sequence[int]] = ()) -> Floats:
     """A place in [-1, 1] x [-1, 1] for each node, the same at every call.
 
     Kamada and Kawai (1989): distances on paper follow those in the graph, directions ignored;
-    parts that are not joined stand apart. Graphs without edges and crowded ones are circles,
-    clockwise from the top.
+    parts that are not joined stand apart, and the members of a clique of three or more, where
+    ``cliques`` part the nodes, together. Graphs without edges and crowded ones are circles,
+    clockwise from the top, clique by clique.
 
     >>> import numpy as np
     >>> path = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
@@ -33,26 +40,22 @@ def layout(matrix: Floats) -> Floats:
     np.True_
     """
     count = len(matrix)
-    angle = np.pi / 2.0 - 2.0 * np.pi * np.arange(count) / count
+    order = [node for clique in sorted(cliques, key=min) for node in clique] or range(count)
+    angle = np.pi / 2.0 - 2.0 * np.pi * np.argsort(order) / count
     circle = np.column_stack([np.cos(angle), np.sin(angle)]) if count > 1 else np.zeros((1, 2))
     joined = (matrix > 0.0) | (matrix.T > 0.0)
     edges = int(joined.sum()) // 2
     if count < 3 or not 0 < edges < CROWDED * count * (count - 1) / 2:
         return circle
-    import networkx
-
-    graph = networkx.from_numpy_array(joined)
-    lengths = dict(networkx.all_pairs_shortest_path_length(graph))
-    steps = np.array([[lengths[i].get(j, np.inf) for j in range(count)] for i in range(count)])
+    steps = shortest_path(csr_array(joined), unweighted=True)
     # far enough to stand apart, near enough to leave the others room
     steps[np.isinf(steps)] = max(2.0, steps[np.isfinite(steps)].max() / 2.0 + 1.0)
-    distance = {i: dict(enumerate(row)) for i, row in enumerate(steps.tolist())}
+    for clique in cliques:
+        if len(clique) > 2:  # pairs would bend rings and grids
+            steps[np.ix_(clique, clique)] *= TOGETHER
     # either start may end in a knot: from the circle a grid, from the projection a star
-    found = []
     starts = (circle, _projected(steps)) if count <= 40 else (_projected(steps),)  # takes seconds
-    for start in starts:
-        ends = networkx.kamada_kawai_layout(graph, dist=distance, pos=dict(enumerate(start)))
-        found.append(np.array([ends[i] for i in range(count)]))
+    found = [_relaxed(start, steps) for start in starts]
     places: Floats = min(found, key=lambda ends: _stress(ends, steps))
     # the longest direction across the page, where names have room
     places -= places.mean(axis=0)
@@ -63,12 +66,35 @@ def layout(matrix: Floats) -> Floats:
     return rounded
 
 
+def _relaxed(start: Floats, steps: Floats) -> Floats:
+    """The springs of Kamada and Kawai at rest: stress majorization (Gansner, Koren, North 2005).
+
+    Each step solves for the places at which the springs, as long as they are now, pull least.
+    """
+    count = len(steps)
+    wanted = steps + np.eye(count)
+    weight = wanted**-2.0 - np.eye(count)
+    solve = np.linalg.inv(np.diag(weight.sum(axis=1)) - weight + 1.0 / count)
+    places = start * (steps.mean() / np.hypot(*start.T).mean())
+    for _ in range(max(20, min(500, 3 * 10**7 // count**2))):
+        x, y = places.T
+        gaps = np.hypot(x[:, None] - x, y[:, None] - y) + np.eye(count)
+        pull = weight * wanted / np.maximum(gaps, 1e-9)
+        ends = solve @ (pull.sum(axis=1)[:, None] * places - pull @ places)
+        moved = np.abs(ends - places).max()
+        places = ends
+        if moved < 1e-5 * steps.max():
+            break
+    return places
+
+
 def _projected(steps: Floats) -> Floats:
     """Classical scaling of Torgerson (1952): the plane that keeps most of the distances."""
     squares = steps**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    values, vectors = np.linalg.eigh(-centred / 2.0)
-    flat: Floats = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
+    count = len(steps)
+    values, vectors = eigh(-centred / 2.0, subset_by_index=[count - 2, count - 1])
+    flat: Floats = vectors * np.sqrt(np.maximum(values, 0.0))
     angle = np.arange(len(steps))  # a little apart, for two at one place would never part
     apart: Floats = flat + 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])
     return apart
