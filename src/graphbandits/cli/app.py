@@ -301,13 +301,13 @@ def graph(
     ] = None,
     horizon: Annotated[int | None, _number("Rounds of the regret bounds; 1000 if unset.")] = None,
     time_limit: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Seconds that the search for each number may take; what is proved by then is "
-            "shown as bounds from both sides.",
+            help="Seconds that the search for each number may take, 5 if unset; what is proved "
+            "by then is shown as bounds from both sides.",
             metavar="SECONDS",
         ),
-    ] = 5.0,
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(

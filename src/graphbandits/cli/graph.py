@@ -18,6 +18,7 @@ from graphbandits.errors import InputError, horizon_of, nearest, positive_number
 from graphbandits.files import check_name, make_directory
 from graphbandits.graphs import Feedback, Process, Uniform, make_process
 from graphbandits.graphs.invariants import (
+    TIME_LIMIT,
     Bracket,
     Progress,
     clique_cover,
@@ -34,7 +35,7 @@ from graphbandits.types import Floats
 #: Rounds of the bounds, unless the user or the graph says otherwise.
 HORIZON = 1000
 #: Characters of a certificate on the terminal; JSON has all of it.
-SHOWN = 60
+SHOWN = 48
 #: The policies whose bounds count the graph in (Proposition 2 of the paper).
 WITH_GRAPH = ("ts-n", "ts-n-sampled", "ids-n", "idsn-lp")
 
@@ -73,13 +74,13 @@ class Numbers:
 def run(
     text: str,
     arms: int | None,
-    time_limit: float,
+    time_limit: float | None,
     horizon: int | None,
     plot: Path | None,
     as_json: bool,
 ) -> None:
     """Print what there is to know of a graph as tables or a JSON object, and draw it."""
-    positive_number(time_limit, "--time-limit")
+    seconds = TIME_LIMIT if time_limit is None else positive_number(time_limit, "--time-limit")
     if arms is not None:
         whole_number(arms, "--arms")
     if horizon is not None:
@@ -108,14 +109,14 @@ def run(
     numbers = None
     if feedback.deterministic:
         with _searching(as_json) as watch:
-            numbers = Numbers.of(feedback, time_limit, watch)
+            numbers = Numbers.of(feedback, seconds, watch)
     found = describe(text, process, feedback, numbers, horizon)
     if plot is not None:
         _draw(plot, text, process, feedback, numbers)
     if as_json:
         print_json(found)
     else:
-        _print(found, numbers, time_limit)
+        _print(found, numbers, seconds)
         if plot is not None:
             plain_console().print(f"Wrote {plot}.", soft_wrap=True)
 
@@ -158,7 +159,7 @@ def describe(
         "note": _note(process, feedback),
         **found,
         "horizon": horizon,
-        "bounds": _bounds(process, horizon),
+        "bounds": _bounds(process, numbers, horizon),
     }
 
 
@@ -180,19 +181,19 @@ def _note(process: Process, feedback: Feedback) -> str | None:
     return " ".join(parts) or None
 
 
-def _bounds(process: Process, horizon: int) -> list[dict[str, Any]]:
+def _bounds(process: Process, numbers: Numbers | None, horizon: int) -> list[dict[str, Any]]:
     """The bounds on the expected regret that are proved, for arms with equal priors: H = log K."""
     entropy = math.log(process.arms)
     proved = [("Theorem 1", "sqrt(H K T / 2)", ("ids-lp",), process.arms / 2.0)]
     feedback = fixed_feedback(process)
-    if feedback is not None:
+    if feedback is not None and numbers is not None:
+        limit = numbers.cover.upper / 2.0
+        proved.append(("Corollary 1", "sqrt(H chi(G) T / 2)", WITH_GRAPH, limit))
+    elif feedback is not None:
         limit = float(ratio_limit(feedback)[0])
-        if feedback.deterministic:
-            name, formula = "Corollary 1", "sqrt(H chi(G) T / 2)"
-        elif isinstance(feedback, Uniform):
-            name, formula = "Corollary 2", "sqrt(H K T / (2 (K r + 1 - r)))"
-        else:
-            name, formula = "Lemmas 1 and 2", "sqrt(H K T / 2)"
+        same = isinstance(feedback, Uniform)
+        name = "Corollary 2" if same else "Lemmas 1 and 2"
+        formula = "sqrt(H K T / (2 (K r + 1 - r)))" if same else "sqrt(H K T / 2)"
         proved.append((name, formula, WITH_GRAPH, limit))
     return [
         {
@@ -241,6 +242,7 @@ def _draw(
     plot: Path, text: str, process: Process, feedback: Feedback, numbers: Numbers | None
 ) -> None:
     from graphbandits.plots import graph_figure, save_figure
+    from graphbandits.plots.style import one_line
 
     sets: dict[str, Any] = {}
     if numbers is not None:
@@ -252,7 +254,9 @@ def _draw(
         }
     elif fixed_feedback(process) is None:
         sets = {"caption": "round 1 of trial 0, seed 0"}
-    save_figure(graph_figure(feedback, names=process.names, title=text, **sets), plot)
+    save_figure(
+        graph_figure(feedback, names=process.names, title=one_line(text, 160), **sets), plot
+    )
 
 
 def _print(found: dict[str, Any], numbers: Numbers | None, time_limit: float) -> None:
@@ -276,8 +280,8 @@ def _print(found: dict[str, Any], numbers: Numbers | None, time_limit: float) ->
         searched = (numbers.cover, numbers.independent, numbers.dominating)
         if not all(bracket.proved for bracket in searched):
             console.print(
-                f"'3 to 5': proved is at least 3 and at most 5; searched for {time_limit:g} s at "
-                "most: --time-limit gives each search more.\n",
+                f"Where the value is 'a to b', at least a and at most b is proved; a search may "
+                f"take {time_limit:g} s, or as --time-limit says.\n",
                 style="dim",
             )
     console.print(

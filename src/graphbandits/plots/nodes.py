@@ -68,7 +68,7 @@ def fit(figure: Figure, axes: Axes, drawn: Drawn, label: Floats) -> None:
     half = np.array([axes.bbox.width, axes.bbox.height]) * 36.0 / figure.dpi
     margin = np.minimum(label * [0.6, 0.8] + 4.0, 0.4 * half)
     extent = np.abs(drawn.places).max(axis=0) + drawn.largest
-    scale = min(*((half - margin) / extent), half.min() / 1.2)  # a single arm is no giant
+    scale = min(*((half - margin) / extent), half.max() / 1.2)  # a single arm is no giant
     reach = half / scale
     axes.set_aspect("equal")
     axes.set_xlim(-reach[0], reach[0])
