@@ -184,7 +184,9 @@ def _note(process: Process, feedback: Feedback) -> str | None:
 def _bounds(process: Process, numbers: Numbers | None, horizon: int) -> list[dict[str, Any]]:
     """The bounds on the expected regret that are proved, for arms with equal priors: H = log K."""
     entropy = math.log(process.arms)
-    proved = [("Theorem 1", "sqrt(H K T / 2)", ("ids-lp",), process.arms / 2.0)]
+    proved: list[tuple[str, str, tuple[str, ...], float]] = [
+        ("Theorem 1", "sqrt(H K T / 2)", ("ids-lp",), process.arms / 2.0)
+    ]
     feedback = fixed_feedback(process)
     if feedback is not None and numbers is not None:
         limit = numbers.cover.upper / 2.0

@@ -85,7 +85,7 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
 
     feedback = graph.feedback if isinstance(graph, Fixed) else graph
     names = graph.names if isinstance(graph, Fixed) else None
-    if not _is_feedback(feedback):
+    if not is_feedback(feedback):
         raise InputError(
             "to_networkx takes a fixed graph or the feedback of one round: of a process that "
             "changes, give process.round(t, Keys(seed)); of anything else, as_process(graph)"
@@ -103,5 +103,6 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
     return result
 
 
-def _is_feedback(graph: object) -> TypeGuard[Feedback]:
+def is_feedback(graph: object) -> TypeGuard[Feedback]:
+    """Whether it is the feedback of one round, and not a process."""
     return hasattr(graph, "reach") and hasattr(graph, "shared")

@@ -86,7 +86,7 @@ class Shape:
             edges=len(source) if directed else len(source) // 2,
             directed=bool(directed),
             density=float(weight.sum()) / pairs if pairs else 0.0,
-            seen=np.bincount(source, weight, arms),
-            seen_by=np.bincount(target, weight, arms),
-            parts=int(connected_components(graph, directed=False, return_labels=False)),
+            seen=np.bincount(source, weight, arms).astype(np.float64),
+            seen_by=np.bincount(target, weight, arms).astype(np.float64),
+            parts=int(connected_components(graph, directed=False)[0]),
         )

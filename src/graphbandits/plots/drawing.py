@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from graphbandits.graphs import Feedback
@@ -48,7 +47,7 @@ def layout(matrix: Floats, cliques: Sequence[Sequence[int]] = ()) -> Floats:
     joined = (matrix > 0.0) | (matrix.T > 0.0)
     if count == 1 or not joined.any():
         return _circle(order) if count > 1 else np.zeros((1, 2))
-    _, part = connected_components(csr_array(joined), directed=False)
+    _, part = connected_components(joined, directed=False)
     members = [np.flatnonzero(part == k) for k in range(int(part.max()) + 1)]
     drawn = []
     for nodes in members:
@@ -77,7 +76,7 @@ def _connected(joined: NDArray[np.bool_], cliques: Sequence[Ints], order: Ints) 
         return np.array([[k - 0.5 * (count - 1), 0.0] for k in range(count)])
     if joined.sum() >= CROWDED * count * (count - 1):
         return _circle(order) * max(0.6, 0.8 * count / (2.0 * np.pi))
-    steps = shortest_path(csr_array(joined), unweighted=True)
+    steps = shortest_path(joined, unweighted=True)
     for clique in cliques:
         if len(clique) > 2:  # pairs would bend rings and grids
             steps[np.ix_(clique, clique)] *= TOGETHER
@@ -135,12 +134,12 @@ def _relaxed(start: Floats, steps: Floats) -> Floats:
     wanted = steps + np.eye(count)
     weight = wanted**-2.0 - np.eye(count)
     solve = np.linalg.inv(np.diag(weight.sum(axis=1)) - weight + 1.0 / count)
-    places = start * (steps.mean() / np.hypot(*start.T).mean())
+    places: Floats = start * (steps.mean() / np.hypot(*start.T).mean())
     for _ in range(max(20, min(500, 3 * 10**7 // count**2))):
         x, y = places.T
         gaps = np.hypot(x[:, None] - x, y[:, None] - y) + np.eye(count)
         pull = weight * wanted / np.maximum(gaps, 1e-9)
-        ends = solve @ (pull.sum(axis=1)[:, None] * places - pull @ places)
+        ends: Floats = solve @ (pull.sum(axis=1)[:, None] * places - pull @ places)
         moved = np.abs(ends - places).max()
         places = ends
         if moved < 1e-5 * steps.max():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,7 +21,8 @@ from matplotlib.patches import Circle, Rectangle
 from matplotlib.patheffects import withStroke
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import Feedback, Process
+from graphbandits.graphs import Feedback, Fixed, GraphLike, as_process
+from graphbandits.graphs.networks import is_feedback
 from graphbandits.graphs.processes import check_names, fixed_feedback
 from graphbandits.graphs.shape import Shape
 from graphbandits.plots.drawing import Edges, among, edges_of, layout
@@ -55,9 +57,16 @@ MOST_ARMS, MOST_EDGES = 2000, 20_000
 MOST_NAMED = 100
 #: Arms by themselves, and edges between cliques.
 ALONE, BETWEEN = "#b8b8b8", "#c2c2c2"
+
+
+def _lighter(colour: str) -> str:
+    red, green, blue = to_rgb(colour)
+    return to_hex(((1.0 + red) / 2.0, (1.0 + green) / 2.0, (1.0 + blue) / 2.0))
+
+
 #: For cliques: the colours but black, which the letters have, then the same mixed with white.
 PALETTE = tuple(colour for colour in COLOURS if colour != "#000000")
-PALETTE += tuple(to_hex(0.5 * np.array(to_rgb(colour)) + 0.5) for colour in PALETTE)
+PALETTE += tuple(_lighter(colour) for colour in PALETTE)
 
 
 def check_drawable(feedback: Feedback) -> None:
@@ -73,7 +82,7 @@ def check_drawable(feedback: Feedback) -> None:
 
 @in_style
 def graph_figure(
-    graph: Process | Feedback,
+    graph: GraphLike,
     cliques: Sequence[Sequence[int]] = (),
     independent: Collection[int] = (),
     dominating: Collection[int] = (),
@@ -95,12 +104,17 @@ def graph_figure(
     >>> sorted(text.get_text() for text in figure.axes[0].texts)
     ['1', '2', '3', '4', '5']
     """
-    feedback = _feedback_of(graph)
+    process = Fixed(graph) if is_feedback(graph) else as_process(graph)
+    feedback = fixed_feedback(process)
+    if feedback is None:
+        raise InputError(
+            "only a fixed graph can be drawn, and this one changes from round to round: give "
+            "process.round(t, Keys(seed))"
+        )
     check_drawable(feedback)
     count = feedback.arms
-    if names is None and not hasattr(graph, "reach"):
-        names = graph.names  # type: ignore[union-attr]
-    shown = check_names(names, count) or tuple(str(arm + 1) for arm in range(count))
+    given = process.names if names is None else names
+    shown = check_names(given, count) or tuple(str(arm + 1) for arm in range(count))
     clique_of = _clique_of(cliques, count)
     matrix = among(feedback, np.arange(count))
     places = layout(matrix, cliques)
@@ -129,21 +143,6 @@ def graph_figure(
     without = "" if named == count else f"{count - named or 'all'} names left out"
     note(figure, "; ".join(part for part in (caption, arrows, without) if part))
     return figure
-
-
-def _feedback_of(graph: Process | Feedback) -> Feedback:
-    if hasattr(graph, "reach"):
-        feedback: Feedback = graph
-        if not feedback.shared and len(feedback.reach(np.zeros(1, np.int64))) != 1:
-            raise InputError("a picture is of one graph, but this feedback has one for each trial")
-        return feedback
-    fixed = fixed_feedback(graph)
-    if fixed is None:
-        raise InputError(
-            "only a fixed graph can be drawn, and this one changes from round to round: give "
-            "process.round(t, Keys(seed))"
-        )
-    return fixed
 
 
 def _clique_of(cliques: Sequence[Sequence[int]], arms: int) -> Ints:
@@ -289,7 +288,7 @@ def _legend(
     independent: Collection[int],
     dominating: Collection[int],
 ) -> None:
-    plain = {"linestyle": "none", "markersize": 7.0, "markeredgecolor": "none"}
+    plain: dict[str, Any] = {"linestyle": "none", "markersize": 7.0, "markeredgecolor": "none"}
     entries: list[tuple[str, Line2D]] = []
     if any(len(clique) > 1 for clique in cliques):
         entries.append(
@@ -327,7 +326,8 @@ def _name_nodes(
             for name, place, colour in zip(names, drawn.places, colours, strict=True):
                 dark = np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) < 0.6
                 axes.text(
-                    *place,
+                    place[0],
+                    place[1],
                     literal(name),
                     ha="center",
                     va="center_baseline",
