@@ -95,6 +95,13 @@ def _whole(text: str) -> int:
         raise typer.BadParameter(f"'{text}' is not a whole number") from None
 
 
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a number of seconds") from None
+
+
 def _load(plugins: list[Path] | None) -> None:
     if plugins:
         from graphbandits.plugins import load_plugin
@@ -305,6 +312,7 @@ def graph(
         typer.Option(
             help="Seconds that the search for each number may take, 5 if unset; what is proved "
             "by then is shown as bounds from both sides.",
+            parser=_seconds,
             metavar="SECONDS",
         ),
     ] = None,

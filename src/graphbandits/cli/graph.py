@@ -96,7 +96,7 @@ def run(
         horizon = min(HORIZON, process.rounds or HORIZON)
     elif process.rounds is not None and horizon > process.rounds:
         raise InputError(
-            f"graph '{text}' serves {process.rounds} rounds: --horizon is at most "
+            f"graph '{text}' serves {_count(process.rounds, 'round')}: --horizon is at most "
             f"{process.rounds}, not {horizon}"
         )
     fixed = fixed_feedback(process)
@@ -111,14 +111,13 @@ def run(
         with _searching(as_json) as watch:
             numbers = Numbers.of(feedback, seconds, watch)
     found = describe(text, process, feedback, numbers, horizon)
-    if plot is not None:
-        _draw(plot, text, process, feedback, numbers)
+    written = [] if plot is None else _draw(plot, text, process, feedback, numbers)
     if as_json:
         print_json(found)
     else:
         _print(found, numbers, seconds)
-        if plot is not None:
-            plain_console().print(f"Wrote {plot}.", soft_wrap=True)
+        for file in written:
+            plain_console().print(f"Wrote {file}.", soft_wrap=True)
 
 
 def describe(
@@ -242,7 +241,7 @@ def _check_picture(plot: Path) -> None:
 
 def _draw(
     plot: Path, text: str, process: Process, feedback: Feedback, numbers: Numbers | None
-) -> None:
+) -> list[Path]:
     from graphbandits.plots import graph_figure, save_figure
     from graphbandits.plots.style import one_line
 
@@ -256,9 +255,8 @@ def _draw(
         }
     elif fixed_feedback(process) is None:
         sets = {"caption": "round 1 of trial 0, seed 0"}
-    save_figure(
-        graph_figure(feedback, names=process.names, title=one_line(text, 160), **sets), plot
-    )
+    title = one_line(text, 160)
+    return save_figure(graph_figure(feedback, names=process.names, title=title, **sets), plot)
 
 
 def _print(found: dict[str, Any], numbers: Numbers | None, time_limit: float) -> None:

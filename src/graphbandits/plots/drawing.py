@@ -92,7 +92,10 @@ def _connected(joined: NDArray[np.bool_], cliques: Sequence[Ints], order: Ints) 
 def _in_rows(parts: Sequence[Floats]) -> list[Floats]:
     """Parts side by side in rows of about the same width, the highest first."""
     boxes = np.array([np.ptp(part, axis=0) + 1.0 for part in parts])
-    row = max(float(boxes[:, 0].max()), float(np.sqrt(1.8 * boxes.prod(axis=1).sum())))
+    area = boxes.prod(axis=1)
+    row = float(boxes[:, 0].max())
+    if area.max() < 0.5 * area.sum():  # else what is left goes below the one large part
+        row = max(row, float(np.sqrt(1.8 * area.sum())))
     found = [np.empty(0)] * len(parts)
     x = y = height = 0.0
     for k in sorted(range(len(parts)), key=lambda k: -boxes[k, 1]):
