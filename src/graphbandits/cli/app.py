@@ -95,6 +95,13 @@ def _whole(text: str) -> int:
         raise typer.BadParameter(f"'{text}' is not a whole number") from None
 
 
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a number of seconds") from None
+
+
 def _load(plugins: list[Path] | None) -> None:
     if plugins:
         from graphbandits.plugins import load_plugin
@@ -333,6 +340,45 @@ def inspect(
     from graphbandits.cli.inspect import run
 
     run(beta, graph, json)
+
+
+@app.command()
+def graph(
+    text: Annotated[str, typer.Argument(help=GRAPH_HELP, metavar="GRAPH")],
+    arms: Annotated[
+        int | None, _number("Number of arms; the graph's own, else 5, if unset.")
+    ] = None,
+    horizon: Annotated[int | None, _number("Rounds of the regret bounds; 1000 if unset.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds that the search for each number may take, 5 if unset; what is proved "
+            "by then is shown as bounds from both sides.",
+            parser=_seconds,
+            metavar="SECONDS",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the graph, its cliques coloured, to a .png, .svg or .pdf file.",
+            metavar="FILE",
+        ),
+    ] = None,
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Tell what a graph is: its degrees, the numbers that regret bounds scale with, the bounds.
+
+    The clique cover number, the independence number and the (fractional) domination number, each
+    with the cliques or arms that show it. On a directed graph cliques need edges both ways.
+
+    Example: graphbandits graph "edges(1-2 1-3 2-3 3-4 3-5 4-5)" --plot paper.png
+    """
+    _load(plugin)
+    from graphbandits.cli.graph import run
+
+    run(text, arms, time_limit, horizon, plot, json)
 
 
 @app.command("list")

@@ -9,11 +9,10 @@ import numpy as np
 
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs.edge_table import probabilities
-from graphbandits.graphs.feedback import Feedback, Sparse, Uniform, from_edges
+from graphbandits.graphs.feedback import Feedback, Uniform, from_edges
 from graphbandits.graphs.processes import Fixed, Process
-from graphbandits.graphs.revealers import matrices
+from graphbandits.graphs.shape import edge_arrays
 from graphbandits.registry import register
-from graphbandits.types import Floats, Ints
 
 #: The largest number that an arm can have in a text; larger graphs come from files.
 LARGEST_ARM = 1_000_000
@@ -103,12 +102,8 @@ def edges_text(feedback: Feedback, trial: int = 0) -> str:
     """
     if isinstance(feedback, Uniform):
         return f"random(r={float(feedback.r[0 if feedback.shared else trial])!r})"
-    source, target, weight = _edges(feedback, trial)
-    chances = {
-        (i, j): p
-        for i, j, p in zip(source.tolist(), target.tolist(), weight.tolist(), strict=True)
-        if i != j
-    }
+    source, target, weight = (part.tolist() for part in edge_arrays(feedback, trial))
+    chances = dict(zip(zip(source, target, strict=True), weight, strict=True))
     words = []
     for (i, j), p in chances.items():
         mutual = chances.get((j, i)) == p
@@ -119,12 +114,3 @@ def edges_text(feedback: Feedback, trial: int = 0) -> str:
     if not any(feedback.arms - 1 in edge for edge in chances):
         words.append(str(feedback.arms))  # else there would be fewer arms
     return f"edges({' '.join(words)})"
-
-
-def _edges(feedback: Feedback, trial: int) -> tuple[Ints, Ints, Floats]:
-    if isinstance(feedback, Sparse):
-        source = np.repeat(np.arange(feedback.arms), np.diff(feedback.start))
-        return source, feedback.column, feedback.weight
-    matrix = matrices(feedback, trial + 1)[0 if feedback.shared else trial]
-    source, target = np.nonzero(matrix)
-    return source, target, matrix[source, target]

@@ -9,18 +9,15 @@ import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.graphs.edge_table import fixed_graph, numbers, wrong_probability
-from graphbandits.graphs.feedback import Feedback, Sparse, Uniform
+from graphbandits.graphs.feedback import Feedback
 from graphbandits.graphs.processes import Fixed, Process
-from graphbandits.types import Floats, Ints
+from graphbandits.graphs.shape import edge_arrays
 
 if TYPE_CHECKING:
     import networkx
 
 #: Edge attributes that are probabilities without being told; the first one that occurs counts.
 ATTRIBUTES = ("probability", "weight")
-
-#: With so many edges a NetworkX graph, which has a dictionary for each, takes gigabytes.
-MOST_EDGES = 10_000_000
 
 
 def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fixed:
@@ -88,7 +85,7 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
 
     feedback = graph.feedback if isinstance(graph, Fixed) else graph
     names = graph.names if isinstance(graph, Fixed) else None
-    if not _is_feedback(feedback):
+    if not is_feedback(feedback):
         raise InputError(
             "to_networkx takes a fixed graph or the feedback of one round: of a process that "
             "changes, give process.round(t, Keys(seed)); of anything else, as_process(graph)"
@@ -96,7 +93,7 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
     if not feedback.shared:
         raise InputError("to_networkx takes one graph, but this feedback has one for each trial")
     nodes: Sequence[object] = names or range(feedback.arms)
-    source, target, weight = _edges(feedback)
+    source, target, weight = edge_arrays(feedback)
     result = networkx.DiGraph()
     result.add_nodes_from(nodes)
     result.add_edges_from(
@@ -106,26 +103,6 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
     return result
 
 
-def _is_feedback(graph: object) -> TypeGuard[Feedback]:
+def is_feedback(graph: object) -> TypeGuard[Feedback]:
+    """Whether it is the feedback of one round, and not a process."""
     return hasattr(graph, "reach") and hasattr(graph, "shared")
-
-
-def _edges(feedback: Feedback) -> tuple[Ints, Ints, Floats]:
-    """The edges between different arms."""
-    if isinstance(feedback, Sparse):
-        source = np.repeat(np.arange(feedback.arms), np.diff(feedback.start))
-        target, weight = feedback.column, feedback.weight
-    else:
-        if isinstance(feedback, Uniform) and feedback.r[0] == 0.0:
-            nothing = np.empty(0, np.int64)
-            return nothing, nothing, np.empty(0)
-        if feedback.arms**2 > MOST_EDGES:
-            raise InputError(
-                f"{feedback.arms} arms that are all joined have {feedback.arms**2} edges: too many "
-                "for NetworkX"
-            )
-        matrix = feedback.reach(np.arange(feedback.arms))
-        source, target = np.nonzero(matrix)
-        weight = matrix[source, target]
-    other = source != target
-    return source[other], target[other], weight[other]

@@ -6,6 +6,7 @@ Names and titles are shown as they are: ``$`` starts no formula.
 
 from graphbandits.plots.final import final_figure
 from graphbandits.plots.forest import forest_figure
+from graphbandits.plots.graph import graph_figure
 from graphbandits.plots.plays import plays_figure
 from graphbandits.plots.regret import regret_figure
 from graphbandits.plots.save import save_figure
@@ -30,6 +31,7 @@ __all__ = [
     "Look",
     "final_figure",
     "forest_figure",
+    "graph_figure",
     "look",
     "looks",
     "plays_figure",

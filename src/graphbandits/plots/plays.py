@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib import colormaps
@@ -18,9 +17,18 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, GraphLike, as_process
-from graphbandits.plots.drawing import Edges, among, edges_of, layout
-from graphbandits.plots.labels import place_labels
+from graphbandits.plots.drawing import among, edges_of, layout
 from graphbandits.plots.legends import legend_below, note
+from graphbandits.plots.nodes import (
+    NAMED,
+    Drawn,
+    edge_width,
+    find_room,
+    fit,
+    largest_radius,
+    probability_legend,
+    text_box,
+)
 from graphbandits.plots.style import (
     GREY,
     INK,
@@ -33,7 +41,6 @@ from graphbandits.plots.style import (
     literal,
     new_figure,
     one_line,
-    text_width,
     trials_text,
     wrap,
 )
@@ -42,8 +49,6 @@ from graphbandits.types import Floats, Ints
 
 #: Arms that are drawn, at most; of more, those played most.
 DRAWN = 100
-#: Arms that are named, at most; of more, those played most.
-NAMED = 20
 #: Perceptually uniform and the same for all eyes (Nunez, Anderton and Renslow 2018); dark is much.
 COLOUR_MAP = "cividis_r"
 #: Size of the letters, width of a line of a name (0: a number and a key), and whether to print
@@ -57,16 +62,6 @@ LETTERING = (
 )
 #: Lines that a name may take.
 LINES = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """What a panel shows, in the coordinates of its axes."""
-
-    places: Floats
-    radii: Floats
-    edges: Edges
-    largest: float
 
 
 @in_style
@@ -98,7 +93,7 @@ def plays_figure(
     arms = np.sort(order[:DRAWN])
     matrix = among(fixed.feedback, arms) if fixed else np.zeros((len(arms), len(arms)))
     places = layout(matrix)
-    largest = _largest_radius(places)
+    largest = largest_radius(places)
     most = float(shares[:, arms].max())
 
     columns = len(names) if len(names) < 4 else min(4, math.ceil(math.sqrt(len(names))))
@@ -124,7 +119,7 @@ def plays_figure(
     bar.outline.set_linewidth(0.5)
     heading(figure, title)
     note(figure, _note(results, names, fixed, shares, arms))
-    _probabilities(figure, matrix)
+    probability_legend(figure, matrix)
     named = np.flatnonzero(np.isin(arms, order[:NAMED]))
     named = named[np.argsort(-shares[:, arms[named]].sum(axis=0), kind="stable")]
     _name_nodes(figure, panels[: len(names)], results.arms, arms, shares, named, drawn)
@@ -163,15 +158,6 @@ def _fixed_graph(results: Results, graph: GraphLike | None) -> Fixed | None:
     return process
 
 
-def _largest_radius(places: Floats) -> float:
-    gaps = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
-    gaps[np.diag_indices_from(gaps)] = np.inf
-    nearest = gaps.min(axis=1)
-    # of many, a few may touch: else one close pair would make all of them dots
-    close = nearest.min() if len(places) <= NAMED else np.quantile(nearest, 0.2)
-    return min(0.2, 0.45 * float(close))
-
-
 def _panel(
     axes: Axes, matrix: Floats, places: Floats, share: Floats, largest: float, most: float
 ) -> Drawn:
@@ -182,7 +168,7 @@ def _panel(
     strength = min(1.0, math.sqrt(80.0 / max(1, len(edges.ends))))
     paint = [to_rgba(GREY, (0.3 + 0.7 * p) * max(strength, 0.15)) for p in edges.probability]
     widths = [
-        _edge_width(p) * min(max(strength, 0.4), max(5.0 * largest, 0.3)) for p in edges.probability
+        edge_width(p) * min(max(strength, 0.4), max(5.0 * largest, 0.3)) for p in edges.probability
     ]
     axes.add_collection(
         LineCollection(edges.lines, colors=paint, linewidths=widths, zorder=1.0, gid="edges"),
@@ -213,22 +199,6 @@ def _panel(
         axes.add_collection(discs, autolim=False)
     axes.set_axis_off()
     return Drawn(places, radii, edges, largest)
-
-
-def _edge_width(probability: float) -> float:
-    return 0.4 + 1.4 * probability
-
-
-def _probabilities(figure: Figure, matrix: Floats) -> None:
-    """A legend of widths, where edges are not all certain."""
-    values = matrix[matrix > 0.0]
-    if not values.size or (values == 1.0).all():
-        return
-    low, high = float(values.min()), float(values.max())
-    steps = [low, (low + high) / 2.0, high] if high > low else [low]
-    handles = [Line2D([], [], color=to_rgba(GREY, 0.3 + 0.7 * p), lw=_edge_width(p)) for p in steps]
-    labels = [f"{p:.3g}" for p in steps]
-    legend_below(figure, handles, labels, "probability to observe", loc="lower left")
 
 
 def _note(
@@ -272,11 +242,11 @@ def _name_nodes(
             [_label(names[arms[i]], share[arms[i]], size, room, with_share) for i in named]
             for share in shares
         ]
-        boxes = [np.array([_box(text, size) for text in panel]) for panel in texts]
+        boxes = [np.array([text_box(text, size) for text in panel]) for panel in texts]
         for axes, panel in zip(panels, drawn, strict=True):
-            _fit(figure, axes, panel, np.max(boxes, axis=(0, 1)))
+            fit(figure, axes, panel, np.max(boxes, axis=(0, 1)))
         found = [
-            _find_room(figure, axes, box, named, panel)
+            find_room(figure, axes, box, named, panel)
             for axes, box, panel in zip(panels, boxes, drawn, strict=True)
         ]
         short = all(text.count("\n") < LINES + with_share for panel in texts for text in panel)
@@ -306,37 +276,3 @@ def _label(name: str, share: float, size: float, room: float, with_share: bool) 
     if not with_share:
         return text
     return text + ("\n<1 %" if 0.0 < share < 0.005 else f"\n{100 * share:.0f} %")
-
-
-def _box(text: str, size: float) -> tuple[float, float]:
-    """Width and height of a text in points, with a little air."""
-    lines = text.split("\n")
-    return max(text_width(line, size) for line in lines) + 2.0, 1.25 * size * len(lines) + 2.0
-
-
-def _fit(figure: Figure, axes: Axes, drawn: Drawn, label: Floats) -> None:
-    """Limits with the same scale both ways: the graph fills the panel but for room for names."""
-    half = np.array([axes.bbox.width, axes.bbox.height]) * 36.0 / figure.dpi
-    margin = np.minimum(label * [0.6, 0.8] + 4.0, 0.4 * half)
-    extent = np.abs(drawn.places).max(axis=0) + drawn.largest
-    scale = min(*((half - margin) / extent), half.min() / 1.2)  # a single arm is no giant
-    reach = half / scale
-    axes.set_aspect("equal")
-    axes.set_xlim(-reach[0], reach[0])
-    axes.set_ylim(-reach[1], reach[1])
-
-
-def _find_room(
-    figure: Figure, axes: Axes, boxes: Floats, named: Ints, drawn: Drawn
-) -> tuple[Floats, Floats]:
-    """How far from its node each label goes (in points), and how badly it fits."""
-    pixel = 72.0 / figure.dpi
-    centres = axes.transData.transform(drawn.places) * pixel
-    unit = float(np.diff(axes.transData.transform([[0.0, 0.0], [1.0, 0.0]])[:, 0])[0]) * pixel
-    frame = np.array(axes.bbox.extents) * pixel
-    # many edges leave nothing free, and are faint
-    paths = drawn.edges.lines if len(drawn.edges.lines) <= 300 else []
-    points = [np.linspace(path[0], path[-1], 15) if len(path) == 2 else path[::4] for path in paths]
-    lines = axes.transData.transform(np.concatenate(points)) * pixel if points else np.empty((0, 2))
-    found, wrong = place_labels(boxes, named, centres, drawn.radii * unit, frame, lines)
-    return found - centres[named], wrong

@@ -1,0 +1,356 @@
+"""``graphbandits graph``: what a graph is, and the numbers that regret bounds scale with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from graphbandits.cli.show import announce_compilation, plain_console, print_json
+from graphbandits.errors import InputError, horizon_of, nearest, positive_number, whole_number
+from graphbandits.files import check_name, make_directory
+from graphbandits.graphs import Feedback, Process, Uniform, make_process
+from graphbandits.graphs.invariants import (
+    TIME_LIMIT,
+    Bracket,
+    Progress,
+    clique_cover,
+    domination,
+    fractional_domination,
+    independence,
+)
+from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.graphs.shape import Shape
+from graphbandits.rng import Keys
+from graphbandits.theory import ratio_limit
+from graphbandits.types import Floats
+
+#: Rounds of the bounds, unless the user or the graph says otherwise.
+HORIZON = 1000
+#: Characters of a certificate on the terminal; JSON has all of it.
+SHOWN = 48
+#: The policies whose bounds count the graph in (Proposition 2 of the paper).
+WITH_GRAPH = ("ts-n", "ts-n-sampled", "ids-n", "idsn-lp")
+
+#: Tells what is done and its bounds so far.
+Watch = Callable[[str], Progress | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Clique cover, independence and domination of a 0/1 graph."""
+
+    cover: Bracket[int]
+    independent: Bracket[int]
+    dominating: Bracket[int]
+    fractional: Bracket[float]
+
+    @classmethod
+    def of(cls, feedback: Feedback, time_limit: float, watch: Watch) -> Numbers:
+        """Search for each, as long as the time limit allows."""
+        return cls(
+            clique_cover(feedback, time_limit, watch("clique cover")),
+            independence(feedback, time_limit, watch("independence")),
+            domination(feedback, time_limit, watch("domination")),
+            fractional_domination(feedback, time_limit, watch("fractional domination")),
+        )
+
+    @property
+    def caption(self) -> str:
+        """What a picture says below itself."""
+        return (
+            f"clique cover {_span(self.cover)}, independence {_span(self.independent)}, "
+            f"domination {_span(self.dominating)}"
+        )
+
+
+def run(
+    text: str,
+    arms: int | None,
+    time_limit: float | None,
+    horizon: int | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Print what there is to know of a graph as tables or a JSON object, and draw it."""
+    seconds = TIME_LIMIT if time_limit is None else positive_number(time_limit, "--time-limit")
+    if arms is not None:
+        whole_number(arms, "--arms")
+    if horizon is not None:
+        horizon_of(horizon)
+    if plot is not None:
+        _check_picture(plot)
+    process = make_process(text, arms)
+    if arms is not None and process.arms != arms:
+        raise InputError(
+            f"graph '{text}' has {process.arms} arms, but {arms} were asked for: leave --arms out"
+        )
+    if horizon is None:
+        horizon = min(HORIZON, process.rounds or HORIZON)
+    elif process.rounds is not None and horizon > process.rounds:
+        raise InputError(
+            f"graph '{text}' serves {_count(process.rounds, 'round')}: --horizon is at most "
+            f"{process.rounds}, not {horizon}"
+        )
+    fixed = fixed_feedback(process)
+    feedback = process.round(1, Keys(seed=0)) if fixed is None else fixed
+    if plot is not None:
+        from graphbandits.plots.graph import check_drawable
+
+        check_drawable(feedback)
+    announce_compilation()
+    numbers = None
+    if feedback.deterministic:
+        with _searching(as_json) as watch:
+            numbers = Numbers.of(feedback, seconds, watch)
+    found = describe(text, process, feedback, numbers, horizon)
+    written = [] if plot is None else _draw(plot, text, process, feedback, numbers)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found, numbers, seconds)
+        for file in written:
+            plain_console().print(f"Wrote {file}.", soft_wrap=True)
+
+
+def describe(
+    text: str, process: Process, feedback: Feedback, numbers: Numbers | None, horizon: int
+) -> dict[str, Any]:
+    """All that is told of a graph, as plain numbers, with the names of the arms."""
+    names = list(process.names or map(str, range(1, process.arms + 1)))
+    shape = Shape.of(feedback)
+
+    def named(arms: Sequence[Any]) -> list[str]:
+        return [names[arm] for arm in arms]
+
+    def searched(bracket: Bracket[int], certificate: list[Any]) -> dict[str, Any]:
+        bounds = {"lower": bracket.lower, "upper": bracket.upper}
+        return {**bounds, "proved": bracket.proved, "certificate": certificate}
+
+    if numbers is None:
+        found: dict[str, Any] = dict.fromkeys(
+            ("clique_cover", "independence", "domination", "fractional_domination")
+        )
+    else:
+        cliques = [named(clique) for clique in numbers.cover.certificate]  # type: ignore[arg-type]
+        found = {
+            "clique_cover": searched(numbers.cover, cliques),
+            "independence": searched(numbers.independent, named(numbers.independent.certificate)),
+            "domination": searched(numbers.dominating, named(numbers.dominating.certificate)),
+            "fractional_domination": numbers.fractional.upper,
+        }
+    return {
+        "graph": text,
+        "arms": process.arms,
+        "names": names,
+        "edges": shape.edges,
+        "directed": shape.directed,
+        "density": shape.density,
+        "degrees": {"out": _spread(shape.seen), "in": _spread(shape.seen_by)},
+        "components": shape.parts,
+        "note": _note(process, feedback),
+        **found,
+        "horizon": horizon,
+        "bounds": _bounds(process, numbers, horizon),
+    }
+
+
+def _note(process: Process, feedback: Feedback) -> str | None:
+    """What must be said of a graph that changes, or that leaves open what is observed."""
+    parts = []
+    if fixed_feedback(process) is None:
+        parts.append("This graph changes: here it is as in round 1 of trial 0, seed 0.")
+    if not feedback.deterministic:
+        which = (
+            f"every other arm is observed with probability {float(feedback.r[0]):.4g}"
+            if isinstance(feedback, Uniform)
+            else "some edges have probabilities between 0 and 1"
+        )
+        parts.append(
+            f"There is no clique cover, independent or dominating set: {which}; degrees and "
+            "density are expected values."
+        )
+    return " ".join(parts) or None
+
+
+def _bounds(process: Process, numbers: Numbers | None, horizon: int) -> list[dict[str, Any]]:
+    """The bounds on the expected regret that are proved, for arms with equal priors: H = log K."""
+    entropy = math.log(process.arms)
+    proved: list[tuple[str, str, tuple[str, ...], float]] = [
+        ("Theorem 1", "sqrt(H K T / 2)", ("ids-lp",), process.arms / 2.0)
+    ]
+    feedback = fixed_feedback(process)
+    if feedback is not None and numbers is not None:
+        limit = numbers.cover.upper / 2.0
+        proved.append(("Corollary 1", "sqrt(H chi(G) T / 2)", WITH_GRAPH, limit))
+    elif feedback is not None:
+        limit = float(ratio_limit(feedback)[0])
+        same = isinstance(feedback, Uniform)
+        name = "Corollary 2" if same else "Lemmas 1 and 2"
+        formula = "sqrt(H K T / (2 (K r + 1 - r)))" if same else "sqrt(H K T / 2)"
+        proved.append((name, formula, WITH_GRAPH, limit))
+    return [
+        {
+            "name": name,
+            "formula": formula,
+            "policies": list(policies),
+            "value": math.sqrt(entropy * limit * horizon),
+        }
+        for name, formula, policies, limit in proved
+    ]
+
+
+@contextmanager
+def _searching(quiet: bool) -> Iterator[Watch]:
+    """Tell on a terminal which number is sought, and its bounds so far."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda what: None
+        return
+    with console.status("") as status:
+
+        def watch(what: str) -> Progress:
+            status.update(f"Searching: {what} ...")
+            return lambda low, high: status.update(f"Searching: {what}, {low:g} to {high:g} ...")
+
+        yield watch
+
+
+def _check_picture(plot: Path) -> None:
+    """Refuse what cannot be written before the work, not after it."""
+    from graphbandits.plots.save import KINDS
+
+    ending = plot.suffix.removeprefix(".").lower()
+    if ending not in KINDS:
+        raise InputError(
+            f"--plot writes {', '.join(KINDS)} by the ending of the file, not '{plot}': "
+            f"{nearest(ending, KINDS)}"
+        )
+    if plot.is_dir():
+        raise InputError(f"--plot '{plot}' is a directory: name a file in it")
+    make_directory(plot.parent)
+    check_name(plot)
+
+
+def _draw(
+    plot: Path, text: str, process: Process, feedback: Feedback, numbers: Numbers | None
+) -> list[Path]:
+    from graphbandits.plots import graph_figure, save_figure
+    from graphbandits.plots.style import one_line
+
+    sets: dict[str, Any] = {}
+    if numbers is not None:
+        sets = {
+            "cliques": numbers.cover.certificate,
+            "independent": numbers.independent.certificate,
+            "dominating": numbers.dominating.certificate,
+            "caption": numbers.caption,
+        }
+    elif fixed_feedback(process) is None:
+        sets = {"caption": "round 1 of trial 0, seed 0"}
+    title = one_line(text, 160)
+    return save_figure(graph_figure(feedback, names=process.names, title=title, **sets), plot)
+
+
+def _print(found: dict[str, Any], numbers: Numbers | None, time_limit: float) -> None:
+    console = plain_console()
+    console.print(_first_lines(found), soft_wrap=True)
+    if found["note"]:
+        console.print(found["note"])
+    if numbers is not None:
+        table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
+        for column in ("number", "value", "shown by"):
+            table.add_column(column)
+        cliques = [f"{{{', '.join(clique)}}}" for clique in found["clique_cover"]["certificate"]]
+        table.add_row("clique cover", _span(numbers.cover), _shortened(cliques, " "))
+        for key, bracket in (
+            ("independence", numbers.independent),
+            ("domination", numbers.dominating),
+        ):
+            table.add_row(key, _span(bracket), _shortened(found[key]["certificate"], ", "))
+        table.add_row("fractional domination", _span(numbers.fractional), "")
+        console.print(table)
+        searched = (numbers.cover, numbers.independent, numbers.dominating)
+        if not all(bracket.proved for bracket in searched):
+            console.print(
+                f"Where the value is 'a to b', at least a and at most b is proved; a search may "
+                f"take {time_limit:g} s, or as --time-limit says.\n",
+                style="dim",
+            )
+    console.print(
+        f"The expected regret of {found['horizon']} rounds with equal priors (H = log K) is at "
+        "most:"
+    )
+    table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
+    for column in ("bound", "proved for"):
+        table.add_column(column)
+    table.add_column("regret", justify="right")
+    table.add_column("formula")
+    for bound in found["bounds"]:
+        value, policies = f"{bound['value']:.2f}", ", ".join(bound["policies"])
+        table.add_row(bound["name"], policies, value, bound["formula"])
+    console.print(table)
+
+
+def _first_lines(found: dict[str, Any]) -> str:
+    way = "directed" if found["directed"] else "undirected"
+    lines = [
+        f"Graph {found['graph']}: {_count(found['arms'], 'arm')}, "
+        f"{_count(found['edges'], 'edge')} ({way}), density {found['density']:.4g}, "
+        f"{_count(found['components'], 'component')}."
+    ]
+    out, back = found["degrees"]["out"], found["degrees"]["in"]
+    if not found["directed"]:
+        lines.append(f"Degrees: {_degrees(out)}.")
+    else:
+        lines.append(f"Degrees: out {_degrees(out)}; in {_degrees(back)}.")
+    return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    """A number and what is counted.
+
+    >>> _count(1, "edge"), _count(2, "edge")
+    ('1 edge', '2 edges')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _degrees(spread: dict[str, float]) -> str:
+    if spread["min"] == spread["max"]:
+        return f"{spread['min']:.4g} each"
+    return f"{spread['min']:.4g} to {spread['max']:.4g}, {spread['mean']:.4g} on average"
+
+
+def _spread(values: Floats) -> dict[str, float]:
+    return {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}
+
+
+def _span(bracket: Bracket[int] | Bracket[float]) -> str:
+    """The number, or what it lies between.
+
+    >>> _span(Bracket(2, 2, ())), _span(Bracket(2, 5, ()))
+    ('2', '2 to 5')
+    """
+    low, high = f"{bracket.lower:.6g}", f"{bracket.upper:.6g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _shortened(items: Sequence[str], between: str) -> str:
+    """The first few, and how many more.
+
+    >>> _shortened(["1", "2"], ", "), _shortened(["ann" * 15, "bob" * 15, "eve"], ", ")[-12:]
+    ('1, 2', ', and 2 more')
+    """
+    count = 1
+    while count < len(items) and len(between.join(items[: count + 1])) <= SHOWN:
+        count += 1
+    more = f"{between}and {len(items) - count} more" if count < len(items) else ""
+    return between.join(items[:count]) + more
