@@ -184,7 +184,8 @@ class _Covers:
         """What was not computed."""
         if not self.left_out:
             return ""
-        return f"chi of {self.left_out} graphs was not sought, and counts as {self.arms}."
+        which = "1 graph" if self.left_out == 1 else f"{self.left_out} graphs"
+        return f"chi of {which} was not sought, and counts as {self.arms}."
 
     def limits(self, graph: Feedback, trials: int) -> Floats:
         """One limit for all trials, or one for each."""
