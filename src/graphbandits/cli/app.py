@@ -117,6 +117,14 @@ Plugin = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
+Bounds = Annotated[
+    bool,
+    typer.Option(
+        "--bounds",
+        help="Draw the proved bounds on the regret figure, and show them beside the regrets.",
+    ),
+]
+
 
 @app.command()
 def reproduce(
@@ -134,6 +142,7 @@ def reproduce(
         Path, typer.Option(help="Directory for figures and results.", metavar="DIR")
     ] = Path("figures"),
     workers: Workers = None,
+    bounds: Bounds = False,
 ) -> None:
     """Run the paper's four experiments and draw their figures.
 
@@ -144,7 +153,7 @@ def reproduce(
     """
     from graphbandits.cli.reproduce import run
 
-    run(figure, trials, seed, output, workers)
+    run(figure, trials, seed, output, workers, bounds)
 
 
 @app.command()
@@ -171,6 +180,7 @@ def simulate(
         ),
     ] = None,
     json: Json = False,
+    bounds: Bounds = False,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
@@ -182,7 +192,7 @@ def simulate(
     _load(plugin)
     from graphbandits.cli.simulate import run
 
-    run(policy, graph, horizon, trials, arms, seed, workers, plugin or [], output, json)
+    run(policy, graph, horizon, trials, arms, seed, workers, plugin or [], output, json, bounds)
 
 
 @app.command("run")
@@ -211,6 +221,7 @@ def run_(
     ] = None,
     workers: Workers = None,
     plugin: Plugin = None,
+    bounds: Bounds = False,
 ) -> None:
     """Run an experiment that is described in a file.
 
@@ -223,7 +234,7 @@ def run_(
     _load(plugin)
     from graphbandits.cli.run import run
 
-    run(experiment, trials, seed, policy or [], output, workers, plugin or [])
+    run(experiment, trials, seed, policy or [], output, workers, plugin or [], bounds)
 
 
 @app.command()
