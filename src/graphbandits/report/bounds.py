@@ -19,12 +19,13 @@ def bounds(study: Study) -> Html:
             return Html("")
         return tag("p", f"There are none: {FIXED_MEANS}.", class_="hint")
     rows = [_row(study, judged) for judged in study.kept_bounds]
-    head = ("bound", "formula", "policy", "bound", "mean here", f"{LEVEL} interval", "mean is")
+    head = ("bound", "formula", "policy", "its value", "mean here", f"{LEVEL} interval", "mean is")
     caption = (
         f"What is proved of the expected regret after round {study.results.rounds[-1]}, averaged "
         "over arms drawn from the prior, and the mean found here. H is the entropy of which arm "
         "is best under the prior, K the number of arms, T the rounds, chi the clique cover number. "
-        "Below: the whole interval of the mean is; above: it is not, and something is wrong."
+        "Below: the whole interval of the mean is at most the bound; above: all of it is more, "
+        "which would speak against the proof or the program."
     )
     shown = table(caption, head, rows, words=(1, 2, 6), class_="bounds")
     return join((shown, *_sources(study)), "\n")
