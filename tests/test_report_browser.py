@@ -18,6 +18,7 @@ from graphbandits import Results
 from graphbandits.report import Study, Sweep, write_report
 from graphbandits.report.curves import plotly_script
 from graphbandits.results import Claim, PolicyResult
+from graphbandits.theory import corollary_1, earlier_bound, theorem_1
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -151,6 +152,14 @@ CLAIMS = (
 )
 
 
+#: The last two are the same.
+BOUNDS = (
+    theorem_1(3, 1.0, range(1, 101)),
+    corollary_1(2, 1.0, range(1, 101)),
+    earlier_bound([2] * 100, 1.0),
+)
+
+
 def far_away() -> Results:
     """Eight policies, of which the last has a hundred times the regret, and a note."""
     names = tuple(f"p{i}" for i in range(8))
@@ -164,7 +173,7 @@ def far_away() -> Results:
 @pytest.fixture(scope="module")
 def address(results: Results, tmp_path_factory) -> str:
     studies = [
-        Study("one", "Four policies", results, "graphbandits simulate --seed 1"),
+        Study("one", "Four policies", results, "graphbandits simulate --seed 1", bounds=BOUNDS),
         Study("two", "One <trial>", made_up(("ts-n",), trials=1), "graphbandits simulate"),
         Study("far", "One far away", far_away(), "graphbandits simulate", claims=CLAIMS),
         Sweep("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
@@ -293,6 +302,31 @@ def test_the_best_ones_can_be_shown_without_the_others(desktop: Opened) -> None:
     desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 8 + 8")
     desktop.wait(f"{top} > 100")
     assert "* p7: It needs more." in figure.inner_text()
+
+
+def test_bounds_are_drawn_while_their_box_is_ticked(desktop: Opened, results: Results) -> None:
+    before = desktop.range("yaxis")
+    box = desktop.page.get_by_label("bounds on the expected regret")
+    assert not box.is_checked()
+    box.check()
+    desktop.wait(f"{LINES} === 4 + 4 + 3")
+    drawn = desktop.page.evaluate(f"{PLOT}.data.slice(-3).map((t) => [t.name, t.y])")
+    assert drawn == [[bound.name, bound.values.tolist()] for bound in BOUNDS]
+    # a name at the end of each line, and one for two that are the same
+    texts = f"[...{PLOT}.querySelectorAll('.textpoint text')].map((t) => t.textContent)"
+    shown = [text for text in desktop.page.evaluate(texts) if text]
+    assert shown == ["Theorem 1", "Corollary 1, earlier bound"]
+    assert desktop.range("yaxis")[1] > BOUNDS[0].final > before[1]
+    assert f"Theorem 1 : {BOUNDS[0].values[39]:.2f}" in hover(desktop, results, 40)
+    colour = f"{PLOT}._fullData.at(-1).line.color"
+    light = desktop.page.evaluate(colour)
+    desktop.page.emulate_media(color_scheme="dark")
+    desktop.wait(f"{colour} !== '{light}'")
+    desktop.page.emulate_media(color_scheme="light")
+    desktop.wait(f"{colour} === '{light}'")
+    box.uncheck()
+    desktop.wait(f"{LINES} === 4 + 4")
+    assert desktop.range("yaxis") == pytest.approx(before)
 
 
 def test_the_other_pairs_of_a_claim_can_be_opened(desktop: Opened) -> None:

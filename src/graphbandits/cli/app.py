@@ -125,6 +125,14 @@ Plugin = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
+Bounds = Annotated[
+    bool,
+    typer.Option(
+        "--bounds",
+        help="Draw the proved bounds on the regret figure, and show them beside the regrets.",
+    ),
+]
+
 
 @app.command()
 def reproduce(
@@ -142,6 +150,7 @@ def reproduce(
         Path, typer.Option(help="Directory for figures and results.", metavar="DIR")
     ] = Path("figures"),
     workers: Workers = None,
+    bounds: Bounds = False,
 ) -> None:
     """Run the paper's four experiments and draw their figures.
 
@@ -152,7 +161,7 @@ def reproduce(
     """
     from graphbandits.cli.reproduce import run
 
-    run(figure, trials, seed, output, workers)
+    run(figure, trials, seed, output, workers, bounds)
 
 
 @app.command()
@@ -179,6 +188,7 @@ def simulate(
         ),
     ] = None,
     json: Json = False,
+    bounds: Bounds = False,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
@@ -190,7 +200,7 @@ def simulate(
     _load(plugin)
     from graphbandits.cli.simulate import run
 
-    run(policy, graph, horizon, trials, arms, seed, workers, plugin or [], output, json)
+    run(policy, graph, horizon, trials, arms, seed, workers, plugin or [], output, json, bounds)
 
 
 @app.command("run")
@@ -219,6 +229,7 @@ def run_(
     ] = None,
     workers: Workers = None,
     plugin: Plugin = None,
+    bounds: Bounds = False,
 ) -> None:
     """Run an experiment that is described in a file.
 
@@ -231,7 +242,7 @@ def run_(
     _load(plugin)
     from graphbandits.cli.run import run
 
-    run(experiment, trials, seed, policy or [], output, workers, plugin or [])
+    run(experiment, trials, seed, policy or [], output, workers, plugin or [], bounds)
 
 
 @app.command()

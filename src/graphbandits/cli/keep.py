@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from graphbandits.cli.bounds import bounds_summary
 from graphbandits.cli.show import as_json
 from graphbandits.errors import InputError
 from graphbandits.experiments import SweepPlan
@@ -55,15 +56,16 @@ def check_output(output: Path, figures: Iterable[str], results: Iterable[str]) -
         check_place(output / f"results-{key}")
 
 
-def keep(study: Study, output: Path) -> list[Path]:
-    """Write figures and results of one study; the pictures written."""
+def keep(study: Study, output: Path, bounds: bool = False) -> list[Path]:
+    """Write figures and results of one study, with its bounds if asked; the pictures written."""
     results = study.results
     drawn = []
     for part, figure in FIGURES.items():
         if part == "-differences" and len(results.policies) < 2:
             continue
         name = output / f"figure-{study.key}{part}"
-        drawn.append(save_figure(figure(results, title=study.title), name)[0])
+        more = {"bounds": study.bounds} if bounds and figure is regret_figure else {}
+        drawn.append(save_figure(figure(results, title=study.title, **more), name)[0])
     results.save(output / f"results-{study.key}")
     return drawn
 
@@ -82,7 +84,7 @@ def write_pages(
 
 
 def study_summary(study: Study) -> dict[str, Any]:
-    """A study as plain numbers: regrets, paired differences, claims, published means."""
+    """A study as plain numbers: regrets, paired differences, claims, bounds, published means."""
     summary = {"title": study.title, **_numbers(study.results)}
     if study.claims:
         summary["claims"] = [
@@ -99,6 +101,8 @@ def study_summary(study: Study) -> dict[str, Any]:
             }
             for one in study.judgements
         ]
+    if study.bounds:
+        summary["bounds"] = bounds_summary(study.bounds, study.results)
     if study.published is not None:
         means = {
             one.policy: {

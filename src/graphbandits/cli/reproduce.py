@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import numpy as np
+
 from graphbandits.cli.keep import check_output, figure_names, keep, study_summary, write_pages
 from graphbandits.cli.run import print_study, rerun_command
 from graphbandits.cli.show import announce_time, duration, plain_console, worker_count
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments import load_experiment
+from graphbandits.experiments import Experiment, load_experiment
 from graphbandits.report import Study
-from graphbandits.results import Results
+from graphbandits.results import Results, recorded_rounds
+from graphbandits.theory import Bound, bounds_of
 
 FIGURES = ("1a", "1b", "2a", "2b")
 TITLE = "Information-directed sampling on feedback graphs: the paper's experiments"
@@ -24,7 +27,12 @@ INTRODUCTION = (
 
 
 def run(
-    figures: list[str] | None, trials: int | None, seed: int, output: Path, workers: int | None
+    figures: list[str] | None,
+    trials: int | None,
+    seed: int,
+    output: Path,
+    workers: int | None,
+    bounds: bool,
 ) -> None:
     """Check everything, say what will happen, run, draw, write."""
     chosen = list(dict.fromkeys(figures or FIGURES))
@@ -50,10 +58,10 @@ def run(
     start = time.perf_counter()
     for figure, plan in plans.items():
         results = plan.run(workers=threads, label=f"figure {figure}")
-        study = _study(figure, results, output)
-        keep(study, output)
-        print_study(study)
-    studies = _all_studies(chosen, output)
+        study = _study(figure, results, output, bounds)
+        keep(study, output, bounds)
+        print_study(study, bounds)
+    studies = _all_studies(chosen, output, bounds)
     summary = {study.key: study_summary(study) for study in studies}
     write_pages(studies, summary, output, title=TITLE, introduction=INTRODUCTION)
     console.print(f"Done in {duration(time.perf_counter() - start)}. Figures:")
@@ -63,27 +71,46 @@ def run(
     console.print(f"To explore, open {output / 'report.html'} in a browser.")
 
 
-def _all_studies(chosen: list[str], output: Path) -> list[Study]:
+def _all_studies(chosen: list[str], output: Path, bounds: bool) -> list[Study]:
     """Those run now, and those that lie in the same directory from before."""
     studies = []
     for figure in FIGURES:
         place = output / f"results-{figure}"
         try:
-            studies.append(_study(figure, Results.load(place), output))
+            drawn = bounds and figure in chosen
+            studies.append(_study(figure, Results.load(place), output, drawn))
         except InputError:
             if figure in chosen:
                 raise
     return studies
 
 
-def _study(figure: str, results: Results, output: Path) -> Study:
+def _study(figure: str, results: Results, output: Path, draw_bounds: bool) -> Study:
     settings = results.settings
     size = [f"--trials={settings['trials']}", f"--seed={settings['seed']}", f"--output={output}"]
+    size += ["--bounds"] if draw_bounds else []
     rerun = rerun_command(["reproduce", f"--figure={figure}", *size], [])
     experiment = load_experiment(f"paper-{figure}")
     # results of an earlier version may have fewer policies
     claims = (c for c in experiment.judged_claims() if {*c.better, *c.than} <= {*results.policies})
-    return Study(figure, _title(figure), results, rerun, experiment.notes, tuple(claims))
+    return Study(
+        figure,
+        _title(figure),
+        results,
+        rerun,
+        experiment.notes,
+        tuple(claims),
+        bounds=_bounds(experiment, results),
+    )
+
+
+def _bounds(experiment: Experiment, results: Results) -> tuple[Bound, ...]:
+    """The bounds for the policies of results, which may be of an earlier version."""
+    plan = experiment.plan(trials=results.trials, seed=results.settings.get("seed"))
+    if not np.array_equal(results.rounds, recorded_rounds(plan.horizon)):
+        return ()
+    found = bounds_of(plan)
+    return tuple(bound for bound in found if any(map(bound.is_for, results.policies)))
 
 
 def _title(figure: str) -> str:

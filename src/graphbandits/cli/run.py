@@ -8,15 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from graphbandits.cli.bounds import print_bounds
 from graphbandits.cli.keep import check_output, figure_names, keep, study_summary, write_pages
 from graphbandits.cli.show import announce_long, duration, plain_console, worker_count
 from graphbandits.cli.sweeps import run_sweeps
 from graphbandits.cli.tables import claim_table, published_table, regret_table
 from graphbandits.engine import Plan
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import load_experiment
 from graphbandits.report import Study
 from graphbandits.results import Claim, Published
+from graphbandits.theory import bounds_of
 
 
 def run(
@@ -27,6 +29,7 @@ def run(
     output: Path | None,
     workers: int | None,
     plugins: Sequence[Path],
+    bounds: bool,
 ) -> None:
     """Check everything, run, draw, write."""
     described = load_experiment(experiment)
@@ -37,8 +40,14 @@ def run(
     command += [f"--seed={described.seed if seed is None else seed}"]
     command += [f"--policy={policy}" for policy in policies]
     command += [f"--output={place}"]
+    command += ["--bounds"] if bounds else []
     rerun = rerun_command(command, plugins)
     if described.sweeps:
+        if bounds:
+            raise InputError(
+                f"--bounds draws on the regret against the round, and {experiment} has sweeps, "
+                "whose figures are against a parameter: leave it out"
+            )
         with errors_of(experiment):
             sweeps = described.sweep_plans(trials=trials, seed=seed, policies=policies)
         run_sweeps(sweeps, key, described.title, described.notes, rerun, place, workers)
@@ -55,6 +64,7 @@ def run(
         notes=described.notes,
         claims=described.judged_claims(),
         published=described.published_means(),
+        draw_bounds=bounds,
     )
 
 
@@ -78,6 +88,7 @@ def run_and_keep(
     notes: tuple[str, ...] = (),
     claims: tuple[Claim, ...] = (),
     published: Published | None = None,
+    draw_bounds: bool = False,
 ) -> None:
     """Run a plan; print its tables; write figures, results, summary and report."""
     count = worker_count(workers)
@@ -86,21 +97,23 @@ def run_and_keep(
     console = plain_console()
     start = time.perf_counter()
     results = plan.run(workers=count, label=key)
-    study = Study(key, title, results, rerun, notes, claims, published)
-    print_study(study)
-    drawn = keep(study, output)
+    study = Study(key, title, results, rerun, notes, claims, published, bounds_of(plan))
+    print_study(study, draw_bounds)
+    drawn = keep(study, output, draw_bounds)
     write_pages([study], {key: study_summary(study)}, output, title=title, introduction="")
     console.print(f"Done in {duration(time.perf_counter() - start)}. Written:")
     for path in (output / "report.html", *drawn, output / f"results-{key}"):
         console.print(f"  {path}", soft_wrap=True)
 
 
-def print_study(study: Study) -> None:
-    """The regrets, and what they say of claims and published means."""
+def print_study(study: Study, bounds: bool = False) -> None:
+    """The regrets, and what they say of claims, of bounds if asked, and of published means."""
     console = plain_console()
     console.print(regret_table(study.results, study.title))
     if study.claims:
         console.print(claim_table(study.judgements))
+    if bounds:
+        print_bounds(study.kept_bounds)
     if study.published is not None:
         console.print(published_table(study.comparisons, study.published.source))
 

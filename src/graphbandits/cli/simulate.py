@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
+from graphbandits.cli.bounds import bounds_summary, print_bounds
 from graphbandits.cli.show import (
     announce_compilation,
     plain_console,
@@ -16,6 +17,7 @@ from graphbandits.cli.show import (
 from graphbandits.cli.tables import regret_table
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
+from graphbandits.theory import bounds_of, judge_bounds
 
 
 def run(
@@ -29,6 +31,7 @@ def run(
     plugins: Sequence[Path],
     output: Path | None,
     as_json: bool,
+    bounds: bool,
 ) -> None:
     """Check, run, and print the table or the JSON object; keep it all if there is a place."""
     plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
@@ -42,15 +45,20 @@ def run(
         command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
         command += [] if arms is None else [f"--arms={arms}"]
         command += [f"--output={output}"]
+        command += ["--bounds"] if bounds else []
         rerun = rerun_command(command, plugins)
         name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
-        run_and_keep(plan, "simulation", f"{name}, {size}", rerun, output, workers)
+        title = f"{name}, {size}"
+        run_and_keep(plan, "simulation", title, rerun, output, workers, draw_bounds=bounds)
         return
     announce_compilation()
     # what a policy prints must not end up in the JSON
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
         results = plan.run(workers=worker_count(workers), label="simulating")
     if as_json:
-        print_json(results.summary())
+        more = {"bounds": bounds_summary(bounds_of(plan), results)} if bounds else {}
+        print_json(results.summary() | more)
         return
     plain_console().print(regret_table(results, f"{graph}, {size}"))
+    if bounds:
+        print_bounds(judge_bounds(bounds_of(plan), results))

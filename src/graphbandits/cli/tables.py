@@ -1,4 +1,4 @@
-"""The tables of the terminal: regrets, claims, published means, sweeps."""
+"""The tables of the terminal: regrets, claims, bounds, published means, sweeps."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from graphbandits.results.published import NEAR
 
 if TYPE_CHECKING:
     from graphbandits.results import Comparison, Judgement, Results
+    from graphbandits.theory import BoundVerdict
 
 #: Columns between those of a table.
 GAP = 2
@@ -55,6 +56,21 @@ def claim_table(judgements: Sequence[Judgement]) -> Table:
         pair = f"{d.first} - {d.second}"
         interval = _interval(d.low, d.high)
         table.add_row(judgement.claim.text, judgement.verdict, pair, f"{d.mean:+.2f}", interval)
+    return table
+
+
+def bound_table(judged: Sequence[BoundVerdict]) -> Table:
+    """Each bound beside the mean regret of each policy that it is for.
+
+    The verdict is on the interval of the mean.
+    """
+    words = ["bound", "formula", "policy"]
+    table = _table("Bounds on the expected regret", words, ["bound", "mean", "mean is"])
+    for one in judged:
+        error = math.nan if one.bound.exact else one.bound.final_error
+        value = _mean(one.bound.final, error)
+        cells = (one.bound.name, one.bound.formula, one.policy, value, f"{one.mean:.2f}")
+        table.add_row(*cells, one.verdict)
     return table
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,9 +11,17 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.plots.bound_lines import (
+    bounds_text,
+    check_bounds,
+    draw_bounds,
+    label_bounds,
+    near_bounds,
+)
 from graphbandits.plots.enlarge import Curve, enlarge, final_means, near_ground, panels_for
-from graphbandits.plots.legends import add_legend, marked, note
+from graphbandits.plots.legends import add_legend, legend_below, marked, note
 from graphbandits.plots.style import (
+    SMALL,
     TEXT,
     TWO_COLUMNS,
     decimals,
@@ -26,6 +36,7 @@ from graphbandits.plots.style import (
     zero_based,
 )
 from graphbandits.results import QUANTILES, Results
+from graphbandits.theory import Bound
 from graphbandits.types import Floats
 
 BANDS = ("interval", "quantiles", "none")
@@ -42,6 +53,7 @@ def regret_figure(
     band: str = "interval",
     scale: str = "linear",
     width: float = TWO_COLUMNS,
+    bounds: Sequence[Bound] = (),
 ) -> Figure:
     """Mean cumulative regret against the round; the legend is ordered by final regret.
 
@@ -50,6 +62,10 @@ def regret_figure(
     has the same colour, line and marker in every figure of a result. Where the largest final
     mean is more than ``enlarge.TOGETHER`` times the least, a second panel shows the policies of
     least regret enlarged. Notes on policies are below the picture.
+
+    ``bounds`` on the expected regret (:func:`graphbandits.theory.bounds_of`) are thin grey lines
+    with their names on them, those that are for a policy of the results; they count among what
+    makes a second panel necessary.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], horizon=20, trials=10)
@@ -61,25 +77,36 @@ def regret_figure(
     ranking = results.ranking()
     ends = [results.interval(name, confidence) for name in ranking]  # checks the confidence
     halves = [(high - low) / 2.0 for low, high in ends]
-    lower = near_ground(final_means(results))
+    lines = check_bounds(bounds, results)
+    means = final_means(results)
+    lower = near_bounds(means, lines) if lines else near_ground(means)
     figure, panels = panels_for(lower, width)
     drawn = [_panel(axes, results, ranking, confidence, band, scale) for axes in panels]
     handles, curves = drawn[0]
-    zero_based(panels[0], list(curves.values()))
+    drawn_bounds = draw_bounds(panels[0], lines)
+    zero_based(panels[0], [*curves.values(), *drawn_bounds])
     panels[-1].set_xlabel("round", fontsize=TEXT)
     panels[0].set_ylabel("mean cumulative regret", fontsize=TEXT)
     shade = enlarge(panels, [curves[name] for name in lower]) if lower else ""
+    if lower and lines:
+        panels[0].set_title("all policies and bounds", fontsize=SMALL, loc="left")
+        if len(lower) == len(ranking):
+            panels[1].set_title("all policies, enlarged", fontsize=SMALL, loc="left")
     heading(figure, title)
     counts = [len(results[name].final) for name in ranking]
     marks, footnotes = marked(results.notes)
     said = _band_text(band if max(counts) > 1 else "none", confidence) + trials_text(counts)
-    note(figure, shade + said, footnotes)
+    note(figure, shade + bounds_text(lines, results) + said, footnotes)
     what, numbers = _final_numbers(results, ranking, halves, band, confidence)
     labels = [
         f"{name}{marks.get(name, '')}  {text}" for name, text in zip(ranking, numbers, strict=True)
     ]
     ordered = [handles[name] for name in ranking]
-    add_legend(figure, panels, ordered, labels, what, list(curves.values()))
+    if lines:  # their names are in the corners
+        legend_below(figure, ordered, labels, what)
+        label_bounds(panels[0], lines)
+    else:
+        add_legend(figure, panels, ordered, labels, what, list(curves.values()))
     return figure
 
 

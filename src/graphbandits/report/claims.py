@@ -39,7 +39,7 @@ def all_claims(studies: Sequence[Study], places: Sequence[str]) -> Html:
             pair = label(f"{d.first} − {d.second}")  # noqa: RUF001
             found = f"{study.number(d.mean, '+')} {study.interval(d.low, d.high, '+')}"
             link = label(tag("a", study.key, href=f"#{place}--claims"))
-            rows.append((judged.claim.text, _badge(judged.verdict), link, pair, found))
+            rows.append((judged.claim.text, badge(judged.verdict), link, pair, found))
     if not rows:
         return Html("")
     head = ("claim", "verdict", "study", "decisive pair", f"its difference [{LEVEL} interval]")
@@ -88,7 +88,7 @@ def published(study: Study) -> Html:
 def _claim(study: Study, judged: Judgement) -> Html:
     claim = judged.claim
     source = tag("span", f"({claim.source})", class_="source") if claim.source else ""
-    said = tag("p", _badge(judged.verdict), " ", claim.text, " ", source)
+    said = tag("p", badge(judged.verdict), " ", claim.text, " ", source)
     shown, rest = judged.differences, []
     if len(shown) > PAIRS:
         shown = [judged.decisive]
@@ -140,8 +140,9 @@ def _pairs(study: Study, differences: Sequence[Difference]) -> Html:
     return table(caption, (*head, "in words"), rows, words=(1, 5), class_="pairs")
 
 
-def _badge(words: str) -> Html:
-    return tag("strong", words, class_=f"verdict {words.replace(' ', '-')}")
+def badge(words: str, kind: str | None = None) -> Html:
+    """A verdict in a frame, in the colour of its kind if that has another name."""
+    return tag("strong", words, class_=f"verdict {(kind or words).replace(' ', '-')}")
 
 
 def _nearness(comparison: Comparison) -> str:

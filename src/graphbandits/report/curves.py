@@ -59,6 +59,7 @@ def figure(study: Study, place: str, interactive: bool) -> Html:
         if interactive and study.trials > 1
         else "",
         _scope(study, place) if interactive else "",
+        _bounds(study, place) if interactive else "",
     )
     if not interactive:
         return tag("figure", _still(study), caption)
@@ -104,6 +105,10 @@ def curve_data(study: Study) -> dict[str, object]:
         # how many of the best are shown without the others
         "near": len(near_ground(final_means(results))),
         "policies": policies,
+        "bounds": [
+            {"name": str(escape(bound.name)), "values": _finite(bound.values)}
+            for bound in study.bounds
+        ],
     }
 
 
@@ -177,6 +182,16 @@ def _scope(study: Study, place: str) -> Html:
         return Html("")
     words = {"all": "all policies", "near": f"the {len(near)} with least regret"}
     return tag("span", "Shown: ", _choice(f"{place}--scope", "Policies", words, "all"))
+
+
+def _bounds(study: Study, place: str) -> Html:
+    """Whether the bounds are drawn, which are far above most curves."""
+    if not study.bounds:
+        return Html("")
+    names = ", ".join(bound.name for bound in study.bounds)
+    box = tag("input", type="checkbox", name=f"{place}--bounds")
+    words = f" bounds on the expected regret ({names})"
+    return tag("span", tag("label", box, words, class_="bounds-box"))
 
 
 def _legend(study: Study) -> Html:

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from graphbandits.files import write_text
+from graphbandits.report.bounds import bounds
 from graphbandits.report.claims import all_claims, claims, published
 from graphbandits.report.curves import colour_style, figure, plotly_script, sweep_figure
 from graphbandits.report.knowledge import knowledge, settings
@@ -32,6 +33,7 @@ STUDY: dict[str, tuple[str, Callable[[Study], Html]]] = {
     "claims": ("Claims", claims),
     "published": ("Published and here", published),
     "regrets": ("Regrets", regrets),
+    "bounds": ("Bounds on the regret", bounds),
     "differences": ("Paired differences", differences),
     "plays": ("Plays of each arm", plays),
     "knowledge": ("Who may know what, and when", knowledge),

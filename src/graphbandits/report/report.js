@@ -60,6 +60,31 @@
     return [...bands, ...lines];
   }
 
+  // Upper bounds: thin, in the colour of small print, and below the policies.
+  const boundDashes = ["6px,3px", "2px,3px", "9px,3px,2px,3px", "1px,3px"];
+  function boundTraces(data) {
+    return data.bounds.map((bound, i) => ({
+      type: "scatter",
+      mode: "lines+text",
+      name: bound.name,
+      x: data.rounds,
+      y: bound.values,
+      // its name at the end of its line; those of the same end share it
+      text: data.rounds.map((_, j) => (j === data.rounds.length - 1 ? boundName(data, i) : "")),
+      textposition: "top left",
+      textfont: { color: css("--soft"), size: 12 },
+      line: { color: css("--soft"), dash: boundDashes[i % boundDashes.length], width: 1.2 },
+      hovertemplate: `%{y:.${data.digits}f}<extra>%{fullData.name}</extra>`,
+    }));
+  }
+
+  function boundName(data, i) {
+    const end = (bound) => bound.values[bound.values.length - 1];
+    const same = (bound) => Math.abs(end(bound) - end(data.bounds[i])) <= 0.01 * end(bound);
+    const names = data.bounds.filter(same).map((bound) => bound.name);
+    return names[0] === data.bounds[i].name ? names.join(", ") : "";
+  }
+
   function layout(data, view) {
     const ink = css("--ink");
     const axis = {
@@ -108,7 +133,8 @@
     const buttons = [...figure.querySelectorAll(".legend button")];
     const shown = data.policies.map(() => true);
     let kind = "interval";
-    let view = 0; // a choice of other policies has axes of its own
+    let withBounds = false;
+    let view = 0; // a choice of other lines has axes of its own
     const radios = (name) => [...figure.querySelectorAll(`input[name$="--${name}"]`)];
     const near = (scope) => (_, i) => scope === "all" || i < data.near;
     const config = {
@@ -131,7 +157,8 @@
         const wanted = shown.map(near(input.value));
         input.checked = wanted.every((on, i) => on === shown[i]);
       });
-      Plotly.react(plot, traces(data, shown, kind), layout(data, view), config);
+      const drawn = [...traces(data, shown, kind), ...(withBounds ? boundTraces(data) : [])];
+      Plotly.react(plot, drawn, layout(data, view), config);
     };
     buttons.forEach((button, i) => {
       button.addEventListener("click", (event) => {
@@ -159,6 +186,15 @@
         draw();
       });
     });
+    const box = figure.querySelector('input[name$="--bounds"]');
+    if (box) {
+      box.checked = withBounds;
+      box.addEventListener("change", () => {
+        withBounds = box.checked;
+        view += 1;
+        draw();
+      });
+    }
     redraws.push(draw);
     draw();
   }

@@ -22,6 +22,7 @@ from graphbandits.results import (
     judge,
 )
 from graphbandits.results.published import compare
+from graphbandits.theory import Bound, BoundVerdict, judge_bounds
 
 #: Of all intervals on the page.
 CONFIDENCE = 0.95
@@ -31,7 +32,8 @@ CONFIDENCE = 0.95
 class Study:
     """One experiment; ``rerun`` is the shell command that makes it again.
 
-    ``claims`` are held against the results, and ``published`` regrets are put beside them.
+    ``claims`` and ``bounds`` are held against the results, and ``published`` regrets are put
+    beside them.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10, seed=1)
@@ -47,6 +49,7 @@ class Study:
     notes: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     published: Published | None = None
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def trials(self) -> int:
@@ -80,6 +83,11 @@ class Study:
     def judgements(self) -> list[Judgement]:
         """What the results say of each claim."""
         return [judge(claim, self.results, CONFIDENCE) for claim in self.claims]
+
+    @cached_property
+    def kept_bounds(self) -> list[BoundVerdict]:
+        """Each bound beside the regret of each policy that it is for."""
+        return judge_bounds(self.bounds, self.results, CONFIDENCE)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:

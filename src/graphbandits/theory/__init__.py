@@ -1,8 +1,46 @@
-"""What is promised: bounds of regret and information ratios, and an audit that checks them."""
+"""What is promised: information ratios, the regret bounds that rest on them, and an audit."""
 
 from graphbandits.gains import information_ratio
 from graphbandits.theory.audit import Audit, audit
+from graphbandits.theory.bounds import (
+    Bound,
+    corollary_1,
+    corollary_2,
+    earlier_bound,
+    general_bound,
+    theorem_1,
+    theorem_2,
+    theorem_3,
+)
 from graphbandits.theory.limits import ratio_limit
+from graphbandits.theory.regret import (
+    BoundVerdict,
+    bounds_of,
+    entropy_of,
+    judge_bounds,
+    regret_bounds,
+    why_no_bounds,
+)
 from graphbandits.theory.violations import Violation
 
-__all__ = ["Audit", "Violation", "audit", "information_ratio", "ratio_limit"]
+__all__ = [
+    "Audit",
+    "Bound",
+    "BoundVerdict",
+    "Violation",
+    "audit",
+    "bounds_of",
+    "corollary_1",
+    "corollary_2",
+    "earlier_bound",
+    "entropy_of",
+    "general_bound",
+    "information_ratio",
+    "judge_bounds",
+    "ratio_limit",
+    "regret_bounds",
+    "theorem_1",
+    "theorem_2",
+    "theorem_3",
+    "why_no_bounds",
+]

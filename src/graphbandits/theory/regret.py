@@ -1,0 +1,205 @@
+"""The bounds that hold for a simulation, and what its results say of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scipy.special import entr
+
+from graphbandits.engine import Plan
+from graphbandits.errors import InputError
+from graphbandits.graphs import Process
+from graphbandits.posteriors import Posterior
+from graphbandits.results import Results, recorded_rounds
+from graphbandits.rng import Keys
+from graphbandits.theory.bounds import (
+    WITH_GRAPH,
+    Bound,
+    bound,
+    earlier,
+    rounds_of,
+    theorem_1,
+)
+from graphbandits.theory.sums import Sums, sums_of
+from graphbandits.worlds import World
+
+#: Why a world whose means are fixed has no bounds.
+FIXED_MEANS = (
+    "the means of the arms are fixed: the bounds are on the regret averaged over means that are "
+    "drawn from the prior"
+)
+
+
+def entropy_of(posterior: Posterior) -> float:
+    """H: the entropy of which arm is best, under the prior, in nats; log K for arms alike.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> round(entropy_of(BetaBernoulli.of(5)), 6)  # log 5
+    1.609438
+    """
+    alpha = posterior.beliefs(posterior.init(1)).alpha[0]
+    return float(entr(alpha).sum())
+
+
+def regret_bounds(
+    process: Process,
+    posterior: Posterior,
+    rounds: object,
+    *,
+    seed: int = 0,
+    first_trial: int = 0,
+    trials: int = 1,
+) -> tuple[Bound, ...]:
+    """The bounds that are proved for a process, after each of the ``rounds``.
+
+    Theorem 1 always. For TS-N, IDS-N and IDSN-LP: Theorem 2 and the earlier bound where all graphs
+    are 0/1 (Corollary 1 if the graph stays the same), Theorem 3 where all others are seen with
+    probability r_t (Corollary 2 if it stays the same), and K/2 a round for any other
+    probabilities. Liu, Buccapatnam and Shroff (2018). Where each trial draws graphs of its own it
+    is sqrt(H E[sum_t ...]), by Jensen's inequality: with the expectation where there is a
+    formula, else over ``trials`` of the ``seed``, or as many of them as ``sums.ENTRIES`` allows.
+
+    >>> from graphbandits.graphs import as_process
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> found = regret_bounds(as_process("paper"), BetaBernoulli.of(5), [1000])
+    >>> [(bound.name, round(bound.final, 2)) for bound in found]
+    [('Theorem 1', 63.43), ('Corollary 1', 40.12), ('earlier bound', 40.12)]
+    """
+    if reason := _unfit(posterior):
+        raise InputError(f"no regret bounds: {reason}")
+    if process.arms != posterior.arms:
+        raise InputError(f"the graph has {process.arms} arms, the prior {posterior.arms}")
+    at = rounds_of(rounds)
+    if process.rounds is not None and at[-1] > process.rounds:
+        raise InputError(
+            f"the graph process serves {process.rounds} rounds; there is no bound for round "
+            f"{at[-1]}"
+        )
+    entropy = entropy_of(posterior)
+    sums = sums_of(process, at, Keys(seed, first_trial, trials))
+    name, formula, note = _statement(sums)
+    told = " ".join(part for part in (note, sums.note) if part)
+    found = [
+        theorem_1(process.arms, entropy, at),
+        bound(name, formula, WITH_GRAPH, at, sums.total, entropy, sums.error, told),
+    ]
+    if sums.deterministic and sums.largest is not None:
+        found.append(earlier(at, sums.largest, entropy, sums.largest_error, sums.note))
+    return tuple(found)
+
+
+def bounds_of(plan: Plan) -> tuple[Bound, ...]:
+    """The bounds for the policies of a plan, after the rounds that its results record.
+
+    None where none is proved: :func:`why_no_bounds` says why.
+
+    >>> plan = Plan.of(["ts-n", "ucb-n"], graph="random(r=0.25)", horizon=1000, trials=10)
+    >>> [(bound.name, round(bound.final, 2)) for bound in bounds_of(plan)]
+    [('Corollary 2', 44.85)]
+    """
+    covered = any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in plan.policies)
+    if not covered or why_no_bounds(plan.world):
+        return ()
+    found = regret_bounds(
+        plan.process,
+        plan.world.prior,
+        recorded_rounds(plan.horizon),
+        seed=plan.seed,
+        first_trial=plan.first_trial,
+        trials=plan.trials,
+    )
+    return tuple(bound for bound in found if any(map(bound.is_for, plan.policies)))
+
+
+def why_no_bounds(world: World) -> str:
+    """Why nothing is proved in a world, in words; empty where the bounds hold.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> from graphbandits.worlds import Bernoulli
+    >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2)))
+    ''
+    >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2), fixed=[0.2, 0.7]))[:35]
+    'the means of the arms are fixed: th'
+    """
+    if getattr(world, "fixed", None) is not None:
+        return FIXED_MEANS
+    return _unfit(world.prior)
+
+
+def _unfit(posterior: Posterior) -> str:
+    rewards = posterior.outcomes
+    if rewards is not None and all(0.0 <= reward <= 1.0 for reward in rewards):
+        return ""
+    return "they are proved for rewards in [0, 1], and this posterior does not promise these"
+
+
+def _statement(sums: Sums) -> tuple[str, str, str]:
+    """Name, formula and note of the bound of TS-N, IDS-N and IDSN-LP."""
+    if sums.deterministic:
+        if sums.constant:
+            return "Corollary 1", "sqrt(H chi(G) T / 2)", ""
+        return "Theorem 2", "sqrt(H sum_t chi(G_t) / 2)", ""
+    if sums.uniform:
+        if sums.constant:
+            return "Corollary 2", "sqrt(H K T / (2 (K r + 1 - r)))", ""
+        return "Theorem 3", "sqrt(H sum_t K / (2 (K r_t + 1 - r_t)))", ""
+    if sums.constant:
+        note = "For probabilities that differ only K/2 a round is proved, since G h >= h."
+        return "Lemmas 1 and 2", "sqrt(H K T / 2)", note
+    note = (
+        "c_t is chi(G_t)/2 in rounds whose graph is 0/1, K / (2 (K r_t + 1 - r_t)) where all "
+        "others are seen with probability r_t, and K/2 for other probabilities, of which no more "
+        "is proved."
+    )
+    return "Lemma 1", "sqrt(H sum_t c_t)", note
+
+
+@dataclass(frozen=True)
+class BoundVerdict:
+    """A bound beside the mean regret of one policy that it is for, after the last round.
+
+    ``verdict``: "below" (the whole interval [low, high] of the expected regret is at most the
+    bound), "above" (all of it is more), "not told apart" (neither), "unknown" (one trial has no
+    interval).
+    """
+
+    bound: Bound
+    policy: str
+    mean: float
+    low: float
+    high: float
+    verdict: str
+
+
+def judge_bounds(
+    bounds: Iterable[Bound], results: Results, confidence: float = 0.95
+) -> list[BoundVerdict]:
+    """Hold bounds against the regrets found, each for all policies of the results it is for.
+
+    >>> plan = Plan.of(["ts-n", "ids-lp"], graph="paper", horizon=100, trials=50)
+    >>> judged = judge_bounds(bounds_of(plan), plan.run())
+    >>> [(one.bound.name, one.policy, one.verdict) for one in judged][:2]
+    [('Theorem 1', 'ids-lp', 'below'), ('Corollary 1', 'ts-n', 'below')]
+    """
+    found = []
+    for one in bounds:
+        if int(one.rounds[-1]) != int(results.rounds[-1]):
+            raise InputError(
+                f"the bound '{one.name}' is for {one.rounds[-1]} rounds, the results have "
+                f"{results.rounds[-1]}"
+            )
+        for name in filter(one.is_for, results.policies):
+            low, high = results.interval(name, confidence)
+            mean = float(results[name].mean[-1])
+            found.append(BoundVerdict(one, name, mean, low, high, _verdict(one, low, high)))
+    return found
+
+
+def _verdict(bound: Bound, low: float, high: float) -> str:
+    if math.isnan(low):
+        return "unknown"
+    if high <= bound.final:
+        return "below"
+    return "above" if low > bound.final else "not told apart"
