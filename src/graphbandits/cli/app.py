@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from graphbandits.errors import GraphBanditsError, InputError, nearest
+from graphbandits.cli.group import OneLineErrors
+from graphbandits.errors import InputError, nearest
 from graphbandits.version import __version__
 
 GRAPH_HELP = (
@@ -21,46 +20,8 @@ GRAPH_HELP = (
 )
 
 
-class _Group(TyperGroup):
-    """Errors in one line, without a traceback, exit code 2."""
-
-    def main(self, *args: Any, **options: Any) -> Any:
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a '?' is better than a traceback
-                stream.reconfigure(errors="replace")
-        standalone = options.get("standalone_mode", True)
-        try:
-            code = super().main(*args, **(options | {"standalone_mode": False}))
-        except GraphBanditsError as error:
-            _fail(str(error))
-        except Exception as error:
-            # typer's own errors about options and arguments
-            if not hasattr(error, "format_message"):
-                raise
-            message = error.format_message()
-            if not message:  # no command was given, and the help has been shown
-                raise SystemExit(0) from None
-            _fail(message)
-        if standalone:
-            raise SystemExit(code if isinstance(code, int) else 0)
-        return code
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            left = str(stop) or "nothing was written for what had not finished"
-            typer.echo(f"stopped; {left}.", err=True)
-            raise SystemExit(130) from None
-
-
-def _fail(message: str) -> None:
-    typer.echo("Error: " + " ".join(message.split()), err=True)
-    raise SystemExit(2)
-
-
 app = typer.Typer(
-    cls=_Group,
+    cls=OneLineErrors,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -133,6 +94,15 @@ Bounds = Annotated[
     ),
 ]
 
+Ratios = Annotated[
+    str | None,
+    typer.Option(
+        help="Record the information ratios of every trial, by the gain joint (exact) or bound "
+        "(G h): they are in the results, and give each policy the bound of Lemma 1.",
+        metavar="GAIN",
+    ),
+]
+
 
 @app.command()
 def reproduce(
@@ -189,6 +159,7 @@ def simulate(
     ] = None,
     json: Json = False,
     bounds: Bounds = False,
+    ratios: Ratios = None,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
@@ -200,7 +171,8 @@ def simulate(
     _load(plugin)
     from graphbandits.cli.simulate import run
 
-    run(policy, graph, horizon, trials, arms, seed, workers, plugin or [], output, json, bounds)
+    plugins = plugin or []
+    run(policy, graph, horizon, trials, arms, seed, workers, plugins, output, json, bounds, ratios)
 
 
 @app.command("run")
@@ -230,6 +202,7 @@ def run_(
     workers: Workers = None,
     plugin: Plugin = None,
     bounds: Bounds = False,
+    ratios: Ratios = None,
 ) -> None:
     """Run an experiment that is described in a file.
 
@@ -242,7 +215,7 @@ def run_(
     _load(plugin)
     from graphbandits.cli.run import run
 
-    run(experiment, trials, seed, policy or [], output, workers, plugin or [], bounds)
+    run(experiment, trials, seed, policy or [], output, workers, plugin or [], bounds, ratios)
 
 
 @app.command()

@@ -28,16 +28,15 @@ from graphbandits.graphs.invariants import (
 )
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.graphs.shape import Shape
+from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
-from graphbandits.theory import ratio_limit
+from graphbandits.theory import corollary_1, regret_bounds
 from graphbandits.types import Floats
 
 #: Rounds of the bounds, unless the user or the graph says otherwise.
 HORIZON = 1000
 #: Characters of a certificate on the terminal; JSON has all of it.
 SHOWN = 48
-#: The policies whose bounds count the graph in (Proposition 2 of the paper).
-WITH_GRAPH = ("ts-n", "ts-n-sampled", "ids-n", "idsn-lp")
 
 #: Tells what is done and its bounds so far.
 Watch = Callable[[str], Progress | None]
@@ -182,28 +181,21 @@ def _note(process: Process, feedback: Feedback) -> str | None:
 
 def _bounds(process: Process, numbers: Numbers | None, horizon: int) -> list[dict[str, Any]]:
     """The bounds on the expected regret that are proved, for arms with equal priors: H = log K."""
-    entropy = math.log(process.arms)
-    proved: list[tuple[str, str, tuple[str, ...], float]] = [
-        ("Theorem 1", "sqrt(H K T / 2)", ("ids-lp",), process.arms / 2.0)
-    ]
-    feedback = fixed_feedback(process)
-    if feedback is not None and numbers is not None:
-        limit = numbers.cover.upper / 2.0
-        proved.append(("Corollary 1", "sqrt(H chi(G) T / 2)", WITH_GRAPH, limit))
-    elif feedback is not None:
-        limit = float(ratio_limit(feedback)[0])
-        same = isinstance(feedback, Uniform)
-        name = "Corollary 2" if same else "Lemmas 1 and 2"
-        formula = "sqrt(H K T / (2 (K r + 1 - r)))" if same else "sqrt(H K T / 2)"
-        proved.append((name, formula, WITH_GRAPH, limit))
+    found = regret_bounds(process, BetaBernoulli.of(process.arms), [horizon])
+    if numbers is not None and fixed_feedback(process) is not None:
+        # by the cover that is shown, for which the search may have had more time
+        covers = corollary_1(numbers.cover.upper, math.log(process.arms), [horizon])
+        found = (*(bound for bound in found if bound.name == "Theorem 1"), covers)
     return [
         {
-            "name": name,
-            "formula": formula,
-            "policies": list(policies),
-            "value": math.sqrt(entropy * limit * horizon),
+            "name": bound.name,
+            "formula": bound.formula,
+            "policies": list(bound.policies),
+            "value": bound.final,
+            "standard_error": bound.final_error,
+            "note": bound.note,
         }
-        for name, formula, policies, limit in proved
+        for bound in found
     ]
 
 

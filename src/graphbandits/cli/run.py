@@ -30,6 +30,7 @@ def run(
     workers: int | None,
     plugins: Sequence[Path],
     bounds: bool,
+    ratios: str | None,
 ) -> None:
     """Check everything, run, draw, write."""
     described = load_experiment(experiment)
@@ -41,12 +42,13 @@ def run(
     command += [f"--policy={policy}" for policy in policies]
     command += [f"--output={place}"]
     command += ["--bounds"] if bounds else []
+    command += [f"--ratios={ratios}"] if ratios else []
     rerun = rerun_command(command, plugins)
     if described.sweeps:
-        if bounds:
+        if bounds or ratios is not None:
             raise InputError(
-                f"--bounds draws on the regret against the round, and {experiment} has sweeps, "
-                "whose figures are against a parameter: leave it out"
+                f"{experiment} has sweeps, which are drawn against a parameter, and bounds and "
+                f"ratios are of one simulation: leave {'--bounds' if bounds else '--ratios'} out"
             )
         with errors_of(experiment):
             sweeps = described.sweep_plans(trials=trials, seed=seed, policies=policies)
@@ -65,6 +67,7 @@ def run(
         claims=described.judged_claims(),
         published=described.published_means(),
         draw_bounds=bounds,
+        ratios=ratios,
     )
 
 
@@ -89,15 +92,16 @@ def run_and_keep(
     claims: tuple[Claim, ...] = (),
     published: Published | None = None,
     draw_bounds: bool = False,
+    ratios: str | None = None,
 ) -> None:
     """Run a plan; print its tables; write figures, results, summary and report."""
     count = worker_count(workers)
     check_output(output, figure_names([key]), [key])
-    announce_long([plan], count, output)
+    announce_long([plan], count, output, ratios)
     console = plain_console()
     start = time.perf_counter()
-    results = plan.run(workers=count, label=key)
-    study = Study(key, title, results, rerun, notes, claims, published, bounds_of(plan))
+    results = plan.run(workers=count, ratios=ratios, label=key)
+    study = Study(key, title, results, rerun, notes, claims, published, bounds_of(plan, results))
     print_study(study, draw_bounds)
     drawn = keep(study, output, draw_bounds)
     write_pages([study], {key: study_summary(study)}, output, title=title, introduction="")

@@ -32,6 +32,7 @@ def run(
     output: Path | None,
     as_json: bool,
     bounds: bool,
+    ratios: str | None,
 ) -> None:
     """Check, run, and print the table or the JSON object; keep it all if there is a place."""
     plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
@@ -46,19 +47,29 @@ def run(
         command += [] if arms is None else [f"--arms={arms}"]
         command += [f"--output={output}"]
         command += ["--bounds"] if bounds else []
+        command += [f"--ratios={ratios}"] if ratios else []
         rerun = rerun_command(command, plugins)
         name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
         title = f"{name}, {size}"
-        run_and_keep(plan, "simulation", title, rerun, output, workers, draw_bounds=bounds)
+        run_and_keep(
+            plan,
+            "simulation",
+            title,
+            rerun,
+            output,
+            workers,
+            draw_bounds=bounds,
+            ratios=ratios,
+        )
         return
     announce_compilation()
     # what a policy prints must not end up in the JSON
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        results = plan.run(workers=worker_count(workers), label="simulating")
+        results = plan.run(workers=worker_count(workers), ratios=ratios, label="simulating")
     if as_json:
-        more = {"bounds": bounds_summary(bounds_of(plan), results)} if bounds else {}
+        more = {"bounds": bounds_summary(bounds_of(plan, results), results)} if bounds else {}
         print_json(results.summary() | more)
         return
     plain_console().print(regret_table(results, f"{graph}, {size}"))
     if bounds:
-        print_bounds(judge_bounds(bounds_of(plan), results))
+        print_bounds(judge_bounds(bounds_of(plan, results), results))

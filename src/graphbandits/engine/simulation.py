@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine.loop import run_block
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.recorder import GAINS, run_recorded
 from graphbandits.engine.settings import describe_policy, describe_world, versions
@@ -263,7 +262,9 @@ class Plan:
             raise InputError(f"{why}; use parallel='threads'")
         return parallel == "processes"
 
-    def seconds(self, workers: int = 1, *, trials: int = 20, rounds: int = 50) -> float:
+    def seconds(
+        self, workers: int = 1, ratios: str | None = None, *, trials: int = 20, rounds: int = 50
+    ) -> float:
         """An estimate of the time it will take, from a short run of each policy."""
         total = 0.0
         short = Keys(self.seed, self.first_trial, min(trials, self.trials))
@@ -272,7 +273,9 @@ class Plan:
             for attempt in range(2):  # the first compiles what is not cached yet
                 start = time.perf_counter()
                 record = np.array([horizon])
-                run_block(policy, self.world, self.process, horizon, short, record)
+                run_recorded(
+                    policy, self.world, self.process, horizon, short, record, False, ratios
+                )
                 spent = time.perf_counter() - start
                 if attempt:
                     total += spent * self.trials * self.horizon / (short.trials * horizon)

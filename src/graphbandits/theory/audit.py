@@ -13,7 +13,6 @@ from graphbandits.engine import Plan, run_block
 from graphbandits.engine.progress import Advance
 from graphbandits.errors import InputError, nearest, whole_number
 from graphbandits.gains import check_joint
-from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Feedback
 from graphbandits.policies import Policy
 from graphbandits.posteriors import BetaBernoulli
@@ -22,6 +21,7 @@ from graphbandits.rng import Keys
 from graphbandits.theory.auditor import Auditor, Rounds, Tally
 from graphbandits.theory.limits import ratio_limit
 from graphbandits.theory.means import Curve
+from graphbandits.theory.regret import entropy_of
 from graphbandits.theory.statements import COVERED, LINEAR, STATEMENTS
 from graphbandits.theory.violations import Violation
 from graphbandits.types import Floats
@@ -101,8 +101,7 @@ def audit(
         )
     chosen, why = _gain(plan, gain)
     posterior = strictest(prior)
-    alpha = posterior.beliefs(posterior.init(trials=1)).alpha
-    information = float(entropy(alpha)[0])
+    information = entropy_of(posterior)
     starts = range(plan.first_trial, plan.first_trial + plan.trials, BLOCK)
     tasks = [(name, first) for name in plan.policies for first in starts]
 

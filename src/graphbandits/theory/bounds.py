@@ -38,6 +38,7 @@ class Bound:
     error: Floats | None = None
     note: str = ""
     source: str = PAPER
+    whole: bool = False  # whether policies are named by their whole texts, parameters and all
 
     @property
     def exact(self) -> bool:
@@ -56,7 +57,8 @@ class Bound:
 
     def is_for(self, policy: str) -> bool:
         """Whether it is proved for a policy, whatever the parameters that its text gives."""
-        return policy.split("(")[0].strip() in self.policies
+        name = policy if self.whole else policy.split("(")[0].strip()
+        return name in self.policies
 
 
 def theorem_1(arms: int, entropy: float, rounds: object) -> Bound:

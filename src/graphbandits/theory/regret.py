@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-
-from scipy.special import entr
+from dataclasses import dataclass, replace
 
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
+from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Process
 from graphbandits.posteriors import Posterior
 from graphbandits.results import Results, recorded_rounds
@@ -19,6 +18,7 @@ from graphbandits.theory.bounds import (
     Bound,
     bound,
     earlier,
+    general_bound,
     rounds_of,
     theorem_1,
 )
@@ -39,8 +39,7 @@ def entropy_of(posterior: Posterior) -> float:
     >>> round(entropy_of(BetaBernoulli.of(5)), 6)  # log 5
     1.609438
     """
-    alpha = posterior.beliefs(posterior.init(1)).alpha[0]
-    return float(entr(alpha).sum())
+    return float(entropy(posterior.beliefs(posterior.init(1)).alpha)[0])
 
 
 def regret_bounds(
@@ -77,31 +76,34 @@ def regret_bounds(
             f"the graph process serves {process.rounds} rounds; there is no bound for round "
             f"{at[-1]}"
         )
-    entropy = entropy_of(posterior)
+    information = entropy_of(posterior)
     sums = sums_of(process, at, Keys(seed, first_trial, trials))
     name, formula, note = _statement(sums)
     told = " ".join(part for part in (note, sums.note) if part)
     found = [
-        theorem_1(process.arms, entropy, at),
-        bound(name, formula, WITH_GRAPH, at, sums.total, entropy, sums.error, told),
+        theorem_1(process.arms, information, at),
+        bound(name, formula, WITH_GRAPH, at, sums.total, information, sums.error, told),
     ]
     if sums.deterministic and sums.largest is not None:
-        found.append(earlier(at, sums.largest, entropy, sums.largest_error, sums.note))
+        found.append(earlier(at, sums.largest, information, sums.largest_error, sums.note))
     return tuple(found)
 
 
-def bounds_of(plan: Plan) -> tuple[Bound, ...]:
+def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
     """The bounds for the policies of a plan, after the rounds that its results record.
 
-    None where none is proved: :func:`why_no_bounds` says why.
+    None where none is proved: :func:`why_no_bounds` says why. ``results`` with recorded ratios add
+    the general bound of each policy (Lemma 1).
 
     >>> plan = Plan.of(["ts-n", "ucb-n"], graph="random(r=0.25)", horizon=1000, trials=10)
     >>> [(bound.name, round(bound.final, 2)) for bound in bounds_of(plan)]
     [('Corollary 2', 44.85)]
     """
-    covered = any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in plan.policies)
-    if not covered or why_no_bounds(plan.world):
+    if why_no_bounds(plan.world):
         return ()
+    general = () if results is None else recorded_bounds(results, plan.world.prior)
+    if not any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in plan.policies):
+        return general
     found = regret_bounds(
         plan.process,
         plan.world.prior,
@@ -110,7 +112,23 @@ def bounds_of(plan: Plan) -> tuple[Bound, ...]:
         first_trial=plan.first_trial,
         trials=plan.trials,
     )
-    return tuple(bound for bound in found if any(map(bound.is_for, plan.policies)))
+    return tuple(bound for bound in found if any(map(bound.is_for, plan.policies))) + general
+
+
+def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
+    """Lemma 1 for each policy whose information ratios were recorded: sqrt(H sum_t mean Psi_t).
+
+    >>> plan = Plan.of(["ts-n", "ucb-n"], graph="paper", horizon=10, trials=5)
+    >>> [bound.name for bound in recorded_bounds(plan.run(ratios="bound"), plan.world.prior)]
+    ['Lemma 1 (ts-n)', 'Lemma 1 (ucb-n)']
+    """
+    information = entropy_of(prior)
+    found = []
+    for policy, result in results.policies.items():
+        if result.ratios is not None:
+            general = general_bound(result.ratios.ratio_sum, information, results.rounds, (policy,))
+            found.append(replace(general, name=f"Lemma 1 ({policy})", whole=True))
+    return tuple(found)
 
 
 def why_no_bounds(world: World) -> str:
