@@ -30,7 +30,7 @@ from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.graphs.shape import Shape
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
-from graphbandits.theory import corollary_1, regret_bounds
+from graphbandits.theory import Bound, corollary_1, regret_bounds, theorem_1
 from graphbandits.types import Floats
 
 #: Rounds of the bounds, unless the user or the graph says otherwise.
@@ -181,11 +181,15 @@ def _note(process: Process, feedback: Feedback) -> str | None:
 
 def _bounds(process: Process, numbers: Numbers | None, horizon: int) -> list[dict[str, Any]]:
     """The bounds on the expected regret that are proved, for arms with equal priors: H = log K."""
-    found = regret_bounds(process, BetaBernoulli.of(process.arms), [horizon])
     if numbers is not None and fixed_feedback(process) is not None:
-        # by the cover that is shown, for which the search may have had more time
-        covers = corollary_1(numbers.cover.upper, math.log(process.arms), [horizon])
-        found = (*(bound for bound in found if bound.name == "Theorem 1"), covers)
+        # by the cover that is shown, for which the search has had its time
+        entropy = math.log(process.arms)
+        found: tuple[Bound, ...] = (
+            theorem_1(process.arms, entropy, [horizon]),
+            corollary_1(numbers.cover.upper, entropy, [horizon]),
+        )
+    else:
+        found = regret_bounds(process, BetaBernoulli.of(process.arms), [horizon])
     return [
         {
             "name": bound.name,
