@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.policies.bayesian import Bayesian, Rule
+from graphbandits.policies.bayesian import Informed, Rule
 from graphbandits.registry import register
 from graphbandits.rules import ids_lp
 
 
 @register("policy", "ids-lp")
 @dataclass(frozen=True)
-class IDSLP(Bayesian):
+class IDSLP(Informed):
     """The least expected regret that learns as much as Thompson sampling alone (IDS-LP).
 
-    P3: min pi.Delta subject to pi.Gh >= alpha.h. Liu, Buccapatnam and Shroff (2018).
+    P3: min pi.Delta subject to pi.Gh >= alpha.h, or with ``gain=joint`` pi.g >= alpha.h. Liu, Buccapatnam and Shroff (2018).
 
     >>> from graphbandits import Agent
     >>> Agent("ids-lp", arms=4, graph="star", seed=1).decide().probability

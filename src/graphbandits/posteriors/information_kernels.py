@@ -173,8 +173,8 @@ def information_kernel(
     """Fill the expected information of each row of each trial (B, rows), and the defect of the
     chances of being best, before and after the outcomes (B,).
 
-    Row i shows ``arm[start[i]:start[i + 1]]`` with these chances; the rows are those of the first
-    trial, the second, ..., or the same for all.
+    Row i of trial t shows ``arm[start[t, i]:start[t, i + 1]]`` with these chances; if ``start`` has
+    one line, it is that of all trials.
     """
     trials, count = a.shape
     rows = found.shape[1]
@@ -182,10 +182,9 @@ def information_kernel(
         setting.reach + math.log(count), setting.panel, setting.change, setting.relief
     )
     space = make_space(count)
-    shared = start.size == rows + 1
     entries = 0
-    for first in range(0, start.size - 1, rows):
-        entries = max(entries, start[first + rows] - start[first])
+    for line in start:
+        entries = max(entries, line[rows] - line[0])
     seen = np.empty(entries, np.int64)
     odds = np.empty(entries)
     sure = np.empty(entries, np.bool_)
@@ -202,11 +201,11 @@ def information_kernel(
         defect[t] = 0.0
         if active == 1 and space.arms[COUNT, 0] == 1.0:
             continue
+        line = start[t if start.shape[0] > 1 else 0]
         table[:] = -1
         at = 0
         for i in range(rows):
-            row = i if shared else t * rows + i
-            here = slice(start[row], start[row + 1])
+            here = slice(line[i], line[i + 1])
             begin[i] = at
             length[i] = _read_row(
                 space.group, space.place, arm[here], chance[here], seen[at:], odds[at:]
