@@ -86,7 +86,11 @@ def most_outcomes(process: Process) -> float:
     if isinstance(process, RandomFeedback):
         return _uniform(0.5, arms)
     # sets of K - 1 arms that all differ, and one of all
-    return _power(2, arms - 1) * (arms + 1) if process.deterministic else 2 * arms * _power(3, arms - 1)
+    return (
+        _power(2, arms - 1) * (arms + 1)
+        if process.deterministic
+        else 2 * arms * _power(3, arms - 1)
+    )
 
 
 def _power(base: int, exponent: int) -> float:

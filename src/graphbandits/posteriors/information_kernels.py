@@ -31,9 +31,7 @@ _32 = np.uint64(32)
 
 
 @kernel()
-def _read_row(
-    group: Ints, place: Ints, arm: Ints, chance: Floats, seen: Ints, odds: Floats
-) -> int:
+def _read_row(group: Ints, place: Ints, arm: Ints, chance: Floats, seen: Ints, odds: Floats) -> int:
     """The posteriors that a row may show, in order, with their chances; return how many."""
     count = 0
     for i in range(arm.size):
