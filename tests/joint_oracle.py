@@ -1,4 +1,4 @@
-"""I(A*; Y_N) of Beta-Bernoulli arms from its definition, in exact rationals: nothing of the library.
+"""I(A*; Y_N) of Beta-Bernoulli arms from its definition, in exact rationals: an oracle.
 
 P(y, A* = j) = P(y) alpha_j(posterior after y), where alpha_j is the integral of a polynomial, and
 I = sum over y, j of P(y, j) log(P(y, j) / (alpha_j P(y))), the logarithms in ball arithmetic.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -17,7 +17,7 @@ from flint import arb, ctx, fmpq, fmpz_poly
 Params = Sequence[tuple[int, int]]
 
 
-@lru_cache(maxsize=None)
+@cache
 def exact_alpha(params: tuple[tuple[int, int], ...]) -> tuple[fmpq, ...]:
     """alpha_j = int f_j prod_{k != j} F_k, for whole parameters.
 

@@ -90,7 +90,7 @@ def test_random_feedback_is_the_mean_over_all_sets(params: Any, r: float) -> Non
 
 
 def test_two_uniform_arms_seen_together_by_hand() -> None:
-    """After (1, 0) the first is best with probability 5/6; after (1, 1) and (0, 0) nothing is new."""
+    """After (1, 0) the first is best with probability 5/6; (1, 1) and (0, 0) say nothing."""
     entropy = -(math.log(1 / 6) / 6 + 5 * math.log(5 / 6) / 6)
     by_hand = (math.log(2) - entropy) / 2
     found = gain([(1, 1), (1, 1)], as_process("complete", 2).feedback)
@@ -372,14 +372,14 @@ def test_a_posterior_without_the_method_is_refused() -> None:
     class Plain:
         arms = 3
 
-    with pytest.raises(InputError, match="no method information.*sampled_gain"):
+    with pytest.raises(InputError, match=r"no method information.*sampled_gain"):
         check_joint(Plain(), as_process("empty", 3))  # type: ignore[arg-type]
 
 
 def test_more_arms_together_than_there_is_room_for_are_refused() -> None:
     posterior = BetaBernoulli.of(30)
     rows = np.array([[0, 30]]), np.arange(30), np.ones(30)
-    with pytest.raises(InputError, match="30 arms seen together.*at most 22"):
+    with pytest.raises(InputError, match=r"30 arms seen together.*at most 22"):
         posterior.information(posterior.init(1), *rows)
 
 
@@ -391,7 +391,7 @@ def test_more_arms_together_than_there_is_room_for_are_refused() -> None:
     ("name", "rule"), [("ids-n", ids_n), ("idsn-lp", idsn_lp), ("ids-lp", ids_lp)]
 )
 def test_policies_play_by_the_exact_gain(name: str, rule: Any, params: Any) -> None:
-    """On the directed star the middle tells more than G h says, and so do these plays."""
+    """By the rule on the oracle's g, where a play shows two arms together."""
     arms = len(params)
     graph = as_process("path(directed=true)", arms)
     beliefs = BetaBernoulli.of(arms).beliefs(state_of(params), "strict")

@@ -15,7 +15,7 @@ from graphbandits.types import Floats, Ints
 
 
 class Rows(NamedTuple):
-    """Arm i of trial t may show ``arm[start[t, i]:start[t, i + 1]]`` with these chances, all above 0.
+    """Playing i in trial t may show ``arm[start[t, i]:start[t, i + 1]]``, with these chances above 0.
 
     There is one line of ``start`` if all trials share it.
     """
@@ -29,8 +29,8 @@ def rows_of(graph: Feedback, trials: int) -> Rows:
     """The rows of a graph as lists.
 
     >>> from graphbandits.graphs import as_process
-    >>> rows_of(as_process("star(direction=out)", 3).feedback, trials=1)
-    Rows(start=array([[0, 3, 4, 5]]), arm=array([0, 1, 2, 1, 2]), chance=array([1., 1., 1., 1., 1.]))
+    >>> rows_of(as_process("star(direction=out)", 3).feedback, trials=1)[:2]
+    (array([[0, 3, 4, 5]]), array([0, 1, 2, 1, 2]))
     """
     if isinstance(graph, Sparse):
         return Rows(graph.start[None], graph.column, graph.weight)
@@ -107,8 +107,8 @@ def _count(start: Ints, arm: Ints, chance: Floats) -> float:
     """Of one trial: for each set that may be seen, the plays that may show it."""
     alike = defaultdict[tuple[int, ...], list[set[int]]](list)
     for begin, end in pairwise(start.tolist()):
-        arms, sure = arm[begin:end], chance[begin:end] == 1.0
-        alike[tuple(arms.tolist())].append(set(arms[sure].tolist()))
+        seen, sure = arm[begin:end], chance[begin:end] == 1.0
+        alike[tuple(seen.tolist())].append(set(seen[sure].tolist()))
     total = 0.0
     for arms, sures in alike.items():
         together, *each = (

@@ -102,7 +102,8 @@ class Informed(Bayesian):
     def __post_init__(self) -> None:
         if self.gain not in GAINS:
             raise InputError(
-                f"{name_of(self)}: gain is 'bound' (G h) or 'joint' (the exact g), not {self.gain!r}"
+                f"{name_of(self)}: gain is 'bound' (G h) or 'joint' (the exact g), not "
+                f"{self.gain!r}"
             )
 
     def check(self, problem: Problem) -> None:

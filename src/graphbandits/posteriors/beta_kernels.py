@@ -231,8 +231,9 @@ def choose_arms(
 
 @kernel()
 def _holds(space: Space, active: int, nodes: int) -> bool:
+    """Whether there is room for so many posteriors and nodes."""
     rows, columns = space.r.shape
-    return nodes <= space.line.shape[1] and nodes <= columns and active <= rows
+    return bool(nodes <= space.line.shape[1] and nodes <= columns and active <= rows)
 
 
 @kernel()

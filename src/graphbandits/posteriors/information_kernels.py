@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits.jit import kernel
 from graphbandits.posteriors.beta_kernels import (
@@ -101,7 +102,7 @@ def _fill_rows(
     separate: float,
     seen: Ints,
     odds: Floats,
-    sure: Ints,
+    sure: NDArray[np.bool_],
     active: int,
     panels: int,
     total: float,

@@ -6,9 +6,10 @@ is Beta(a+1, b), and
     F(a+1, b) / F(a, b) = 1 - r/a,       f(a+1, b) / f(a, b) = 1 + n (x - m) / a,
 
 and one that shows 0 has -b in the place of a. So with q = -r, or q = n (x - m) for the arm that is
-best itself, alpha_j after the outcomes y of the set N is a polynomial in the numbers c = 1/a or -1/b:
+best itself, alpha_j after the outcomes y of the set N is a polynomial in c = 1/a or c = -1/b:
 
-    alpha_j(y) = sum over M in N of (prod_{k in M} c_k(y_k)) I_j(M),   I_j(M) = int r_j P prod_{k in M} q_k du.
+    alpha_j(y) = sum over M in N of I_j(M) prod_{k in M} c_k(y_k),
+    I_j(M) = int r_j P prod_{k in M} q_k du.
 
 The integrals are computed once for each M, and each N turns those of its subsets into its outcomes,
 arm by arm. Leaving out I_j({}) = alpha_j leaves the change u_j = alpha_j(y)/alpha_j - 1, and
@@ -17,7 +18,8 @@ arm by arm. Leaving out I_j({}) = alpha_j leaves the change u_j = alpha_j(y)/alp
 
 so nothing cancels where the information is tiny. Integrals are shared: for j outside of M,
 I_j(M) = (-1)^|M| int P prod_{k in M and j} r_k. After every outcome the chances add up to 1, so
-sum_j I_j(M) = 0: for one arm that gives the change of its own chance (as in h), and else it is the check.
+sum_j I_j(M) = 0: of one arm that gives the change of its own chance (as in h), else it is the
+check.
 """
 
 from __future__ import annotations
