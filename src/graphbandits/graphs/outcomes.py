@@ -15,7 +15,7 @@ from graphbandits.types import Floats, Ints
 
 
 class Rows(NamedTuple):
-    """Playing i in trial t may show ``arm[start[t, i]:start[t, i + 1]]``, with these chances above 0.
+    """Playing i in trial t may show ``arm[start[t, i]:start[t, i + 1]]``, with these chances.
 
     There is one line of ``start`` if all trials share it.
     """

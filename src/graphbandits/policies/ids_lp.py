@@ -16,7 +16,7 @@ class IDSLP(Informed):
     """The least expected regret that learns as much as Thompson sampling alone (IDS-LP).
 
     P3: min pi.Delta subject to pi.Gh >= alpha.h. Liu, Buccapatnam and Shroff (2018). With
-    ``gain=joint`` it is pi.g >= alpha.h, by the exact information g of all that a play shows together.
+    ``gain=joint`` it is pi.g >= alpha.h, g the exact information of all that a play shows together.
 
     >>> from graphbandits import Agent
     >>> Agent("ids-lp", arms=4, graph="star", seed=1).decide().probability

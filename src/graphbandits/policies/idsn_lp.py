@@ -16,7 +16,7 @@ class IDSNLP(Informed):
     """The least expected regret that learns at least as much as TS-N (IDSN-LP).
 
     P2: min pi.Delta subject to pi.Gh >= alpha.Gh. Liu, Buccapatnam and Shroff (2018). With
-    ``gain=joint`` it is pi.g >= alpha.g, by the exact information g of all that a play shows together.
+    ``gain=joint`` it is pi.g >= alpha.g, g the exact information of all that a play shows together.
 
     >>> from graphbandits import Agent
     >>> Agent("idsn-lp", arms=4, graph="star", seed=1).decide().arm
