@@ -32,7 +32,9 @@ def best_of(work: Callable[[], object], times: int = 7) -> float:
 
 
 def states(arms: int, trials: int) -> State:
-    """Posteriors after some tens of outcomes."""
+    """Posteriors after some tens of outcomes, or for one trial after few: all can be best."""
+    if trials == 1:
+        return {"a": 1.0 + 0.37 * np.arange(arms)[None], "b": 2.0 - 0.05 * np.arange(arms)[None]}
     a, b = np.random.default_rng(0).integers(1, 60, (2, trials, arms)).astype(np.float64)
     return {"a": a, "b": b}
 

@@ -127,15 +127,18 @@ def _print_table(
     console = plain_console()
     bound, joint = decision["gain"]["bound"], decision["gain"]["joint"]
     exact = ("g", "G h/g") if joint else ("",)
-    believed = _table("arm", "Beta(a, b)", "P(best)", "", "regret", "h", "G h", *exact)
+    shapes = [f"{_parameter(a)}, {_parameter(b)}" for a, b in parameters]
+    roomy = max(map(len, shapes)) <= len("Beta(a, b)")  # long ones need the place of the bars
+    bars = ("",) if roomy else ()
+    believed = _table("arm", "Beta(a, b)", "P(best)", *bars, "regret", "h", "G h", *exact)
     played = _table("arm", *(name.replace("(gain=joint)", "\n(joint)") for name in decision["pi"]))
     most = max(bound) or 1.0
-    for i, (a, b) in enumerate(parameters):
+    for i in range(len(parameters)):
         believed.add_row(
             decision["arms"][i],
-            f"{_parameter(a)}, {_parameter(b)}",
+            shapes[i],
             _number(decision["alpha"][i]),
-            _bar(decision["alpha"][i]),
+            *((_bar(decision["alpha"][i]),) if roomy else ()),
             _number(decision["delta"][i]),
             _number(decision["h"][i], ".3g"),
             _number(bound[i], ".3g"),
