@@ -25,7 +25,10 @@ from graphbandits.cli.app import GRAPH_HELP
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
+from graphbandits.gains import sampled_gain
+from graphbandits.graphs import Uniform
 from graphbandits.policies import Needs
+from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import registered
 
 
@@ -132,7 +135,7 @@ def test_without_arguments_the_help_is_shown() -> None:
             "simulate",
             split("--policy --graph --arms --horizon --trials --seed --workers --json"),
         ),
-        ("inspect", ["--beta", "--graph", "--json"]),
+        ("inspect", ["--beta", "--graph", "--samples", "--seed", "--json"]),
         ("list", ["--json"]),
     ],
 )
@@ -225,6 +228,9 @@ def test_the_listing_for_people_says_the_same(what: list[str]) -> None:
 # --- inspect ----------------------------------------------------------------------------------
 
 PARTS = ["arms", "alpha", "delta", "h", "rho", "accuracy", "gain", "pi", "ratio"]
+PARTS += ["joint_ratio", "psi", "limit"]
+#: The same rules by the exact gain g, where they look at a gain at all.
+BY_JOINT = [f"{name}(gain=joint)" for name in RULES if name != "ts-n"]
 TOURNAMENT = ["inspect", "--beta", "1,2", "--beta", "4,4", "--beta", "12,9"]
 
 
@@ -242,7 +248,8 @@ def test_two_uniform_arms_have_the_statistics_of_the_textbook() -> None:
     assert shown["rho"] == pytest.approx(2 / 3, abs=1e-14)
     assert shown["delta"] == pytest.approx([1 / 6, 1 / 6], abs=1e-14)
     assert shown["h"] == pytest.approx([math.log(2) - entropy] * 2, abs=1e-14)
-    assert shown["gain"] == {"bound": shown["h"], "joint": None}
+    assert shown["gain"]["bound"] == shown["h"]
+    assert shown["gain"]["joint"] == pytest.approx(shown["h"], rel=1e-12)  # each shows itself
     assert shown["arms"] == ["1", "2"]
 
 
@@ -254,25 +261,37 @@ def test_the_published_information_ratio_of_the_tournament(tournament: list[str]
 def test_the_parts_of_a_decision_agree_with_each_other(tournament: list[str]) -> None:
     shown = answer(*tournament)
     assert list(shown) == PARTS
-    assert sorted(shown["pi"]) == sorted(RULES)
-    assert sorted(shown["ratio"]) == sorted(RULES)
+    assert sorted(shown["pi"]) == sorted(RULES + BY_JOINT)
+    assert list(shown["ratio"]) == list(shown["joint_ratio"]) == list(shown["pi"])
     assert sum(shown["alpha"]) == pytest.approx(1.0, abs=1e-12)
     means = [1 / 3, 1 / 2, 12 / 21]
     assert shown["delta"] == pytest.approx([shown["rho"] - mean for mean in means], abs=1e-12)
     alpha, delta, h = (np.array(shown[key]) for key in ("alpha", "delta", "h"))
-    gain = np.array(shown["gain"]["bound"])
+    gain, joint = (np.array(shown["gain"][key]) for key in ("bound", "joint"))
+    assert joint[0] > 1.001 * gain[0]  # three arms seen together tell more than each by itself
+    assert joint[1] > gain[1]
+    assert joint[2] == pytest.approx(gain[2], rel=1e-12)
     for name, play in shown["pi"].items():
         pi = np.array(play)
         assert pi.min() >= 0.0
         assert pi.sum() == pytest.approx(1.0, abs=1e-12)
         assert shown["ratio"][name] == pytest.approx((pi @ delta) ** 2 / (pi @ gain), rel=1e-12)
+        by_g = (pi @ delta) ** 2 / (pi @ joint)
+        assert shown["joint_ratio"][name] == pytest.approx(by_g, rel=1e-12)
     assert shown["pi"]["ts-n"] == shown["alpha"]
     assert np.count_nonzero(shown["pi"]["ids-n"]) <= 2
     assert shown["ratio"]["ids-n"] == min(shown["ratio"].values())
+    assert shown["joint_ratio"]["ids-n(gain=joint)"] == min(shown["joint_ratio"].values())
+    assert shown["psi"] == shown["ratio"]["ts-n"] <= shown["limit"] == 3 / 2  # three cliques
     thompson = alpha @ delta
-    for name, learned in (("idsn-lp", alpha @ gain), ("ids-lp", alpha @ h)):
+    for name, gained, learned in (
+        ("idsn-lp", gain, alpha @ gain),
+        ("ids-lp", gain, alpha @ h),
+        ("idsn-lp(gain=joint)", joint, alpha @ joint),
+        ("ids-lp(gain=joint)", joint, alpha @ h),
+    ):
         pi = np.array(shown["pi"][name])
-        assert pi @ gain >= learned - 1e-12
+        assert pi @ gained >= learned - 1e-12
         assert pi @ delta <= thompson + 1e-12
 
 
@@ -286,7 +305,40 @@ def test_the_gain_is_g_h_of_an_asymmetric_edge_list(place: Path) -> None:
     carol, ann, bob, dora = shown["h"]
     by_hand = [carol + 0.25 * ann + 0.5 * bob, ann + bob, bob, dora]
     assert shown["gain"]["bound"] == pytest.approx(by_hand, rel=1e-14)
-    assert shown["gain"]["joint"] is None
+    assert (np.array(shown["gain"]["joint"]) >= np.array(by_hand) * (1.0 - 1e-12)).all()
+
+
+def test_a_joint_gain_out_of_reach_is_none_with_a_reason_and_can_be_sampled() -> None:
+    words = ["inspect", *(word for i in range(16) for word in ("--beta", f"{i + 1},3"))]
+    words += ["--graph", "random(r=0.3)"]
+    refused_, estimated = answer(*words), answer(*words, "--samples", 20, "--seed", 3)
+    assert refused_["gain"]["joint"] is None
+    assert refused_["joint_ratio"] is None
+    assert "at most 5,000,000 are affordable" in refused_["gain"]["reason"]
+    assert sorted(refused_["pi"]) == sorted(RULES)
+    assert refused_["limit"] == pytest.approx(16 / (2 * (16 * 0.3 + 0.7)))
+    found = estimated.pop("sampled")
+    assert estimated == refused_
+    assert (found["samples"], found["seed"]) == (20, 3)
+    a = np.arange(1.0, 17.0)
+    posterior = BetaBernoulli(a, np.full(16, 3.0))
+    again = sampled_gain(posterior, posterior.init(1), Uniform(0.3, 16), 20, seed=3)
+    assert found["gain"] == again.value[0].tolist()
+    assert found["standard_error"] == again.standard_error[0].tolist()
+    shown = run(*words)
+    assert "No g: the joint gain would tell" in shown
+    assert "--samples 1000" in shown
+
+
+def test_how_tight_the_bound_is_stands_beside_it(tournament: list[str]) -> None:
+    numbers, shown = answer(*tournament)["gain"], run(*tournament)
+    share = 100.0 * numbers["bound"][0] / numbers["joint"][0]
+    assert share < 99.9
+    lines = [line.split() for line in shown.splitlines()]
+    believed = [next(line for line in lines if line[:1] == [arm]) for arm in ("1", "2", "3")]
+    assert believed[0][-1] == f"{share:.1f}%"
+    assert believed[2][-1] == "100%"
+    assert "psi, the ratio of ts-n by G h: 0.7154, at most 1.5 here." in shown
 
 
 def test_the_graph_changes_the_gain_and_not_the_beliefs(tournament: list[str]) -> None:
@@ -302,7 +354,7 @@ def test_a_complete_graph_makes_all_but_thompson_greedy(graph: str) -> None:
     shown = answer(*TOURNAMENT, "--graph", graph)
     assert shown["gain"]["bound"] == pytest.approx([sum(shown["h"])] * 3, rel=1e-14)
     greedy = [0.0, 0.0, 1.0]  # 12/21 is the largest mean
-    for name in ("ids-n", "idsn-lp", "ids-lp"):
+    for name in ("ids-n", "idsn-lp", "ids-lp", *BY_JOINT):
         assert shown["pi"][name] == greedy
 
 

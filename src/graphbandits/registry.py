@@ -203,7 +203,7 @@ def examples_of(cls: type) -> list[Any]:
     """Plug-ins of a class that its contract is tried on: its ``examples()``, else its defaults.
 
     >>> examples_of(registered("policy")["ids-n"])
-    [IDSN()]
+    [IDSN(gain='bound'), IDSN(gain='joint')]
     """
     examples: Callable[[], Sequence[Any]] | None = getattr(cls, "examples", None)
     if examples is not None:

@@ -313,6 +313,11 @@ def inspect(
         ),
     ],
     graph: Annotated[str, typer.Option(help=GRAPH_HELP, metavar="GRAPH")],
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Estimate the joint gain g from so many draws, too.", metavar="N"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Names the draws of --samples.", metavar="N")] = 0,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
@@ -323,7 +328,7 @@ def inspect(
     _load(plugin)
     from graphbandits.cli.inspect import run
 
-    run(beta, graph, json)
+    run(beta, graph, samples, seed, json)
 
 
 @app.command()

@@ -21,9 +21,11 @@ from graphbandits.errors import InputError, horizon_of, whole_number
 from graphbandits.gains import check_joint
 from graphbandits.graphs import Fixed, GraphLike, Process, as_process
 from graphbandits.graphs.named import given_text
+from graphbandits.graphs.prospect import Prospect
 from graphbandits.graphs.storage import fingerprint
 from graphbandits.plugins import file_of
-from graphbandits.policies import Policy, as_policy, check_needs
+from graphbandits.policies import Policy, Problem, as_policy, check_needs
+from graphbandits.policies.base import check_problem
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import text_of
 from graphbandits.results import PolicyResult, Ratios, Results, recorded_rounds
@@ -149,8 +151,10 @@ class Plan:
             raise InputError(
                 f"the graph process serves {process.rounds} rounds, but the horizon is {horizon}"
             )
+        graphs = Prospect(process)
         for policy in plan.policies.values():
             check_needs(policy, process, plan.horizon)
+            check_problem(policy, Problem(plan.world.prior, plan.horizon, policy.needs, graphs))
         return plan
 
     @property

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
-import numpy as np
-
+from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Process
-from graphbandits.graphs.revealers import matrices
-from graphbandits.posteriors import Observations, Posterior
+from graphbandits.graphs.outcomes import (
+    at_most_outcomes,
+    count_outcomes,
+    most_outcomes,
+    rows_of,
+)
+from graphbandits.posteriors import Posterior
+from graphbandits.registry import name_of
 from graphbandits.types import Floats, State
+
+#: The most outcomes that are told apart, for one trial.
+MOST_OUTCOMES = 5_000_000
 
 
 def check_joint(posterior: Posterior, process: Process) -> None:
-    """Refuse, before anything runs, what :func:`joint_gain` cannot afford."""
+    """Refuse, before anything runs, what :func:`joint_gain` cannot do or afford.
+
+    >>> from graphbandits.graphs import as_process
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> check_joint(BetaBernoulli.of(14), as_process("random(r=0.25)", 14))  # 3^14 outcomes
+    """
+    check_outcomes(posterior, most_outcomes(process))
+
+
+def check_outcomes(posterior: Posterior, outcomes: float) -> None:
+    """The same for graphs of at most so many outcomes."""
+    if not hasattr(posterior, "information"):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' has no method information, which the joint gain "
+            "takes: play by gain=bound, or estimate it with sampled_gain"
+        )
+    if outcomes > MOST_OUTCOMES:
+        raise InputError(
+            f"the joint gain would tell {outcomes:.1e} outcomes of the arms seen together apart, "
+            f"for each trial; at most {MOST_OUTCOMES:,} are affordable: play by gain=bound, or "
+            "estimate it with sampled_gain"
+        )
 
 
 def joint_gain(
@@ -22,51 +50,20 @@ def joint_gain(
 ) -> Floats:
     """g_i = I(A*; all that playing i reveals) for each trial and arm, (B, K), in nats.
 
-    Under random feedback it is the expectation over the sets of arms seen.
+    The best arm A* and the outcomes Y_N of the arms N that are seen: g_i = sum over N of
+    P(N seen | i played) I(A*; Y_N), exactly; at least (G h)_i, for arms are independent. Liu,
+    Buccapatnam and Shroff (2018), Proposition 1.
 
     >>> from graphbandits.graphs import as_process
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> posterior = BetaBernoulli([1, 4, 12], [2, 4, 9])
-    >>> graph = as_process("empty", 3).feedback
-    >>> bool(abs(joint_gain(posterior, posterior.init(1), graph)
-    ...      - posterior.beliefs(posterior.init(1)).h).max() < 1e-9)
-    True
+    >>> state, star = posterior.init(trials=1), as_process("star(direction=out)", 3).feedback
+    >>> joint_gain(posterior, state, star), star.gain(posterior.beliefs(state).h)
+    (array([[0.08404623, 0.02395048, 0.0040205 ]]), array([[0.08370526, 0.02395048, 0.0040205 ]]))
     """
     able: Any = posterior
-    before = able.beliefs(state, accuracy)
-    trials, arms = before.alpha.shape
-    mean = posterior.mean(state)
-    found = np.zeros((trials, arms))
-    known: dict[tuple[int, ...], Floats] = {}
-    chance = np.broadcast_to(matrices(graph, trials), (trials, arms, arms))
-    for i in range(arms):
-        for shown in product((False, True), repeat=arms):
-            weight = np.where(shown, chance[:, i], 1.0 - chance[:, i]).prod(axis=1)
-            if not weight.any():
-                continue
-            seen = tuple(np.flatnonzero(shown).tolist())
-            if seen not in known:
-                known[seen] = _information(able, state, before.alpha, mean, seen, accuracy)
-            found[:, i] += weight * known[seen]
+    trials = len(next(iter(state.values())))
+    known = at_most_outcomes(graph, trials, MOST_OUTCOMES)
+    check_outcomes(posterior, 0.0 if known else count_outcomes(graph, trials))
+    found: Floats = able.information(state, *rows_of(graph, trials), accuracy)
     return found
-
-
-def _information(
-    posterior: Any, state: State, alpha: Floats, mean: Floats, seen: tuple[int, ...], accuracy: Any
-) -> Floats:
-    total = np.zeros(len(alpha))
-    for outcomes in product((0.0, 1.0), repeat=len(seen)):
-        weight = np.ones(len(alpha))
-        after = {name: array.copy() for name, array in state.items()}
-        for arm, outcome in zip(seen, outcomes, strict=True):
-            weight *= mean[:, arm] if outcome else 1.0 - mean[:, arm]
-            rows = np.arange(len(alpha))
-            after = posterior.update(
-                after, Observations(rows, np.full_like(rows, arm), np.full(len(rows), outcome))
-            )
-        new = posterior.beliefs(after, accuracy).alpha
-        with np.errstate(divide="ignore", invalid="ignore"):
-            u = np.where(alpha > 0.0, new / alpha - 1.0, 0.0)
-            phi = np.where(u > -1.0, (1.0 + u) * np.log1p(u) - u, 1.0)
-        total += weight * (alpha * phi).sum(axis=1)
-    return total

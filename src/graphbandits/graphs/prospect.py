@@ -10,6 +10,7 @@ import numpy as np
 from graphbandits.graphs.feedback import Feedback, Uniform
 from graphbandits.graphs.independence import EXACT, independence_number
 from graphbandits.graphs.independence_kernels import independence_kernel
+from graphbandits.graphs.outcomes import most_outcomes
 from graphbandits.graphs.processes import (
     GivenSequence,
     Process,
@@ -51,6 +52,13 @@ class Prospect:
         if graph is None or not graph.deterministic or graph.arms > EXACT:
             return self._process.arms
         return independence_number(graph)
+
+    @cached_property
+    def outcomes(self) -> float:
+        """The most outcomes of arms seen together in a round, over all graphs that may come: see
+        :func:`graphbandits.graphs.outcomes.most_outcomes`.
+        """
+        return most_outcomes(self._process)
 
     def independence(self, rounds: int) -> float:
         """sum over t <= ``rounds`` of Q_t, or its expectation where it is drawn.

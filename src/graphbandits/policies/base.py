@@ -155,7 +155,7 @@ def as_policy(given: object) -> Policy:
     """A policy from its text, or the object itself if it is one.
 
     >>> as_policy("ids-n")
-    IDSN()
+    IDSN(gain='bound')
     """
     policy: Any = build("policy", given) if isinstance(given, str) else given
     parts = ("needs", "exact", "init", "propose", "update")
@@ -198,6 +198,13 @@ def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
             f"policy '{name}' {missing}; policies that would do: {', '.join(would_do[:NAMED])}"
             + (f" and {more} more" if more > 0 else "")
         )
+
+
+def check_problem(policy: Policy, problem: Problem) -> None:
+    """Let a policy refuse what it cannot play, before anything runs, if it has a ``check``."""
+    given: Any = policy
+    if hasattr(given, "check"):
+        given.check(problem)
 
 
 def unmet(needs: Needs, process: Process, horizon: int | None) -> str:

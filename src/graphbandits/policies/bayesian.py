@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
+from graphbandits.errors import InputError
+from graphbandits.gains import check_outcomes, joint_gain
 from graphbandits.policies.base import Event, Needs, Problem, View
 from graphbandits.posteriors import Observations
 from graphbandits.posteriors.options import check_variance, variance_form
+from graphbandits.registry import name_of
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
 
 #: (alpha, delta, h, gain) -> pi; see :mod:`graphbandits.rules`.
 Rule = Callable[[Floats, Floats, Floats, Floats], Floats]
+#: What a policy may play by: G h, or the exact joint information gain g.
+GAINS = ("bound", "joint")
 
 
 class Believer:
@@ -50,9 +56,13 @@ class RuleBased(Believer):
     #: Whether v, the variance form, stands in the place of h.
     variance: ClassVar[bool] = False
 
-    def init(self, problem: Problem, keys: Keys) -> State:
+    def check(self, problem: Problem) -> None:
+        """Refuse what it cannot play by, before anything runs."""
         if self.variance:
             check_variance(problem.posterior)
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        self.check(problem)
         return super().init(problem, keys)
 
     def propose(self, state: State, view: View) -> Floats:
@@ -62,11 +72,46 @@ class RuleBased(Believer):
         else:
             beliefs = posterior.beliefs(state)
             h = beliefs.h
-        gain = view.graph.gain(h) if self.needs.graph == "before" else h
-        return type(self).rule(beliefs.alpha, beliefs.delta, h, gain)
+        return type(self).rule(beliefs.alpha, beliefs.delta, h, self.gained(state, h, view))
+
+    def gained(self, state: State, h: Floats, view: View) -> Floats:
+        """What each play teaches."""
+        return view.graph.gain(h) if self.needs.graph == "before" else h
 
 
 class Bayesian(RuleBased):
     """Algorithm 1 of the paper: by h, and from all that is observed; most are told the graph."""
 
     needs: ClassVar[Needs] = Needs(graph="before")
+
+
+@dataclass(frozen=True)
+class Informed(Bayesian):
+    """The same by a choice of gains: "bound", G h, or "joint", the exact g, which is at least that.
+
+    g is what all that a play shows tells together; see :func:`graphbandits.gains.joint_gain`.
+    """
+
+    gain: str = "bound"
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Of these the contract is tried."""
+        return [cls(), cls(gain="joint")]
+
+    def __post_init__(self) -> None:
+        if self.gain not in GAINS:
+            raise InputError(
+                f"{name_of(self)}: gain is 'bound' (G h) or 'joint' (the exact g), not "
+                f"{self.gain!r}"
+            )
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if self.gain == "joint":
+            check_outcomes(problem.posterior, problem.graphs.outcomes)
+
+    def gained(self, state: State, h: Floats, view: View) -> Floats:
+        if self.gain == "joint":
+            return joint_gain(view.problem.posterior, state, view.graph)
+        return super().gained(state, h, view)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.policies.bayesian import Bayesian, Rule
+from graphbandits.policies.bayesian import Informed, Rule
 from graphbandits.registry import register
 from graphbandits.rules import ids_lp
 
 
 @register("policy", "ids-lp")
 @dataclass(frozen=True)
-class IDSLP(Bayesian):
+class IDSLP(Informed):
     """The least expected regret that learns as much as Thompson sampling alone (IDS-LP).
 
-    P3: min pi.Delta subject to pi.Gh >= alpha.h. Liu, Buccapatnam and Shroff (2018).
+    P3: min pi.Delta subject to pi.Gh >= alpha.h. Liu, Buccapatnam and Shroff (2018). With
+    ``gain=joint`` it is pi.g >= alpha.h, g the exact information of all that a play shows together.
 
     >>> from graphbandits import Agent
     >>> Agent("ids-lp", arms=4, graph="star", seed=1).decide().probability

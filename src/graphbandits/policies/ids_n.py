@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.policies.bayesian import Bayesian, Rule
+from graphbandits.policies.bayesian import Informed, Rule
 from graphbandits.registry import register
 from graphbandits.rules import ids_n
 
 
 @register("policy", "ids-n")
 @dataclass(frozen=True)
-class IDSN(Bayesian):
+class IDSN(Informed):
     """Information-directed sampling: the least squared regret per information (IDS-N).
 
     P1: min (pi.Delta)^2 / (pi.Gh). Liu, Buccapatnam and Shroff (2018); on the empty graph it is
-    the IDS of Russo and Van Roy (2018).
+    the IDS of Russo and Van Roy (2018). With ``gain=joint`` the exact information g, of all that a
+    play shows together, is in the place of its bound G h.
 
     >>> from graphbandits import Agent
     >>> Agent("ids-n", arms=4, graph="star", seed=1).decide().arm  # the middle shows all

@@ -14,11 +14,12 @@ from graphbandits.errors import InputError, NumericalError, probability, whole_n
 from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
 from graphbandits.posteriors.group_kernels import group_arms
+from graphbandits.posteriors.information_kernels import information_kernel
 from graphbandits.posteriors.quantiles import beta_quantile
 from graphbandits.posteriors.shape_kernels import SIMULATION, STRICT
 from graphbandits.registry import register
 from graphbandits.rng import Stream
-from graphbandits.types import Floats, State
+from graphbandits.types import Floats, Ints, State
 
 #: Parameters are taken in this range.
 LEAST_PARAMETER = 1e-3
@@ -31,6 +32,8 @@ TOLERANCE = 1e-10
 LEAST_VALUE = 1e-30
 #: More distinct posteriors than this that can still be best would take minutes: all pairs count.
 MOST_DISTINCT = 100_000
+#: The most arms seen together: there is a table of all their outcomes.
+MOST_TOGETHER = 22
 
 
 @register("posterior", "beta-bernoulli")
@@ -152,14 +155,36 @@ class BetaBernoulli:
                 f"pairs of them count: at most {MOST_DISTINCT}. Arms with the same prior and "
                 "outcomes count once: give arms one prior, or rounded ones"
             )
-        if not (defect <= TOLERANCE).all():
-            worst = int(defect.argmax())
-            raise NumericalError(
-                f"the quadrature did not settle (the probabilities of being best add up to 1 "
-                f"within {defect[worst]:.1e}); please report these posteriors: "
-                f"a = {a[worst].tolist()}, b = {b[worst].tolist()}"
-            )
+        _check_settled(defect, a, b)
         return Beliefs(alpha, delta, h, rho, v=v if variance else None)
+
+    def information(
+        self, state: State, start: Ints, arm: Ints, chance: Floats, accuracy: str | None = None
+    ) -> Floats:
+        """What rows of arms seen together tell about the best arm, in nats: (B, rows).
+
+        Row i of trial t shows each of ``arm[start[t, i]:start[t, i + 1]]``, with its ``chance``; if
+        ``start`` has one line, it is that of all trials. Where the arms N are seen, this is
+        I(A*; Y_N) = sum over y, j of P(y, j) log(P(j | y) / P(j)), and else the mean over N.
+
+        >>> posterior = BetaBernoulli.of(arms=2)
+        >>> rows = np.array([[0, 1, 3]]), np.array([0, 0, 1]), np.ones(3)  # arm 0; both
+        >>> posterior.information(posterior.init(trials=1), *rows)
+        array([[0.05663301, 0.12129299]])
+        """
+        accuracy = self.accuracy if accuracy is None else check_accuracy(accuracy)
+        a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
+        longest = int(np.diff(start, axis=1).max())
+        if longest > MOST_TOGETHER:
+            raise InputError(
+                f"the information of {longest} arms seen together takes 2^{longest} outcomes: at "
+                f"most {MOST_TOGETHER} arms, or estimate it with sampled_gain"
+            )
+        found, defect = np.empty((len(a), start.shape[1] - 1)), np.empty(len(a))
+        strict = accuracy == "strict"
+        information_kernel(a, b, SETTINGS[accuracy], strict, start, arm, chance, found, defect)
+        _check_settled(defect, a, b)
+        return found
 
     def mean(self, state: State) -> Floats:
         """a / (a + b)."""
@@ -210,6 +235,16 @@ class BetaBernoulli:
         if not np.isscalar(reward) or isinstance(reward, str | bytes) or reward not in (0, 1):
             raise InputError(f"a reward of a Bernoulli arm is 0 or 1, not {reward!r}")
         return float(reward)
+
+
+def _check_settled(defect: Floats, a: Floats, b: Floats) -> None:
+    if not (defect <= TOLERANCE).all():
+        worst = int(defect.argmax())
+        raise NumericalError(
+            f"the quadrature did not settle (the probabilities of being best add up to 1 "
+            f"within {defect[worst]:.1e}); please report these posteriors: "
+            f"a = {a[worst].tolist()}, b = {b[worst].tolist()}"
+        )
 
 
 def check_accuracy(accuracy: object) -> str:

@@ -27,6 +27,7 @@ not depend on the other trials of the call.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -86,6 +87,8 @@ JOINT, SOME, MASS, BIG_F, SURVIVAL, LEADER_F, NODE_TABLE = range(7)
 #: Room for this many panels to begin with; odd, for rows a power of two apart would crowd the
 #: same lines of the cache.
 PANELS = 17
+#: The row of the work space that alpha goes to.
+ALPHA = 7
 
 
 @kernel()
@@ -151,6 +154,155 @@ def _integrate(
     return excess + inner(line[LEADER_F, :n], some), total
 
 
+class Space(NamedTuple):
+    """Work space of one thread: what is settled of one trial, until the next."""
+
+    group: Ints
+    first: Ints
+    place: Ints  # of each distinct posterior among those that can be best, or -1
+    panels_of: Ints
+    every: Floats
+    arms: Floats
+    edges: Floats
+    line: Floats
+    r: Floats
+    work: Floats  # with alpha, not yet scaled to 1, in its row ALPHA
+
+
+@kernel()
+def make_space(count: int) -> Space:
+    """Room for so many arms, of few distinct posteriors, and for few panels."""
+    group = np.empty((2, count), np.int64)
+    edges = np.empty(4 * PANELS)
+    line = np.empty((NODE_TABLE + NODE_ROWS, PANELS * NODES))
+    return _with_room(group, edges, line, np.empty((1, 1)), 2 * AT_ONCE)
+
+
+@kernel()
+def _with_room(group: Ints, edges: Floats, line: Floats, r: Floats, room: int) -> Space:
+    whole = np.empty((2, room), np.int64)
+    tables = np.empty((2 * ROWS + 10, room))
+    every, arms, work = tables[:ROWS], tables[ROWS : 2 * ROWS], tables[2 * ROWS :]
+    return Space(group[0], group[1], whole[0], whole[1], every, arms, edges, line, r, work)
+
+
+@kernel()
+def choose_arms(
+    a: Floats, b: Floats, setting: Setting, most: int, space: Space
+) -> tuple[Space, int, int, int, float]:
+    """Fill the table of the distinct posteriors of one trial that can be best; return the space
+    (another one where there was no room), how many there are, which of them leads, the size of
+    the table, and where the stretch begins. If there are more than ``most``, the table is not
+    complete.
+    """
+    distinct = group_arms(a, b, space.group, space.first)
+    if 2 * (distinct + 2 * LANES) > space.place.size:
+        both = np.stack((space.group, space.first))
+        room = 2 * (distinct + 2 * LANES)
+        space = _with_room(both, space.edges, space.line, space.r, room)
+    first, place, every, arms = space.first, space.place, space.every, space.arms
+    leader = 0
+    for d in range(distinct):
+        every[A, d] = a[first[d]]
+        every[B, d] = b[first[d]]
+        every[COUNT, d] = 0.0
+    for k in range(a.size):
+        every[COUNT, space.group[k]] += 1.0
+    padded = set_shapes(every, distinct, setting.reach)
+    for d in range(distinct):
+        leader = d if every[CENTRE, d] > every[CENTRE, leader] else leader
+    low = find_low(every, padded, setting, leader, space.work)
+    active = 0
+    lead = 0
+    for d in range(distinct):
+        place[d] = -1
+        if d == leader or every[END, d] > low:  # the others cannot be best
+            lead = active if d == leader else lead
+            for row in range(ROWS):
+                arms[row, active] = every[row, d]
+            place[d] = active
+            active += 1
+    if active > most:
+        return space, active, lead, 0, low
+    padded = pad(arms, active)
+    set_places(arms, padded, arms[CENTRE, lead], low)
+    return space, active, lead, padded, low
+
+
+@kernel()
+def _holds(space: Space, active: int, nodes: int) -> bool:
+    """Whether there is room for so many posteriors and nodes."""
+    rows, columns = space.r.shape
+    return bool(nodes <= space.line.shape[1] and nodes <= columns and active <= rows)
+
+
+@kernel()
+def _with_panels(space: Space, active: int, nodes: int, edges: Floats) -> Space:
+    """The same with these edges, and room for so many posteriors and nodes."""
+    group, first, place, panels_of, every, arms, _, line, r, work = space
+    if nodes > line.shape[1]:
+        line = np.empty((NODE_TABLE + NODE_ROWS, 2 * nodes + NODES))
+    if r.shape[0] < active or r.shape[1] < nodes:
+        r = np.empty((active + min(active // 2, 100), line.shape[1]))
+    return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
+
+
+@kernel()
+def settle(
+    active: int,
+    lead: int,
+    padded: int,
+    low: float,
+    setting: Setting,
+    strict: bool,
+    cut: float,
+    space: Space,
+) -> tuple[Space, int, float, float, float, float]:
+    """Integrate with panels that are cut in two until the probabilities of being best add up to 1.
+
+    Return the space (another one where there was no room), the number of panels, Delta of the
+    leader, the sum of alpha, its defect, and the scale of the widths that was settled on.
+    """
+    before = np.inf
+    scale = cut
+    regret = 0.0
+    total = 1.0
+    panels = 0
+    defect = 0.0
+    for _ in range(REFINEMENTS):
+        edges = space.edges
+        found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
+        while found < 0 and edges.size <= MOST_PANELS:
+            edges = np.empty(4 * edges.size)
+            found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
+        if found < 0:  # what an earlier pass has found stands
+            defect = before
+            break
+        panels = found
+        if edges.size > space.edges.size or not _holds(space, active, panels * NODES):
+            space = _with_panels(space, active, panels * NODES, edges)
+        count_panels(space.arms, active, edges, panels, space.panels_of)
+        regret, total = _integrate(
+            space.arms,
+            active,
+            lead,
+            setting,
+            strict,
+            panels,
+            edges,
+            space.panels_of,
+            space.line,
+            space.r,
+            space.work[ALPHA],
+        )
+        defect = abs(total - 1.0)
+        if defect <= SETTLED or 0.5 * before < defect < GOOD_ENOUGH:
+            break
+        before = defect
+        scale *= 0.5
+    return space, panels, regret, total, defect, scale
+
+
 @kernel()
 def beliefs_kernel(
     a: Floats,
@@ -178,55 +330,15 @@ def beliefs_kernel(
     # what is left out adds up over the arms
     reach = setting.reach + math.log(count)
     setting = Setting(reach, setting.panel, setting.change, setting.relief)
-    group = np.empty(count, np.int64)
-    first = np.empty(count, np.int64)
-    edges = np.empty(4 * PANELS)
-    room = 0
-    capacity = PANELS
-    line = np.empty((NODE_TABLE + NODE_ROWS, capacity * NODES))
-    r = np.empty((1, 1))
+    space = make_space(count)
     few = np.empty((FEW_DISTINCT, FEW_DISTINCT))
-    every = np.empty((ROWS, 1))
-    arms = np.empty((ROWS, 1))
-    place = np.empty(1, np.int64)
-    panels_of = np.empty(1, np.int64)
-    work = np.empty((10, 1))
     for t in range(trials):
-        distinct = group_arms(a[t], b[t], group, first)
-        if 2 * (distinct + 2 * LANES) > room:
-            room = max(2 * (distinct + 2 * LANES), 2 * AT_ONCE)
-            every = np.empty((ROWS, room))
-            arms = np.empty((ROWS, room))
-            place = np.empty(room, np.int64)
-            panels_of = np.empty(room, np.int64)
-            work = np.empty((10, room))
-        leader = 0
-        for d in range(distinct):
-            every[A, d] = a[t, first[d]]
-            every[B, d] = b[t, first[d]]
-            every[COUNT, d] = 0.0
-        for k in range(count):
-            every[COUNT, group[k]] += 1.0
-        padded = set_shapes(every, distinct, setting.reach)
-        for d in range(distinct):
-            leader = d if every[CENTRE, d] > every[CENTRE, leader] else leader
-        low = find_low(every, padded, setting, leader, work)
-        active = 0
-        lead = 0
-        for d in range(distinct):
-            place[d] = -1
-            if d == leader or every[END, d] > low:  # the others cannot be best
-                lead = active if d == leader else lead
-                for row in range(ROWS):
-                    arms[row, active] = every[row, d]
-                place[d] = active
-                active += 1
+        space, active, lead, padded, low = choose_arms(a[t], b[t], setting, most, space)
         largest = max(largest, active)
         if active > most:
             break
-        padded = pad(arms, active)
-        set_places(arms, padded, arms[CENTRE, lead], low)
-        some_alpha, some_h, some_v = work[7], work[8], work[9]
+        arms, work = space.arms, space.work
+        some_alpha, some_h, some_v = work[ALPHA], work[8], work[9]
         regret = 0.0
         total = 1.0
         defect[t] = 0.0
@@ -235,61 +347,30 @@ def beliefs_kernel(
             some_h[0] = 0.0
             some_v[0] = 0.0
         else:
-            before = np.inf
-            scale = cut
-            for _ in range(REFINEMENTS):
-                panels = place_panels(arms, padded, setting, low, scale, edges, work)
-                while panels < 0 and edges.size <= MOST_PANELS:
-                    edges = np.empty(4 * edges.size)
-                    panels = place_panels(arms, padded, setting, low, scale, edges, work)
-                if panels < 0:  # what an earlier pass has found stands
-                    defect[t] = before
-                    break
-                if panels > capacity:
-                    capacity = 2 * panels + 1
-                    line = np.empty((NODE_TABLE + NODE_ROWS, capacity * NODES))
-                if r.shape[0] < active or r.shape[1] < panels * NODES:
-                    r = np.empty((active + min(active // 2, 100), capacity * NODES))
-                count_panels(arms, active, edges, panels, panels_of)
-                regret, total = _integrate(
-                    arms,
-                    active,
-                    lead,
-                    setting,
-                    strict,
-                    panels,
-                    edges,
-                    panels_of,
-                    line,
-                    r,
-                    some_alpha,
-                )
-                defect[t] = abs(total - 1.0)
-                if defect[t] <= SETTLED or 0.5 * before < defect[t] < GOOD_ENOUGH:
-                    break
-                before = defect[t]
-                scale *= 0.5
+            space, _, regret, total, defect[t], _ = settle(
+                active, lead, padded, low, setting, strict, cut, space
+            )
             if defect[t] < 1.0:
                 fill_gains(
                     arms,
                     active,
                     padded,
-                    panels_of,
-                    r,
-                    line[JOINT],
+                    space.panels_of,
+                    space.r,
+                    space.line[JOINT],
                     some_alpha,
-                    line[SOME],
-                    line[SURVIVAL],
+                    space.line[SOME],
+                    space.line[SURVIVAL],
                     few,
                     work,
                     some_h,
                     some_v if v.size > 0 else some_v[:0],
                 )
-        a_best, b_best = a[t, first[leader]], b[t, first[leader]]
+        a_best, b_best = arms[A, lead], arms[B, lead]
         n_best = a_best + b_best
         rho[t] = min(1.0, a_best / n_best + regret)
         for k in range(count):
-            d = place[group[k]]
+            d = space.place[space.group[k]]
             alpha[t, k] = some_alpha[d] / total if d >= 0 else 0.0
             h[t, k] = some_h[d] if d >= 0 else 0.0
             if v.size > 0:
