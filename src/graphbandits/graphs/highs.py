@@ -29,7 +29,9 @@ def _turn(seconds: float) -> Iterator[bool]:
             _ONE_AT_A_TIME.release()
 
 
-def fractional_cover(matrix: Any, seconds: float = math.inf) -> tuple[Floats, Floats] | None:
+def fractional_cover(
+    matrix: Any, seconds: float = math.inf, method: str = "highs-ds"
+) -> tuple[Floats, Floats] | None:
     """min sum(z), matrix z >= 1, z >= 0: a vertex z and the duals y; None if there was no time."""
     from scipy.optimize import linprog  # slow to import, and few need it
 
@@ -39,7 +41,7 @@ def fractional_cover(matrix: Any, seconds: float = math.inf) -> tuple[Floats, Fl
         if not mine:
             return None
         found: Any = linprog(
-            np.ones(columns), A_ub=-matrix, b_ub=-np.ones(rows), method="highs-ds", options=options
+            np.ones(columns), A_ub=-matrix, b_ub=-np.ones(rows), method=method, options=options
         )
     if not found.success:
         return None

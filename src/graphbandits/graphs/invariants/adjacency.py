@@ -86,6 +86,12 @@ def either(graph: Feedback) -> Adjacency:
     return _adjacency(forth.maximum(forth.T.tocsr()))
 
 
+def undirected(graph: Feedback) -> bool:
+    """Whether every edge goes both ways."""
+    forth = directed(graph)
+    return (forth != forth.T.tocsr()).nnz == 0
+
+
 def rows(matrix: Any) -> Adjacency:
     """The entries of each row of a matrix of scipy."""
     found = csr_array(matrix)
@@ -98,10 +104,3 @@ def _adjacency(matrix: Any) -> Adjacency:
     off = found.row != found.col
     ones = np.ones(int(off.sum()), np.int8)
     return rows(csr_array((ones, (found.row[off], found.col[off])), shape=found.shape))
-
-
-def from_matrix(edges: NDArray[np.bool_]) -> Adjacency:
-    """Of a symmetric matrix; its diagonal does not count."""
-    off = edges & ~np.eye(len(edges), dtype=np.bool_)
-    start = np.concatenate([[0], np.cumsum(off.sum(axis=1))])
-    return Adjacency(start, np.nonzero(off)[1])

@@ -69,9 +69,9 @@ def _search(part: Part, allowance: Allowance, told: Told) -> None:
         told()
 
     fewer()
-    colouring.run(allowance.part(0.1), fewer, part.lower)
+    colouring.run(allowance.part(0.05), fewer, part.lower)
     if part.open and not colouring.finished:
-        colouring.improve(allowance.part(0.15), fewer, part.lower)
+        colouring.improve(allowance.part(0.08), fewer, part.lower)
     if part.open and allowance.timed:
         Columns(part, edges).run(allowance.part(0.8), told)
         colouring.know(part.found)

@@ -84,7 +84,9 @@ def fractional(
     lower, upper = math.fsum(y), math.fsum(z)
     report(lower, max(lower, upper))
     if graph.matrix.nnz <= MOST_EDGES and not _same(lower, upper):
-        found = fractional_cover(graph.matrix.T.astype(np.float64), allowance.seconds)
+        # the interior point method is faster, but ends late where there are very many arms
+        method = "highs-ipm" if 100 < graph.forth.count <= SEARCHED else "highs-ds"
+        found = fractional_cover(graph.matrix.T.astype(np.float64), allowance.seconds, method)
         if found is not None:
             z = min(z, graph.feasible_primals(found[0]), key=math.fsum)
             y = max(y, graph.feasible_duals(found[1]), key=math.fsum)
