@@ -108,9 +108,7 @@ def domination_by_subsets(matrix: Floats) -> int:
     raise AssertionError("all arms reveal all")
 
 
-def random_matrix(
-    rng: np.random.Generator, arms: int, p: float, directed: bool = False
-) -> Floats:
+def random_matrix(rng: np.random.Generator, arms: int, p: float, directed: bool = False) -> Floats:
     matrix = (rng.random((arms, arms)) < p).astype(np.float64)
     if not directed:
         matrix = np.triu(matrix, 1)

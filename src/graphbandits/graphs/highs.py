@@ -29,19 +29,17 @@ def _turn(seconds: float) -> Iterator[bool]:
             _ONE_AT_A_TIME.release()
 
 
-def fractional_cover(
-    matrix: Any, seconds: float = math.inf, method: str = "highs-ds"
-) -> tuple[Floats, Floats] | None:
+def fractional_cover(matrix: Any, seconds: float = math.inf) -> tuple[Floats, Floats] | None:
     """min sum(z), matrix z >= 1, z >= 0: a vertex z and the duals y; None if there was no time."""
     from scipy.optimize import linprog  # slow to import, and few need it
 
     rows, columns = matrix.shape
-    options = {"time_limit": seconds} if seconds < math.inf else {}
+    options: Any = {"time_limit": seconds} if seconds < math.inf else {}
     with _turn(seconds) as mine:
         if not mine:
             return None
         found: Any = linprog(
-            np.ones(columns), A_ub=-matrix, b_ub=-np.ones(rows), method=method, options=options
+            np.ones(columns), A_ub=-matrix, b_ub=-np.ones(rows), method="highs-ds", options=options
         )
     if not found.success:
         return None
@@ -50,7 +48,7 @@ def fractional_cover(
 
 
 def whole_cover(matrix: Any, seconds: float) -> tuple[Floats | None, float]:
-    """min sum(x), matrix x >= 1, x in {0, 1}: the best x, None if there is none, and a lower bound."""
+    """min sum(x), matrix x >= 1, x in {0, 1}: the best x, or None, and a lower bound."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     columns = matrix.shape[1]

@@ -89,7 +89,7 @@ def either(graph: Feedback) -> Adjacency:
 def undirected(graph: Feedback) -> bool:
     """Whether every edge goes both ways."""
     forth = directed(graph)
-    return (forth != forth.T.tocsr()).nnz == 0
+    return bool((forth != forth.T.tocsr()).nnz == 0)
 
 
 def rows(matrix: Any) -> Adjacency:

@@ -26,7 +26,7 @@ def bits(word: np.uint64) -> int:
     word = word - ((word >> _1) & _PAIRS)
     word = (word & _FOURS) + ((word >> _2) & _FOURS)
     word = (word + (word >> _4)) & _EIGHTS
-    return np.int64((word * _SUMS) >> _56)
+    return int((word * _SUMS) >> _56)
 
 
 @kernel(inline=True)

@@ -32,7 +32,7 @@ def colour_order(
     rest: Ints,
     group: Ints,
 ) -> int:
-    """Bound the cliques among ``members``: those of order[:k+1] and all not listed weigh <= bound[k].
+    """Bound the cliques among ``members``: those of order[:k+1] and the unlisted weigh <= bound[k].
 
     A colour class holds no edge, so a clique has at most one member in it. Arms with a bound of at
     most ``need`` are not listed. Gives how many are.
@@ -56,7 +56,7 @@ def colour_order(
         for w in range(lowest, words):
             free[w] = left[w]
         size = 0
-        least = np.int64(0)
+        least = 0
         for w in range(lowest, words):
             while free[w] != _0:
                 place = first(free[w])
@@ -142,12 +142,12 @@ def clique_search(
             place[depth + 1] = listed - 1
             depth += 1
     state[DEPTH] = depth
-    return depth < 0
+    return bool(depth < 0)
 
 
 @kernel()
 def grow(edges: NDArray[np.bool_], clique: Ints) -> Ints:
-    """The clique, and every vertex after the other that goes with all of it; in increasing order."""
+    """The clique and each vertex that goes with all so far; in increasing order."""
     count = len(edges)
     inside = np.zeros(count, np.bool_)
     inside[clique] = True
@@ -164,7 +164,7 @@ def grow(edges: NDArray[np.bool_], clique: Ints) -> Ints:
 
 @kernel()
 def greedy_heavy(edges: NDArray[np.bool_], weight: Ints) -> tuple[Ints, Ints]:
-    """From every vertex on a clique by the heaviest that fits: rows of vertices, and their sizes."""
+    """From every vertex a clique by the heaviest that fits: rows of vertices, and their sizes."""
     count = len(edges)
     order = np.argsort(-weight)
     cliques, sizes = np.zeros((count, count), np.int64), np.zeros(count, np.int64)

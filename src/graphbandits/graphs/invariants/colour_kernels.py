@@ -106,7 +106,7 @@ def dsatur(
             colour[vertex[depth]] = -1
     state[DEPTH] = depth
     state[TRYING] = 1 if trying else 0
-    return depth < fixed or state[BEST] <= enough
+    return bool(depth < fixed or state[BEST] <= enough)
 
 
 @kernel()
@@ -160,4 +160,4 @@ def tabu(
         state[CONFLICTS] += least
         state[LEAST] = min(state[LEAST], state[CONFLICTS])
     state[SEED] = np.int64(seed)
-    return state[CONFLICTS] == 0
+    return bool(state[CONFLICTS] == 0)

@@ -83,7 +83,10 @@ class Columns:
             for k, size in enumerate(sizes)
             if weight[cliques[k, :size]].sum() > SCALE + size
         ]
-        if any([self._add(np.sort(clique)) for clique in heavy]):
+        before = len(self._known)
+        for clique in heavy:
+            self._add(np.sort(clique))
+        if len(self._known) > before:
             return True
         self._search.begin(weight, SCALE - 1)
         self._search.run(allowance)

@@ -19,8 +19,12 @@ from graphbandits.types import Floats, Ints
 
 #: The two bounds of a linear program are the same number up to so much of it.
 SAME = 1e-9
-#: HiGHS heeds its time limit too late for more edges than these.
-MOST_EDGES = 3_000_000
+#: Up to so many arms HiGHS solves the linear program at once.
+FEW_ARMS = 300
+#: With more edges than these its linear program has no end within seconds, and its search in whole
+#: numbers heeds the time limit too late.
+MOST_EDGES = 400_000
+MOST_WHOLE_EDGES = 3_000_000
 
 
 class Revealing:
@@ -29,6 +33,8 @@ class Revealing:
     def __init__(self, matrix: Any) -> None:
         self.matrix = csr_array(matrix)
         self.forth, self.back = rows(self.matrix), rows(self.matrix.T)
+        self._by_fewest = np.argsort(np.diff(self.back.start), kind="stable")
+        self._by_least = np.argsort(np.diff(self.forth.start), kind="stable")
 
     @property
     def arrays(self) -> tuple[Ints, Ints, Ints, Ints]:
@@ -48,12 +54,9 @@ class Revealing:
     def duals(self) -> Floats:
         """y >= 0 of which every arm reveals at most 1, as large as is quick."""
         sizes = np.diff(self.forth.start)
-        order = np.argsort(np.diff(self.back.start), kind="stable")
         largest = np.maximum.reduceat(sizes[self.back.column], self.back.start[:-1])
         tries = [np.zeros(self.forth.count), 1.0 / largest]
-        for y in tries:
-            kernels.raise_duals(*self.arrays, order, y)
-        return self.feasible_duals(max(tries, key=lambda y: float(y.sum())))
+        return max((self.feasible_duals(y) for y in tries), key=math.fsum)
 
     def primals(self) -> Floats:
         """z >= 0 that reveals every arm once, as small as is quick."""
@@ -61,19 +64,50 @@ class Revealing:
         z[self.greedy()] = 1.0
         fewest = np.diff(self.back.start)  # all that reveal an arm share it evenly
         spread = np.maximum.reduceat(1.0 / fewest[self.forth.column], self.forth.start[:-1])
-        order = np.argsort(np.diff(self.forth.start), kind="stable")
-        kernels.lower_primals(*self.arrays, order, spread)
-        return self.feasible_primals(min(z, spread, key=lambda z: float(z.sum())))
+        return min((self.feasible_primals(each) for each in (z, spread)), key=math.fsum)
 
     def feasible_duals(self, y: Floats) -> Floats:
-        """Scaled so that no arm reveals more than 1."""
-        y = np.maximum(y, 0.0)
-        return y / max(float(self.sums(y, self.forth).max()), 1.0)
+        """Made smaller where an arm reveals more than 1 of it, then larger where there is room."""
+        load = np.maximum(self.sums(np.maximum(y, 0.0), self.forth), 1.0)
+        y = np.maximum(y, 0.0) / np.maximum.reduceat(load[self.back.column], self.back.start[:-1])
+        kernels.raise_duals(*self.arrays, self._by_fewest, y)
+        return y / max(float(self.sums(y, self.forth).max()), 1.0)  # but for rounding
 
     def feasible_primals(self, z: Floats) -> Floats:
-        """Scaled so that every arm is revealed at least once."""
+        """Made larger at arms that are revealed less than once, then smaller where all is well."""
         z = np.maximum(z, 0.0)
+        z = z + np.maximum(1.0 - self.sums(z, self.back), 0.0)
+        kernels.lower_primals(*self.arrays, self._by_least, z)
         return z / min(float(self.sums(z, self.back).min()), 1.0)
+
+
+def approach(
+    graph: Revealing, z: Floats, y: Floats, allowance: Allowance, told: Callable[..., None]
+) -> tuple[Floats, Floats]:
+    """Better z and y of the fractional domination number, where there are too many arms for HiGHS.
+
+    Primal and dual steps in turns, with steps for each arm (Chambolle and Pock 2011, Pock and
+    Chambolle 2011); from time to time the means since the last time are made feasible.
+    """
+    step_z, step_y = 1.0 / np.diff(graph.forth.start), 1.0 / np.diff(graph.back.start)
+    best_z, best_y = z, y
+    turns = 32
+    while not allowance.over and not _same(math.fsum(best_y), math.fsum(best_z)):
+        mean_z, mean_y = np.zeros_like(z), np.zeros_like(y)
+        done = 0
+        while done < turns and not allowance.over:
+            after = np.maximum(z - step_z * (1.0 - graph.sums(y, graph.forth)), 0.0)
+            y = np.maximum(y + step_y * (1.0 - graph.sums(2.0 * after - z, graph.back)), 0.0)
+            z = after
+            mean_z += z
+            mean_y += y
+            done += 1
+        z, y = mean_z / done, mean_y / done
+        best_z = min(best_z, graph.feasible_primals(z), key=math.fsum)
+        best_y = max(best_y, graph.feasible_duals(y), key=math.fsum)
+        told(math.fsum(best_y), math.fsum(best_z))
+        turns = min(2 * turns, 256)
+    return best_z, best_y
 
 
 def fractional(
@@ -81,16 +115,18 @@ def fractional(
 ) -> tuple[float, float, Floats]:
     """Bounds on the fractional domination number, and z of the upper one."""
     z, y = graph.primals(), graph.duals()
+    report(math.fsum(y), max(math.fsum(y), math.fsum(z)))
+    count, edges = graph.forth.count, graph.matrix.nnz
+    if not _same(math.fsum(y), math.fsum(z)):
+        if count > FEW_ARMS:
+            share = 0.2 if edges <= MOST_EDGES else 1.0
+            z, y = approach(graph, z, y, allowance.part(share), report)
+        if edges <= MOST_EDGES and not allowance.over:
+            found = fractional_cover(graph.matrix.T.astype(np.float64), allowance.seconds)
+            if found is not None:
+                z = min(z, graph.feasible_primals(found[0]), key=math.fsum)
+                y = max(y, graph.feasible_duals(found[1]), key=math.fsum)
     lower, upper = math.fsum(y), math.fsum(z)
-    report(lower, max(lower, upper))
-    if graph.matrix.nnz <= MOST_EDGES and not _same(lower, upper):
-        # the interior point method is faster, but ends late where there are very many arms
-        method = "highs-ipm" if 100 < graph.forth.count <= SEARCHED else "highs-ds"
-        found = fractional_cover(graph.matrix.T.astype(np.float64), allowance.seconds, method)
-        if found is not None:
-            z = min(z, graph.feasible_primals(found[0]), key=math.fsum)
-            y = max(y, graph.feasible_duals(found[1]), key=math.fsum)
-            lower, upper = math.fsum(y), math.fsum(z)
     if _same(lower, upper):
         lower = upper
     report(lower, upper)
@@ -115,7 +151,13 @@ def dominating_set(
         if search.finished:
             lower = len(chosen)
             report(lower, lower)
-    if lower < len(chosen) and graph.matrix.nnz <= MOST_EDGES and not allowance.over:
+    if lower < len(chosen) and graph.forth.count > FEW_ARMS:
+        z, y = graph.primals(), graph.duals()
+        _, y = approach(graph, z, y, allowance.part(0.2), lambda *_: None)
+        lower = max(lower, _whole(math.fsum(y)))
+        report(lower, len(chosen))
+    few = graph.matrix.nnz <= MOST_WHOLE_EDGES
+    if lower < len(chosen) and few and not allowance.over:
         x, bound = whole_cover(graph.matrix.T.astype(np.float64), allowance.seconds)
         lower = max(lower, min(_whole(bound), len(chosen)))
         if x is not None and x.sum() < len(chosen):

@@ -120,12 +120,12 @@ def dominating_search(
         entering = True
     state[DEPTH] = depth
     state[ENTERING] = 1 if entering else 0
-    return depth < 0 or state[BEST] <= enough
+    return bool(depth < 0 or state[BEST] <= enough)
 
 
 @kernel()
 def greedy_dominating(start: Ints, column: Ints, back: Ints, by: Ints, chosen: Ints) -> int:
-    """A set that reveals all: the arm that reveals most of what is left, then none that is needless.
+    """A set that reveals all: always the arm that reveals most of the rest; the needless go again.
 
     ``chosen[:count]`` are its arms.
     """

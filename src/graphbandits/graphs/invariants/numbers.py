@@ -20,6 +20,7 @@ from graphbandits.types import Ints
 #: Seconds that a search may take, unless the caller says otherwise.
 TIME_LIMIT = 5.0
 
+
 class _Watch:
     """Tells the caller of better bounds, and of no others."""
 

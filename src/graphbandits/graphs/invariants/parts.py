@@ -1,4 +1,4 @@
-"""Independent sets and clique covers part by part: what is simplicial goes, each component alone."""
+"""Independent sets and clique covers part by part: simplicial vertices go, components part."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Part:
 
 
 def reduce(graph: Adjacency) -> tuple[Ints, Ints, Ints]:
-    """Simplicial vertices, the clique of each vertex that goes with them (else -1), and the rest."""
+    """Simplicial vertices, the clique of each vertex that goes with them, else -1; the rest."""
     count = graph.count
     clique, degree, queue, taken = (np.empty(count, np.int64) for _ in range(4))
     most = count if count <= SEARCHED else FEW

@@ -107,7 +107,7 @@ def cover_number(edges: NDArray[np.bool_], nodes: int) -> int:
         size,
         max(nodes, count + 1),  # the first colouring needs no more
     )
-    return state[COLOURS]
+    return int(state[COLOURS])
 
 
 @kernel()

@@ -22,7 +22,7 @@ def joined(start: Ints, column: Ints, u: int, v: int) -> bool:
             low = middle + 1
         else:
             high = middle
-    return low < start[u + 1] and column[low] == v
+    return bool(low < start[u + 1] and column[low] == v)
 
 
 @kernel()
@@ -237,7 +237,7 @@ def greedy_cliques(start: Ints, column: Ints, clique: Ints) -> int:
 def induce(
     start: Ints, column: Ints, vertices: Ints, number: Ints, own_start: Ints, own_column: Ints
 ) -> int:
-    """The graph among ``vertices``, renumbered in their order; ``number`` is -1 before and after."""
+    """The graph among ``vertices``, numbered in their order; ``number`` is -1 before and after."""
     for k in range(len(vertices)):
         number[vertices[k]] = k
     edges = 0

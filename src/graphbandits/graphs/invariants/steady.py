@@ -1,4 +1,4 @@
-"""Numbers by which simulations go: a search of so many steps, so that no run depends on the clock."""
+"""Numbers by which simulations go: a search of so many steps, which no clock ends."""
 
 from __future__ import annotations
 
