@@ -67,8 +67,9 @@ def dsatur(
     while budget > 0 and state[BEST] > enough:
         if not trying:
             if depth == count:
-                state[BEST] = used[depth]
-                best[:] = colour
+                if used[depth] < state[BEST]:  # a better one may have come from elsewhere meanwhile
+                    state[BEST] = used[depth]
+                    best[:] = colour
                 trying = True
                 depth -= 1
                 if depth < fixed:

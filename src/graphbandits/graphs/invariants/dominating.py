@@ -21,10 +21,11 @@ from graphbandits.types import Floats, Ints
 SAME = 1e-9
 #: Up to so many arms HiGHS solves the linear program at once.
 FEW_ARMS = 300
-#: With more edges than these its linear program has no end within seconds, and its search in whole
-#: numbers heeds the time limit too late.
+#: With more edges than these it has no end within seconds, and heeds its time limit late.
 MOST_EDGES = 400_000
-MOST_WHOLE_EDGES = 3_000_000
+#: Arms of larger values in a fractional solution come first in a greedy one.
+ROUNDED = (0.3, 0.5, 0.7, 0.9)
+NOBODY = np.empty(0, np.int64)
 
 
 class Revealing:
@@ -41,10 +42,10 @@ class Revealing:
         """As the kernels read them."""
         return self.forth.start, self.forth.column, self.back.start, self.back.column
 
-    def greedy(self) -> Ints:
-        """A dominating set."""
+    def greedy(self, before: Ints = NOBODY) -> Ints:
+        """A dominating set, from the arms of ``before`` on."""
         chosen = np.empty(self.forth.count, np.int64)
-        count = kernels.greedy_dominating(*self.arrays, chosen)
+        count = kernels.greedy_dominating(*self.arrays, before, chosen)
         return np.sort(chosen[:count])
 
     def sums(self, y: Floats, rows_of: Adjacency) -> Floats:
@@ -153,11 +154,13 @@ def dominating_set(
             report(lower, lower)
     if lower < len(chosen) and graph.forth.count > FEW_ARMS:
         z, y = graph.primals(), graph.duals()
-        _, y = approach(graph, z, y, allowance.part(0.2), lambda *_: None)
+        z, y = approach(graph, z, y, allowance.part(0.2), lambda *_: None)
         lower = max(lower, _whole(math.fsum(y)))
+        order = np.argsort(-z, kind="stable")
+        guided = [graph.greedy(order[z[order] > least]) for least in ROUNDED]
+        chosen = min([chosen, *guided], key=len)
         report(lower, len(chosen))
-    few = graph.matrix.nnz <= MOST_WHOLE_EDGES
-    if lower < len(chosen) and few and not allowance.over:
+    if lower < len(chosen) and graph.matrix.nnz <= MOST_EDGES and not allowance.over:
         x, bound = whole_cover(graph.matrix.T.astype(np.float64), allowance.seconds)
         lower = max(lower, min(_whole(bound), len(chosen)))
         if x is not None and x.sum() < len(chosen):

@@ -124,10 +124,25 @@ def dominating_search(
 
 
 @kernel()
-def greedy_dominating(start: Ints, column: Ints, back: Ints, by: Ints, chosen: Ints) -> int:
+def choose(
+    start: Ints, column: Ints, back: Ints, by: Ints, j: int, times: Ints, gain: Ints
+) -> None:
+    """Count what arm j reveals, and what others reveal no more for the first time."""
+    for e in range(start[j], start[j + 1]):
+        i = column[e]
+        times[i] += 1
+        if times[i] == 1:
+            for f in range(back[i], back[i + 1]):
+                gain[by[f]] -= 1
+
+
+@kernel()
+def greedy_dominating(
+    start: Ints, column: Ints, back: Ints, by: Ints, before: Ints, chosen: Ints
+) -> int:
     """A set that reveals all: always the arm that reveals most of the rest; the needless go again.
 
-    ``chosen[:count]`` are its arms.
+    Those of ``before`` come first, where they reveal anything new. ``chosen[:count]`` are its arms.
     """
     arms = len(start) - 1
     gain = np.empty(arms, np.int64)
@@ -136,11 +151,16 @@ def greedy_dominating(start: Ints, column: Ints, back: Ints, by: Ints, chosen: I
     for j in range(arms):
         gain[j] = start[j + 1] - start[j]
         largest = max(largest, gain[j])
+    count = 0
+    for j in before:
+        if gain[j] > 0:
+            chosen[count] = j
+            count += 1
+            choose(start, column, back, by, j, times, gain)
     head, link = np.full(largest + 1, -1, np.int64), np.empty(arms, np.int64)
     for j in range(arms):
         link[j] = head[gain[j]]
         head[gain[j]] = j
-    count = 0
     while largest > 0:
         j = head[largest]
         if j < 0:
@@ -153,12 +173,7 @@ def greedy_dominating(start: Ints, column: Ints, back: Ints, by: Ints, chosen: I
             continue
         chosen[count] = j
         count += 1
-        for e in range(start[j], start[j + 1]):
-            i = column[e]
-            times[i] += 1
-            if times[i] == 1:
-                for f in range(back[i], back[i + 1]):
-                    gain[by[f]] -= 1
+        choose(start, column, back, by, j, times, gain)
     kept = 0
     for k in range(count):  # the first reveal most, but the last may have made them needless
         j = chosen[k]
