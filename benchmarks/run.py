@@ -18,6 +18,7 @@ from typing import Any
 import against_baseline
 import every_policy
 import inside
+import invariants
 import long_run
 import machine
 import many_arms
@@ -43,6 +44,7 @@ SECTIONS: dict[str, ModuleType] = {
     "machine": machine,
     "long-run": long_run,
     "workers": workers,
+    "invariants": invariants,
 }
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"

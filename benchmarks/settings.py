@@ -38,6 +38,10 @@ class Settings:
     #: One worker and two.
     worker_trials: int = 400
     worker_rounds: int = 1_000
+    #: The numbers of a graph: random ones of all densities, sparse ones, seconds for each number.
+    graph_arms: tuple[int, ...] = (20, 40, 60, 80, 100, 1_000)
+    sparse_arms: tuple[int, ...] = (100_000,)
+    graph_seconds: float = 5.0
 
     @classmethod
     def quick(cls) -> Settings:
@@ -53,4 +57,7 @@ class Settings:
             round_arms=(5, 50),
             policy_rounds=50,
             worker_trials=200,
+            graph_arms=(20, 40),
+            sparse_arms=(10_000,),
+            graph_seconds=1.0,
         )

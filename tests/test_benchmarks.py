@@ -52,6 +52,9 @@ def results(tmp_path_factory) -> dict[str, Any]:
         policy_rounds=4,
         worker_trials=4,
         worker_rounds=5,
+        graph_arms=(5, 150),
+        sparse_arms=(60,),
+        graph_seconds=0.02,
     )
     run, document = load("run"), load("document")
     console = Console(file=io.StringIO(), width=80)

@@ -6,6 +6,13 @@ from graphbandits.graphs.edges_text import edges_text
 from graphbandits.graphs.feedback import Dense, Feedback, Sparse, Uniform
 from graphbandits.graphs.frames import from_frame
 from graphbandits.graphs.graphml import from_graphml
+from graphbandits.graphs.invariants import (
+    Bracket,
+    clique_cover,
+    domination,
+    fractional_domination,
+    independence,
+)
 from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
 from graphbandits.graphs.matrices import from_matrix, from_npy, from_sparse
 from graphbandits.graphs.networks import from_networkx, to_networkx
@@ -18,6 +25,7 @@ from graphbandits.graphs.processes import (
 )
 
 __all__ = [
+    "Bracket",
     "Dense",
     "Feedback",
     "Fixed",
@@ -29,7 +37,10 @@ __all__ = [
     "Sparse",
     "Uniform",
     "as_process",
+    "clique_cover",
+    "domination",
     "edges_text",
+    "fractional_domination",
     "from_csv",
     "from_edge_list",
     "from_frame",
@@ -38,6 +49,7 @@ __all__ = [
     "from_networkx",
     "from_npy",
     "from_sparse",
+    "independence",
     "load_graph",
     "make_process",
     "to_networkx",

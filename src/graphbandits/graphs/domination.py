@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,17 +11,14 @@ from scipy.sparse import csr_array
 
 from graphbandits.errors import InputError, NumericalError
 from graphbandits.graphs.feedback import Feedback, Sparse, Uniform
+from graphbandits.graphs.highs import fractional_cover
 from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Floats
 
-#: Smaller values of a solution are rounding, and count as 0.
-NOTHING = 1e-9
 #: Solutions of small graphs that are kept; there are 1024 undirected graphs of five arms.
 KEPT = 2**16
 
 _BY_GRAPH: WeakKeyDictionary[Feedback, Floats] = WeakKeyDictionary()
-#: HiGHS shares its threads between all calls of a process.
-_ONE_AT_A_TIME = Lock()
 
 
 def fractional_dominating_set(graph: Feedback) -> Floats:
@@ -70,11 +66,7 @@ def _solve_packed(arms: int, bits: bytes) -> Floats:
 
 
 def _solve(matrix: Any) -> Floats:
-    from scipy.optimize import linprog  # slow to import, and few policies need it
-
-    arms = matrix.shape[0]
-    with _ONE_AT_A_TIME:
-        found: Any = linprog(np.ones(arms), A_ub=-matrix.T, b_ub=-np.ones(arms), method="highs-ds")
-    if not found.success:
-        raise NumericalError(f"HiGHS found no dominating set of {arms} arms: {found.message}")
-    return np.where(found.x < NOTHING, 0.0, found.x)
+    found = fractional_cover(matrix.T)
+    if found is None:
+        raise NumericalError(f"HiGHS found no dominating set of {matrix.shape[0]} arms")
+    return found[0]

@@ -7,9 +7,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from graphbandits.graphs.feedback import Feedback, Uniform
-from graphbandits.graphs.independence import EXACT, independence_number
-from graphbandits.graphs.independence_kernels import independence_kernel
+from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, Uniform
+from graphbandits.graphs.invariants.adjacency import undirected
+from graphbandits.graphs.invariants.small_kernels import independence_bound
+from graphbandits.graphs.invariants.steady import independence_number
 from graphbandits.graphs.outcomes import most_outcomes
 from graphbandits.graphs.processes import (
     GivenSequence,
@@ -22,8 +23,11 @@ from graphbandits.graphs.revealers import matrices
 from graphbandits.rng import Keys
 from graphbandits.types import Floats
 
-#: Graphs over which the expected independence number of a random graph is averaged.
-DRAWS = 2000
+#: Graphs over which the expected independence number of a random graph is averaged: up to so many
+#: arms so many graphs, whose numbers differ the less the more arms there are.
+DRAWS = {40: 2000, 100: 200, 500: 10}
+#: Nodes of the search in each of them, times the arms.
+DRAWN_WORK = 1_000_000
 #: Of a narrower interval for r the middle stands for all: differences of powers would cancel.
 NARROW = 1e-6
 
@@ -47,9 +51,12 @@ class Prospect:
 
     @cached_property
     def independence_number(self) -> int:
-        """Of a fixed 0/1 graph of at most 40 arms, directed or not; K of any other."""
+        """Of a fixed 0/1 graph, directed or not; K of any other.
+
+        The least upper bound found, where the search does not end within its steps.
+        """
         graph = self.fixed
-        if graph is None or not graph.deterministic or graph.arms > EXACT:
+        if graph is None or not graph.deterministic:
             return self._process.arms
         return independence_number(graph)
 
@@ -64,9 +71,9 @@ class Prospect:
         """sum over t <= ``rounds`` of Q_t, or its expectation where it is drawn.
 
         Q_t bounds sum_i p_i / q_i for every p: the independence number of an undirected 0/1 graph,
-        (1 - (1-r)^K) / r under random feedback, and K for any other; K also for an undirected
-        graph of more than 40 arms, whose independence number is not computed. Alon, Cesa-Bianchi,
-        Gentile and Mansour (2013).
+        (1 - (1-r)^K) / r under random feedback, and K for any other. Where the search for an
+        independence number does not end within its steps, the least upper bound found stands for
+        it. Alon, Cesa-Bianchi, Gentile and Mansour (2013).
 
         >>> from graphbandits.graphs import as_process
         >>> Prospect(as_process("random(r=uniform)", 3)).independence(rounds=60)  # 1 + 1/2 + 1/3
@@ -94,11 +101,9 @@ def _bound(feedback: Feedback) -> float:
     """Q of one round."""
     if isinstance(feedback, Uniform):
         return float(_seen_before(feedback.r, feedback.arms)[0])
-    if feedback.arms > EXACT or not feedback.deterministic:
+    if not feedback.deterministic or not undirected(feedback):
         return float(feedback.arms)
-    matrix = feedback.reach(np.arange(feedback.arms))
-    undirected = bool((matrix == matrix.T).all())
-    return float(independence_number(feedback) if undirected else feedback.arms)
+    return float(independence_number(feedback))
 
 
 def _seen_before(r: object, arms: int) -> Floats:
@@ -122,10 +127,16 @@ def _random_bound(process: RandomFeedback, rounds: int) -> float:
 
 @lru_cache(maxsize=256)
 def _drawn_bound(arms: int, p: float, directed: bool) -> float:
-    """The mean over graphs that no trial meets; K where they are directed, or large."""
+    """The mean over graphs that no trial meets; K where they are directed, or of over 500 arms."""
     if p in (0.0, 1.0):
         return float(arms if p == 0.0 else 1)
-    if directed or arms > EXACT:
+    if directed or arms > max(DRAWS):
         return float(arms)
-    drawn = matrices(RevealedErdosRenyi(arms, p).round(1, Keys(2013, trials=DRAWS)), DRAWS)
-    return float(np.mean([independence_kernel(matrix) for matrix in drawn]))
+    draws = next(count for most, count in DRAWS.items() if arms <= most)
+    if arms <= DENSE_LIMIT:
+        drawn = RevealedErdosRenyi(arms, p).round(1, Keys(2013, trials=draws))
+        graphs = list(matrices(drawn, draws))
+    else:
+        process = RevealedErdosRenyi(arms, p, shared=True)
+        graphs = [matrices(process.round(t, Keys(2013)), 1)[0] for t in range(1, draws + 1)]
+    return float(np.mean([independence_bound(one > 0.0, DRAWN_WORK // arms) for one in graphs]))

@@ -22,8 +22,8 @@ class Exp3G(ExponentialWeights):
 
     pi = (1 - gamma) w + gamma/K, w proportional to exp(-eta L), L_i += l_i 1{i seen} / P_i,
     P = G'pi. Unless given, gamma = min(sqrt(1/(alpha(G) T)), 1/2) and eta = 2 gamma, for strongly
-    observable graphs; alpha(G) is the independence number of a fixed 0/1 graph of at most 40 arms,
-    else K. Alon, Cesa-Bianchi, Dekel and Koren (2015).
+    observable graphs; alpha(G) is the independence number of a fixed 0/1 graph (where it is too
+    hard, the least upper bound found), else K. Alon, Cesa-Bianchi, Dekel and Koren (2015).
 
     >>> from graphbandits import Agent
     >>> Agent("exp3-g", arms=4, graph="star", seed=1, horizon=100).decide().probability

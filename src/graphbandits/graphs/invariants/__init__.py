@@ -4,11 +4,11 @@ from graphbandits.graphs.invariants.bracket import Arms, Bracket, Progress
 from graphbandits.graphs.invariants.numbers import (
     TIME_LIMIT,
     clique_cover,
-    clique_cover_numbers,
     domination,
     fractional_domination,
     independence,
 )
+from graphbandits.graphs.invariants.steady import clique_cover_numbers, independence_number
 
 __all__ = [
     "TIME_LIMIT",
@@ -20,4 +20,5 @@ __all__ = [
     "domination",
     "fractional_domination",
     "independence",
+    "independence_number",
 ]

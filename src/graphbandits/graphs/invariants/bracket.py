@@ -1,4 +1,4 @@
-"""What is known of a number that is hard to compute: bounds from both sides."""
+"""What is known of a number that is hard to compute: bounds from both sides, and their proof."""
 
 from __future__ import annotations
 

@@ -1,0 +1,67 @@
+"""Covers of least weight by HiGHS: as a linear program, and in whole numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from graphbandits.types import Floats
+
+#: HiGHS shares its threads between all calls of a process.
+_ONE_AT_A_TIME = Lock()
+#: Smaller values of a solution are rounding, and count as 0.
+NOTHING = 1e-9
+
+
+@contextmanager
+def _turn(seconds: float) -> Iterator[bool]:
+    """Whether it came within the time."""
+    mine = _ONE_AT_A_TIME.acquire(timeout=seconds if seconds < math.inf else -1)
+    try:
+        yield mine
+    finally:
+        if mine:
+            _ONE_AT_A_TIME.release()
+
+
+def fractional_cover(matrix: Any, seconds: float = math.inf) -> tuple[Floats, Floats] | None:
+    """min sum(z), matrix z >= 1, z >= 0: a vertex z and the duals y; None if there was no time."""
+    from scipy.optimize import linprog  # slow to import, and few need it
+
+    rows, columns = matrix.shape
+    options: Any = {"time_limit": seconds} if seconds < math.inf else {}
+    with _turn(seconds) as mine:
+        if not mine:
+            return None
+        found: Any = linprog(
+            np.ones(columns), A_ub=-matrix, b_ub=-np.ones(rows), method="highs-ds", options=options
+        )
+    if not found.success:
+        return None
+    z, y = (np.where(x < NOTHING, 0.0, x) for x in (found.x, -found.ineqlin.marginals))
+    return z, y
+
+
+def whole_cover(matrix: Any, seconds: float) -> tuple[Floats | None, float]:
+    """min sum(x), matrix x >= 1, x in {0, 1}: the best x, or None, and a lower bound."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    columns = matrix.shape[1]
+    with _turn(seconds) as mine:
+        if not mine or seconds <= 0.0:
+            return None, 0.0
+        found: Any = milp(
+            np.ones(columns),
+            integrality=np.ones(columns),
+            bounds=Bounds(0.0, 1.0),
+            constraints=LinearConstraint(matrix, 1.0, np.inf),
+            options={"time_limit": seconds},
+        )
+    least = found.mip_dual_bound
+    bound = float(least) if least is not None and math.isfinite(least) else 0.0
+    return (None if found.x is None else np.round(found.x)), bound

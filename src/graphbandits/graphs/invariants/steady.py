@@ -1,0 +1,108 @@
+"""Numbers by which simulations go: a search of so many steps, which no clock ends."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from graphbandits.errors import InputError
+from graphbandits.graphs.feedback import Feedback, Uniform
+from graphbandits.graphs.invariants import small_kernels as kernels
+from graphbandits.graphs.invariants.adjacency import Adjacency, either, mutual
+from graphbandits.graphs.invariants.allowance import Allowance
+from graphbandits.graphs.invariants.cliques import cover_by_cliques
+from graphbandits.graphs.invariants.independent import independent_set
+from graphbandits.graphs.revealers import matrices
+from graphbandits.types import Floats, Ints
+
+#: Steps that a search may take, each of some milliseconds.
+WORK = 100
+#: Nodes of the search in each of the trials' own graphs.
+SMALL_NODES = 10_000
+#: Numbers of small graphs that are kept; there are 1024 undirected graphs of five arms.
+KEPT = 2**16
+
+_COVERS: dict[int, dict[bytes, int]] = {}
+_COVERS_BY_GRAPH: WeakKeyDictionary[Feedback, Ints] = WeakKeyDictionary()
+
+
+def independence_number(graph: Feedback) -> int:
+    """The size of the largest set of arms no two of which have an edge, in either direction.
+
+    Of a 0/1 graph that all trials share; the least upper bound found where the search does not end
+    within its steps. It does not depend on the clock.
+
+    >>> from graphbandits.graphs import as_process
+    >>> independence_number(as_process("paper").feedback)
+    2
+    """
+    check_deterministic(graph)
+    if not graph.shared:
+        raise InputError("the independence number is one of a graph that all trials share")
+    if isinstance(graph, Uniform):
+        return 1 if graph.r[0] > 0.0 else graph.arms
+    return independent_set(either(graph), Allowance(work=WORK), _nobody)[1]
+
+
+def clique_cover_numbers(graph: Feedback) -> Ints:
+    """chi of a 0/1 graph, or the least upper bound found, one number for each of its trials.
+
+    It does not depend on the clock. One graph for all trials gets a longer search than each of
+    many; up to 40 arms both come to their end on all but the rarest.
+
+    >>> from graphbandits.graphs import Dense
+    >>> clique_cover_numbers(Dense(np.stack([np.eye(3), np.ones((3, 3))])))
+    array([3, 1])
+    """
+    check_deterministic(graph)
+    if isinstance(graph, Uniform):
+        return np.where(graph.r > 0.0, 1, graph.arms)
+    if not graph.shared:
+        return _each(matrices(graph, 1))
+    try:
+        known = _COVERS_BY_GRAPH.get(graph)
+    except TypeError:  # a plug-in's own feedback, which nobody has promised can be a key
+        return np.array([_cover_number(mutual(graph))])
+    if known is None:
+        known = np.array([_cover_number(mutual(graph))])
+        known.setflags(write=False)
+        _COVERS_BY_GRAPH[graph] = known
+    return known
+
+
+def check_deterministic(graph: Feedback) -> None:
+    """Entries are 0 and 1."""
+    if not graph.deterministic:
+        raise InputError(
+            "this number is one of a graph of entries 0 and 1, and the one given has probabilities"
+        )
+
+
+def _each(stack: Floats) -> Ints:
+    """Looked up by the bits of each matrix: an audit asks in every round."""
+    trials, arms, _ = stack.shape
+    there = stack > 0.0
+    there &= there.transpose(0, 2, 1)
+    packed = np.packbits(there.reshape(trials, -1), axis=1)
+    size, data = packed.shape[1], packed.tobytes()
+    keys = [data[k : k + size] for k in range(0, len(data), size)]
+    known = _COVERS.setdefault(arms, {})
+    place = {key: k for k, key in enumerate(keys) if key not in known}
+    if place:
+        if len(known) >= KEPT:
+            known.clear()
+            return _each(stack)
+        new = there[list(place.values())]
+        found = np.empty(len(new), np.int64)
+        kernels.cover_numbers(new, SMALL_NODES, found)
+        known.update(zip(place, found.tolist(), strict=True))
+    return np.array([known[key] for key in keys])
+
+
+def _cover_number(graph: Adjacency) -> int:
+    return cover_by_cliques(graph, Allowance(work=WORK), _nobody)[1]
+
+
+def _nobody(lower: int, upper: int) -> None:
+    """Nobody looks on."""
