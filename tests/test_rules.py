@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import lp_value, p1_bruteforce
 
-from graphbandits.graphs import Dense, Uniform
+from graphbandits.gains import joint_gain
+from graphbandits.graphs import Dense, Uniform, as_process, clique_cover
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rules import ids_lp, ids_n, idsn_lp, ts_n
 from graphbandits.theory import information_ratio
@@ -257,3 +258,9 @@ def test_the_transitive_tournament_needs_mutual_cliques() -> None:
     alpha, delta, h = statistics([(1.0, 2.0), (4.0, 4.0), (12.0, 9.0)])
     gain = Dense(np.triu(np.ones((3, 3)))).gain(h)
     assert ratio(alpha, delta, gain) == pytest.approx(0.715401495806, abs=1e-12)
+    # and so is Psi of TS-N, with the exact joint gain
+    graph = as_process("edges(1>2 1>3 2>3)").feedback
+    posterior = BetaBernoulli([1, 4, 12], [2, 4, 9], "strict")
+    joint = joint_gain(posterior, posterior.init(1), graph)
+    assert 0.5 < ratio(alpha, delta, joint) < ratio(alpha, delta, gain) - 0.003
+    assert clique_cover(graph).upper == clique_cover(graph).lower == 3

@@ -97,14 +97,13 @@ def _print(title: str, plan: Plan, found: Audit, seconds: float) -> None:
     table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
     for column in ("statement", "says"):
         table.add_column(column)
-    for column in ("checks", "violations", "tightest margin"):
-        table.add_column(column, justify="right")
+    table.add_column("checks", justify="right")
+    table.add_column("tightest margin", justify="right")
     for tally in found.tallies:
         checks = f"{tally.checks:,}" if tally.checks else "none"
-        wrong = f"{tally.violations:,}" if tally.checks else ""
+        broken = f"{tally.violations:,} violations" if tally.violations else _margin(tally)
         style = "bold red" if tally.violations else None
-        statement = tally.statement
-        table.add_row(statement.name, statement.text, checks, wrong, _margin(tally), style=style)
+        table.add_row(tally.statement.name, tally.statement.text, checks, broken, style=style)
     console.print(table)
     means = Table(box=SIMPLE, padding=(0, 1, 0, 0))
     means.add_column("policy")
