@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from dataclasses import replace
 from typing import Any
@@ -112,7 +113,7 @@ def _print(title: str, plan: Plan, found: Audit, seconds: float) -> None:
     for curve in found.curves:
         theorem = f"{curve.bound[-1]:.2f} ({curve.theorem})" if curve.theorem else "there is none"
         style = "bold red" if curve.broken else None
-        numbers = (f"{x[-1]:.2f}" for x in (curve.mean, curve.standard_error, curve.general))
+        numbers = (_two(x[-1]) for x in (curve.mean, curve.standard_error, curve.general))
         means.add_row(curve.policy, *numbers, theorem, style=style)
     console.print(means)
     rounds = found.rounds
@@ -125,6 +126,11 @@ def _print(title: str, plan: Plan, found: Audit, seconds: float) -> None:
         console.print(f"Psi is by G h, and Proposition 1 is not checked: {found.why}.")
     verdict = "A statement is violated." if found.broken else "No violation."
     console.print(f"{verdict} {duration(seconds)}.\n")
+
+
+def _two(value: float) -> str:
+    """Two decimals, if there is a number: one trial has no standard error."""
+    return "unknown" if math.isnan(value) else f"{value:.2f}"
 
 
 def _margin(tally: Tally) -> str:

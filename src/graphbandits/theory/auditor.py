@@ -88,11 +88,14 @@ class Sums:
     regret: Floats
     regret_squared: Floats
     ratio: Floats
+    ratio_squared: Floats
+    product: Floats  # of the two
     limit: Floats
 
     @classmethod
     def zeros(cls, horizon: int) -> Sums:
-        return cls(*np.zeros((4, horizon)))
+        """Before the first round."""
+        return cls(*np.zeros((6, horizon)))
 
 
 class Auditor:
@@ -194,4 +197,6 @@ class Auditor:
         self.sums.regret[place] = self._regret.sum()
         self.sums.regret_squared[place] = (self._regret**2).sum()
         self.sums.ratio[place] = self._ratio.sum()
+        self.sums.ratio_squared[place] = (self._ratio**2).sum()
+        self.sums.product[place] = (self._regret * self._ratio).sum()
         self.sums.limit[place] = self._limits.sum()
