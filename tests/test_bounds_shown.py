@@ -220,8 +220,8 @@ def test_simulate_prints_a_table_of_bounds_if_asked() -> None:
     assert "Theorem" not in run(*SIMULATE)
     text = run(*SIMULATE, "--bounds")
     rows = [line.split() for line in text.split("Bounds on the expected regret")[1].splitlines()]
-    (corollary,) = [row for row in rows if row[:2] == ["Corollary", "1"]]
-    assert corollary[-4] == "ts-n"
+    (corollary,) = [row for row in rows if row[1:3] == ["Corollary", "1"]]
+    assert corollary[0] == "ts-n"
     assert corollary[-3] == f"{TWENTY:.2f}"
     assert corollary[-1] == "below"
     nobody = run(*SIMULATE[:1], "--policy", "ucb-n", *SIMULATE[-6:], "--bounds")
@@ -281,3 +281,18 @@ def test_a_sweep_has_no_figure_for_bounds(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "density has sweeps" in result.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_recorded_ratios_give_each_policy_a_bound_of_its_own() -> None:
+    """Lemma 1: listed, with the error of the trials, and above the mean; not of what says nothing."""
+    words = (*SIMULATE, "--policy", "ids-n(gain=joint)", "--policy", "ids-n", "--ratios", "bound")
+    told = json.loads(run(*words, "--bounds", "--json"))
+    general = {one["name"]: one for one in told["bounds"] if one["name"].startswith("Lemma 1")}
+    for policy in ("ts-n", "ids-lp", "ids-n", "ids-n(gain=joint)"):
+        bound = general[f"Lemma 1 ({policy})"]
+        assert list(bound["policies"]) == [policy]
+        assert bound["policies"][policy]["mean"] < bound["value"] < 40
+        assert bound["standard_error"] > 0.0
+    refused = RUNNER.invoke(app, ["run", "density", "--ratios", "bound"])
+    assert refused.exit_code == 2
+    assert "leave --ratios out" in refused.stderr

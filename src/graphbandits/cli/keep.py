@@ -64,7 +64,7 @@ def keep(study: Study, output: Path, bounds: bool = False) -> list[Path]:
         if part == "-differences" and len(results.policies) < 2:
             continue
         name = output / f"figure-{study.key}{part}"
-        more = {"bounds": study.bounds} if bounds and figure is regret_figure else {}
+        more = {"bounds": study.drawn_bounds} if bounds and figure is regret_figure else {}
         drawn.append(save_figure(figure(results, title=study.title, **more), name)[0])
     results.save(output / f"results-{study.key}")
     return drawn

@@ -64,13 +64,12 @@ def bound_table(judged: Sequence[BoundVerdict]) -> Table:
 
     The verdict is on the interval of the mean.
     """
-    words = ["bound", "formula", "policy"]
+    words = ["policy", "by"]
     table = _table("Bounds on the expected regret", words, ["bound", "mean", "mean is"])
     for one in judged:
         error = math.nan if one.bound.exact else one.bound.final_error
         value = _mean(one.bound.final, error)
-        cells = (one.bound.name, one.bound.formula, one.policy, value, f"{one.mean:.2f}")
-        table.add_row(*cells, one.verdict)
+        table.add_row(one.policy, one.bound.name, value, f"{one.mean:.2f}", one.verdict)
     return table
 
 

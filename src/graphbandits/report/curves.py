@@ -107,7 +107,7 @@ def curve_data(study: Study) -> dict[str, object]:
         "policies": policies,
         "bounds": [
             {"name": str(escape(bound.name)), "values": _finite(bound.values)}
-            for bound in study.bounds
+            for bound in study.drawn_bounds
         ],
     }
 
@@ -186,9 +186,9 @@ def _scope(study: Study, place: str) -> Html:
 
 def _bounds(study: Study, place: str) -> Html:
     """Whether the bounds are drawn, which are far above most curves."""
-    if not study.bounds:
+    if not study.drawn_bounds:
         return Html("")
-    names = ", ".join(bound.name for bound in study.bounds)
+    names = ", ".join(bound.name for bound in study.drawn_bounds)
     box = tag("input", type="checkbox", name=f"{place}--bounds")
     words = f" bounds on the expected regret ({names})"
     return tag("span", tag("label", box, words, class_="bounds-box"))

@@ -84,6 +84,11 @@ class Study:
         """What the results say of each claim."""
         return [judge(claim, self.results, CONFIDENCE) for claim in self.claims]
 
+    @property
+    def drawn_bounds(self) -> tuple[Bound, ...]:
+        """Those that figures can show: a line for each policy by itself would be too many."""
+        return tuple(bound for bound in self.bounds if not bound.whole)
+
     @cached_property
     def kept_bounds(self) -> list[BoundVerdict]:
         """Each bound beside the regret of each policy that it is for."""

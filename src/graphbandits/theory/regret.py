@@ -118,6 +118,9 @@ def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
 def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     """Lemma 1 for each policy whose information ratios were recorded: sqrt(H sum_t mean Psi_t).
 
+    One that is above the number of rounds is left out, for no regret is: a policy that loses where
+    nothing is to be learned has ratios without end.
+
     >>> plan = Plan.of(["ts-n", "ucb-n"], graph="paper", horizon=10, trials=5)
     >>> [bound.name for bound in recorded_bounds(plan.run(ratios="bound"), plan.world.prior)]
     ['Lemma 1 (ts-n)', 'Lemma 1 (ucb-n)']
@@ -127,7 +130,8 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     for policy, result in results.policies.items():
         if result.ratios is not None:
             general = general_bound(result.ratios.ratio_sum, information, results.rounds, (policy,))
-            found.append(replace(general, name=f"Lemma 1 ({policy})", whole=True))
+            if general.final <= results.rounds[-1]:
+                found.append(replace(general, name=f"Lemma 1 ({policy})", whole=True))
     return tuple(found)
 
 
