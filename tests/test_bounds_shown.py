@@ -284,7 +284,7 @@ def test_a_sweep_has_no_figure_for_bounds(tmp_path: Path) -> None:
 
 
 def test_recorded_ratios_give_each_policy_a_bound_of_its_own() -> None:
-    """Lemma 1: listed, with the error of the trials, and above the mean; not of what says nothing."""
+    """Lemma 1: listed with the error of the trials, above the mean, and below the rounds."""
     words = (*SIMULATE, "--policy", "ids-n(gain=joint)", "--policy", "ids-n", "--ratios", "bound")
     told = json.loads(run(*words, "--bounds", "--json"))
     general = {one["name"]: one for one in told["bounds"] if one["name"].startswith("Lemma 1")}
