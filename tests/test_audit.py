@@ -229,6 +229,22 @@ def test_general_probabilities_have_lemma_2_only() -> None:
     assert found.broken == []
 
 
+def test_the_exact_gain_is_taken_where_it_is_quick() -> None:
+    plan = Plan.of("ts-n", graph="random(r=0.5)", arms=8, horizon=3, trials=2)  # 3^8 outcomes
+    found = audit(plan)
+    assert found.gain == "bound"
+    assert "6.6e+03 outcomes" in found.why
+    checks = {tally.statement.name: tally.checks for tally in found.tallies}
+    assert checks["Proposition 1"] == 0
+    assert checks["Theorem 3"] == 6
+    exact = audit(plan, gain="joint")
+    assert exact.gain == "joint"
+    assert exact.tallies[0].checks == 48
+    many = Plan.of("ts-n", graph="random(r=0.5)", arms=20, horizon=3, trials=2)
+    with pytest.raises(InputError, match="outcomes"):
+        audit(many, gain="joint")
+
+
 def test_refusals() -> None:
     with pytest.raises(InputError, match="gain is one of auto, joint, bound"):
         audit(plan_of(), gain="exact")

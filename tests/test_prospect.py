@@ -8,6 +8,7 @@ import math
 import networkx
 import numpy as np
 import pytest
+from graph_numbers import independence_by_subsets
 from mutants_graphs import Slope
 from scipy.integrate import quad
 
@@ -28,16 +29,6 @@ def random_matrix(rng: np.random.Generator, arms: int, p: float, directed: bool)
     return matrix
 
 
-def by_subsets(matrix: Floats) -> int:
-    """The largest set without an edge, in either direction, among all sets."""
-    arms = len(matrix)
-    for size in range(arms, 0, -1):
-        for chosen in itertools.combinations(range(arms), size):
-            if not any(matrix[i, j] or matrix[j, i] for i, j in itertools.combinations(chosen, 2)):
-                return size
-    raise AssertionError("one arm is a set without an edge")
-
-
 def by_cliques(matrix: Floats) -> int:
     """The largest clique of the complement."""
     graph = networkx.Graph()
@@ -54,7 +45,7 @@ def test_the_independence_number_is_that_of_all_subsets(arms: int, directed: boo
     for p in (0.0, 0.15, 0.3, 0.5, 0.8, 1.0):
         for _ in range(6):
             matrix = random_matrix(rng, arms, p, directed)
-            assert independence_number(Dense(matrix)) == by_subsets(matrix), matrix
+            assert independence_number(Dense(matrix)) == independence_by_subsets(matrix), matrix
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -88,7 +79,7 @@ def test_lists_of_neighbours_have_the_independence_number_of_their_matrix() -> N
     for _ in range(20):
         matrix = random_matrix(rng, 7, 0.3, directed=True)
         sparse = Sparse.from_edges(7, *np.nonzero(matrix))
-        assert independence_number(sparse) == by_subsets(matrix)
+        assert independence_number(sparse) == independence_by_subsets(matrix)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +199,7 @@ def test_revealed_graphs_give_the_mean_over_all_graphs(arms: int, p: float) -> N
         for (i, j), edge in zip(pairs, present, strict=True):
             matrix[i, j] = matrix[j, i] = float(edge)
         chance = math.prod(p if edge else 1.0 - p for edge in present)
-        number = by_subsets(matrix)
+        number = independence_by_subsets(matrix)
         first += chance * number
         second += chance * number**2
     error = math.sqrt((second - first**2) / DRAWS[40])

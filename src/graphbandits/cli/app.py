@@ -76,6 +76,10 @@ def _number(help: str) -> Any:
 
 
 Seed = Annotated[int, _number("Names the random numbers; same seed, same result.")]
+FileSeed = Annotated[int | None, _number("Names the random numbers; the file's own, else 0.")]
+ExperimentName = Annotated[
+    str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
+]
 Workers = Annotated[int | None, _number("Workers; as many as there are cores if unset.")]
 Plugin = Annotated[
     list[Path] | None,
@@ -177,15 +181,11 @@ def simulate(
 
 @app.command("run")
 def run_(
-    experiment: Annotated[
-        str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
-    ],
+    experiment: ExperimentName,
     trials: Annotated[
         int | None, _number("Trials of each policy; the file's own if unset.")
     ] = None,
-    seed: Annotated[
-        int | None, _number("Names the random numbers; the file's own, else 0.")
-    ] = None,
+    seed: FileSeed = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -220,13 +220,9 @@ def run_(
 
 @app.command()
 def audit(
-    experiment: Annotated[
-        str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
-    ],
+    experiment: ExperimentName,
     trials: Annotated[int | None, _number("Trials of each policy; 100 if unset.")] = None,
-    seed: Annotated[
-        int | None, _number("Names the random numbers; the file's own, else 0.")
-    ] = None,
+    seed: FileSeed = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -239,7 +235,7 @@ def audit(
         str,
         typer.Option(
             help="What information is by: joint (exact), bound (G h), or auto: joint where it is "
-            "affordable.",
+            "quick.",
             metavar="GAIN",
         ),
     ] = "auto",
