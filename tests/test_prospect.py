@@ -109,7 +109,7 @@ def test_a_fixed_graph_counts_its_independence_number_and_all_arms_if_directed(s
     for arms in range(1, 8):
         undirected = random_matrix(rng, arms, 0.4, directed=False)
         process = Fixed(Dense(undirected))
-        assert Prospect(process).independence(17) == 17 * by_subsets(undirected)
+        assert Prospect(process).independence(17) == 17 * independence_by_subsets(undirected)
         if arms > 1:
             directed = undirected.copy()
             directed[0, 1] = 1.0 - directed[0, 1]
