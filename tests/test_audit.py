@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ from graphbandits.experiments import load_experiment
 from graphbandits.gains import joint_gain
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Feedback
+from graphbandits.plugins import unload_plugin
 from graphbandits.policies.bayesian import Rule
 from graphbandits.policies.ids_lp import IDSLP
 from graphbandits.policies.ids_n import IDSN
@@ -255,6 +257,7 @@ def test_refusals() -> None:
 
 MUTANT = '''"""A policy that calls itself one of IDS-N's kind and is not."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -279,11 +282,12 @@ policies = ["ids-n", "ucb-n"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mutant.py").write_text(MUTANT)
     (tmp_path / "some.toml").write_text(FILE)
-    return tmp_path
+    yield tmp_path
+    unload_plugin(tmp_path / "mutant.py")
 
 
 def test_the_command_tells_and_the_state_can_be_seen_again(folder: Path) -> None:

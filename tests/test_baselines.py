@@ -14,7 +14,7 @@ from scipy.special import rel_entr
 
 from graphbandits import Agent, simulate
 from graphbandits.errors import InputError, NeedsError
-from graphbandits.graphs import Process, RandomFeedback, RevealedErdosRenyi, domination
+from graphbandits.graphs import Process, RandomFeedback, RevealedErdosRenyi, dominating_sets
 from graphbandits.graphs.prospect import Prospect
 from graphbandits.policies import Needs
 from graphbandits.policies.kl_kernels import upper_bound
@@ -114,15 +114,15 @@ def test_parameters_outside_their_range_are_refused(text: str) -> None:
 def solved(monkeypatch) -> list[int]:
     """The number of arms of every linear program that is solved, from empty caches."""
     seen: list[int] = []
-    solve = domination._solve
+    solve = dominating_sets._solve
 
     def counted(matrix):
         seen.append(matrix.shape[0])
         return solve(matrix)
 
-    monkeypatch.setattr(domination, "_solve", counted)
-    domination._solve_packed.cache_clear()
-    domination._BY_GRAPH.clear()
+    monkeypatch.setattr(dominating_sets, "_solve", counted)
+    dominating_sets._solve_packed.cache_clear()
+    dominating_sets._BY_GRAPH.clear()
     return seen
 
 
@@ -254,7 +254,7 @@ def test_a_feedback_that_is_no_key_of_a_dictionary_has_its_dominating_set() -> N
             return self.matrix[action]
 
     star = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
-    found = domination.fractional_dominating_set(Mine(star))  # type: ignore[arg-type]
+    found = dominating_sets.fractional_dominating_set(Mine(star))  # type: ignore[arg-type]
     assert found.tolist() == [[0.0, 1.0, 0.0]]
 
 

@@ -81,7 +81,7 @@ def test_every_module_has_a_docstring() -> None:
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)

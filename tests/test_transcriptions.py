@@ -14,7 +14,7 @@ from following import History, assert_follows, graphs_of
 from scipy.optimize import linprog
 
 from graphbandits.graphs import Dense, Process, Uniform, as_process, from_matrix
-from graphbandits.graphs.domination import fractional_dominating_set
+from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.graphs.prospect import Prospect
 from graphbandits.policies import as_policy

@@ -25,8 +25,8 @@ from graphbandits.engine.progress import progress_bar
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
 from graphbandits.theory import Audit, audit
-from graphbandits.theory.audit import audited
 from graphbandits.theory.auditor import FLOOR, SMALL, Tally
+from graphbandits.theory.audits import audited
 from graphbandits.theory.means import Curve
 
 #: Trials of an audit, unless the user says otherwise: every round of each is looked at.

@@ -41,7 +41,7 @@ def experiment_names() -> list[str]:
     """The experiments that come with the package.
 
     >>> experiment_names()[:4]
-    ['arms', 'density', 'eps-greedy-sensitivity', 'paper-1a']
+    ['arms', 'density', 'eps-greedy-sensitivity', 'joint-gain']
     """
     names = (entry.name for entry in files(__package__).iterdir())
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))

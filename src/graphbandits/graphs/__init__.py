@@ -2,7 +2,7 @@
 
 from graphbandits.graphs.csv_files import from_csv
 from graphbandits.graphs.edge_lists import from_edge_list
-from graphbandits.graphs.edges_text import edges_text
+from graphbandits.graphs.edge_texts import edges_text
 from graphbandits.graphs.feedback import Dense, Feedback, Sparse, Uniform
 from graphbandits.graphs.frames import from_frame
 from graphbandits.graphs.graphml import from_graphml

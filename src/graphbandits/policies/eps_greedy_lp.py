@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from graphbandits.errors import positive_number
-from graphbandits.graphs.domination import fractional_dominating_set
+from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.policies.base import Needs, View
 from graphbandits.policies.indices import Index, largest, means
 from graphbandits.registry import register

@@ -1,7 +1,7 @@
 """What is promised: information ratios, the regret bounds that rest on them, and an audit."""
 
 from graphbandits.gains import information_ratio
-from graphbandits.theory.audit import Audit, audit
+from graphbandits.theory.audits import Audit, audit
 from graphbandits.theory.bounds import (
     Bound,
     corollary_1,
