@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits.graphs.invariants.adjacency import Adjacency
 from graphbandits.graphs.invariants.allowance import Allowance
 from graphbandits.graphs.invariants.clique_search import CliqueSearch
 from graphbandits.graphs.invariants.colouring import Colouring
-from graphbandits.graphs.invariants.columns import Columns
+from graphbandits.graphs.invariants.columns import MOST, Columns
 from graphbandits.graphs.invariants.parts import (
     SEARCHED,
     Part,
@@ -20,6 +21,7 @@ from graphbandits.graphs.invariants.parts import (
     reduce,
     search_all,
 )
+from graphbandits.graphs.invariants.shares import cliques_with, shares_bound, spectral_bound
 from graphbandits.types import Ints
 
 
@@ -57,7 +59,8 @@ def _search(part: Part, allowance: Allowance, told: Told) -> None:
         told()
 
     more()
-    independent.run(allowance.part(0.25), more)
+    many = part.graph.count > MOST
+    independent.run(allowance.part(0.1 if many and allowance.timed else 0.25), more)
     colouring = Colouring(apart, independent.clique)
     colouring.know(part.found)
 
@@ -72,8 +75,28 @@ def _search(part: Part, allowance: Allowance, told: Told) -> None:
     colouring.run(allowance.part(0.05), fewer, part.lower)
     if part.open and not colouring.finished:
         colouring.improve(allowance.part(0.08), fewer, part.lower)
-    if part.open and allowance.timed:
+    if part.open and allowance.timed and many:
+        _raise_lower(part, edges, apart, allowance.part(0.5), told)
+        colouring.improve(allowance.part(0.98), fewer, part.lower)
+    elif part.open and allowance.timed:
         Columns(part, edges).run(allowance.part(0.8), told)
         colouring.know(part.found)
     if part.open:
         colouring.run(allowance, fewer, part.lower)
+
+
+def _raise_lower(
+    part: Part,
+    edges: NDArray[np.bool_],
+    apart: NDArray[np.bool_],
+    allowance: Allowance,
+    told: Told,
+) -> None:
+    """Where there are too many vertices for the linear program."""
+    part.lower = max(part.lower, spectral_bound(apart))
+
+    def shared(sizes: Ints) -> None:
+        part.lower = max(part.lower, shares_bound(sizes))
+        told()
+
+    cliques_with(edges, allowance, shared)

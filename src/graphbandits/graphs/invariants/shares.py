@@ -1,0 +1,89 @@
+"""Lower bounds on the cliques of a cover that take no linear program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphbandits.graphs.invariants.allowance import Allowance
+from graphbandits.graphs.invariants.clique_search import degeneracy_order
+from graphbandits.graphs.invariants.vertex_kernels import cliques_with_each
+from graphbandits.types import Ints
+
+#: Nodes of the first search of each vertex; each later one has some times more.
+FIRST, MORE = 64, 128
+#: Where none of so many vertices has a better bound by more nodes, others will not.
+HOPELESS = 8
+#: Eigenvalues are found to this share of them, and proved with as much to spare.
+PRECISION = 1e-3
+
+
+def shares_bound(sizes: Ints) -> int:
+    """A lower bound on the cliques of a cover: v is in none of more than ``sizes[v]`` members.
+
+    A clique of k members is the sum of 1/k over them: there are at least sum 1 / sizes[v].
+
+    >>> shares_bound(np.array([3, 3, 3, 2, 2, 2]))
+    3
+    """
+    many = enumerate(np.bincount(sizes).tolist())
+    return math.ceil(sum((Fraction(n, size) for size, n in many if n), Fraction(0)))
+
+
+def cliques_with(
+    edges: NDArray[np.bool_], allowance: Allowance, told: Callable[[Ints], None]
+) -> None:
+    """Tell of ever better upper bounds on the size of the largest clique with each vertex.
+
+    It ends where all are exact, or more nodes do not help.
+    """
+    order = degeneracy_order(edges)
+    own = np.ascontiguousarray(edges[np.ix_(order, order)])
+    degree = own.sum(axis=1)
+    low, high = np.ones(len(own), np.int64), degree + 1
+    nodes, step = FIRST, 2 * HOPELESS
+    while (low < high).any() and not allowance.over:
+        begin, before = 0, high.copy()
+        todo = np.flatnonzero(low < high)
+        while begin < len(own) and not allowance.over:
+            cliques_with_each(own, low, high, begin, min(begin + step, len(own)), nodes)
+            allowance.spend(1)
+            begin += step
+            tried = todo[todo < begin]
+            if len(tried) >= HOPELESS and (high[tried] == before[tried]).all():
+                return
+        by_vertex = np.empty_like(high)
+        by_vertex[order] = high
+        told(by_vertex)
+        nodes, step = MORE * nodes, 1
+
+
+def spectral_bound(apart: NDArray[np.bool_]) -> int:
+    """1 + largest / -least eigenvalue of the graph that is to be coloured. Hoffman (1970).
+
+    The bound holds for any x'Ax / x'x in the place of the largest, and any s in the place of the
+    least for which A + s is positive definite, which Cholesky's decomposition shows.
+    """
+    from scipy.sparse.linalg import eigsh  # slow to import, and few need it
+
+    matrix = apart.astype(np.float64)
+    begin = matrix.sum(axis=0)
+    if not begin.any():
+        return 1
+    x = begin
+    for _ in range(16):
+        x = matrix @ x
+        x /= np.linalg.norm(x)
+    largest = float(x @ (matrix @ x))
+    begin = begin * np.cos(np.arange(len(begin)))
+    least = eigsh(matrix, 1, which="SA", v0=begin, tol=PRECISION, return_eigenvectors=False)
+    enough = -float(least[0]) * (1.0 + 2.0 * PRECISION)
+    try:
+        np.linalg.cholesky(matrix + enough * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return 1
+    return math.ceil(1.0 + largest / enough - 1e-6)
