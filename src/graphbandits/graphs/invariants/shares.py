@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits.graphs.invariants.allowance import Allowance
-from graphbandits.graphs.invariants.clique_search import degeneracy_order
+from graphbandits.graphs.invariants.clique_search import CliqueSearch, degeneracy_order
 from graphbandits.graphs.invariants.vertex_kernels import cliques_with_each
 from graphbandits.types import Ints
 
-#: Nodes of the first search of each vertex; each later one has some times more.
-FIRST, MORE = 64, 128
-#: Where none of so many vertices has a better bound by more nodes, others will not.
-HOPELESS = 8
+#: Nodes of the search of each vertex.
+NODES = 8192
+#: Of so many vertices half must be searched to the end, else the others will not be either.
+SAMPLE = 8
 #: Eigenvalues are found to this share of them, and proved with as much to spare.
 PRECISION = 1e-3
 
@@ -39,27 +39,33 @@ def cliques_with(
 ) -> None:
     """Tell of ever better upper bounds on the size of the largest clique with each vertex.
 
-    It ends where all are exact, or more nodes do not help.
+    Where a search does not come to its end in a sample, none is told.
     """
     order = degeneracy_order(edges)
     own = np.ascontiguousarray(edges[np.ix_(order, order)])
-    degree = own.sum(axis=1)
-    low, high = np.ones(len(own), np.int64), degree + 1
-    nodes, step = FIRST, 2 * HOPELESS
-    while (low < high).any() and not allowance.over:
-        begin, before = 0, high.copy()
-        todo = np.flatnonzero(low < high)
-        while begin < len(own) and not allowance.over:
-            cliques_with_each(own, low, high, begin, min(begin + step, len(own)), nodes)
-            allowance.spend(1)
-            begin += step
-            tried = todo[todo < begin]
-            if len(tried) >= HOPELESS and (high[tried] == before[tried]).all():
-                return
+    low, high = np.ones(len(own), np.int64), own.sum(axis=1) + 1
+
+    def tell() -> None:
         by_vertex = np.empty_like(high)
         by_vertex[order] = high
         told(by_vertex)
-        nodes, step = MORE * nodes, 1
+
+    sample = np.linspace(0, len(own) - 1, SAMPLE).astype(np.int64)
+    for v in sample.tolist():
+        cliques_with_each(own, low, high, v, v + 1, NODES)
+        allowance.spend(1)
+    if 2 * int((low < high)[sample].sum()) > SAMPLE or allowance.over:
+        return
+    search = CliqueSearch(own)
+    search.run(allowance.part(0.8))
+    high = np.minimum(high, search.upper)
+    tell()
+    for v in range(len(own)):
+        if allowance.over:
+            break
+        cliques_with_each(own, low, high, v, v + 1, NODES)
+        allowance.spend(1)
+    tell()
 
 
 def spectral_bound(apart: NDArray[np.bool_]) -> int:
