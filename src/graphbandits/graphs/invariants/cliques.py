@@ -93,10 +93,11 @@ def _raise_lower(
     told: Told,
 ) -> None:
     """Where there are too many vertices for the linear program."""
-    part.lower = max(part.lower, spectral_bound(apart))
 
     def shared(sizes: Ints) -> None:
         part.lower = max(part.lower, shares_bound(sizes))
         told()
 
-    cliques_with(edges, allowance, shared)
+    if not cliques_with(edges, allowance, shared):
+        part.lower = max(part.lower, spectral_bound(apart))
+        told()

@@ -36,10 +36,10 @@ def shares_bound(sizes: Ints) -> int:
 
 def cliques_with(
     edges: NDArray[np.bool_], allowance: Allowance, told: Callable[[Ints], None]
-) -> None:
+) -> bool:
     """Tell of ever better upper bounds on the size of the largest clique with each vertex.
 
-    Where a search does not come to its end in a sample, none is told.
+    Where the searches of a sample do not come to their end, it stops there and gives False.
     """
     order = degeneracy_order(edges)
     own = np.ascontiguousarray(edges[np.ix_(order, order)])
@@ -55,7 +55,7 @@ def cliques_with(
         cliques_with_each(own, low, high, v, v + 1, NODES)
         allowance.spend(1)
     if 2 * int((low < high)[sample].sum()) > SAMPLE or allowance.over:
-        return
+        return False
     search = CliqueSearch(own)
     search.run(allowance.part(0.8))
     high = np.minimum(high, search.upper)
@@ -66,6 +66,7 @@ def cliques_with(
         cliques_with_each(own, low, high, v, v + 1, NODES)
         allowance.spend(1)
     tell()
+    return True
 
 
 def spectral_bound(apart: NDArray[np.bool_]) -> int:
