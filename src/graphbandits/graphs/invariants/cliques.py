@@ -21,7 +21,8 @@ from graphbandits.graphs.invariants.parts import (
     reduce,
     search_all,
 )
-from graphbandits.graphs.invariants.shares import cliques_with, shares_bound, spectral_bound
+from graphbandits.graphs.invariants.shares import cliques_with, shares_bound
+from graphbandits.graphs.invariants.spectral import spectral_cover
 from graphbandits.types import Ints
 
 
@@ -99,5 +100,5 @@ def _raise_lower(
         told()
 
     if not cliques_with(edges, allowance, shared):
-        part.lower = max(part.lower, spectral_bound(apart))
+        part.lower = max(part.lower, spectral_cover(apart))
         told()

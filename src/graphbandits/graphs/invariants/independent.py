@@ -21,6 +21,7 @@ from graphbandits.graphs.invariants.parts import (
     reduce,
     search_all,
 )
+from graphbandits.graphs.invariants.spectral import spectral_independence
 from graphbandits.graphs.invariants.swapping import Swapping
 from graphbandits.types import Ints
 
@@ -78,6 +79,8 @@ def _search(part: Part, allowance: Allowance, told: Told) -> None:
         search.know(part.lower)
         search.run(allowance.part(0.6), improved)
     if part.open:
+        part.upper = min(part.upper, spectral_independence(part.graph.matrix()))
+        told()
         swapping.run(allowance.part(0.6), swapped, part.upper)
         _cover(part, apart, allowance, told)
 

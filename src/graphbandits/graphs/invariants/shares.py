@@ -1,4 +1,4 @@
-"""Lower bounds on the cliques of a cover that take no linear program."""
+"""A lower bound on the cliques of a cover that takes no linear program: how large they can be."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from graphbandits.types import Ints
 NODES = 8192
 #: Of so many vertices half must be searched to the end, else the others will not be either.
 SAMPLE = 8
-#: Eigenvalues are found to this share of them, and proved with as much to spare.
-PRECISION = 1e-3
 
 
 def shares_bound(sizes: Ints) -> int:
@@ -67,30 +65,3 @@ def cliques_with(
         allowance.spend(1)
     tell()
     return True
-
-
-def spectral_bound(apart: NDArray[np.bool_]) -> int:
-    """1 + largest / -least eigenvalue of the graph that is to be coloured. Hoffman (1970).
-
-    The bound holds for any x'Ax / x'x in the place of the largest, and any s in the place of the
-    least for which A + s is positive definite, which Cholesky's decomposition shows.
-    """
-    from scipy.sparse.linalg import eigsh  # slow to import, and few need it
-
-    matrix = apart.astype(np.float64)
-    begin = matrix.sum(axis=0)
-    if not begin.any():
-        return 1
-    x = begin
-    for _ in range(16):
-        x = matrix @ x
-        x /= np.linalg.norm(x)
-    largest = float(x @ (matrix @ x))
-    begin = begin * np.cos(np.arange(len(begin)))
-    least = eigsh(matrix, 1, which="SA", v0=begin, tol=PRECISION, return_eigenvectors=False)
-    enough = -float(least[0]) * (1.0 + 2.0 * PRECISION)
-    try:
-        np.linalg.cholesky(matrix + enough * np.eye(len(matrix)))
-    except np.linalg.LinAlgError:
-        return 1
-    return math.ceil(1.0 + largest / enough - 1e-6)
