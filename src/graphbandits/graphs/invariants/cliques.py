@@ -12,11 +12,13 @@ from graphbandits.graphs.invariants.allowance import Allowance
 from graphbandits.graphs.invariants.clique_search import CliqueSearch
 from graphbandits.graphs.invariants.colouring import Colouring
 from graphbandits.graphs.invariants.columns import MOST, Columns
+from graphbandits.graphs.invariants.pairs import cover_by_pairs, pairs_bound
 from graphbandits.graphs.invariants.parts import (
     SEARCHED,
     Part,
     Told,
     clique_bound,
+    doubled_matching,
     parts_of,
     reduce,
     search_all,
@@ -50,6 +52,11 @@ def cover_by_cliques(
 
 def _search(part: Part, allowance: Allowance, told: Told) -> None:
     if part.graph.count > SEARCHED:
+        part.lower = max(part.lower, pairs_bound(part.graph, doubled_matching(part.graph) // 2))
+        told()
+        found = cover_by_pairs(part.graph, part.found, allowance)
+        if (upper := int(found.max()) + 1) < part.upper:
+            part.upper, part.found = upper, found
         return
     edges = part.graph.matrix()
     apart = ~edges & ~np.eye(part.graph.count, dtype=np.bool_)
