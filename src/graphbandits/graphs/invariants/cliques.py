@@ -18,7 +18,6 @@ from graphbandits.graphs.invariants.parts import (
     Part,
     Told,
     clique_bound,
-    doubled_matching,
     parts_of,
     reduce,
     search_all,
@@ -52,11 +51,11 @@ def cover_by_cliques(
 
 def _search(part: Part, allowance: Allowance, told: Told) -> None:
     if part.graph.count > SEARCHED:
-        part.lower = max(part.lower, pairs_bound(part.graph, doubled_matching(part.graph) // 2))
-        told()
-        found = cover_by_pairs(part.graph, part.found, allowance)
+        found, pairs = cover_by_pairs(part.graph, part.found, allowance)
         if (upper := int(found.max()) + 1) < part.upper:
             part.upper, part.found = upper, found
+        told()
+        part.lower = max(part.lower, pairs_bound(part.graph, pairs))
         return
     edges = part.graph.matrix()
     apart = ~edges & ~np.eye(part.graph.count, dtype=np.bool_)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from graphbandits.graphs.invariants.adjacency import Adjacency
 from graphbandits.graphs.invariants.allowance import Allowance
@@ -16,7 +17,6 @@ from graphbandits.graphs.invariants.parts import (
     Part,
     Told,
     clique_bound,
-    doubled_matching,
     parts_of,
     reduce,
     search_all,
@@ -24,6 +24,9 @@ from graphbandits.graphs.invariants.parts import (
 from graphbandits.graphs.invariants.spectral import spectral_independence
 from graphbandits.graphs.invariants.swapping import Swapping
 from graphbandits.types import Ints
+
+#: With more vertices a matching of two copies takes longer than all the rest.
+MATCHED = 200_000
 
 
 def independent_set(
@@ -53,9 +56,11 @@ def _search(part: Part, allowance: Allowance, told: Told) -> None:
         told()
 
     if part.graph.count > SEARCHED:
-        # the linear program with z_i + z_j <= 1 on edges, which half-integers solve
-        part.upper = min(part.upper, part.graph.count - doubled_matching(part.graph) // 2)
-        told()
+        if part.graph.count <= MATCHED:
+            # the linear program with z_i + z_j <= 1 on edges, which half-integers solve
+            pairs = maximum_bipartite_matching(part.graph.sparse()) >= 0
+            part.upper = min(part.upper, part.graph.count - -(-int(pairs.sum()) // 2))
+            told()
         if allowance.timed:
             swapping.run(allowance, swapped, part.upper)
         return

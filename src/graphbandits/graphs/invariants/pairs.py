@@ -49,13 +49,16 @@ def largest_matching(graph: Adjacency, match: Ints, allowance: Allowance) -> boo
     return done
 
 
-def cover_by_pairs(graph: Adjacency, cover: Ints, allowance: Allowance) -> Ints:
-    """From the pairs of a cover to more of them; the number of its clique for each vertex."""
+def cover_by_pairs(graph: Adjacency, cover: Ints, allowance: Allowance) -> tuple[Ints, int]:
+    """From the pairs of a cover to more of them: the number of its clique for each vertex.
+
+    And at least as many pairs as a matching can have.
+    """
     match, clique = np.empty(graph.count, np.int64), np.empty(graph.count, np.int64)
     kernels.pairs_within(cover, match)
-    largest_matching(graph, match, allowance)
+    largest = largest_matching(graph, match, allowance)
     kernels.cover_of_pairs(graph.start, graph.column, match, clique)
-    return clique
+    return clique, int((match >= 0).sum()) // 2 if largest else graph.count // 2
 
 
 def pairs_bound(graph: Adjacency, pairs: int) -> int:

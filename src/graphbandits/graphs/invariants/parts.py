@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from graphbandits.graphs.invariants import sparse_kernels as kernels
 from graphbandits.graphs.invariants.adjacency import Adjacency
@@ -76,11 +75,6 @@ def clique_bound(graph: Adjacency) -> Ints:
     clique = np.empty(graph.count, np.int64)
     kernels.greedy_cliques(graph.start, graph.column, clique)
     return clique
-
-
-def doubled_matching(graph: Adjacency) -> int:
-    """Twice the largest fractional matching: that of two copies, edges between them, is whole."""
-    return int((maximum_bipartite_matching(graph.sparse()) >= 0).sum())
 
 
 def search_all(

@@ -50,11 +50,12 @@ def spectral_cover(apart: NDArray[np.bool_]) -> int:
 def spectral_independence(edges: NDArray[np.bool_]) -> int:
     """At most so many vertices without an edge: the largest eigenvalue of J - t A, for any t.
 
-    On k independent vertices the matrix is all ones, which has the eigenvalue k. t is such that
-    the entries of the matrix have mean 0, about.
+    On k independent vertices the matrix is all ones, which has the eigenvalue k. With mean degree
+    d and least eigenvalue -s of A, t = n / (d + s) is the best one where all degrees are d.
     """
     matrix = edges.astype(np.float64)
+    count = len(matrix)
     if not matrix.any():
-        return len(edges)
-    shift = _shift(matrix / matrix.mean() - 1.0)
-    return math.floor(min(shift, float(len(edges))) + ROUNDING)
+        return count
+    matrix *= count / (float(matrix.sum()) / count + _shift(matrix))
+    return math.floor(min(_shift(matrix - 1.0), float(count)) + ROUNDING)
