@@ -51,11 +51,13 @@ def spectral_independence(edges: NDArray[np.bool_]) -> int:
     """At most so many vertices without an edge: the largest eigenvalue of J - t A, for any t.
 
     On k independent vertices the matrix is all ones, which has the eigenvalue k. With mean degree
-    d and least eigenvalue -s of A, t = n / (d + s) is the best one where all degrees are d.
+    d and least eigenvalue -s of A, t = n / (d + s) is the best one where all degrees are d; where
+    they differ at random, t = n / (d + s / 2) keeps the mean of the matrix from adding to the rest.
     """
     matrix = edges.astype(np.float64)
     count = len(matrix)
     if not matrix.any():
         return count
-    matrix *= count / (float(matrix.sum()) / count + _shift(matrix))
-    return math.floor(min(_shift(matrix - 1.0), float(count)) + ROUNDING)
+    degree, least = float(matrix.sum()) / count, _shift(matrix)
+    times = [count / (degree + least), count / (degree + least / 2.0)]
+    return math.floor(min(float(count), *(_shift(t * matrix - 1.0) for t in times)) + ROUNDING)
