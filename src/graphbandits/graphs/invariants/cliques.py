@@ -82,8 +82,9 @@ def _search(part: Part, allowance: Allowance, told: Told) -> None:
     colouring.run(allowance.part(0.05), fewer, part.lower)
     if part.open and not colouring.finished:
         colouring.improve(allowance.part(0.08), fewer, part.lower)
+    if part.open and allowance.timed:
+        _raise_lower(part, edges, apart, allowance.part(0.5 if many else 0.05), told)
     if part.open and allowance.timed and many:
-        _raise_lower(part, edges, apart, allowance.part(0.5), told)
         colouring.improve(allowance.part(0.98), fewer, part.lower)
     elif part.open and allowance.timed:
         Columns(part, edges).run(allowance.part(0.8), told)
@@ -99,7 +100,7 @@ def _raise_lower(
     allowance: Allowance,
     told: Told,
 ) -> None:
-    """Where there are too many vertices for the linear program."""
+    """Bounds that are there before the linear program over cliques is, if it ever is."""
 
     def shared(sizes: Ints) -> None:
         part.lower = max(part.lower, shares_bound(sizes))
