@@ -14,12 +14,14 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import local
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba.core import config
+from numba.core import config, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
@@ -99,6 +101,33 @@ def _writable(directory: Path) -> bool:
     except OSError:
         return False
     return os.access(directory, os.W_OK)
+
+
+class _Compiling(event.Listener, local):
+    """How long this thread has compiled; a compiled function may wait for its callees."""
+
+    seconds = 0.0
+    _depth = 0
+    _since = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self._depth == 0:
+            self._since = time.monotonic()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.monotonic() - self._since
+
+
+_COMPILING = _Compiling()
+event.register("numba:compile", _COMPILING)  # type: ignore[no-untyped-call]
+
+
+def clock() -> float:
+    """Seconds that this thread has had for itself: it stands still while functions compile."""
+    return time.monotonic() - _COMPILING.seconds
 
 
 _CACHE = cache_directory()

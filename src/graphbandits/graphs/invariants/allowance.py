@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
+
+from graphbandits.jit import clock
 
 
 class Allowance:
     """Seconds or units of work; a part of it spends from the whole.
+
+    Seconds in which functions compile do not count: only the first call on a machine has them.
 
     >>> whole = Allowance(work=10)
     >>> part = whole.part(0.5)
@@ -22,7 +25,7 @@ class Allowance:
         work: float = math.inf,
         whole: Allowance | None = None,
     ) -> None:
-        self._end = time.monotonic() + seconds
+        self._end = clock() + seconds
         self._work = work
         self._whole = whole
 
@@ -34,7 +37,7 @@ class Allowance:
     @property
     def seconds(self) -> float:
         """That are left."""
-        return max(self._end - time.monotonic(), 0.0)
+        return max(self._end - clock(), 0.0)
 
     @property
     def over(self) -> bool:

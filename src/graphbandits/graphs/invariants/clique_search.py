@@ -82,6 +82,11 @@ class CliqueSearch:
         self._place[0] = listed - 1
         self.finished = listed == 0
 
+    def know(self, weight: int) -> None:
+        """A clique of this weight was found elsewhere: go on with heavier ones."""
+        if weight > self.best:
+            self._state[kernels.BEST], self._state[kernels.SIZE] = weight, 0
+
     @property
     def best(self) -> int:
         """The weight of the heaviest clique found, or what was known before."""

@@ -111,6 +111,17 @@ def dsatur(
 
 
 @kernel()
+def conflicts_of(start: Ints, column: Small, colour: Ints, near: Small) -> int:
+    """Count in ``near`` the neighbours of each colour; gives how many edges have one colour."""
+    twice = 0
+    for v in range(len(colour)):
+        for e in range(start[v], start[v + 1]):
+            near[v, colour[column[e]]] += 1
+        twice += near[v, colour[v]]
+    return twice // 2
+
+
+@kernel()
 def tabu(
     start: Ints, column: Small, colour: Ints, near: Small, barred: Ints, state: Ints, budget: int
 ) -> bool:

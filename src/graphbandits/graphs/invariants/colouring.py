@@ -104,9 +104,7 @@ class Colouring:
             gone = np.flatnonzero(colour == colours + 1)
             colour[gone] = np.arange(len(gone)) % colours
             near = np.zeros((len(colour), colours), np.int32)
-            row = np.repeat(np.arange(len(colour)), np.diff(self._start))
-            np.add.at(near, (row, colour[self._column]), 1)
-            conflicts = int(near[np.arange(len(colour)), colour].sum()) // 2
+            conflicts = kernels.conflicts_of(self._start, self._column, colour, near)
             state = np.array([conflicts, 0, self._seed, conflicts])
             barred = np.zeros(near.shape, np.int64)
             done = conflicts == 0

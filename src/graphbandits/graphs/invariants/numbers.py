@@ -54,9 +54,7 @@ def clique_cover(
         alone = tuple((arm,) for arm in range(count))
         return Bracket(count, count, alone if count > 1 else (tuple(range(feedback.arms)),))
     lower, upper, label = cover_by_cliques(mutual(feedback), allowance, watch)
-    order = np.argsort(label, kind="stable")
-    cliques = np.split(order, np.cumsum(np.bincount(label))[:-1])
-    return Bracket(lower, upper, tuple(sorted(_arms(clique) for clique in cliques)))
+    return Bracket(lower, upper, _cliques(label))
 
 
 def independence(
@@ -145,3 +143,14 @@ def _uniform_number(feedback: Uniform, watch: _Watch) -> int:
 
 def _arms(vertices: Ints) -> Arms:
     return tuple(vertices.tolist())
+
+
+def _cliques(label: Ints) -> tuple[Arms, ...]:
+    """The arms of each label, by their first one."""
+    order = np.argsort(label, kind="stable")
+    end = np.cumsum(np.bincount(label))
+    start = np.concatenate([[0], end[:-1]])
+    turn = np.argsort(order[start])
+    arms = order.tolist()
+    places = zip(start[turn].tolist(), end[turn].tolist(), strict=True)
+    return tuple(tuple(arms[first:last]) for first, last in places)

@@ -34,8 +34,13 @@ def apart(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 @kernel()
-def largest_clique(edges: NDArray[np.bool_], nodes: int, best: Ints) -> tuple[int, int]:
-    """The size of the largest clique found, which is in ``best``, and an upper bound."""
+def largest_clique(
+    edges: NDArray[np.bool_], nodes: int, best: Ints, known: int = 0
+) -> tuple[int, int]:
+    """The size of the largest clique found, which is in ``best``, and an upper bound.
+
+    Only cliques of more than ``known`` members are looked for.
+    """
     count = len(edges)
     words = (count + 63) >> 6
     adjacent, everyone = np.empty((count, words), np.uint64), np.empty((1, words), np.uint64)
@@ -50,10 +55,11 @@ def largest_clique(edges: NDArray[np.bool_], nodes: int, best: Ints) -> tuple[in
     rest, group = np.empty(count, np.int64), np.empty(count, np.int64)
     candidates[0] = everyone[0]
     listed = colour_order(
-        adjacent, weight, candidates[0], 0, order[0], bound[0], left, free, rest, group
+        adjacent, weight, candidates[0], known, order[0], bound[0], left, free, rest, group
     )
     place[0] = listed - 1
-    if clique_search(
+    state[BEST] = known
+    if listed == 0 or clique_search(
         adjacent, weight, candidates, order, bound, place, chosen, held, best, state, nodes
     ):
         return state[BEST], state[BEST]
