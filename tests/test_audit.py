@@ -167,6 +167,69 @@ def test_a_mean_above_its_bound_is_found() -> None:
     assert audit(plan, gain="bound").curves[0].broken == []
 
 
+def test_late_rounds_of_few_arms_hold_by_the_statistics_that_were_played_by() -> None:
+    """Two arms are told apart soon: ratios of numbers of 1e-25 and less, and no false alarm."""
+    prior = BetaBernoulli(np.array([1.0, 0.6]), np.array([0.5, 2.0]))
+    plan = Plan.of(ALL, Bernoulli(prior), "edges(1>2)", horizon=300, trials=10, seed=1)
+    found = audit(plan)
+    assert found.broken == []
+    assert found.rounds.small > 0.1 * found.rounds.all
+    assert all(tally.violations == 0 for tally in found.tallies)
+
+
+@pytest.mark.parametrize("nothing", [np.nan, 0.0])
+def test_what_is_no_number_does_not_hold(monkeypatch: pytest.MonkeyPatch, nothing: float) -> None:
+    def wrong(*given: Any) -> Floats:
+        gain = joint_gain(*given)
+        gain[0] = nothing
+        return gain
+
+    monkeypatch.setattr(auditor, "joint_gain", wrong)
+    found = audit(plan_of("ts-n", horizon=3))
+    violated = {tally.statement.name: tally.violations for tally in found.tallies}
+    assert violated["Proposition 1"] == 9  # three arms, three rounds of the first trial
+    assert violated["Proposition 2"] == violated["Theorem 2"] == 3
+    assert len(found.violations) == 3
+    assert len(found.broken) >= 3
+
+
+def test_a_limit_of_nothing_is_violated() -> None:
+    found = audit(plan_of("ts-n", horizon=3), limit=lambda graph: np.zeros(1))
+    assert {v.statement for v in found.violations} == {"Theorem 2"}
+
+
+def useless_rule(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
+    return np.eye(alpha.shape[1])[h.argmin(axis=1)]
+
+
+@dataclass(frozen=True)
+class UselessIDSN(IDSN):
+    """IDS-N with a rule that plays an arm which cannot be best and shows no other."""
+
+    rule: ClassVar[Rule] = staticmethod(useless_rule)
+
+
+def test_a_play_that_loses_and_teaches_nothing_is_not_left_out() -> None:
+    prior = BetaBernoulli(np.array([1.0, 1.0, 1.0]), np.array([1.0, 1.0, 1e8]))
+    plan = Plan.of("ids-n", Bernoulli(prior), "empty", horizon=5, trials=2)
+    found = tallies(with_policy(plan, "ids-n", UselessIDSN()))
+    assert found["Proposition 2"].violations == 10
+
+
+def test_a_policy_that_loses_without_end_does_not_break_lemma_1() -> None:
+    prior = BetaBernoulli(np.array([1.0, 1e6]), np.array([1e6, 1.0]))
+    found = audit(Plan.of(["uniform", "ts-n"], Bernoulli(prior), "empty", horizon=20, trials=5))
+    assert found.broken == []
+    assert np.isinf(found.curves[0].general[-1])
+
+
+def test_a_policy_by_the_exact_gain_is_judged_by_it() -> None:
+    plan = plan_of(["idsn-lp(gain=joint)", "ids-n(gain=joint)", "ids-lp(gain=joint)"], horizon=40)
+    assert audit(plan).broken == []
+    with pytest.raises(InputError, match="plays by the exact gain"):
+        audit(plan, gain="bound")
+
+
 class Information:
     """Adds up pi.g, and keeps the entropy of each trial."""
 

@@ -349,14 +349,19 @@ def test_a_process_of_ones_own_is_gone_through() -> None:
     np.testing.assert_allclose(found["Theorem 2"].values, theorem_2(chi, LOG5).values, rtol=1e-9)
     wanted = earlier_bound(chi, LOG5).values
     np.testing.assert_allclose(found["earlier bound"].values, wanted, rtol=1e-9)
-    assert found["Theorem 2"].exact
+    spread = (chi.sum(axis=1) / 2).std(ddof=1) / math.sqrt(3)
+    total = chi.sum() / 6
+    assert found["Theorem 2"].final_error == pytest.approx(math.sqrt(LOG5 / total) / 2 * spread)
+    assert "3 trials" in found["Theorem 2"].note
+    shared = by_name(regret_bounds(Walk((COMPLETE[None], EMPTY[None])), FIVE, [2]))
+    assert shared["Theorem 2"].exact
 
 
 def test_the_trials_that_were_run_are_those_that_count() -> None:
-    graphs = (np.stack([COMPLETE, EMPTY, EMPTY]),)
+    graphs = (np.stack([COMPLETE, COMPLETE, EMPTY, EMPTY]),)
     one, two = (
-        by_name(regret_bounds(Walk(graphs), FIVE, [9], first_trial=first, trials=1))["Theorem 2"]
-        for first in (0, 1)
+        by_name(regret_bounds(Walk(graphs), FIVE, [9], first_trial=first, trials=2))["Theorem 2"]
+        for first in (0, 2)
     )
     assert two.final == pytest.approx(math.sqrt(5) * one.final)
 
@@ -370,7 +375,7 @@ def test_more_trials_than_the_budget_has_are_estimated(monkeypatch: pytest.Monke
     total, error = per_trial.mean(), per_trial.std(ddof=1) / 2
     assert two.final == pytest.approx(math.sqrt(total * LOG5))
     assert two.final_error == pytest.approx(math.sqrt(LOG5 / total) / 2 * error)
-    assert "4 of 1000 trials" in two.note
+    assert "4 trials" in two.note
     assert not found["earlier bound"].exact
 
 
@@ -383,9 +388,15 @@ def test_graphs_beyond_the_budget_count_as_all_arms(monkeypatch: pytest.MonkeyPa
     np.testing.assert_allclose(two.values**2 / LOG5, [0.5, 3.0, 5.5, 6.0], rtol=1e-9)
     assert "1 graph " in two.note
     monkeypatch.setattr(sums, "MOST_ARMS", 4)
-    fixed = by_name(regret_bounds(as_process("paper"), FIVE, [4]))["Corollary 1"]
-    assert fixed.final == pytest.approx(math.sqrt(10 * LOG5))
-    assert "counts as 5" in fixed.note
+    large = by_name(regret_bounds(process, FIVE, [4]))["Theorem 2"]
+    assert large.final == pytest.approx(math.sqrt(10 * LOG5))
+    assert "counts as 5" in large.note
+
+
+def test_a_graph_that_stays_is_covered_whatever_its_size() -> None:
+    ring = as_process("ring", 2100)
+    found = by_name(regret_bounds(ring, BetaBernoulli.of(2100), [1000]))["Corollary 1"]
+    assert found.final == pytest.approx(math.sqrt(525 * 1000 * math.log(2100)))
 
 
 def test_a_sequence_without_end_in_sight_looks_at_each_graph_once(

@@ -164,7 +164,7 @@ def test_names_that_do_not_fit_into_nodes_stand_beside_them() -> None:
 def test_many_names_are_left_out_and_that_is_said() -> None:
     figure = graph_figure(as_process("cliques(5)", 300))
     assert len(figure.axes[0].texts) == 0
-    assert any("300 names left out" in text.get_text() for text in figure.texts)
+    assert any("all names left out" in text.get_text() for text in figure.texts)
 
 
 def test_names_come_with_the_process() -> None:

@@ -20,7 +20,9 @@ from graphbandits.gains import check_joint, joint_gain, sampled_gain
 from graphbandits.graphs import (
     Dense,
     Feedback,
+    Fixed,
     GivenSequence,
+    Process,
     RandomFeedback,
     Sparse,
     Uniform,
@@ -425,3 +427,48 @@ def test_the_experiment_has_both_gains_on_three_graphs() -> None:
     assert len(sweep.plans) == 3
     for plan in sweep.plans.values():
         assert {"ids-n", "ids-n(gain=joint)", "ids-lp", "ids-lp(gain=joint)"} <= set(plan.policies)
+
+
+def test_a_graph_of_other_arms_or_trials_is_refused() -> None:
+    posterior = BetaBernoulli.of(3)
+    state = posterior.init(trials=4)
+    two = Dense(np.tile(np.eye(3), (2, 1, 1)))
+    for call in (joint_gain, lambda *given: sampled_gain(*given, samples=9, seed=1)):
+        with pytest.raises(InputError, match="5 arms, the posterior 3"):
+            call(posterior, state, as_process("complete", 5).feedback)
+        with pytest.raises(InputError, match="one row for each"):
+            call(posterior, state, two)
+        with pytest.raises(InputError, match="one row for each"):
+            call(posterior, state, Uniform(np.array([0.1, 0.2]), 3))
+        with pytest.raises(InputError, match="not 'star'"):
+            call(posterior, state, "star")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (np.array([[0, 1]]), np.array([3]), np.ones(1)),
+        (np.array([[0, 1]]), np.array([-1]), np.ones(1)),
+        (np.array([[0, 2]]), np.array([0]), np.ones(1)),
+        (np.array([[0, 0]]), np.array([0]), np.ones(1)),
+        (np.array([[0, 1], [0, 1]]), np.array([0]), np.ones(1)),
+        (np.array([[0, 1]]), np.array([0, 1]), np.ones(1)),
+    ],
+)
+def test_rows_that_reach_outside_are_refused(rows: tuple[Any, ...]) -> None:
+    posterior = BetaBernoulli.of(3)
+    with pytest.raises(InputError, match="from 0 to 2"):
+        posterior.information(posterior.init(trials=4), *rows)
+
+
+def test_many_arms_through_many_outcomes_are_refused() -> None:
+    check_joint(BetaBernoulli.of(300), as_process("ring", 300))
+    with pytest.raises(InputError, match="600 arms"):
+        check_joint(BetaBernoulli.of(600), _wide(600))
+
+
+def _wide(arms: int) -> Process:
+    """Each arm shows the next nine: 2^10 outcomes each."""
+    here = np.repeat(np.arange(arms), 9)
+    there = (here + np.tile(np.arange(1, 10), arms)) % arms
+    return Fixed(Sparse.from_edges(arms, here, there))

@@ -125,6 +125,8 @@ def _print(title: str, plan: Plan, found: Audit, seconds: float) -> None:
     if found.gain != "joint":
         console.print(f"Psi is by G h, and Proposition 1 is not checked: {found.why}.")
     verdict = "A statement is violated." if found.broken else "No violation."
+    if rounds.unchecked == rounds.all:
+        verdict = "Nothing could be checked: no play teaches anything."
     console.print(f"{verdict} {duration(seconds)}.\n")
 
 

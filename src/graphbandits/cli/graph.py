@@ -135,7 +135,13 @@ def describe(
 
     if numbers is None:
         found: dict[str, Any] = dict.fromkeys(
-            ("clique_cover", "independence", "domination", "fractional_domination")
+            (
+                "clique_cover",
+                "independence",
+                "domination",
+                "fractional_domination",
+                "fractional_domination_lower",
+            )
         )
     else:
         cliques = [named(clique) for clique in numbers.cover.certificate]  # type: ignore[arg-type]
@@ -144,6 +150,7 @@ def describe(
             "independence": searched(numbers.independent, named(numbers.independent.certificate)),
             "domination": searched(numbers.dominating, named(numbers.dominating.certificate)),
             "fractional_domination": numbers.fractional.upper,
+            "fractional_domination_lower": numbers.fractional.lower,
         }
     return {
         "graph": text,
@@ -273,7 +280,7 @@ def _print(found: dict[str, Any], numbers: Numbers | None, time_limit: float) ->
             table.add_row(key, _span(bracket), _shortened(found[key]["certificate"], ", "))
         table.add_row("fractional domination", _span(numbers.fractional), "")
         console.print(table)
-        searched = (numbers.cover, numbers.independent, numbers.dominating)
+        searched = (numbers.cover, numbers.independent, numbers.dominating, numbers.fractional)
         if not all(bracket.proved for bracket in searched):
             console.print(
                 f"Where the value is 'a to b', at least a and at most b is proved; a search may "
@@ -291,8 +298,17 @@ def _print(found: dict[str, Any], numbers: Numbers | None, time_limit: float) ->
     table.add_column("formula")
     for bound in found["bounds"]:
         value, policies = f"{bound['value']:.2f}", ", ".join(bound["policies"])
+        if bound["standard_error"]:
+            value += f" ({bound['standard_error']:.2f})"
         table.add_row(bound["name"], policies, value, bound["formula"])
     console.print(table)
+    notes = {bound["note"] for bound in found["bounds"]}
+    if any(bound["standard_error"] for bound in found["bounds"]):
+        notes.add("In brackets: the standard error of a bound that is estimated.")
+    if any(bound["value"] > found["horizon"] for bound in found["bounds"]):
+        notes.add("A bound above the number of rounds says nothing: no regret exceeds it.")
+    for told in sorted(notes - {""}):
+        console.print(told, style="dim")
 
 
 def _first_lines(found: dict[str, Any]) -> str:

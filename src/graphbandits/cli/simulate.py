@@ -35,8 +35,14 @@ def run(
     ratios: str | None,
 ) -> None:
     """Check, run, and print the table or the JSON object; keep it all if there is a place."""
+    if ratios is not None and output is None and not bounds:
+        raise InputError(
+            "--ratios are recorded in the results of --output DIR, and --bounds shows what they "
+            "allow: give one of these"
+        )
     plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
-    size = f"{plan.process.arms} arms, {horizon} rounds, {trials} trials, seed {seed}"
+    count = f"{trials} trial{'s' * (trials != 1)}"
+    size = f"{plan.process.arms} arms, {horizon} rounds, {count}, seed {seed}"
     if output is not None:
         if as_json:
             raise InputError("--output writes summary.json: leave --json out")

@@ -44,7 +44,7 @@ class Recorder:
         joint = self._gain == "joint"
         gain = joint_gain(self._posterior, self._state, graph) if joint else bound
         ratio = information_ratio(pi, beliefs.delta, gain)
-        self._sum += np.nan_to_num(ratio)
+        self._sum += np.where(np.isnan(ratio), 0.0, ratio)
         if t == self._record[self._column]:
             kept = self.ratios
             kept.ratio[:, self._column] = ratio

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.outcomes import (
@@ -16,8 +18,10 @@ from graphbandits.posteriors import Posterior
 from graphbandits.registry import name_of
 from graphbandits.types import Floats, State
 
-#: The most outcomes that are told apart, for one trial.
+#: The most outcomes that are told apart, for one trial ...
 MOST_OUTCOMES = 5_000_000
+#: ... and the most of them times arms, which the time goes with.
+MOST_WORK = 100_000_000
 
 
 def check_joint(posterior: Posterior, process: Process) -> None:
@@ -43,6 +47,25 @@ def check_outcomes(posterior: Posterior, outcomes: float) -> None:
             f"for each trial; at most {MOST_OUTCOMES:,} are affordable: play by gain=bound, or "
             "estimate it with sampled_gain"
         )
+    if outcomes * posterior.arms > MOST_WORK:
+        raise InputError(
+            f"the joint gain would follow {posterior.arms} arms through {outcomes:.1e} outcomes, "
+            f"for each trial; at most {MOST_WORK:,} of both together are affordable: play by "
+            "gain=bound, or estimate it with sampled_gain"
+        )
+
+
+def check_fit(posterior: Posterior, state: State, graph: Feedback) -> int:
+    """The number of trials of the state, which the graph must be of, and of the same arms."""
+    if not hasattr(graph, "reach"):
+        raise InputError(
+            f"a graph of one round is a feedback, as in as_process('star').feedback, not {graph!r}"
+        )
+    trials = len(next(iter(state.values())))
+    if graph.arms != posterior.arms:
+        raise InputError(f"the graph has {graph.arms} arms, the posterior {posterior.arms}")
+    graph.gain(np.zeros((trials, posterior.arms)))  # refuses one of other trials
+    return trials
 
 
 def joint_gain(
@@ -62,8 +85,9 @@ def joint_gain(
     (array([[0.08404623, 0.02395048, 0.0040205 ]]), array([[0.08370526, 0.02395048, 0.0040205 ]]))
     """
     able: Any = posterior
-    trials = len(next(iter(state.values())))
+    trials = check_fit(posterior, state, graph)
     known = at_most_outcomes(graph, trials, MOST_OUTCOMES)
+    known = known and MOST_OUTCOMES * posterior.arms <= MOST_WORK
     check_outcomes(posterior, 0.0 if known else count_outcomes(graph, trials))
     found: Floats = able.information(state, *rows_of(graph, trials), accuracy)
     return found

@@ -8,7 +8,9 @@ from graphbandits.types import Floats
 
 
 def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
-    """Psi = (pi.Delta)^2 / (pi.gain) for each row; NaN where pi.gain = 0: nothing is learned.
+    """Psi = (pi.Delta)^2 / (pi.gain) for each row.
+
+    Where nothing is learned it is infinite, or NaN if nothing is lost either.
 
     With gain = G h it is an upper bound of the paper's Psi_t; for pi = alpha it is psi_t.
 
@@ -20,7 +22,7 @@ def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
     regret = (pi * delta).sum(axis=1)
     learned = (pi * gain).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio: Floats = np.where(learned > 0.0, regret * (regret / learned), np.nan)
+        ratio: Floats = regret * (regret / np.maximum(learned, 0.0))
     return ratio
 
 

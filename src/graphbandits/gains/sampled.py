@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphbandits.errors import InputError, whole_number
+from graphbandits.gains.joint import check_fit
 from graphbandits.graphs import Feedback
 from graphbandits.graphs.revealers import matrices
 from graphbandits.posteriors import Observations, Posterior
@@ -33,7 +34,8 @@ def sampled_gain(
     A draw is a theta from the posterior, the arms seen and their outcomes; ``samples`` of them for
     each arm, at least 2. The mean is unbiased, and its standard error is that of independent draws.
     The arms of a trial share theta and outcomes, so their errors go together. Draw s of trial t has
-    the same numbers whatever else is computed.
+    the same numbers whatever else is computed. What no draw has met shows in neither: where all of
+    g is in rare outcomes, an estimate of 0 has an error of 0.
 
     >>> from graphbandits.gains import joint_gain
     >>> from graphbandits.graphs import as_process
@@ -47,7 +49,7 @@ def sampled_gain(
     """
     if whole_number(samples, "samples") < 2:
         raise InputError("a standard error takes at least 2 samples, not 1: give more")
-    trials = len(next(iter(state.values())))
+    trials = check_fit(posterior, state, graph)
     value, error = np.empty((2, trials, posterior.arms))
     chance = np.broadcast_to(matrices(graph, trials), (trials, posterior.arms, posterior.arms))
     for t in range(trials):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -19,11 +20,12 @@ NOTHING = 1e-9
 
 
 @contextmanager
-def _turn(seconds: float) -> Iterator[bool]:
-    """Whether it came within the time."""
+def _turn(seconds: float) -> Iterator[float]:
+    """The time that is left when the turn has come; 0 if it has not."""
+    start = time.perf_counter()
     mine = _ONE_AT_A_TIME.acquire(timeout=seconds if seconds < math.inf else -1)
     try:
-        yield mine
+        yield max(0.0, seconds - (time.perf_counter() - start)) if mine else 0.0
     finally:
         if mine:
             _ONE_AT_A_TIME.release()
@@ -34,10 +36,10 @@ def fractional_cover(matrix: Any, seconds: float = math.inf) -> tuple[Floats, Fl
     from scipy.optimize import linprog  # slow to import, and few need it
 
     rows, columns = matrix.shape
-    options: Any = {"time_limit": seconds} if seconds < math.inf else {}
-    with _turn(seconds) as mine:
-        if not mine:
+    with _turn(seconds) as left:
+        if left <= 0.0:
             return None
+        options: Any = {"time_limit": left} if left < math.inf else {}
         found: Any = linprog(
             np.ones(columns), A_ub=-matrix, b_ub=-np.ones(rows), method="highs-ds", options=options
         )
@@ -52,15 +54,15 @@ def whole_cover(matrix: Any, seconds: float) -> tuple[Floats | None, float]:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     columns = matrix.shape[1]
-    with _turn(seconds) as mine:
-        if not mine or seconds <= 0.0:
+    with _turn(seconds) as left:
+        if left <= 0.0:
             return None, 0.0
         found: Any = milp(
             np.ones(columns),
             integrality=np.ones(columns),
             bounds=Bounds(0.0, 1.0),
             constraints=LinearConstraint(matrix, 1.0, np.inf),
-            options={"time_limit": seconds},
+            options={"time_limit": left},
         )
     least = found.mip_dual_bound
     bound = float(least) if least is not None and math.isfinite(least) else 0.0

@@ -57,6 +57,8 @@ MOST_ARMS, MOST_EDGES = 2000, 20_000
 MOST_NAMED = 100
 #: Arms by themselves, and edges between cliques.
 ALONE, BETWEEN = "#b8b8b8", "#c2c2c2"
+#: How much of its colour an edge of probability near 0 has.
+FAINT = 0.25
 
 
 def _lighter(colour: str) -> str:
@@ -137,10 +139,11 @@ def graph_figure(
     heading(figure, title)
     arrows = "arrow: playing its tail shows its tip" if edges.heads else ""
     _legend(figure, cliques, independent, dominating)
-    probability_legend(figure, matrix)
+    probability_legend(figure, matrix, BETWEEN, FAINT, _thin(edges, within=False))
     drawn = Drawn(places, reach, edges, float(reach.max()))
     named = _name_nodes(figure, axes, [one_line(name) for name in shown], colours, drawn, radius)
-    without = "" if named == count else f"{count - named or 'all'} names left out"
+    left_out = "all" if named == 0 else str(count - named)
+    without = "" if named == count else f"{left_out} names left out"
     note(figure, "; ".join(part for part in (caption, arrows, without) if part))
     return figure
 
@@ -204,17 +207,16 @@ def _draw_edges(
         [triangle for part in parts for triangle in part.heads],
     )
     inside = clique_of[edges.ends[:, 0]] == clique_of[edges.ends[:, 1]]
-    thin = min(1.0, math.sqrt(120.0 / max(1, len(edges.ends))))
     for within, gid in ((False, "between"), (True, "inside")):
         chosen = np.flatnonzero(inside == within)
         paint = [
             to_rgba(
                 colours[edges.ends[k, 0]] if within else BETWEEN,
-                0.25 + 0.75 * edges.probability[k],
+                FAINT + (1.0 - FAINT) * edges.probability[k],
             )
             for k in chosen
         ]
-        scale = max(thin, 0.2) * (1.3 if within else 0.9)
+        scale = _thin(edges, within)
         widths = [scale * edge_width(edges.probability[k]) for k in chosen]
         axes.add_collection(
             LineCollection(
@@ -227,12 +229,18 @@ def _draw_edges(
             autolim=False,
         )
     # an edge one way is in no clique
-    one_way = [to_rgba(BETWEEN, 0.25 + 0.75 * p) for p in parts[1].probability]
+    one_way = [to_rgba(BETWEEN, FAINT + (1.0 - FAINT) * p) for p in parts[1].probability]
     axes.add_collection(
         PolyCollection(edges.heads, facecolors=one_way, linewidths=0, zorder=1.1, gid="heads"),
         autolim=False,
     )
     return edges
+
+
+def _thin(edges: Edges, within: bool) -> float:
+    """How wide lines are: thinner where there are many, wider within a clique."""
+    thin = min(1.0, math.sqrt(120.0 / max(1, len(edges.ends))))
+    return max(thin, 0.2) * (1.3 if within else 0.9)
 
 
 def _draw_nodes(

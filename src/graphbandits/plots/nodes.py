@@ -45,14 +45,18 @@ def edge_width(probability: float) -> float:
     return 0.4 + 1.4 * probability
 
 
-def probability_legend(figure: Figure, matrix: Floats) -> None:
-    """A legend of widths, where edges are not all certain."""
+def probability_legend(
+    figure: Figure, matrix: Floats, colour: str = GREY, faint: float = 0.3, scale: float = 1.0
+) -> None:
+    """A legend of widths and shades, where edges are not all certain."""
     values = matrix[matrix > 0.0]
     if not values.size or (values == 1.0).all():
         return
     low, high = float(values.min()), float(values.max())
     steps = [low, (low + high) / 2.0, high] if high > low else [low]
-    handles = [Line2D([], [], color=to_rgba(GREY, 0.3 + 0.7 * p), lw=edge_width(p)) for p in steps]
+    shades = (to_rgba(colour, faint + (1.0 - faint) * p) for p in steps)
+    widths = (scale * edge_width(p) for p in steps)
+    handles = [Line2D([], [], color=c, lw=lw) for c, lw in zip(shades, widths, strict=True)]
     labels = [f"{p:.3g}" for p in steps]
     legend_below(figure, handles, labels, "probability to observe", loc="lower left")
 

@@ -174,6 +174,7 @@ class BetaBernoulli:
         """
         accuracy = self.accuracy if accuracy is None else check_accuracy(accuracy)
         a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
+        _check_rows(start, arm, chance, a.shape)
         longest = int(np.diff(start, axis=1).max())
         if longest > MOST_TOGETHER:
             raise InputError(
@@ -244,6 +245,19 @@ def _check_settled(defect: Floats, a: Floats, b: Floats) -> None:
             f"the quadrature did not settle (the probabilities of being best add up to 1 "
             f"within {defect[worst]:.1e}); please report these posteriors: "
             f"a = {a[worst].tolist()}, b = {b[worst].tolist()}"
+        )
+
+
+def _check_rows(start: Ints, arm: Ints, chance: Floats, shape: tuple[int, ...]) -> None:
+    """The kernel does not check where it reads."""
+    trials, arms = shape
+    sound = start.ndim == 2 and len(start) in (1, trials) and start.shape[1] > 1
+    sound = sound and len(arm) == len(chance) and (np.diff(start, axis=1) >= 1).all()
+    sound = sound and start.min() >= 0 and start.max() <= len(arm)
+    if not sound or not ((arm >= 0) & (arm < arms)).all():
+        raise InputError(
+            f"rows are arm[start[t, i]:start[t, i + 1]], of one arm or more from 0 to {arms - 1}, "
+            f"with a chance for each; start has one line, or one for each of {trials} trials"
         )
 
 

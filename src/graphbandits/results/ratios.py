@@ -17,9 +17,9 @@ class Ratios:
     ``ratio``: Psi_t, the squared expected regret of the play by its expected information;
     ``ratio_sum``: the sum of Psi over all rounds up to this one, recorded or not; ``psi``: psi_t,
     that of Thompson sampling in the same place; ``entropy``: that of alpha_t, what is left to learn
-    about which arm is best, in nats. A ratio is NaN where nothing is learned, and counts 0 in the
-    sum. Psi_t is by the bound G h or by the exact joint gain: ``settings["ratios"]`` says which;
-    psi_t is by G h.
+    about which arm is best, in nats. A ratio is infinite where something is lost and nothing
+    learned; where nothing is lost either it is NaN, and counts 0 in the sum. Psi_t is by the bound
+    G h or by the exact joint gain: ``settings["ratios"]`` says which; psi_t is by G h.
     """
 
     ratio: Floats

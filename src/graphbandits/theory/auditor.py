@@ -25,6 +25,8 @@ Marks = NDArray[np.bool_]
 FLOOR = 1e-30
 #: Rounds that teach less than this are counted by themselves.
 SMALL = 1e-12
+#: An expected regret below this is rounding where nothing is learned.
+NOTHING = 1e-12
 #: A number may exceed its limit by this, relatively: the accuracy of the statistics.
 TOLERANCE = 1e-7
 
@@ -54,7 +56,7 @@ class Tally:
             least.margin,
             least.nearest,
             sum(part.violations for part in parts),
-            max(found, key=lambda violation: violation.value / violation.limit, default=None),
+            min(found, key=lambda violation: violation.margin, default=None),
         )
 
 
@@ -98,6 +100,13 @@ class Sums:
         return cls(*np.zeros((6, horizon)))
 
 
+def _kind(graph: Feedback) -> str:
+    """Which theorem a graph is of: 0/1, one r for all others, or other probabilities."""
+    if graph.deterministic:
+        return "deterministic"
+    return "random" if isinstance(graph, Uniform) else "other"
+
+
 class Auditor:
     """Keeps a posterior of what a policy has observed, and checks each of its decisions."""
 
@@ -114,6 +123,7 @@ class Auditor:
         self.name, self.policy, self.keys = name, policy, keys
         self.tallies = [Tally(statement) for statement in STATEMENTS]
         self.rounds = Rounds()
+        self.kinds: set[str] = set()  # of the graphs that there were
         self.sums = Sums.zeros(horizon)
         self._posterior, self._gain, self._limit = posterior, gain, limit
         self._state = posterior.init(keys.trials)
@@ -132,8 +142,10 @@ class Auditor:
             pi,
             self._limit(graph),
         )
-        learned = (pi * decision.bound).sum(axis=1)
-        checked = learned >= FLOOR
+        learned, lost = ((pi * of).sum(axis=1) for of in (decision.bound, decision.delta))
+        # a play that loses and teaches nothing breaks what can be checked
+        checked = (learned >= FLOOR) | (lost > NOTHING)
+        self.kinds.add(_kind(graph))
         self.rounds.all += len(pi)
         self.rounds.unchecked += int((~checked).sum())
         self.rounds.small += int((learned < SMALL).sum())
@@ -149,9 +161,7 @@ class Auditor:
     def _applies(self, statement: Statement, graph: Feedback) -> bool:
         if not statement.concerns(self.policy) or (statement.joint and self._gain != "joint"):
             return False
-        if statement.feedback == "deterministic":
-            return graph.deterministic
-        return statement.feedback == "any" or isinstance(graph, Uniform)
+        return statement.feedback in ("any", _kind(graph))
 
     def _check(
         self, tally: Tally, decision: Decision, checked: Marks, t: int, graph: Feedback
@@ -162,16 +172,14 @@ class Auditor:
             return
         tally.checks += int(counts.sum())
         with np.errstate(divide="ignore", invalid="ignore"):
-            margin = np.where(counts, (limit - value) / limit, np.inf)
-        margin[counts & (limit <= 0.0)] = -np.inf
+            margin = np.where(value == limit, 0.0, (limit - value) / limit)
+        margin[~np.isfinite(margin)] = -np.inf  # what is no number does not hold
+        margin[~counts] = np.inf
         least = float(margin.min())
         if least < tally.margin:
             tally.margin, tally.nearest = least, self.name
-        broken = margin < -TOLERANCE
-        tally.violations += int(broken.sum())
-        if least < -TOLERANCE and (
-            tally.worst is None or least < 1.0 - tally.worst.value / tally.worst.limit
-        ):
+        tally.violations += int((margin < -TOLERANCE).sum())
+        if least < -TOLERANCE and (tally.worst is None or least < tally.worst.margin):
             place = np.unravel_index(int(margin.argmin()), margin.shape)
             trial = int(place[0])
             tally.worst = Violation(
@@ -183,6 +191,7 @@ class Auditor:
                 round=t,
                 value=float(value[place]),
                 limit=float(limit[place]),
+                margin=least,
                 replay=replay(self._state, graph, trial),
                 pi=tuple(decision.pi[trial].tolist()),
             )
@@ -192,7 +201,7 @@ class Auditor:
         arms = decision.alpha.shape[1]
         linear = isinstance(self.policy, LINEAR)
         self._regret += (decision.pi * decision.delta).sum(axis=1)
-        self._ratio += np.where(checked, decision.ratio, 0.0)
+        self._ratio += np.where(checked, decision.ratio, 0.0)  # infinite where all is lost
         self._limits += arms / 2.0 if linear else decision.limit
         self.sums.regret[place] = self._regret.sum()
         self.sums.regret_squared[place] = (self._regret**2).sum()

@@ -6,6 +6,7 @@ import numpy as np
 
 from graphbandits.graphs import Feedback, Uniform
 from graphbandits.graphs.invariants import clique_cover_numbers
+from graphbandits.theory.bounds import rate_limit
 from graphbandits.types import Floats
 
 
@@ -22,8 +23,7 @@ def ratio_limit(graph: Feedback) -> Floats:
     (array([1.]), array([1.25]))
     """
     if isinstance(graph, Uniform):
-        rate: Floats = graph.arms / (2.0 * (graph.arms * graph.r + 1.0 - graph.r))
-        return rate
+        return rate_limit(graph.arms, graph.r)
     if graph.deterministic:
         return clique_cover_numbers(graph) / 2.0
     return np.array([graph.arms / 2.0])

@@ -6,12 +6,15 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Process
 from graphbandits.posteriors import Posterior
 from graphbandits.results import Results, recorded_rounds
+from graphbandits.results.compare import student
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import (
     WITH_GRAPH,
@@ -49,7 +52,7 @@ def regret_bounds(
     *,
     seed: int = 0,
     first_trial: int = 0,
-    trials: int = 1,
+    trials: int = 20,
 ) -> tuple[Bound, ...]:
     """The bounds that are proved for a process, after each of the ``rounds``.
 
@@ -58,7 +61,7 @@ def regret_bounds(
     probability r_t (Corollary 2 if it stays the same), and K/2 a round for any other
     probabilities. Liu, Buccapatnam and Shroff (2018). Where each trial draws graphs of its own it
     is sqrt(H E[sum_t ...]), by Jensen's inequality: with the expectation where there is a
-    formula, else over ``trials`` of the ``seed``, or as many of them as ``sums.ENTRIES`` allows.
+    formula, else estimated from ``trials`` of the ``seed``, or as many as ``sums.ENTRIES`` allows.
 
     >>> from graphbandits.graphs import as_process
     >>> from graphbandits.posteriors import BetaBernoulli
@@ -129,7 +132,10 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     found = []
     for policy, result in results.policies.items():
         if result.ratios is not None:
-            general = general_bound(result.ratios.ratio_sum, information, results.rounds, (policy,))
+            sums = result.ratios.ratio_sum
+            if not np.isfinite(sums).all():
+                continue
+            general = general_bound(sums, information, results.rounds, (policy,))
             if general.final <= results.rounds[-1]:
                 found.append(replace(general, name=f"Lemma 1 ({policy})", whole=True))
     return tuple(found)
@@ -183,8 +189,8 @@ class BoundVerdict:
     """A bound beside the mean regret of one policy that it is for, after the last round.
 
     ``verdict``: "below" (the whole interval [low, high] of the expected regret is at most the
-    bound), "above" (all of it is more), "not told apart" (neither), "unknown" (one trial has no
-    interval).
+    bound, or the lower end of its interval where it is an estimate), "above" (all of it is more),
+    "not told apart" (neither), "unknown" (one trial has no interval).
     """
 
     bound: Bound
@@ -215,13 +221,16 @@ def judge_bounds(
         for name in filter(one.is_for, results.policies):
             low, high = results.interval(name, confidence)
             mean = float(results[name].mean[-1])
-            found.append(BoundVerdict(one, name, mean, low, high, _verdict(one, low, high)))
+            verdict = "unknown"
+            if not math.isnan(low):
+                half = student(confidence, results.trials) * one.final_error
+                verdict = _verdict(low, high, one.final - half, one.final + half)
+            found.append(BoundVerdict(one, name, mean, low, high, verdict))
     return found
 
 
-def _verdict(bound: Bound, low: float, high: float) -> str:
-    if math.isnan(low):
-        return "unknown"
-    if high <= bound.final:
+def _verdict(low: float, high: float, least: float, most: float) -> str:
+    """An interval beside that of a bound."""
+    if high <= least:
         return "below"
-    return "above" if low > bound.final else "not told apart"
+    return "above" if low > most else "not told apart"

@@ -20,6 +20,19 @@ from graphbandits.types import Floats
 COVERED: tuple[type, ...] = (TSN, IDSN, IDSNLP)
 #: The policy that Theorem 1 is about.
 LINEAR: tuple[type, ...] = (IDSLP,)
+#: What rounding the entries of pi can add to its expected regret, in units of the largest Delta.
+ROUNDING = 1e-15
+
+
+def _expected(weights: Floats, values: Floats) -> Floats:
+    found: Floats = (weights * values).sum(axis=1)
+    return found
+
+
+def _ratio(lost: Floats, learned: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = lost * (lost / np.maximum(learned, 0.0))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +62,19 @@ class Decision:
         return information_ratio(self.pi, self.delta, self.gain)
 
     @cached_property
+    def sure_ratio(self) -> Floats:
+        """Psi_t of what is lost beyond the rounding of pi, whose entries add up to 1 +- 1e-16."""
+        lost = _expected(self.pi, self.delta) - ROUNDING * self.delta.max(axis=1)
+        return np.where(lost > 0.0, _ratio(lost, _expected(self.pi, self.gain)), 0.0)
+
+    @cached_property
     def psi(self) -> Floats:
         """psi_t, which bounds it."""
         return information_ratio(self.alpha, self.delta, self.bound)
 
 
-#: The number of each trial (or of each trial and arm), its limit, and what it was divided by: the
-#: smallest of these decides whether the number has digits that count.
+#: The number of each trial (or of each trial and arm), its limit, and the gain that this rests on,
+#: which decides whether it has digits that count.
 Compared = tuple[Floats, Floats, Floats]
 
 
@@ -75,18 +94,13 @@ class Statement:
         return isinstance(policy, self.about)
 
 
-def _expected(weights: Floats, values: Floats) -> Floats:
-    found: Floats = (weights * values).sum(axis=1)
-    return found
-
-
 def _proposition_1(d: Decision) -> Compared:
     assert d.joint is not None
     return d.bound, d.joint, d.bound
 
 
 def _proposition_2(d: Decision) -> Compared:
-    return d.ratio, d.psi, np.minimum(_expected(d.pi, d.bound), _expected(d.alpha, d.bound))
+    return d.sure_ratio, d.psi, _expected(d.alpha, d.bound)
 
 
 def _lemma_2(d: Decision) -> Compared:
@@ -101,20 +115,20 @@ def _lemma_3(d: Decision) -> Compared:
 
 
 def _theorem_1(d: Decision) -> Compared:
-    return d.ratio, np.full_like(d.ratio, d.alpha.shape[1] / 2.0), _expected(d.pi, d.bound)
+    return d.sure_ratio, np.full_like(d.psi, d.alpha.shape[1] / 2.0), _expected(d.alpha, d.h)
 
 
 def _theorem_2_and_3(d: Decision) -> Compared:
     """Psi <= psi <= limit; the larger of the two is compared."""
-    least = np.minimum(_expected(d.pi, d.bound), _expected(d.alpha, d.bound))
-    return np.fmax(d.ratio, d.psi), np.broadcast_to(d.limit, d.psi.shape), least
+    limit = np.broadcast_to(d.limit, d.psi.shape)
+    return np.maximum(d.sure_ratio, d.psi), limit, _expected(d.alpha, d.bound)
 
 
 STATEMENTS = (
     Statement("Proposition 1", "g >= G h", _proposition_1, joint=True),
     Statement("Proposition 2", "Psi <= psi", _proposition_2, COVERED),
-    Statement("Lemma 2", "(alpha.Delta)^2 / (alpha.h) <= K/2", _lemma_2),
-    Statement("Lemma 3", "(alpha.Delta)^2 / (h.1) <= 1/2", _lemma_3),
+    Statement("Lemma 2", "(alpha.Delta)^2/(alpha.h) <= K/2", _lemma_2),
+    Statement("Lemma 3", "(alpha.Delta)^2/(h.1) <= 1/2", _lemma_3),
     Statement("Theorem 1", "Psi <= K/2", _theorem_1, LINEAR),
     Statement("Theorem 2", "Psi, psi <= chi(G)/2", _theorem_2_and_3, COVERED, "deterministic"),
     Statement("Theorem 3", "Psi, psi <= K/(2(Kr+1-r))", _theorem_2_and_3, COVERED, "random"),

@@ -74,10 +74,8 @@ def sums_of(process: Process, rounds: Ints, keys: Keys) -> Sums:
 
 
 def _constant(graph: Feedback, rounds: Ints) -> Sums:
-    covers = _Covers(graph.arms)
-    total = covers.limits(graph, 1) * rounds
-    uniform = isinstance(graph, Uniform)
-    return Sums(total, total, graph.deterministic, uniform, constant=True, note=covers.note)
+    total = ratio_limit(graph) * rounds
+    return Sums(total, total, graph.deterministic, isinstance(graph, Uniform), constant=True)
 
 
 def _random(process: RandomFeedback, rounds: Ints) -> Sums:
@@ -135,7 +133,7 @@ def _over_some_graphs(process: RevealedErdosRenyi, rounds: Ints, keys: Keys) -> 
 def _walked(process: Process, rounds: Ints, keys: Keys) -> Sums:
     """Round by round, for as many of the trials as the budget of graphs allows, at least two."""
     last = int(rounds[-1])
-    count = min(keys.trials, max(2, _graphs(process.arms) // last))
+    count = max(2, min(keys.trials, _graphs(process.arms) // last))
     some = Keys(keys.seed, keys.first_trial, count)
     covers = _Covers(process.arms)
     limits = np.empty((count, last))
@@ -154,7 +152,7 @@ def _walked(process: Process, rounds: Ints, keys: Keys) -> Sums:
     until = np.cumsum(limits, axis=1)[:, rounds - 1]
     largest = np.maximum.accumulate(limits, axis=1)[:, rounds - 1] * rounds
     means = until.mean(axis=0), largest.mean(axis=0)
-    if shared or count == keys.trials:  # nothing is left to chance
+    if shared:  # nothing is left to chance
         return Sums(*means, deterministic, uniform, note=covers.note)
     return Sums(
         *means,
@@ -162,7 +160,7 @@ def _walked(process: Process, rounds: Ints, keys: Keys) -> Sums:
         uniform,
         error=until.std(axis=0, ddof=1) / math.sqrt(count),
         largest_error=largest.std(axis=0, ddof=1) / math.sqrt(count),
-        note=f"From the graphs of {count} of {keys.trials} trials. {covers.note}".strip(),
+        note=f"From the graphs of {count} trials. {covers.note}".strip(),
     )
 
 

@@ -22,6 +22,7 @@ class Violation:
     round: int
     value: float
     limit: float
+    margin: float  # (limit - value) / limit, below 0
     replay: str
     pi: tuple[float, ...]
 
@@ -29,7 +30,8 @@ class Violation:
         return (
             f"{self.statement} ({self.text}) does not hold: {self.value:.9g} is above "
             f"{self.limit:.9g}, for {self.policy} in round {self.round} of trial {self.trial}, "
-            f"seed {self.seed}; to see the state: {self.replay}"
+            f"seed {self.seed}, with pi = ({', '.join(f'{p:.6g}' for p in self.pi)}); to see the "
+            f"state: {self.replay}"
         )
 
 
