@@ -398,7 +398,7 @@ def test_inspect_is_strict_and_says_how_accurate_it_is() -> None:
     assert error <= numbers["accuracy"]["estimate"]
     assert f" {float(chance):.1e} " in shown
     estimate = f"{numbers['accuracy']['estimate']:.0e}"
-    assert f"Accurate to {estimate} relatively" in shown
+    assert f"accurate to {estimate} relatively" in shown
     assert "(estimated)." in shown
 
 

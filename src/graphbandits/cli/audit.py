@@ -45,7 +45,7 @@ def run(
     """Audit each simulation of the experiment; the exit code: 1 if a statement is violated."""
     count = worker_count(workers)
     plans = _plans(experiment, TRIALS if trials is None else trials, seed, policies)
-    announce_compilation()
+    announce_compilation("a minute")
     found: dict[str, Any] = {}
     broken: list[str] = []
     for title, plan in plans.items():

@@ -57,7 +57,7 @@ def lay_open(
         )
     a, b = np.array(parameters, np.float64).T
     posterior = BetaBernoulli(a, b, ACCURACY)
-    announce_compilation()
+    announce_compilation("a minute")
     state = posterior.init(trials=1)
     beliefs = posterior.beliefs(state, estimate=True)
     assert beliefs.error is not None  # it was asked for
@@ -273,4 +273,5 @@ def _accuracy(decision: dict[str, Any]) -> str:
     shown = (*decision["alpha"], *decision["delta"], *decision["h"])
     tiny = any(0.0 < value < LEAST_VALUE for value in shown)
     above = f" above {LEAST_VALUE:g}" if tiny else ""
-    return f"Accurate to {decision['accuracy']['estimate']:.0e} relatively{above} (estimated)."
+    estimate = f"{decision['accuracy']['estimate']:.0e}"
+    return f"P(best), regret and h: accurate to {estimate} relatively{above} (estimated)."

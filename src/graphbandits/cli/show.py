@@ -60,10 +60,10 @@ def worker_count(given: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def announce_compilation() -> None:
+def announce_compilation(how_long: str = "20 seconds") -> None:
     """Say on a terminal why nothing happens for a while, the first time."""
     if Console(stderr=True).is_terminal and not compiled_before():
-        typer.echo("Compiling for this machine, once: about 20 seconds ...", err=True)
+        typer.echo(f"Compiling for this machine, once: about {how_long} ...", err=True)
 
 
 def duration(seconds: float) -> str:
