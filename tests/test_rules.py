@@ -264,3 +264,16 @@ def test_the_transitive_tournament_needs_mutual_cliques() -> None:
     joint = joint_gain(posterior, posterior.init(1), graph)
     assert 0.5 < ratio(alpha, delta, joint) < ratio(alpha, delta, gain) - 0.003
     assert clique_cover(graph).upper == clique_cover(graph).lower == 3
+
+
+@pytest.mark.parametrize("x", [1e-3, 3e-9, 2.5e-13, 7e-20])
+@pytest.mark.parametrize("near", [1e-2, 1e-5])
+def test_the_weight_keeps_its_digits_where_one_arm_has_nearly_all(x: float, near: float) -> None:
+    """Of two arms P2 plays alpha itself, however little of it is on the second."""
+    alpha = np.array([[1.0 - x, x]])
+    gain = np.array([[0.1, 0.1 * (1.0 + near)]])
+    pi = idsn_lp(alpha, np.array([[1e-9, 0.3]]), gain, gain)
+    if x * near > 1e-11:  # else the first meets the threshold within its tolerance
+        assert pi[0, 1] == pytest.approx(x, rel=1e-10)
+    else:
+        assert pi[0, 1] in (0.0, pytest.approx(x, rel=1e-10))

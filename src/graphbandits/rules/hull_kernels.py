@@ -159,18 +159,21 @@ def share(pi: Floats, group: Ints, arm: int, probability: float) -> None:
 
 
 @kernel()
-def row_dots(u: Floats, v: Floats) -> Floats:
-    """u[b].v[b] for each trial, summed in the order of the arms whatever the number of trials."""
-    out = np.zeros(u.shape[0])
-    for b in range(u.shape[0]):
-        for i in range(u.shape[1]):
-            out[b] += u[b, i] * v[b, i]
-    return out
+def _mean_above(alpha: Floats, worth: Floats, level: float) -> float:
+    """alpha.(worth - level): how far the mean of ``worth`` lies above a level, also if it is next
+    to it because nearly all of alpha is on one arm, where the difference of the two would cancel.
+    """
+    total = 0.0
+    for i in range(alpha.size):
+        total += alpha[i] * (worth[i] - level)
+    return total
 
 
 @kernel()
-def least_regret_kernel(delta: Floats, gain: Floats, threshold: Floats, pi: Floats) -> None:
-    """min pi.delta subject to pi.gain >= threshold, for each trial; a threshold above the
+def least_regret_kernel(
+    delta: Floats, gain: Floats, alpha: Floats, worth: Floats, pi: Floats
+) -> None:
+    """min pi.delta subject to pi.gain >= alpha.worth, for each trial; a threshold above the
     largest gain is that gain."""
     trials, arms = delta.shape
     hull = np.empty(arms, np.int64)
@@ -179,7 +182,7 @@ def least_regret_kernel(delta: Floats, gain: Floats, threshold: Floats, pi: Floa
     for b in range(trials):
         count = frontier(delta[b], gain[b], hull, order, group)
         pi[b, :] = 0.0
-        least = threshold[b] * (1.0 - TIE)
+        least = _mean_above(alpha[b], worth[b], 0.0) * (1.0 - TIE)
         v = 0
         while v < count - 1 and gain[b, hull[v]] < least:
             v += 1
@@ -189,7 +192,8 @@ def least_regret_kernel(delta: Floats, gain: Floats, threshold: Floats, pi: Floa
         else:
             before = hull[v - 1]
             step = gain[b, here] - gain[b, before]
-            weight = min(1.0, max(0.0, (threshold[b] - gain[b, before]) / step))
+            above = _mean_above(alpha[b], worth[b], gain[b, before])
+            weight = min(1.0, max(0.0, above / step))
             share(pi[b], group, here, weight)
             share(pi[b], group, before, 1.0 - weight)
 

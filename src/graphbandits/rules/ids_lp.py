@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphbandits.rules.hull_kernels import least_regret_kernel, row_dots
+from graphbandits.rules.hull_kernels import least_regret_kernel
 from graphbandits.types import Floats
 
 
@@ -20,5 +20,5 @@ def ids_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
     array([[1., 0.]])
     """
     pi = np.empty(delta.shape)
-    least_regret_kernel(delta, gain, row_dots(alpha, h), pi)
+    least_regret_kernel(delta, gain, alpha, h, pi)
     return pi

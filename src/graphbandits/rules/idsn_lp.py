@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphbandits.rules.hull_kernels import least_regret_kernel, row_dots
+from graphbandits.rules.hull_kernels import least_regret_kernel
 from graphbandits.types import Floats
 
 
@@ -19,5 +19,5 @@ def idsn_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
     array([[0.75, 0.25]])
     """
     pi = np.empty(delta.shape)
-    least_regret_kernel(delta, gain, row_dots(alpha, gain), pi)
+    least_regret_kernel(delta, gain, alpha, gain, pi)
     return pi

@@ -20,18 +20,10 @@ from graphbandits.types import Floats
 COVERED: tuple[type, ...] = (TSN, IDSN, IDSNLP)
 #: The policy that Theorem 1 is about.
 LINEAR: tuple[type, ...] = (IDSLP,)
-#: What rounding the entries of pi can add to its expected regret, in units of the largest Delta.
-ROUNDING = 1e-15
 
 
 def _expected(weights: Floats, values: Floats) -> Floats:
     found: Floats = (weights * values).sum(axis=1)
-    return found
-
-
-def _ratio(lost: Floats, learned: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = lost * (lost / np.maximum(learned, 0.0))
     return found
 
 
@@ -60,12 +52,6 @@ class Decision:
     def ratio(self) -> Floats:
         """Psi_t of the policy."""
         return information_ratio(self.pi, self.delta, self.gain)
-
-    @cached_property
-    def sure_ratio(self) -> Floats:
-        """Psi_t of what is lost beyond the rounding of pi, whose entries add up to 1 +- 1e-16."""
-        lost = _expected(self.pi, self.delta) - ROUNDING * self.delta.max(axis=1)
-        return np.where(lost > 0.0, _ratio(lost, _expected(self.pi, self.gain)), 0.0)
 
     @cached_property
     def psi(self) -> Floats:
@@ -100,7 +86,7 @@ def _proposition_1(d: Decision) -> Compared:
 
 
 def _proposition_2(d: Decision) -> Compared:
-    return d.sure_ratio, d.psi, _expected(d.alpha, d.bound)
+    return d.ratio, d.psi, _expected(d.alpha, d.bound)
 
 
 def _lemma_2(d: Decision) -> Compared:
@@ -115,13 +101,13 @@ def _lemma_3(d: Decision) -> Compared:
 
 
 def _theorem_1(d: Decision) -> Compared:
-    return d.sure_ratio, np.full_like(d.psi, d.alpha.shape[1] / 2.0), _expected(d.alpha, d.h)
+    return d.ratio, np.full_like(d.psi, d.alpha.shape[1] / 2.0), _expected(d.alpha, d.h)
 
 
 def _theorem_2_and_3(d: Decision) -> Compared:
     """Psi <= psi <= limit; the larger of the two is compared."""
     limit = np.broadcast_to(d.limit, d.psi.shape)
-    return np.maximum(d.sure_ratio, d.psi), limit, _expected(d.alpha, d.bound)
+    return np.maximum(d.ratio, d.psi), limit, _expected(d.alpha, d.bound)
 
 
 STATEMENTS = (
