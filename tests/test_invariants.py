@@ -223,6 +223,26 @@ def test_interval_graphs_are_perfect(seed: int) -> None:
     assert cover == independent == points
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_chordal_graphs_are_perfect(seed: int) -> None:
+    """Subtrees of a tree that meet: these graphs are the chordal ones (Gavril 1974)."""
+    rng = np.random.default_rng(seed)
+    tree = networkx.random_labeled_tree(50, seed=seed)
+    subtrees = []
+    for _ in range(45):
+        within = {int(rng.integers(50))}
+        for _ in range(int(rng.integers(1, 9))):
+            beyond = sorted(there for _, there in networkx.edge_boundary(tree, within))
+            within.add(beyond[int(rng.integers(len(beyond)))])
+        subtrees.append(within)
+    matrix = np.array([[float(bool(a & b)) for b in subtrees] for a in subtrees])
+    graph = networkx.from_numpy_array(matrix - np.eye(45))
+    assert networkx.is_chordal(graph)
+    cover, independent, _ = numbers(matrix)
+    largest, _ = networkx.max_weight_clique(networkx.complement(graph), weight=None)
+    assert cover == independent == len(largest)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_complements_of_bipartite_graphs_are_perfect(seed: int) -> None:
     """Cover of a bipartite graph: n less a maximum matching (Konig 1931)."""
