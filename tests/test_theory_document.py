@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DOCUMENT = (ROOT / "docs" / "theory.md").read_text("utf-8")
+DOCUMENT = (ROOT / "docs" / "theory.md").read_text("utf-8").split("## The audit")[0]
 ROWS = re.findall(r"^\| (.+?) \| .+? \| (.+?) \| (.+?) \|$", DOCUMENT, re.MULTILINE)[1:]
 
 
