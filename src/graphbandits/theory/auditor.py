@@ -65,7 +65,7 @@ class Rounds:
     """How many rounds there were, over all trials and policies, and how many taught how little."""
 
     all: int = 0
-    unchecked: int = 0  # below 1e-30
+    unchecked: int = 0  # below 1e-30, and nothing was lost
     small: int = 0  # below 1e-12, those included
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from threading import Lock
+from threading import Event, Lock
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from graphbandits.gains import check_joint
 from graphbandits.graphs import Feedback
 from graphbandits.graphs.outcomes import most_outcomes
 from graphbandits.policies import Policy
-from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
 from graphbandits.theory.auditor import Auditor, Rounds, Tally
 from graphbandits.theory.limits import ratio_limit
@@ -96,21 +95,21 @@ def audit(
     if gain not in GAINS:
         raise InputError(f"gain is one of {', '.join(GAINS)}: {nearest(str(gain), GAINS)}")
     whole_number(workers, "workers")
-    prior = plan.world.prior
-    if not isinstance(prior, BetaBernoulli) or getattr(plan.world, "fixed", None) is not None:
+    world = plan.world
+    if type(world) is not Bernoulli or world.fixed is not None:
         raise InputError(
             "the statements are on Bernoulli arms whose means are drawn from their Beta priors: "
             "audit a world that draws them"
         )
     chosen, why = _gain(plan, gain)
-    posterior = replace(prior, accuracy="strict")
+    posterior = replace(world.prior, accuracy="strict")
     # policies decide by what they are judged by: a ratio of small numbers has no other digits
     plan = replace(plan, world=Bernoulli(posterior))
     information = entropy_of(posterior)
     starts = range(plan.first_trial, plan.first_trial + plan.trials, BLOCK)
     tasks = [(name, first) for name in plan.policies for first in starts]
 
-    lock = Lock()
+    lock, stop = Lock(), Event()
 
     def work(task: tuple[str, int]) -> Auditor:
         name, first = task
@@ -119,6 +118,8 @@ def audit(
         every = np.arange(1, plan.horizon + 1)
 
         def advance(rounds: int) -> None:
+            if stop.is_set():
+                raise InterruptedError
             if progress is not None:
                 with lock:
                     progress(rounds * keys.trials)
@@ -140,6 +141,7 @@ def audit(
         try:
             parts = [future.result() for future in futures]
         except BaseException:
+            stop.set()
             pool.shutdown(cancel_futures=True)
             raise
     tallies = [Tally.merged([part.tallies[i] for part in parts]) for i in range(len(STATEMENTS))]
