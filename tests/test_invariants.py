@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import networkx
 import numpy as np
@@ -30,6 +31,7 @@ from graphbandits.graphs.invariants import (
     fractional_domination,
     independence,
     independence_number,
+    steady,
 )
 from graphbandits.types import Floats
 
@@ -364,6 +366,25 @@ def test_numbers_of_trials_are_each_their_own() -> None:
     assert clique_cover_numbers(Uniform([0.0, 1.0, 0.0], 7)).tolist() == [7, 1, 7]
     with pytest.raises(InputError, match="probabilities"):
         clique_cover_numbers(Uniform(0.5, 3))
+
+
+def test_numbers_are_right_if_another_thread_forgets_them_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(3)
+    stack = np.stack([random_matrix(rng, 6, 0.5) for _ in range(30)])
+    kept: dict[int, dict[bytes, int]] = {}
+    monkeypatch.setattr(steady, "_COVERS", kept)
+    clique_cover_numbers(Dense(stack[:15]))
+    search = steady.kernels.cover_numbers
+
+    def forgetful(*given: Any) -> None:
+        search(*given)
+        kept[6].clear()
+
+    monkeypatch.setattr(steady.kernels, "cover_numbers", forgetful)
+    found = clique_cover_numbers(Dense(stack))
+    assert found.tolist() == [cover_by_subsets(matrix) for matrix in stack]
 
 
 def test_hard_graphs_have_upper_bounds_that_are_the_same_in_every_run() -> None:

@@ -8,7 +8,7 @@ import math
 import networkx
 import numpy as np
 import pytest
-from graph_numbers import independence_by_subsets
+from graph_numbers import independence_by_subsets, random_matrix
 from mutants_graphs import Slope
 from scipy.integrate import quad
 
@@ -18,15 +18,6 @@ from graphbandits.graphs.invariants import independence, independence_number
 from graphbandits.graphs.prospect import DRAWS, Prospect
 from graphbandits.rng import Keys
 from graphbandits.types import Floats
-
-
-def random_matrix(rng: np.random.Generator, arms: int, p: float, directed: bool) -> Floats:
-    matrix = (rng.random((arms, arms)) < p).astype(np.float64)
-    if not directed:
-        matrix = np.triu(matrix, 1)
-        matrix = matrix + matrix.T
-    np.fill_diagonal(matrix, 1.0)
-    return matrix
 
 
 def by_cliques(matrix: Floats) -> int:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from graphbandits.errors import InputError, NumericalError
 from graphbandits.graphs.feedback import Feedback, Sparse, Uniform
 from graphbandits.graphs.highs import fractional_cover
+from graphbandits.graphs.memory import remembered
 from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Floats
 
@@ -31,16 +32,7 @@ def fractional_dominating_set(graph: Feedback) -> Floats:
     >>> fractional_dominating_set(as_process("paper").feedback)  # arm 3 reveals all
     array([[0., 0., 1., 0., 0.]])
     """
-    try:
-        known = _BY_GRAPH.get(graph)
-    except TypeError:  # a plug-in's own feedback, which nobody has promised can be a key
-        return _solved(graph)
-    if known is None:
-        known = _solved(graph)
-        known.setflags(write=False)
-        if graph.shared:
-            _BY_GRAPH[graph] = known
-    return known
+    return remembered(_BY_GRAPH, graph, _solved)
 
 
 def _solved(graph: Feedback) -> Floats:

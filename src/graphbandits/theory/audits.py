@@ -11,7 +11,7 @@ import numpy as np
 
 from graphbandits.engine import Plan, run_block
 from graphbandits.engine.progress import Advance
-from graphbandits.errors import InputError, nearest, whole_number
+from graphbandits.errors import InputError, whole_number
 from graphbandits.gains import check_joint
 from graphbandits.graphs import Feedback
 from graphbandits.graphs.outcomes import most_outcomes
@@ -93,7 +93,7 @@ def audit(
     ([], 120, 'Proposition 1')
     """
     if gain not in GAINS:
-        raise InputError(f"gain is one of {', '.join(GAINS)}: {nearest(str(gain), GAINS)}")
+        raise InputError(f"gain is one of {', '.join(GAINS)}, not {gain!r}")
     whole_number(workers, "workers")
     world = plan.world
     if type(world) is not Bernoulli or world.fixed is not None:

@@ -9,10 +9,11 @@ import numpy as np
 from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import Feedback, Uniform
 from graphbandits.graphs.invariants import small_kernels as kernels
-from graphbandits.graphs.invariants.adjacency import Adjacency, either, mutual
+from graphbandits.graphs.invariants.adjacency import either, mutual
 from graphbandits.graphs.invariants.allowance import Allowance
 from graphbandits.graphs.invariants.cliques import cover_by_cliques
 from graphbandits.graphs.invariants.independent import independent_set
+from graphbandits.graphs.memory import remembered
 from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Floats, Ints
 
@@ -60,15 +61,7 @@ def clique_cover_numbers(graph: Feedback) -> Ints:
         return np.where(graph.r > 0.0, 1, graph.arms)
     if not graph.shared:
         return _each(matrices(graph, 1))
-    try:
-        known = _COVERS_BY_GRAPH.get(graph)
-    except TypeError:  # a plug-in's own feedback, which nobody has promised can be a key
-        return np.array([_cover_number(mutual(graph))])
-    if known is None:
-        known = np.array([_cover_number(mutual(graph))])
-        known.setflags(write=False)
-        _COVERS_BY_GRAPH[graph] = known
-    return known
+    return remembered(_COVERS_BY_GRAPH, graph, _cover_number)
 
 
 def check_deterministic(graph: Feedback) -> None:
@@ -88,20 +81,23 @@ def _each(stack: Floats) -> Ints:
     size, data = packed.shape[1], packed.tobytes()
     keys = [data[k : k + size] for k in range(0, len(data), size)]
     known = _COVERS.setdefault(arms, {})
-    place = {key: k for k, key in enumerate(keys) if key not in known}
+    # once read, for another thread may clear what is kept at any moment
+    numbers = {key: known.get(key) for key in keys}
+    place = {key: k for k, key in enumerate(keys) if numbers[key] is None}
     if place:
-        if len(known) >= KEPT:
-            known.clear()
-            return _each(stack)
         new = there[list(place.values())]
         found = np.empty(len(new), np.int64)
         kernels.cover_numbers(new, SMALL_NODES, found)
-        known.update(zip(place, found.tolist(), strict=True))
-    return np.array([known[key] for key in keys])
+        computed = dict(zip(place, found.tolist(), strict=True))
+        if len(known) >= KEPT:
+            known.clear()
+        known.update(computed)
+        numbers |= computed
+    return np.array([numbers[key] for key in keys])
 
 
-def _cover_number(graph: Adjacency) -> int:
-    return cover_by_cliques(graph, Allowance(work=WORK), _nobody)[1]
+def _cover_number(graph: Feedback) -> Ints:
+    return np.array([cover_by_cliques(mutual(graph), Allowance(work=WORK), _nobody)[1]])
 
 
 def _nobody(lower: int, upper: int) -> None:
