@@ -55,7 +55,7 @@ def run(
         run_sweeps(sweeps, key, described.title, described.notes, rerun, place, workers)
         return
     with errors_of(experiment):
-        plan = described.plan(trials=trials, seed=seed, policies=policies)
+        plan = described.plan(trials=trials, seed=seed, policies=policies, ratios=ratios)
     run_and_keep(
         plan,
         key,
@@ -67,7 +67,6 @@ def run(
         claims=described.judged_claims(),
         published=described.published_means(),
         draw_bounds=bounds,
-        ratios=ratios,
     )
 
 
@@ -92,15 +91,14 @@ def run_and_keep(
     claims: tuple[Claim, ...] = (),
     published: Published | None = None,
     draw_bounds: bool = False,
-    ratios: str | None = None,
 ) -> None:
     """Run a plan; print its tables; write figures, results, summary and report."""
     count = worker_count(workers)
     check_output(output, figure_names([key]), [key])
-    announce_long([plan], count, output, ratios)
+    announce_long([plan], count, output)
     console = plain_console()
     start = time.perf_counter()
-    results = plan.run(workers=count, ratios=ratios, label=key)
+    results = plan.run(workers=count, label=key)
     study = Study(key, title, results, rerun, notes, claims, published, bounds_of(plan, results))
     print_study(study, draw_bounds)
     drawn = keep(study, output, draw_bounds)

@@ -76,13 +76,11 @@ def duration(seconds: float) -> str:
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
 
 
-def announce_time(
-    plans: Collection[Plan], threads: int, output: object, ratios: str | None = None
-) -> None:
+def announce_time(plans: Collection[Plan], threads: int, output: object) -> None:
     """Measure how long the plans will take, and say so."""
     console = plain_console()
     console.print("Measuring how long it will take (the first run also compiles: half a minute)")
-    seconds = sum(plan.seconds(threads, ratios) for plan in plans)
+    seconds = sum(plan.seconds(threads) for plan in plans)
     console.print(
         f"About {duration(seconds)} of simulation on {threads} thread{'s' if threads > 1 else ''}, "
         "and some seconds for each figure;\n"
@@ -90,12 +88,10 @@ def announce_time(
     )
 
 
-def announce_long(
-    plans: Collection[Plan], threads: int, output: object, ratios: str | None = None
-) -> None:
+def announce_long(plans: Collection[Plan], threads: int, output: object) -> None:
     """The same where it will take long; else what a first run needs to say."""
     # ratios take ten times as long, and more by the joint gain
-    if sum(plan.decisions for plan in plans) * (1 if ratios is None else 10) >= LONG:
-        announce_time(plans, threads, output, ratios)
+    if sum(plan.decisions * (10 if plan.recording.ratios else 1) for plan in plans) >= LONG:
+        announce_time(plans, threads, output)
     else:
         announce_compilation()

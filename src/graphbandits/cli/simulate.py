@@ -40,7 +40,15 @@ def run(
             "--ratios are recorded in the results of --output DIR, and --bounds shows what they "
             "allow: give one of these"
         )
-    plan = Plan.of(policies, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed)
+    plan = Plan.of(
+        policies,
+        graph=graph,
+        arms=arms,
+        horizon=horizon,
+        trials=trials,
+        seed=seed,
+        ratios=ratios,
+    )
     count = f"{trials} trial{'s' * (trials != 1)}"
     size = f"{plan.process.arms} arms, {horizon} rounds, {count}, seed {seed}"
     if output is not None:
@@ -65,13 +73,12 @@ def run(
             output,
             workers,
             draw_bounds=bounds,
-            ratios=ratios,
         )
         return
     announce_compilation()
     # what a policy prints must not end up in the JSON
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        results = plan.run(workers=worker_count(workers), ratios=ratios, label="simulating")
+        results = plan.run(workers=worker_count(workers), label="simulating")
     if as_json:
         more = {"bounds": bounds_summary(bounds_of(plan, results), results)} if bounds else {}
         print_json(results.summary() | more)

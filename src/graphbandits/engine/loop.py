@@ -20,7 +20,7 @@ from graphbandits.worlds import World
 
 @dataclass(frozen=True, eq=False)
 class BlockOutcome:
-    """Regret of each trial at the recorded rounds (B, R), and plays of each arm (K,)."""
+    """Regret of each trial at the recorded rounds (B, R), and its plays of each arm (B, K)."""
 
     regret: Floats
     plays: Ints
@@ -55,7 +55,7 @@ def run_block(
     rows = np.arange(keys.trials)
     regret = np.zeros(keys.trials)
     kept = np.empty((keys.trials, len(record)))
-    plays = np.zeros(world.arms, np.int64)
+    plays = np.zeros((keys.trials, world.arms), np.int64)
     recorded = 0
     for t in range(1, horizon + 1):
         graph = show(process, t, keys)
@@ -71,7 +71,7 @@ def run_block(
             regret -= world.outcomes(theta, keys, t, rows, action)
         else:
             regret += theta[rows, best] - theta[rows, action]
-        np.add.at(plays, action, 1)  # no array of all arms, of which there may be a million
+        plays[rows, action] += 1
         if watch is not None:
             watch.observed(t, seen)
 

@@ -6,20 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from graphbandits.engine.loop import BlockOutcome, run_block
+from graphbandits.engine.loop import run_block
+from graphbandits.engine.recording import Recording
 from graphbandits.gains import information_ratio, joint_gain
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Feedback, Process
 from graphbandits.policies import Policy
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors.options import strictest
-from graphbandits.results.ratios import Ratios
+from graphbandits.results import Plays, Ratios, Shard
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, Ints, State
 from graphbandits.worlds import World
-
-#: Which gain the recorded ratios are by: G h, an upper bound of Psi, or the joint gain g.
-GAINS = ("bound", "joint")
 
 
 class Recorder:
@@ -64,14 +62,14 @@ def run_recorded(
     process: Process,
     horizon: int,
     keys: Keys,
-    record: Ints,
-    realised: bool,
-    ratios: str | None,
+    recording: Recording,
     advance: Callable[[int], None] = lambda rounds: None,
-) -> tuple[BlockOutcome, Ratios | None]:
-    """Run a block, and record the ratios by this gain if there is one."""
-    if ratios is None:
-        return run_block(policy, world, process, horizon, keys, record, realised, advance), None
-    recorder = Recorder(world.prior, ratios, keys.trials, record)
-    outcome = run_block(policy, world, process, horizon, keys, record, realised, advance, recorder)
-    return outcome, recorder.ratios
+) -> Shard:
+    """Run a block, and keep what is to be recorded."""
+    record, recorder = recording.record, None
+    if recording.ratios is not None:
+        recorder = Recorder(world.prior, recording.ratios, keys.trials, record)
+    realised = recording.regret == "realised"
+    played = run_block(policy, world, process, horizon, keys, record, realised, advance, recorder)
+    ratios = None if recorder is None else recorder.ratios
+    return Shard(keys.first_trial, played.regret, Plays.of(played.plays), ratios)

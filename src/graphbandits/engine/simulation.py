@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from graphbandits.engine.progress import Advance, progress_bar
-from graphbandits.engine.recorder import GAINS, run_recorded
+from graphbandits.engine.recorder import run_recorded
+from graphbandits.engine.recording import Recording
 from graphbandits.engine.settings import describe_policy, describe_world, versions
 from graphbandits.engine.travel import as_message, why_not
 from graphbandits.engine.workers import Workers
@@ -28,9 +29,8 @@ from graphbandits.policies import Policy, Problem, as_policy, check_needs
 from graphbandits.policies.base import check_problem
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import text_of
-from graphbandits.results import PolicyResult, Ratios, Results, recorded_rounds
+from graphbandits.results import POINTS, PolicyResult, Ratios, Results, Shard
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, Ints
 from graphbandits.worlds import Bernoulli, World
 
 #: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
@@ -54,6 +54,7 @@ def simulate(
     block: int = BLOCK,
     regret: str = "pseudo",
     ratios: str | None = None,
+    rounds: int | Sequence[int] = POINTS,
     progress: Advance | bool = True,
 ) -> Results:
     """Run each policy through the same ``trials`` worlds, graphs and outcomes.
@@ -74,7 +75,8 @@ def simulate(
 
     ``ratios`` asks for the information ratios Psi_t and psi_t and the entropy of alpha_t of every
     trial to be recorded, Psi_t by the bound G h ("bound") or by the exact joint gain ("joint"): see
-    :class:`graphbandits.results.Ratios`.
+    :class:`graphbandits.results.Ratios`. ``rounds`` is at how many rounds the regret is kept,
+    evenly spread, or the list of these rounds; the last round is always among them.
 
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20, seed=1)
     >>> results["ids-n"].final.shape
@@ -89,15 +91,11 @@ def simulate(
         seed=seed,
         arms=arms,
         first_trial=first_trial,
-    )
-    return plan.run(
-        workers=workers,
-        parallel=parallel,
-        block=block,
         regret=regret,
         ratios=ratios,
-        progress=progress,
+        rounds=rounds,
     )
+    return plan.run(workers=workers, parallel=parallel, block=block, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +108,7 @@ class Plan:
     horizon: int
     trials: int
     seed: int
+    recording: Recording
     graph_text: str  # what the graph is called in results
     given_text: str | None = None  # what it was made from, if from a text
     first_trial: int = 0
@@ -126,6 +125,9 @@ class Plan:
         seed: int = 0,
         arms: int | None = None,
         first_trial: int = 0,
+        regret: str = "pseudo",
+        ratios: str | None = None,
+        rounds: int | Sequence[int] = POINTS,
     ) -> Plan:
         """Check everything before anything runs."""
         if world is not None and not hasattr(world, "outcomes"):
@@ -142,6 +144,7 @@ class Plan:
             horizon=horizon_of(horizon),
             trials=whole_number(trials, "trials"),
             seed=whole_number(seed, "seed", least=0),
+            recording=Recording.of(horizon, rounds, regret, ratios),
             given_text=given,
             graph_text=given or type(graph).__name__,
             first_trial=whole_number(first_trial, "first_trial", least=0),
@@ -151,6 +154,8 @@ class Plan:
             raise InputError(
                 f"the graph process serves {process.rounds} rounds, but the horizon is {horizon}"
             )
+        if ratios == "joint":
+            check_joint(plan.world.prior, process)
         graphs = Prospect(process)
         for policy in plan.policies.values():
             check_needs(policy, process, plan.horizon)
@@ -167,8 +172,6 @@ class Plan:
         workers: int = 1,
         parallel: str = "auto",
         block: int = BLOCK,
-        regret: str = "pseudo",
-        ratios: str | None = None,
         progress: Advance | bool = True,
         label: str = "simulating",
     ) -> Results:
@@ -176,33 +179,23 @@ class Plan:
         whole_number(workers, "workers")
         share = -(-self.trials // workers)  # so that no worker is left without a block
         block = min(whole_number(block, "block"), max(1, ENTRIES // self.world.arms), share)
-        if regret not in ("pseudo", "realised"):
-            raise InputError(f"regret is 'pseudo' or 'realised', not {regret!r}")
-        if ratios is not None and ratios not in GAINS:
-            raise InputError(f"ratios are by 'bound' or by 'joint', or None, not {ratios!r}")
-        if ratios == "joint":
-            check_joint(self.world.prior, self.process)
         if parallel not in ("auto", "threads", "processes"):
             raise InputError(f"parallel is 'auto', 'threads' or 'processes', not {parallel!r}")
         if progress is True:
             with progress_bar(label, self.decisions) as advance:
-                return self._run(workers, parallel, block, regret, ratios, advance)
-        return self._run(workers, parallel, block, regret, ratios, progress or None)
+                return self._run(workers, parallel, block, advance)
+        return self._run(workers, parallel, block, progress or None)
 
     def _run(
         self,
         workers: int,
         parallel: str,
         block: int,
-        regret: str,
-        ratios: str | None,
         progress: Advance | None,
     ) -> Results:
-        record = recorded_rounds(self.horizon)
         end = self.first_trial + self.trials
         starts = range(self.first_trial, end, block)
         tasks = [(name, first) for name in self.policies for first in starts]
-        plays = {name: np.zeros(self.world.arms, np.int64) for name in self.policies}
         stop, lock = threading.Event(), threading.Lock()
 
         def report(decisions: int) -> None:
@@ -212,51 +205,57 @@ class Plan:
                 with lock:
                     progress(decisions)
 
-        def work(task: tuple[str, int]) -> tuple[Floats, Ratios | None]:
+        def work(task: tuple[str, int]) -> Shard:
             name, first = task
             keys = Keys(self.seed, first, min(block, end - first))
             if processes is not None:
-                outcome, recorded = processes.run(name, first, keys.trials)
+                shard = processes.run(name, first, keys.trials)
                 report(keys.trials * self.horizon)
-            else:
-                outcome, recorded = run_recorded(
-                    self.policies[name],
-                    self.world,
-                    self.process,
-                    self.horizon,
-                    keys,
-                    record,
-                    regret == "realised",
-                    ratios,
-                    lambda rounds: report(rounds * keys.trials),
-                )
-            with lock:  # not kept for each block: there may be many, of very many arms
-                plays[name] += outcome.plays
-            return outcome.regret, recorded
+                return shard
+            return self.run_shard(name, keys, lambda rounds: report(rounds * keys.trials))
 
-        settings = self._settings(regret) | ({"ratios": ratios} if ratios else {})
         apart = workers > 1 and self._wants_processes(parallel)
-        study = as_message(self, record, regret, ratios) if apart else None
+        study = as_message(self) if apart else None
         with Workers(min(workers, len(tasks)), *study) if study else nullcontext() as processes:
             if workers == 1:
-                blocks = [work(task) for task in tasks]
+                shards = [work(task) for task in tasks]
             else:
                 with ThreadPoolExecutor(workers) as pool:
                     futures = [pool.submit(work, task) for task in tasks]
                     try:
-                        blocks = [future.result() for future in futures]
+                        shards = [future.result() for future in futures]
                     except BaseException:
                         stop.set()
                         if processes is not None:
                             processes.close()
                         pool.shutdown(cancel_futures=True)
                         raise
+        per = len(starts)
         results = {
-            name: _joined(blocks[i * len(starts) : (i + 1) * len(starts)], plays[name])
+            name: _joined(shards[i * per : (i + 1) * per], self.world.arms)
             for i, name in enumerate(self.policies)
         }
+        return self.results_of(results)
+
+    def run_shard(
+        self, policy: str, keys: Keys, advance: Callable[[int], None] = lambda rounds: None
+    ) -> Shard:
+        """One block of trials of one policy, in this process."""
+        return run_recorded(
+            self.policies[policy],
+            self.world,
+            self.process,
+            self.horizon,
+            keys,
+            self.recording,
+            advance,
+        )
+
+    def results_of(self, policies: Mapping[str, PolicyResult]) -> Results:
+        """Results of this plan, from what became of its policies."""
         graph = self.process if isinstance(self.process, Fixed) else None
-        return Results(record, results, self._names(), settings, graph)
+        record, names = self.recording.record, self._names()
+        return Results(record, policies, names, self.settings(), graph)
 
     def _wants_processes(self, parallel: str) -> bool:
         if parallel == "auto":
@@ -266,20 +265,16 @@ class Plan:
             raise InputError(f"{why}; use parallel='threads'")
         return parallel == "processes"
 
-    def seconds(
-        self, workers: int = 1, ratios: str | None = None, *, trials: int = 20, rounds: int = 50
-    ) -> float:
+    def seconds(self, workers: int = 1, *, trials: int = 20, rounds: int = 50) -> float:
         """An estimate of the time it will take, from a short run of each policy."""
         total = 0.0
         short = Keys(self.seed, self.first_trial, min(trials, self.trials))
         horizon = min(rounds, self.horizon)
+        recording = replace(self.recording, rounds=(horizon,))
         for policy in self.policies.values():
             for attempt in range(2):  # the first compiles what is not cached yet
                 start = time.perf_counter()
-                record = np.array([horizon])
-                run_recorded(
-                    policy, self.world, self.process, horizon, short, record, False, ratios
-                )
+                run_recorded(policy, self.world, self.process, horizon, short, recording)
                 spent = time.perf_counter() - start
                 if attempt:
                     total += spent * self.trials * self.horizon / (short.trials * horizon)
@@ -288,7 +283,8 @@ class Plan:
     def _names(self) -> tuple[str, ...]:
         return self.process.names or tuple(str(i + 1) for i in range(self.process.arms))
 
-    def _settings(self, regret: str) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
+        """What determines the results, as plain data that is kept with them."""
         run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
         return {
             "graph": self.graph_text,
@@ -297,7 +293,7 @@ class Plan:
             "horizon": self.horizon,
             "trials": self.trials,
             "seed": self.seed,
-            "regret": regret,
+            "regret": self.recording.regret,
             **describe_world(self.world),
             "runs": [run],
             "policies": {
@@ -305,13 +301,16 @@ class Plan:
                 for name, policy in self.policies.items()
             },
             "versions": versions(),
-        }
+        } | ({"ratios": self.recording.ratios} if self.recording.ratios else {})
 
 
-def _joined(blocks: Sequence[tuple[Floats, Ratios | None]], plays: Ints) -> PolicyResult:
+def _joined(shards: Sequence[Shard], arms: int) -> PolicyResult:
     """The trials of all blocks, summarised."""
-    ratios = [recorded for _, recorded in blocks if recorded is not None]
-    regret = np.concatenate([block for block, _ in blocks])
+    ratios = [shard.ratios for shard in shards if shard.ratios is not None]
+    regret = np.concatenate([shard.regret for shard in shards])
+    plays = np.zeros(arms, np.int64)
+    for shard in shards:
+        shard.plays.add_to(plays)  # in place: there may be very many arms
     return PolicyResult.from_trials(regret, plays, Ratios.concat(ratios) if ratios else None)
 
 

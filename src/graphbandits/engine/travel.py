@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from graphbandits.plugins import file_of, loaded_plugins
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import parse, registered
-from graphbandits.types import Ints
 from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
@@ -40,13 +40,11 @@ def why_not(plan: Plan) -> str:
     return ""
 
 
-def as_message(
-    plan: Plan, record: Ints, regret: str, ratios: str | None
-) -> tuple[dict[str, Any], Arrays]:
+def as_message(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     """All that a worker process has to know."""
     prior = plan.world.prior
     assert isinstance(prior, BetaBernoulli)
-    arrays: Arrays = {"record": record, "prior/a": prior.a, "prior/b": prior.b}
+    arrays: Arrays = {"prior/a": prior.a, "prior/b": prior.b}
     fixed = getattr(plan.world, "fixed", None)
     if fixed is not None:
         arrays["fixed"] = fixed
@@ -64,8 +62,7 @@ def as_message(
         "accuracy": prior.accuracy,
         "horizon": plan.horizon,
         "seed": plan.seed,
-        "realised": regret == "realised",
-        "ratios": ratios,
+        "recording": asdict(plan.recording),
         "graph": graph,
     }
     return meta, arrays

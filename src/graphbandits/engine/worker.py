@@ -13,9 +13,11 @@ import traceback
 from collections.abc import Mapping
 from typing import IO, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits.engine.recorder import run_recorded
+from graphbandits.engine.recording import Recording
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.files import from_npz, to_npz
 from graphbandits.graphs.storage import unpack_process
@@ -87,22 +89,19 @@ class _Study:
         for module in meta["modules"]:
             importlib.import_module(module)
         self.horizon, self.seed = meta["horizon"], meta["seed"]
-        self.realised, self.ratios = meta["realised"], meta["ratios"]
+        kept = meta["recording"]
+        self.recording = Recording(**kept | {"rounds": tuple(kept["rounds"])})
         prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], meta["accuracy"])
         self.world = Bernoulli(prior, arrays.get("fixed"))
         self.process = unpack_process(meta["graph"], arrays)
-        self.record = arrays["record"]
 
     def run(self, policy: str, first: int, trials: int) -> dict[str, NDArray[Any]]:
-        outcome, ratios = run_recorded(
+        shard = run_recorded(
             as_policy(policy),
             self.world,
             self.process,
             self.horizon,
             Keys(self.seed, first, trials),
-            self.record,
-            self.realised,
-            self.ratios,
+            self.recording,
         )
-        kept = {} if ratios is None else {f"ratios/{name}": array for name, array in ratios.items()}
-        return {"regret": outcome.regret, "plays": outcome.plays, **kept}
+        return {"shard": np.frombuffer(shard.to_parquet({}), np.uint8)}

@@ -19,10 +19,9 @@ from typing import IO, Any, cast
 from numpy.typing import NDArray
 
 from graphbandits import errors
-from graphbandits.engine.loop import BlockOutcome
 from graphbandits.engine.worker import receive, send
 from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.results import Ratios
+from graphbandits.results import Shard
 
 _COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -80,7 +79,7 @@ class Workers:
                 with suppress(OSError):  # what was left to write has nobody to read it
                     _pipe(pipe).close()
 
-    def run(self, policy: str, first: int, trials: int) -> tuple[BlockOutcome, Ratios | None]:
+    def run(self, policy: str, first: int, trials: int) -> Shard:
         """Have one block run by the next worker that is free."""
         worker = self._idle.get()
         try:
@@ -104,9 +103,7 @@ class Workers:
             error = kind(meta["error"] if meta["kind"] else f"a worker failed: {meta['error']}")
             error.add_note(f"In the worker process:\n{meta['trace']}")
             raise error
-        regret, plays = arrays.pop("regret"), arrays.pop("plays")
-        kept = {name.removeprefix("ratios/"): array for name, array in arrays.items()}
-        return BlockOutcome(regret, plays), Ratios(**kept) if kept else None
+        return Shard.from_parquet(arrays["shard"].tobytes())[0]
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

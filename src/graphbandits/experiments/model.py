@@ -182,6 +182,7 @@ class Experiment(Table):
         trials: int | None = None,
         seed: int | None = None,
         policies: Sequence[str] = (),
+        ratios: str | None = None,
     ) -> Plan:
         """The checked simulation, with other trials or another seed if given, and more policies."""
         if self.sweeps:
@@ -189,7 +190,7 @@ class Experiment(Table):
                 f"this experiment has {self.runs} simulations: sweep_plans() gives them"
             )
         check_placeholders(policies)
-        plan = self._plan(self._setup(), trials, seed, policies)
+        plan = self._plan(self._setup(), trials, seed, policies, ratios)
         for claim in self.judged_claims():
             _check_known((*claim.better, *claim.than), plan, f"the claim '{claim.text}'")
         if published := self.published_means():
@@ -259,7 +260,12 @@ class Experiment(Table):
         )
 
     def _plan(
-        self, setup: Setup, trials: int | None, seed: int | None, policies: Iterable[str]
+        self,
+        setup: Setup,
+        trials: int | None,
+        seed: int | None,
+        policies: Iterable[str],
+        ratios: str | None = None,
     ) -> Plan:
         return Plan.of(
             [*setup.policies, *policies],
@@ -268,6 +274,7 @@ class Experiment(Table):
             horizon=setup.horizon,
             trials=self.trials if trials is None else trials,
             seed=self.seed if seed is None else seed,
+            ratios=ratios,
         )
 
 

@@ -7,6 +7,7 @@ from graphbandits.results.model import POINTS, PolicyResult, Results, recorded_r
 from graphbandits.results.published import Comparison, Published
 from graphbandits.results.ratios import Ratios
 from graphbandits.results.schema import FORMAT, QUANTILES, SCHEMA, check_place
+from graphbandits.results.shards import Plays, Shard
 
 __all__ = [
     "FORMAT",
@@ -17,10 +18,12 @@ __all__ = [
     "Comparison",
     "Difference",
     "Judgement",
+    "Plays",
     "PolicyResult",
     "Published",
     "Ratios",
     "Results",
+    "Shard",
     "check_place",
     "concat",
     "judge",

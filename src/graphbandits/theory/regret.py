@@ -13,7 +13,7 @@ from graphbandits.errors import InputError
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Process
 from graphbandits.posteriors import Posterior
-from graphbandits.results import Results, recorded_rounds
+from graphbandits.results import Results
 from graphbandits.results.compare import student
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import (
@@ -110,7 +110,7 @@ def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
     found = regret_bounds(
         plan.process,
         plan.world.prior,
-        recorded_rounds(plan.horizon),
+        plan.recording.record,
         seed=plan.seed,
         first_trial=plan.first_trial,
         trials=plan.trials,
@@ -124,8 +124,9 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     One that is above the number of rounds is left out, for no regret is: a policy that loses where
     nothing is to be learned has ratios without end.
 
-    >>> plan = Plan.of(["ts-n", "ucb-n"], graph="paper", horizon=10, trials=5)
-    >>> [bound.name for bound in recorded_bounds(plan.run(ratios="bound"), plan.world.prior)]
+    >>> policies = ["ts-n", "ucb-n"]
+    >>> plan = Plan.of(policies, graph="paper", horizon=10, trials=5, ratios="bound")
+    >>> [bound.name for bound in recorded_bounds(plan.run(), plan.world.prior)]
     ['Lemma 1 (ts-n)', 'Lemma 1 (ucb-n)']
     """
     information = entropy_of(prior)

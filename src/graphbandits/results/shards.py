@@ -1,0 +1,113 @@
+"""A shard: a block of trials of one policy, as arrays and as the bytes of a Parquet file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from graphbandits.results.ratios import Ratios
+from graphbandits.types import Floats, Ints
+
+#: Where a file keeps the facts about its numbers, among the metadata of its schema.
+FACTS = b"graphbandits"
+
+
+@dataclass(frozen=True, eq=False)
+class Plays:
+    """How often each trial played each arm, where it did: flat triples ordered by trial and arm.
+
+    >>> plays = Plays.of(np.array([[2, 0, 1], [0, 3, 0]]))
+    >>> total = np.zeros(3, np.int64)
+    >>> plays.add_to(total)
+    >>> plays.arm.tolist(), total.tolist()
+    ([0, 2, 1], [2, 3, 1])
+    """
+
+    trial: Ints  # counted from the first of the block
+    arm: Ints
+    count: Ints
+
+    @classmethod
+    def of(cls, plays: Ints) -> Plays:
+        """From a matrix (trials, arms)."""
+        trial, arm = np.nonzero(plays)
+        return cls(trial, arm, plays[trial, arm])
+
+    def add_to(self, total: Ints) -> None:
+        """Count them in a total, one number an arm."""
+        np.add.at(total, self.arm, self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """The trials ``first``, ``first + 1``, ... of one policy: regret at the recorded rounds.
+
+    >>> shard = Shard(250, np.array([[0.0, 0.5]]), Plays.of(np.array([[1, 1]])))
+    >>> again, facts = Shard.from_parquet(shard.to_parquet({"policy": "ts-n"}))
+    >>> again.first, again.regret.tolist(), facts
+    (250, [[0.0, 0.5]], {'policy': 'ts-n'})
+    """
+
+    first: int
+    regret: Floats  # (trials, rounds)
+    plays: Plays
+    ratios: Ratios | None = None
+
+    @property
+    def trials(self) -> int:
+        return len(self.regret)
+
+    def to_parquet(self, facts: Mapping[str, Any]) -> bytes:
+        """One row a trial, its curves as lists; the same numbers and facts give the same bytes."""
+        starts = np.searchsorted(self.plays.trial, np.arange(self.trials + 1)).astype(np.int32)
+        columns = {
+            "trial": pa.array(np.arange(self.first, self.first + self.trials)),
+            "regret": _lists(self.regret),
+            "played": pa.ListArray.from_arrays(starts, self.plays.arm),
+            "plays": pa.ListArray.from_arrays(starts, self.plays.count),
+        }
+        for name, array in self.ratios.items() if self.ratios is not None else ():
+            columns[name] = _lists(array)
+        table = pa.table(columns).replace_schema_metadata(
+            {FACTS: json.dumps(facts, sort_keys=True, allow_nan=False)}
+        )
+        sink = pa.BufferOutputStream()
+        # curves stay where they are for long: packed well as they are, without a dictionary
+        pq.write_table(table, sink, compression="zstd", use_dictionary=False, version="2.6")
+        data: bytes = sink.getvalue().to_pybytes()
+        return data
+
+    @classmethod
+    def from_parquet(cls, data: bytes) -> tuple[Shard, dict[str, Any]]:
+        """What :meth:`to_parquet` wrote, and its facts; whatever goes wrong if it is another."""
+        table = pq.read_table(pa.BufferReader(data), use_threads=False)
+        facts: dict[str, Any] = json.loads(table.schema.metadata[FACTS])
+        trials, played = len(table), table["played"].combine_chunks()
+        names = [field.name for field in fields(Ratios)]
+        ratios = {
+            name: _matrix(table[name], trials) for name in names if name in table.schema.names
+        }
+        plays = Plays(
+            np.repeat(np.arange(trials), np.diff(played.offsets.to_numpy())),
+            played.values.to_numpy(),
+            table["plays"].combine_chunks().values.to_numpy(),
+        )
+        first = table["trial"][0].as_py()
+        regret = _matrix(table["regret"], trials)
+        return cls(first, regret, plays, Ratios(**ratios) if ratios else None), facts
+
+
+def _lists(array: Floats) -> pa.Array:
+    offsets = np.arange(len(array) + 1, dtype=np.int32) * array.shape[1]
+    return pa.ListArray.from_arrays(offsets, np.ascontiguousarray(array).ravel())
+
+
+def _matrix(column: Any, trials: int) -> Floats:
+    values: Floats = column.combine_chunks().values.to_numpy()
+    return values.reshape(trials, -1)
