@@ -14,7 +14,8 @@ from graphbandits.graphs import Feedback, Process
 from graphbandits.policies import Policy
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors.options import strictest
-from graphbandits.results import Plays, Ratios, Shard
+from graphbandits.results.ratios import Ratios
+from graphbandits.results.shards import Plays, Shard
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, Ints, State
 from graphbandits.worlds import World

@@ -51,7 +51,7 @@ def as_message(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     graph = pack_process(plan.process, _graph_text(plan), arrays)
     plugins = [type(policy) for policy in plan.policies.values()]
     if "text" in graph:
-        plugins.append(_recipe(graph["text"]))
+        plugins.append(recipe_of(graph["text"]))
     needed = {file_of(cls) for cls in plugins}
     meta = {
         # all of them, for one may use another; but those not named here may have gone since
@@ -75,13 +75,13 @@ def _graph_text(plan: Plan) -> str | None:
         return None
     try:
         again: Process = as_process(text, plan.process.arms)
-        found = _found_elsewhere(_recipe(text))
+        found = _found_elsewhere(recipe_of(text))
     except (InputError, KeyError):
         return None
     return text if found and type(again) is type(plan.process) else None
 
 
-def _recipe(text: str) -> type:
+def recipe_of(text: str) -> type:
     """The class of the recipe that a graph's text names."""
     return registered("graph")[parse(text)[0]]
 
