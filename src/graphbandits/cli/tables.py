@@ -25,7 +25,7 @@ def regret_table(results: Results, title: str, confidence: float = 0.95) -> Tabl
     The intervals of the differences hold for all pairs of policies at once.
     """
     numbers = ["regret", f"{confidence:.0%} interval", "median", "95% below", "vs the best, paired"]
-    table = _table(title, ["policy"], numbers)
+    table = plain_table(title, ["policy"], numbers)
     paired = results.from_best(confidence)
     for name in results.ranking():
         quantiles = results[name].final_quantiles()
@@ -50,7 +50,7 @@ def claim_table(judgements: Sequence[Judgement]) -> Table:
 
     The interval holds for all pairs of a claim at once.
     """
-    table = _table("Claims", ["claim", "verdict", "decided by"], ["paired", "95% interval"])
+    table = plain_table("Claims", ["claim", "verdict", "decided by"], ["paired", "95% interval"])
     for judgement in judgements:
         d = judgement.decisive
         pair = f"{d.first} - {d.second}"
@@ -65,7 +65,7 @@ def bound_table(judged: Sequence[BoundVerdict]) -> Table:
     The verdict is on the interval of the mean.
     """
     words = ["policy", "by"]
-    table = _table("Bounds on the expected regret", words, ["bound", "mean", "mean is"])
+    table = plain_table("Bounds on the expected regret", words, ["bound", "mean", "mean is"])
     for one in judged:
         error = math.nan if one.bound.exact else one.bound.final_error
         value = _mean(one.bound.final, error)
@@ -75,7 +75,7 @@ def bound_table(judged: Sequence[BoundVerdict]) -> Table:
 
 def published_table(comparisons: Sequence[Comparison], source: str) -> Table:
     """Mean regrets here and there, and how many combined standard errors lie between."""
-    table = _table(
+    table = plain_table(
         f"Published: {source}",
         ["policy"],
         ["ours (s.e.)", "published (s.e.)", "apart", f"within {NEAR:g} s.e."],
@@ -112,7 +112,7 @@ def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: 
         left -= needed
     tables: list[Table] = []
     for block in blocks:
-        table = _table(title if not tables else "", [label], block)
+        table = plain_table(title if not tables else "", [label], block)
         for row, value in enumerate(values):
             table.add_row(value, *(columns[name][row] for name in block))
         tables.append(table)
@@ -127,7 +127,7 @@ def _cell(results: Results, name: str) -> str:
     return f"{'*' if best else ''}{mean}"
 
 
-def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     """An empty table: columns of words to the left, of numbers to the right."""
     table = Table(
         title=title or None,

@@ -1,0 +1,195 @@
+"""Run studies into a store, and tell what happens: what ``run``, ``reproduce`` and ``simulate`` share."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import typer
+
+from graphbandits.cli.live import LiveTable, Work
+from graphbandits.cli.show import announce_compilation, duration, plain_console, worker_count
+from graphbandits.engine.crews import crew_of
+from graphbandits.errors import InputError, whole_number
+from graphbandits.store import ShardFile, Store
+from graphbandits.studies.estimate import estimate
+from graphbandits.studies.recording import Commission
+from graphbandits.studies.runner import (
+    Failure,
+    Outcome,
+    Part,
+    check_present,
+    conduct,
+    missing,
+    parts_of,
+)
+
+#: Decisions that take long enough to be told so beforehand.
+LONG = 10**6
+#: Failures that are told one by one.
+TOLD = 5
+
+
+@dataclass(frozen=True)
+class How:
+    """Who does the work: ``workers`` here, or those of a ``cluster``; trials of a shard."""
+
+    workers: int | None = None
+    cluster: str | None = None
+    shard: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            whole_number(self.workers, "workers")
+        if self.shard is not None:
+            whole_number(self.shard, "shard")
+
+    @property
+    def count(self) -> int:
+        return worker_count(self.workers)
+
+    @property
+    def parallel(self) -> str:
+        """Workers that were asked for are processes; else it depends on how much there is to do."""
+        return "processes" if self.workers is not None and self.workers > 1 else "auto"
+
+
+def run_into(store: Store, commissions: Sequence[Commission], how: How) -> Outcome:
+    """Compute what the store lacks of the studies, with a live table."""
+    parts = parts_of(commissions)
+    _tell_of_others(store)
+    with store.announce(), _ending(store, parts):
+        notes = _Notes()
+        check_present(store, parts, notes)
+        lacking = sum(trials * p.plan.horizon for p in parts for _, trials in missing(store, p))
+        if lacking:
+            _announce(store, parts, lacking, how)
+        plans = list({id(part.plan): part.plan for part in parts}.values())
+        with (
+            crew_of(how.count, how.cluster, how.parallel, plans, lacking) as crew,
+            LiveTable(_work(store, parts), crew.workers) as table,
+        ):
+            notes.table = table
+            outcome = conduct(store, commissions, parts, crew, notes, shard=how.shard)
+    return outcome
+
+
+def _work(store: Store, parts: Sequence[Part]) -> dict[str, Work]:
+    """What each policy has to do, and what of it is there, over all cells."""
+    work: dict[str, Work] = {}
+    for part in parts:
+        there = part.trials - sum(trials for _, trials in missing(store, part))
+        mine = Work(
+            trials=part.trials,
+            decisions=part.trials * part.plan.horizon,
+            trials_there=there,
+            decisions_there=there * part.plan.horizon,
+        )
+        work[part.policy] = work[part.policy] + mine if part.policy in work else mine
+    return work
+
+
+class _Notes:
+    """Hears of a run; tells the table, and standard error what is not in it."""
+
+    def __init__(self) -> None:
+        self.table: LiveTable | None = None
+
+    def damaged(self, file: ShardFile, reason: str) -> None:
+        typer.echo(f"{reason}; it was set aside and is computed again", err=True)
+
+    def advance(self, part: Part, decisions: int) -> None:
+        if self.table is not None:
+            self.table.advance(part.policy, decisions)
+
+    def finished(self, part: Part, trials: int, seconds: float) -> None:
+        if self.table is not None:
+            self.table.finished(part.policy, trials, trials * part.plan.horizon, seconds)
+
+    def found(self, part: Part, trials: int) -> None:
+        if self.table is not None:
+            self.table.found(part.policy, trials, trials * part.plan.horizon)
+
+    def failed(self, failure: Failure) -> None:
+        if self.table is not None:
+            self.table.failed(failure.part.policy)
+
+
+def _announce(store: Store, parts: Sequence[Part], lacking: int, how: How) -> None:
+    """Say what a first run has to, and how long a long one will take."""
+    if lacking * max(10 if p.plan.recording.ratios else 1 for p in parts) < LONG:
+        announce_compilation()
+        return
+    console = plain_console()
+    console.print("Measuring how long it will take (the first run also compiles: half a minute)")
+    told = estimate(parts, store)
+    if how.cluster is None:
+        who = f"{how.count} worker{'s' * (how.count > 1)}"
+        console.print(f"About {duration(told.seconds / how.count)} of simulation on {who};")
+    else:
+        console.print(f"About {duration(told.seconds)} of simulation for one worker;")
+    console.print(
+        f"about {size(told.bytes)} go to {store.path}/, and what is there survives a stop\n",
+        soft_wrap=True,
+    )
+
+
+def _tell_of_others(store: Store) -> None:
+    for other in store.others():
+        typer.echo(
+            f"another run works in {store.path} (process {other.pid} on {other.host}, since "
+            f"{other.started}): both go on, and each uses what the other has finished",
+            err=True,
+        )
+
+
+@contextmanager
+def _ending(store: Store, parts: Sequence[Part]) -> Iterator[None]:
+    """A stop, by Ctrl-C or by the terminator of a batch system, says how to go on."""
+    before = None
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield
+    except KeyboardInterrupt:
+        trials = sum(part.trials for part in parts)
+        there = trials - sum(lacking for part in parts for _, lacking in missing(store, part))
+        raise KeyboardInterrupt(
+            f"{there} of {trials} trials are kept in {store.path}: the same command goes on there"
+        ) from None
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _stop(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def tell_failures(outcome: Outcome) -> None:
+    """What could not be computed, and that it ends the command with an error."""
+    failures = outcome.failures
+    for failure in failures[:TOLD]:
+        typer.echo(" ".join(f"failed: {failure}".split()), err=True)
+    if failures:
+        count = len(failures)
+        more = f" (the first {TOLD} of them are above)" if count > TOLD else ""
+        raise InputError(
+            f"{count} shard{'s' * (count > 1)} failed{more}; the others are kept, and the same "
+            "command tries what is missing again"
+        )
+
+
+def size(count: float) -> str:
+    """A number of bytes as one would say it.
+
+    >>> size(532), size(12_345_678)
+    ('532 bytes', '12.3 MB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} bytes"

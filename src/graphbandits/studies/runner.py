@@ -1,0 +1,187 @@
+"""Run what a store lacks: shard by shard, each kept as soon as it is there."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from graphbandits.engine import Plan
+from graphbandits.engine.crews import Crew
+from graphbandits.engine.simulation import BLOCK, ENTRIES
+from graphbandits.engine.tasks import Task
+from graphbandits.errors import GraphBanditsError
+from graphbandits.store import DamagedShardError, Series, ShardFile, Store
+from graphbandits.studies.recording import Commission, record
+
+#: Decisions of a shard, at most: what a kill may cost is a minute of work, not an hour.
+DECISIONS = 5 * 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The trials of one series that are wanted; ``where`` is its point of the sweep in words."""
+
+    series: Series
+    plan: Plan
+    policy: str
+    trials: int
+    where: str
+
+    @property
+    def label(self) -> str:
+        return f"'{self.policy}'{self.where}"
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """A shard that could not be computed."""
+
+    part: Part
+    first: int
+    trials: int
+    error: GraphBanditsError
+
+    def __str__(self) -> str:
+        last = self.first + self.trials - 1
+        return f"{self.part.label}, trials {self.first} to {last}: {self.error}"
+
+
+@dataclass
+class Outcome:
+    """What a run has done."""
+
+    shards: int = 0
+    found: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Watcher(Protocol):
+    """Is told how a run comes along."""
+
+    def damaged(self, file: ShardFile, reason: str) -> None:
+        """A shard that was there is not what was written; it will be computed again."""
+
+    def advance(self, part: Part, decisions: int) -> None:
+        """A shard has come this much further."""
+
+    def finished(self, part: Part, trials: int, seconds: float) -> None:
+        """A shard was computed and is kept."""
+
+    def found(self, part: Part, trials: int) -> None:
+        """A shard was there when its turn came: another run has computed it."""
+
+    def failed(self, failure: Failure) -> None:
+        """A shard could not be computed."""
+
+
+def parts_of(commissions: Sequence[Commission]) -> list[Part]:
+    """The series of all cells, each once: a policy may not know the parameter that is swept."""
+    parts: dict[str, Part] = {}
+    for commission in commissions:
+        for cell, series in zip(commission.cells, commission.series, strict=True):
+            words = ", ".join(f"{name} = {value}" for name, value in cell.point.items())
+            where = f" at {words}" if words else ""
+            for policy, found in series.items():
+                known = parts.get(found.name)
+                if known is None or known.trials < cell.plan.trials:
+                    parts[found.name] = Part(found, cell.plan, policy, cell.plan.trials, where)
+    return list(parts.values())
+
+
+def shard_size(parts: Sequence[Part], plan: Plan, workers: int, asked: int | None) -> int:
+    """Trials of a shard: what runs in lockstep, fewer where a trial is long or has many arms."""
+    if asked is not None:
+        return asked
+    most = min(BLOCK, max(1, ENTRIES // plan.world.arms), max(1, DECISIONS // plan.horizon))
+    share = -(-sum(part.trials for part in parts) // workers)  # no worker is to be left without
+    return max(1, min(most, share))
+
+
+def missing(store: Store | None, part: Part) -> list[tuple[int, int]]:
+    """The trials of a part that the store lacks, as (first, trials)."""
+    first = part.plan.first_trial
+    if store is None:
+        return [(first, part.trials)]
+    return list(store.cover(part.series.name, part.trials, first).gaps)
+
+
+def check_present(store: Store, parts: Sequence[Part], watcher: Watcher) -> None:
+    """Read every shard that is there and wanted; set aside what is damaged."""
+    for part in parts:
+        for file in store.cover(part.series.name, part.trials, part.plan.first_trial).used:
+            try:
+                store.read(file)
+            except DamagedShardError as error:
+                store.set_aside(file)
+                watcher.damaged(file, str(error))
+
+
+def conduct(
+    store: Store,
+    commissions: Sequence[Commission],
+    parts: Sequence[Part],
+    crew: Crew,
+    watcher: Watcher,
+    *,
+    shard: int | None = None,
+) -> Outcome:
+    """Compute all shards that are missing; what raises is reported, and the others go on."""
+    for commission in commissions:
+        record(store, commission)
+    start = time.perf_counter()
+    outcome = Outcome()
+    tasks = _tasks(store, parts, crew.workers, shard)
+    if store.others():  # so that two runs meet in the middle
+        random.shuffle(tasks)
+    by_task = {id(task): part for part, task in tasks}
+
+    def wanted() -> Iterator[Task]:
+        for part, task in tasks:
+            if store.cover(part.series.name, task.trials, task.first).gaps:
+                yield task
+            else:
+                outcome.found += 1
+                watcher.found(part, task.trials)
+
+    def advance(task: Task, decisions: int) -> None:
+        watcher.advance(by_task[id(task)], decisions)
+
+    for done in crew.work(wanted(), advance):
+        part, task = by_task[id(done.task)], done.task
+        if done.shard is None:
+            assert done.error is not None
+            failure = Failure(part, task.first, task.trials, done.error)
+            outcome.failures.append(failure)
+            watcher.failed(failure)
+        else:
+            store.write(part.series, done.shard, {"policy": part.policy, "cpu": done.cpu})
+            outcome.shards += 1
+            watcher.finished(part, task.trials, done.seconds)
+    outcome.seconds = time.perf_counter() - start
+    return outcome
+
+
+def _tasks(
+    store: Store, parts: Sequence[Part], workers: int, asked: int | None
+) -> list[tuple[Part, Task]]:
+    """The gaps of all parts in shards: cell by cell, in each the first trials of all policies."""
+    cells: dict[int, list[tuple[int, int, Part, Task]]] = {}
+    for place, part in enumerate(parts):
+        size = shard_size(parts, part.plan, workers, asked)
+        mine = cells.setdefault(id(part.plan), [])
+        for first, trials in missing(store, part):
+            # at multiples of the size, so that runs of other lengths make the same shards
+            start = first
+            while start < first + trials:
+                end = min((start // size + 1) * size, first + trials)
+                mine.append((start, place, part, Task(part.plan, part.policy, start, end - start)))
+                start = end
+    return [
+        (part, task)
+        for mine in cells.values()
+        for _, _, part, task in sorted(mine, key=lambda entry: entry[:2])
+    ]
