@@ -355,12 +355,16 @@ class Experiment(Table):
 
 
 def _first_twice(names: Sequence[str]) -> str | None:
-    """A name that is there twice, where capital letters are not told apart."""
-    met: set[str] = set()
+    """The first name that another is like; some file systems do not tell capital letters apart.
+
+    >>> _first_twice(["r", "c", "C"])
+    'c'
+    """
+    met: dict[str, str] = {}
     for name in names:
         if name.casefold() in met:
-            return name
-        met.add(name.casefold())
+            return met[name.casefold()]
+        met[name.casefold()] = name
     return None
 
 
