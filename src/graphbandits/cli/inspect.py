@@ -14,7 +14,7 @@ from graphbandits.gains import joint_gain, sampled_gain
 from graphbandits.graphs import Feedback, Fixed, Uniform, make_process
 from graphbandits.policies.bayesian import GAINS, Bayesian, Informed
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE
+from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE, beta_pair
 from graphbandits.registry import registered
 from graphbandits.rng import Keys
 from graphbandits.theory import information_ratio, ratio_limit
@@ -112,13 +112,12 @@ def _sampled(
 
 def _pair(text: str) -> tuple[float, float]:
     try:
-        a, b = (float(part) for part in text.split(","))
-    except ValueError:
+        return beta_pair(text)
+    except InputError:
         raise InputError(
             f"--beta takes two numbers A,B such as 3,7 (successes and failures, the prior "
             f"counted in), not '{text}'"
         ) from None
-    return a, b
 
 
 def _print_table(

@@ -11,6 +11,8 @@ from rich.table import Table
 
 from graphbandits.cli.show import plain_console, print_json
 from graphbandits.experiments import experiment_names, load_experiment
+from graphbandits.experiments.cells import shown_points
+from graphbandits.experiments.sweeps import SweepTable
 from graphbandits.registry import parameters_of, registered, summary_of
 
 
@@ -65,11 +67,25 @@ def _experiments() -> list[dict[str, Any]]:
                 "description": experiment.title,
                 "size": size,
                 "runs": experiment.runs,
-                "sweeps": {sweep.parameter: list(sweep.values) for sweep in experiment.sweeps},
+                "sweeps": {
+                    ", ".join(sweep.parameters): _points(sweep) for sweep in experiment.sweeps
+                },
                 "policies": experiment.lines(),
             }
         )
     return entries
+
+
+def _points(sweep: SweepTable) -> list[Any]:
+    """Where it has simulations: values, or a table of values for each point of several parameters.
+
+    >>> _points(SweepTable(parameter="r", values=[0, 0.5]))
+    [0, 0.5]
+    >>> _points(SweepTable(list=[{"r": 0.1, "arms": 5}]))
+    [{'r': 0.1, 'arms': 5}]
+    """
+    points = shown_points(sweep)
+    return points if len(sweep.parameters) > 1 else [one for p in points for one in p.values()]
 
 
 def _range(numbers: Iterable[int | None]) -> int | list[int] | None:

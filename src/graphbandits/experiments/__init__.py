@@ -1,6 +1,8 @@
 """Experiments, as TOML files beside this module or of one's own."""
 
+from graphbandits.experiments.cells import Cell
 from graphbandits.experiments.load import experiment_names, load_experiment
 from graphbandits.experiments.model import Experiment, SweepPlan
+from graphbandits.experiments.sweeps import Swept
 
-__all__ = ["Experiment", "SweepPlan", "experiment_names", "load_experiment"]
+__all__ = ["Cell", "Experiment", "SweepPlan", "Swept", "experiment_names", "load_experiment"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
@@ -12,8 +13,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.experiments.figures import FigureTable
 from graphbandits.experiments.model import Experiment
-from graphbandits.experiments.tables import ClaimTable, PublishedTable, SweepTable, Table
+from graphbandits.experiments.sweeps import SweepTable
+from graphbandits.experiments.tables import (
+    ClaimTable,
+    MisplacedError,
+    PublishedTable,
+    RecordTable,
+    Table,
+)
 from graphbandits.files import read_bytes
 from graphbandits.plugins import load_plugin
 
@@ -21,7 +30,9 @@ from graphbandits.plugins import load_plugin
 TABLES: dict[str, type[Table]] = {
     "claims": ClaimTable,
     "published": PublishedTable,
+    "record": RecordTable,
     "sweeps": SweepTable,
+    "figures": FigureTable,
 }
 #: Our words for some of pydantic's complaints; in braces what it says of the limits.
 MESSAGES = {
@@ -30,9 +41,13 @@ MESSAGES = {
     "dict_type": "this is a table, in braces",
     "model_type": "this is a table of its own",
     "int_type": "this is a whole number",
+    "float_type": "this is a number",
+    "bool_type": "this is true or false",
     "string_type": "this is a text, in quotes",
     "string_too_short": "this text must not be empty",
     "greater_than_equal": "this is at least {ge}",
+    "greater_than": "this is above {gt:g}",
+    "less_than": "this is below {lt:g}",
     "literal_error": "this is {expected}",
 }
 
@@ -80,30 +95,62 @@ def _parse(data: bytes, where: str) -> Experiment:
         raise InputError(f"{where}: {_first_mistake(error)}") from None
 
 
+def keys_of(table: type[Table]) -> list[str]:
+    """The keys of a table as they are written in the file.
+
+    >>> keys_of(RecordTable)
+    ['points', 'rounds', 'regret', 'ratios']
+    """
+    return [field.alias or name for name, field in table.model_fields.items()]
+
+
 def _first_mistake(error: ValidationError) -> str:
     """The first of pydantic's complaints, in our words, and how many more there are."""
     # an unknown key first: it is what a missing one was meant to be
     first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    *table, key = first["loc"] or ("",)
     others = error.error_count() - 1
     more = f" (and {others} more mistake{'s' if others > 1 else ''})" if others else ""
+    return _told(first) + more
+
+
+def _told(mistake: Any) -> str:
+    kind, given, loc = mistake["type"], mistake["input"], tuple(mistake["loc"])
+    *table, key = loc or ("",)
     where = f"{_place(table)}: " if table else ""
-    if first["type"] == "extra_forbidden":
-        fields = TABLES[table[0]].model_fields if table else Experiment.model_fields
-        return f"{where}unknown key '{key}': {nearest(key, fields)}{more}"
-    if first["type"] == "missing":
-        return f"{where}the key '{key}' is missing, and needed{more}"
-    if first["type"] == "tuple_type" and key in TABLES and isinstance(first["input"], dict):
-        return f"there may be several {key}: write [[{key}]] in the place of [{key}]{more}"
-    message = MESSAGES.get(first["type"], first["msg"])
-    if first["type"] in MESSAGES:
-        message = message.format(**first.get("ctx", {}))
-    if first["type"] == "value_error":
-        message = str(first["ctx"]["error"])
-    place = _place(first["loc"])
-    if isinstance(first["input"], dict):  # a table whose keys do not go together
-        return f"{place}: {message}{more}" if place else f"{message}{more}"
-    return f"{place} = {first['input']!r}: {message}{more}"
+    if kind == "extra_forbidden":
+        known = keys_of(TABLES[table[0]] if table else Experiment)
+        return f"{where}unknown key '{key}': {nearest(key, known)}"
+    if kind == "missing":
+        return f"{where}the key '{key}' is missing, and needed"
+    if kind == "tuple_type" and key in TABLES and isinstance(given, dict):
+        return f"there may be several {key}: write [[{key}]] in the place of [{key}]"
+    if kind == "model_type" and key in TABLES and isinstance(given, list):
+        return f"there is one {key}: write [{key}] in the place of [[{key}]]"
+    message = MESSAGES.get(kind, mistake["msg"])
+    if kind in MESSAGES:
+        message = message.format(**mistake.get("ctx", {}))
+    if kind == "literal_error" and isinstance(given, str):
+        message += _meant(given, mistake["ctx"]["expected"])
+    if kind == "value_error":
+        told = mistake["ctx"]["error"]
+        message = str(told)
+        if isinstance(told, MisplacedError):
+            return f"{_place((*loc, *told.place))} = {told.given!r}: {message}"
+    if key == "[key]":  # of a table whose keys are of one's own
+        return f"{_place(loc[:-2])} = {given!r}: {message}"
+    if isinstance(given, dict):  # a table whose keys do not go together
+        return f"{_place(loc)}: {message}" if loc else message
+    return f"{_place(loc)} = {given!r}: {message}"
+
+
+def _meant(given: str, expected: str) -> str:
+    """A hint at the nearest of the words that pydantic lists.
+
+    >>> _meant("lin", "'linear' or 'log'"), _meant("square", "'linear' or 'log'")
+    ("; did you mean 'linear'?", '')
+    """
+    hint = nearest(given, re.findall(r"'([^']*)'", expected)).partition("Known: ")[0].strip()
+    return f"; {hint}" if hint else ""
 
 
 def _place(loc: Sequence[str | int]) -> str:

@@ -5,42 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import PrivateAttr, model_validator
 
 from graphbandits.engine import Plan
-from graphbandits.errors import GraphBanditsError, InputError, nearest
+from graphbandits.engine.settings import describe_world
+from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.experiments.cells import (
+    Cell,
+    Setup,
+    check_known,
+    check_sweep,
+    line_names,
+    shown_points,
+)
+from graphbandits.experiments.figures import FIGURES, FigureTable, requested
+from graphbandits.experiments.sweeps import KEYS, SweepTable, Swept, cell_name
 from graphbandits.experiments.tables import (
-    SIZES,
+    Accuracy,
     ClaimTable,
+    Means,
     Positive,
+    Prior,
     PublishedTable,
-    SweepTable,
+    RecordTable,
+    Seed,
     Table,
     Text,
     Texts,
 )
 from graphbandits.experiments.texts import (
-    SWEPT,
     Value,
     check_placeholders,
     file_part,
     filled,
-    placeholders,
+    point_text,
+    varies_itself,
 )
+from graphbandits.experiments.worlds import world_of
 from graphbandits.registry import build, name_of, text_of
 from graphbandits.results import Claim, Published, Results
-
-
-@dataclass(frozen=True)
-class Setup:
-    """One simulation in texts, every placeholder filled."""
-
-    graph: str
-    policies: tuple[str, ...]
-    arms: int | None
-    horizon: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,60 +98,78 @@ class SweepPlan:
 
 
 def _problem(plan: Plan) -> tuple[object, ...]:
-    """What the results of a policy depend on, besides the seed and the trials."""
-    return plan.graph_text, plan.process.arms, plan.horizon
+    """What the results of a policy depend on, besides the trials."""
+    world = str(describe_world(plan.world))
+    return plan.graph_text, plan.process.arms, plan.horizon, world, plan.seed, plan.recording
 
 
 class Experiment(Table):
     """World, graph, policies and size of one experiment; ``plugins`` are Python files it needs.
 
-    It is one simulation (:meth:`plan`), which claims and published means may be held against,
-    or one for each value of its sweeps (:meth:`sweep_plans`).
+    It is one simulation, which claims and published means may be held against, or one for each
+    point of its sweeps: :meth:`cells` has them all, checked.
     """
 
     title: Text
+    world: Literal["bernoulli"] = "bernoulli"
+    prior: Prior | None = None
+    means: Means | None = None
+    accuracy: Accuracy = "simulation"
     graph: Text | None = None
     arms: Positive | None = None
     horizon: Positive | None = None
     trials: Positive
     policies: Texts | None = None
-    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+    seed: Seed = 0
     plugins: tuple[Text, ...] = ()
     notes: tuple[Text, ...] = ()
+    record: RecordTable = RecordTable()
     claims: tuple[ClaimTable, ...] = ()
     published: PublishedTable | None = None
     sweeps: tuple[SweepTable, ...] = ()
+    figures: tuple[FigureTable, ...] | None = None
     _folder: Path | None = PrivateAttr(default=None)  # that paths are relative to
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if not self.sweeps:
-            setup = self._setup()
-            check_placeholders((setup.graph, *setup.policies))
-            return self
+            check_placeholders(self._setup().texts())
         held = "claims" if self.claims else "published" if self.published else ""
-        if held:
+        if self.sweeps and held:
             raise InputError(
                 f"an experiment has sweeps or {held}, not both: {held} are about one simulation"
             )
-        # some file systems do not tell capital letters apart
-        parameters = [sweep.parameter.casefold() for sweep in self.sweeps]
+        named = [swept.name for swept in self.swept()]
+        if (twice := _first_twice(named)) is not None:
+            raise InputError(
+                f"two sweeps have the parameter{'s' if '-' in twice else ''} "
+                f"'{twice.replace('-', ', ')}', and so the same files: give one of them another "
+                "name"
+            )
         for sweep in self.sweeps:
-            parameter = sweep.parameter
-            if parameters.count(parameter.casefold()) > 1:
-                raise InputError(
-                    f"two sweeps have the parameter '{parameter}', and so the same files: give "
-                    "one of them another name"
-                )
-            setup = self._setup(sweep)
-            texts = (setup.graph, *setup.policies)
-            check_placeholders(texts, parameter)
-            if parameter not in SIZES and not any(map(placeholders, texts)):
-                raise InputError(
-                    f"the sweep of '{parameter}' changes nothing: write {{{parameter}}} where its "
-                    "value belongs, in the graph or in a policy"
-                )
+            check_sweep(sweep, self._setup(sweep))
+        self._check_files(named)
         return self
+
+    def _check_files(self, named: Sequence[str]) -> None:
+        """Refuse what would be written to the same files; ``named`` are those of sweeps."""
+        cells = [cell_name(point) for sweep in self.sweeps for point in shown_points(sweep)]
+        if (twice := _first_twice(cells)) is not None:
+            raise InputError(f"two points of sweeps have the same name in files, '{twice}'")
+        files = []
+        for number, figure in enumerate(self.figures or (), 1):
+            if figure.kind == "sweep" and not self.sweeps:
+                raise InputError(
+                    f"figures {number}: kind = 'sweep' is for an experiment with [[sweeps]]; "
+                    f"without, there are {', '.join(FIGURES)}"
+                )
+            places = named if figure.kind == "sweep" else cells if self.sweeps else [""]
+            files += ["-".join(filter(None, (place, figure.part))) for place in places]
+            if _first_twice(files) is not None:
+                raise InputError(
+                    f"figures {number}: another figure has the same files: give it a name of its "
+                    f'own, such as name = "{figure.kind}-{number}"'
+                )
 
     def beside(self, folder: Path) -> Self:
         """The same experiment, the paths of its graphs relative to a folder."""
@@ -157,7 +180,7 @@ class Experiment(Table):
     @property
     def runs(self) -> int:
         """How many simulations it has."""
-        return sum(len(sweep.values) for sweep in self.sweeps) or 1
+        return sum(len(sweep.points()) for sweep in self.sweeps) or 1
 
     def setups(self) -> list[Setup]:
         """All simulations in texts.
@@ -168,13 +191,69 @@ class Experiment(Table):
         """
         if not self.sweeps:
             return [self._setup()]
-        return [self._at(sweep, value) for sweep in self.sweeps for value in sweep.values]
+        return [self._setup(sweep).at(point) for sweep in self.sweeps for point in sweep.points()]
 
     def lines(self) -> list[str]:
         """The policies of all simulations, one text for those that differ by the value swept."""
         setups = [self._setup(sweep) for sweep in self.sweeps or (None,)]
-        texts = (policy for setup in setups for policy in setup.policies)
-        return list(dict.fromkeys(filled(text, SWEPT) for text in texts))
+        texts = [policy for setup in setups for policy in setup.policies]
+        names = line_names(texts)
+        return list(dict.fromkeys(names.get(text, text) for text in texts))
+
+    def swept(self) -> list[Swept]:
+        """Titles, parameters and axes of the sweeps."""
+        return [sweep.swept(self.title, len(self.sweeps) == 1) for sweep in self.sweeps]
+
+    def cells(
+        self,
+        trials: int | None = None,
+        seed: int | None = None,
+        policies: Sequence[str] = (),
+        ratios: str | None = None,
+    ) -> list[Cell]:
+        """All simulations, checked, with the changes of :meth:`plan`; a point of a sweep each.
+
+        >>> from graphbandits.experiments import load_experiment
+        >>> cell = load_experiment("arms").cells(trials=3)[1]
+        >>> cell.sweep, cell.point, cell.name, cell.plan.process.arms
+        (0, {'arms': 3}, 'arms-3', 3)
+        """
+        if not self.sweeps:
+            plan = self.plan(trials=trials, seed=seed, policies=policies, ratios=ratios)
+            cells = [Cell(None, {}, "", plan, {name: name for name in plan.policies})]
+        else:
+            cells = []
+            for number in range(len(self.sweeps)):
+                cells += self._cells_of(number, trials, seed, policies, ratios)
+        self.drawn(cells)  # refuses figures of policies that there are not
+        return cells
+
+    def _cells_of(
+        self,
+        number: int,
+        trials: int | None,
+        seed: int | None,
+        policies: Sequence[str],
+        ratios: str | None,
+    ) -> list[Cell]:
+        sweep, found = self.sweeps[number], []
+        if seed is not None and "seed" in sweep.parameters:
+            raise InputError("a sweep says which seeds there are: give no other seed")
+        check_placeholders(policies, sweep.parameters)
+        setup = self._setup(sweep)
+        texts = (*setup.policies, *policies)
+        names = line_names(texts)
+        for given, point in zip(sweep.points(), shown_points(sweep), strict=True):
+            more = [filled(policy, given) for policy in policies]
+            try:
+                plan = self._plan(setup.at(given), trials, seed, more, ratios)
+            except GraphBanditsError as error:
+                raise type(error)(f"at {point_text(point)}: {error}") from error
+            lines = {
+                name: names.get(text, name) for name, text in zip(plan.policies, texts, strict=True)
+            }
+            found.append(Cell(number, point, cell_name(point), plan, lines))
+        return found
 
     def plan(
         self,
@@ -186,15 +265,13 @@ class Experiment(Table):
     ) -> Plan:
         """The checked simulation, with other trials or another seed if given, and more policies."""
         if self.sweeps:
-            raise InputError(
-                f"this experiment has {self.runs} simulations: sweep_plans() gives them"
-            )
+            raise InputError(f"this experiment has {self.runs} simulations: cells() gives them")
         check_placeholders(policies)
         plan = self._plan(self._setup(), trials, seed, policies, ratios)
         for claim in self.judged_claims():
-            _check_known((*claim.better, *claim.than), plan, f"the claim '{claim.text}'")
+            check_known((*claim.better, *claim.than), plan.policies, f"the claim '{claim.text}'")
         if published := self.published_means():
-            _check_known(published.means, plan, f"published by {published.source}")
+            check_known(published.means, plan.policies, f"published by {published.source}")
         return plan
 
     def sweep_plans(
@@ -205,29 +282,26 @@ class Experiment(Table):
         policies: Sequence[str] = (),
     ) -> list[SweepPlan]:
         """The checked simulations of each sweep, with the same changes as in :meth:`plan`."""
-        found = []
-        for sweep in self.sweeps:
-            check_placeholders(policies, sweep.parameter)
-            texts = (*self._setup(sweep).policies, *policies)
-            plans = {}
-            for value in sweep.values:
-                more = [filled(policy, value) for policy in policies]
-                try:
-                    plans[value] = self._plan(self._at(sweep, value), trials, seed, more)
-                except GraphBanditsError as error:
-                    raise type(error)(f"at {sweep.parameter} = {value}: {error}") from error
-            lines = {
-                value: {
-                    name: filled(text, SWEPT) if placeholders(text) else name
-                    for name, text in zip(plan.policies, texts, strict=True)
-                }
-                for value, plan in plans.items()
-            }
-            label = sweep.label or sweep.parameter
-            alone = len(self.sweeps) == 1
-            title = sweep.title or (self.title if alone else f"{self.title}: by {label}")
-            found.append(SweepPlan(sweep.parameter, title, label, sweep.scale, plans, lines))
+        cells, found = self.cells(trials, seed, policies), []
+        for number, swept in enumerate(self.swept()):
+            if len(swept.parameters) > 1:
+                raise InputError("a sweep has several parameters: cells() gives its simulations")
+            (parameter,) = swept.parameters
+            mine = {cell.point[parameter]: cell for cell in cells if cell.sweep == number}
+            plans = {value: cell.plan for value, cell in mine.items()}
+            lines = {value: cell.lines for value, cell in mine.items()}
+            found.append(SweepPlan(parameter, swept.title, swept.label, swept.scale, plans, lines))
         return found
+
+    def drawn(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
+        """The figures to draw of these cells, as plain data: those asked for, else the usual.
+
+        >>> from graphbandits.experiments import load_experiment
+        >>> arms = load_experiment("arms")
+        >>> arms.drawn(arms.cells(trials=3))
+        [{'kind': 'sweep'}]
+        """
+        return requested(self.figures, cells)
 
     def judged_claims(self) -> tuple[Claim, ...]:
         """The claims, their policies called as in results."""
@@ -239,25 +313,23 @@ class Experiment(Table):
 
     def _setup(self, sweep: SweepTable | None = None) -> Setup:
         """The keys of a sweep over those of the experiment, placeholders still in the texts."""
-        given = {key: getattr(self, key) for key in ("graph", "policies", "arms", "horizon")}
+        given: dict[str, Any] = {
+            "regret": self.record.regret,
+            **{key: getattr(self, key) for key in Setup.__dataclass_fields__ if key != "regret"},
+        }
         if sweep is not None:
-            own = {key: getattr(sweep, key) for key in given}
+            own = {key: getattr(sweep, key, None) for key in given}
             given |= {key: value for key, value in own.items() if value is not None}
-            given |= {sweep.parameter: sweep.values[0]} if sweep.parameter in SIZES else {}
-        for key, value in given.items():
-            if value is None and key != "arms":
+            first = sweep.points()[0]
+            given |= {
+                key: first[key]
+                for key in KEYS.keys() & set(first)
+                if not varies_itself(key, given[key])
+            }
+        for key in ("graph", "policies", "horizon"):
+            if given[key] is None:
                 raise InputError(f"the key '{key}' is missing: an experiment needs it")
         return Setup(**given)
-
-    def _at(self, sweep: SweepTable, value: Value) -> Setup:
-        setup = self._setup(sweep)
-        sizes: dict[str, Any] = {sweep.parameter: value} if sweep.parameter in SIZES else {}
-        return replace(
-            setup,
-            graph=filled(setup.graph, value),
-            policies=tuple(filled(policy, value) for policy in setup.policies),
-            **sizes,
-        )
 
     def _plan(
         self,
@@ -265,25 +337,35 @@ class Experiment(Table):
         trials: int | None,
         seed: int | None,
         policies: Iterable[str],
-        ratios: str | None = None,
+        ratios: str | None,
     ) -> Plan:
+        graph = setup.graph if self._folder is None else _beside(setup.graph, self._folder)
         return Plan.of(
             [*setup.policies, *policies],
-            graph=setup.graph if self._folder is None else _beside(setup.graph, self._folder),
+            world_of(graph, setup.arms, setup.prior, setup.means, setup.accuracy),
+            graph,
             arms=setup.arms,
             horizon=setup.horizon,
             trials=self.trials if trials is None else trials,
-            seed=self.seed if seed is None else seed,
-            ratios=ratios,
+            seed=setup.seed if seed is None else seed,
+            regret=setup.regret,
+            ratios=self.record.ratios if ratios is None else ratios,
+            rounds=self.record.points if self.record.rounds is None else self.record.rounds,
         )
 
 
-def _check_known(names: Iterable[str], plan: Plan, what: str) -> None:
+def _first_twice(names: Sequence[str]) -> str | None:
+    """The first name that another is like; some file systems do not tell capital letters apart.
+
+    >>> _first_twice(["r", "c", "C"])
+    'c'
+    """
+    met: dict[str, str] = {}
     for name in names:
-        if name not in plan.policies:
-            raise InputError(
-                f"{what}: '{name}' is not among the policies: {nearest(name, plan.policies)}"
-            )
+        if name.casefold() in met:
+            return met[name.casefold()]
+        met[name.casefold()] = name
+    return None
 
 
 def _beside(graph: str, folder: Path) -> str:

@@ -1,49 +1,41 @@
-"""The tables of an experiment's file: claims, published means, sweeps."""
+"""Tables of an experiment's file: what they have in common; claims, published means, records."""
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
 
 from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.experiments.texts import Value, file_part
+from graphbandits.experiments.texts import Given
+from graphbandits.experiments.worlds import MEANS, check_prior, is_means
 from graphbandits.policies import as_policy
 from graphbandits.registry import text_of
-from graphbandits.results import Claim, Published
-
-#: Parameters of a sweep that set a key of the experiment.
-SIZES = ("arms", "horizon")
+from graphbandits.results import POINTS, Claim, Published
 
 
-def _number_or_text(value: object) -> Value:
-    if isinstance(value, str) and value:
-        return value
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return value
-    raise ValueError("a value is a finite number, or a text that is not empty")
+class MisplacedError(InputError):
+    """A mistake at a place inside of the table that is being checked."""
+
+    def __init__(self, place: tuple[str | int, ...], given: object, message: str) -> None:
+        super().__init__(message)
+        self.place, self.given = place, given
 
 
-def _word(text: str) -> str:
-    if not text.isidentifier():
-        raise ValueError("a parameter is a word such as r, which stands in texts as {r}")
-    return text
+def _means(given: object) -> object:
+    if not is_means(given):
+        raise ValueError(f"means are {MEANS}")
+    return given
 
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
+Seed = Annotated[int, Field(ge=0, strict=True)]
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
-Values = Annotated[
-    tuple[Annotated[Value, PlainValidator(_number_or_text)], ...], Field(min_length=1)
-]
+Prior = Annotated[Given, PlainValidator(check_prior)]
+Means = Annotated[tuple[float, ...], BeforeValidator(_means)]
+Accuracy = Literal["simulation", "strict"]
+Regret = Literal["pseudo", "realised"]
 
 
 class Table(BaseModel):
@@ -69,7 +61,7 @@ class ClaimTable(Table):
         """The claim, its policies called as in results."""
         what = f"the claim '{self.text}'"
         better, than = (
-            [_name(policy, what) for policy in side] for side in (self.better, self.than)
+            [policy_name(policy, what) for policy in side] for side in (self.better, self.than)
         )
         return Claim(self.text, tuple(better), tuple(than), self.source)
 
@@ -90,62 +82,33 @@ class PublishedTable(Table):
         what = f"published by {self.source}"
         means: dict[str, tuple[float, float]] = {}
         for policy, pair in self.means.items():
-            name = _name(policy, what)
+            name = policy_name(policy, what)
             if name in means:
                 raise InputError(f"{what}: policy '{name}' is given twice")
             means[name] = tuple(pair)
         return Published(means, self.source)
 
 
-class SweepTable(Table):
-    """One simulation for each of the ``values`` of a ``parameter``.
+class RecordTable(Table):
+    """What is kept of each trial: at how many rounds, or at which, which regret, which ratios."""
 
-    ``{parameter}`` in the texts of graph and policies becomes the value; ``arms`` and ``horizon``
-    set the key of that name. What is not given here is that of the experiment.
-    """
-
-    parameter: Annotated[str, AfterValidator(_word)]
-    values: Values
-    title: str = ""
-    label: str = ""
-    scale: Literal["linear", "log"] = "linear"
-    graph: Text | None = None
-    policies: Texts | None = None
-    arms: Positive | None = None
-    horizon: Positive | None = None
+    points: Positive = POINTS
+    rounds: Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
+    regret: Regret = "pseudo"
+    ratios: Literal["bound", "joint"] | None = None
 
     @model_validator(mode="after")
-    def _can_be_drawn(self) -> Self:
-        texts = [isinstance(value, str) for value in self.values]
-        if any(texts) and not all(texts):
-            raise InputError("values are all numbers or all texts, not some of each")
-        if self.scale == "log" and any(isinstance(v, str) or v <= 0 for v in self.values):
-            raise InputError("scale = 'log' goes with numbers above 0")
-        for place, value in enumerate(self.values):
-            if value in self.values[:place]:
-                raise InputError(f"the value {value!r} is given twice")
-        # some file systems do not tell capital letters apart
-        files = {file_part(value).casefold(): value for value in self.values}
-        if len(files) < len(self.values) or "" in files:
-            raise InputError(
-                "values are in the names of files, where letters, digits, points and signs must "
-                f"tell them apart; got {', '.join(map(str, self.values))}"
-            )
-        if self.parameter in SIZES:
-            for value in self.values:
-                if not isinstance(value, int) or value < 1:
-                    raise InputError(
-                        f"values of {self.parameter} are whole numbers of at least 1, not {value!r}"
-                    )
-            if getattr(self, self.parameter) is not None:
-                raise InputError(
-                    f"{self.parameter} is what this sweep varies: leave the key "
-                    f"'{self.parameter}' out"
-                )
+    def _goes_together(self) -> Self:
+        if self.rounds is None:
+            return self
+        if "points" in self.model_fields_set:
+            raise InputError("points says how many rounds, and rounds says which: give one of them")
+        if list(self.rounds) != sorted(set(self.rounds)):
+            raise MisplacedError(("rounds",), list(self.rounds), "rounds go up, each of them once")
         return self
 
 
-def _name(policy: str, what: str) -> str:
+def policy_name(policy: str, what: str) -> str:
     """What a policy is called in results; ``what`` speaks of it."""
     try:
         return text_of(as_policy(policy))

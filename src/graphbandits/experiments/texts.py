@@ -1,16 +1,22 @@
-"""Placeholders: ``{r}`` in the text of a graph or policy stands for a value of a sweep."""
+"""Texts of an experiment's file: placeholders that a sweep fills, and parts of file names."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from graphbandits.errors import InputError
 
-#: A value of a sweep.
+#: A value of a sweep as it is shown and kept.
 Value = int | float | str
+#: A value of a sweep as it is given: priors and means may be lists.
+Given = int | float | str | tuple[Any, ...]
 #: Stands for all of its values where a policy is one line of a sweep.
 SWEPT = "…"
+#: Letters that a value has in the name of a file, at most.
+LONGEST = 60
 #: Braces around anything but a dictionary.
 _PLACEHOLDER = re.compile(r"\{([^{}:,]*)\}")
 
@@ -24,34 +30,80 @@ def placeholders(text: str) -> list[str]:
     return _PLACEHOLDER.findall(text)
 
 
-def filled(text: str, value: Value) -> str:
-    """The text with the value in the place of every placeholder.
+def filled(text: str, point: Mapping[str, Given]) -> str:
+    """The text with the values in the place of their placeholders.
 
-    >>> filled("random(r={r})", 0.25)
-    'random(r=0.25)'
+    >>> filled("random(r={r}, low={low})", {"r": "uniform", "low": 0.25})
+    'random(r=uniform, low=0.25)'
     """
-    return _PLACEHOLDER.sub(lambda _: str(value), text)
+    return _PLACEHOLDER.sub(lambda found: str(point[found[1]]), text)
 
 
-def check_placeholders(texts: Iterable[str], parameter: str | None = None) -> None:
-    """Refuse a placeholder that is not that of the sweep's ``parameter``."""
+def varies_itself(key: str, text: object) -> bool:
+    """Whether the text of a key has a placeholder for its own value.
+
+    >>> varies_itself("graph", "{graph}"), varies_itself("graph", "random(r={r})")
+    (True, False)
+    """
+    return isinstance(text, str) and key in placeholders(text)
+
+
+def line_of(text: str) -> str:
+    """What a policy is called as a line of a sweep: one text at all values.
+
+    >>> line_of("eps-greedy-lp(c={c})")
+    'eps-greedy-lp(c=…)'
+    """
+    return _PLACEHOLDER.sub(SWEPT, text)
+
+
+def check_placeholders(texts: Iterable[str], parameters: Sequence[str] = ()) -> None:
+    """Refuse a placeholder that is not one of the sweep's ``parameters``."""
     for text in texts:
         for name in placeholders(text):
-            if parameter is None:
+            if not parameters:
                 raise InputError(
                     f"nothing fills the placeholder {{{name}}} of '{text}': add a [[sweeps]] with "
                     f'parameter = "{name or "r"}" and its values'
                 )
-            if name != parameter:
+            if name not in parameters:
+                known = ", ".join(f"{{{parameter}}}" for parameter in parameters)
                 raise InputError(
-                    f"unknown placeholder {{{name}}} in '{text}': this sweep fills {{{parameter}}}"
+                    f"unknown placeholder {{{name}}} in '{text}': this sweep fills {known}"
                 )
+
+
+def shown_value(given: Given) -> Value:
+    """A value of a sweep for tables and axes: lists become texts.
+
+    >>> shown_value(0.5), shown_value((2.0, 5)), shown_value(((1, 2), "3,4"))
+    (0.5, '2,5', '1,2 3,4')
+    """
+    if not isinstance(given, tuple):
+        return given
+    parts = [str(shown_value(one)).removesuffix(".0") for one in given]
+    deep = any(isinstance(one, tuple | str) for one in given)
+    return (" " if deep else ",").join(parts)
+
+
+def point_text(point: Mapping[str, Value]) -> str:
+    """A point of a sweep in words.
+
+    >>> point_text({"r": 0.5, "arms": 10})
+    'r = 0.5, arms = 10'
+    """
+    return ", ".join(f"{parameter} = {value}" for parameter, value in point.items())
 
 
 def file_part(value: Value) -> str:
     """A value as a part of a file name: letters, digits, points and signs.
 
+    A long one ends with a hash in the place of its end.
+
     >>> file_part(0.25), file_part("random(r=0.25)")
     ('0.25', 'random-r-0.25')
     """
-    return re.sub(r"[^\w.+-]+", "-", str(value)).strip("-.")
+    part = re.sub(r"[^\w.+-]+", "-", str(value)).strip("-.")
+    if len(part) <= LONGEST:
+        return part
+    return f"{part[: LONGEST - 9]}-{hashlib.sha256(str(value).encode()).hexdigest()[:8]}"

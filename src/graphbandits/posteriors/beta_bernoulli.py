@@ -268,6 +268,19 @@ def check_accuracy(accuracy: object) -> str:
     return accuracy
 
 
+def beta_pair(text: str) -> tuple[float, float]:
+    """The parameters of Beta(A, B) from a text A,B.
+
+    >>> beta_pair("2, 0.5")
+    (2.0, 0.5)
+    """
+    try:
+        a, b = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"Beta(A, B) is two numbers A,B such as 3,7, not '{text}'") from None
+    return a, b
+
+
 def check_parameters(values: object) -> Floats:
     """Beta parameters as floats in the range for which the statistics are right."""
     array = np.asarray(values)

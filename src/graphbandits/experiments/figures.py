@@ -1,0 +1,161 @@
+"""Figures that an experiment asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from graphbandits.errors import InputError, nearest
+from graphbandits.experiments.cells import Cell, check_known
+from graphbandits.experiments.tables import MisplacedError, Table, Text, Texts, policy_name
+from graphbandits.experiments.texts import file_part, line_of, placeholders, point_text
+from graphbandits.results import QUANTILES
+
+Kind = Literal["regret", "final", "differences", "plays", "sweep"]
+Format = Literal["png", "svg", "pdf"]
+#: Options of some kinds only; all others go with every kind.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "regret": ("band", "levels", "confidence", "scale"),
+    "final": ("confidence",),
+    "differences": ("confidence", "reference", "simultaneous"),
+    "plays": (),
+    "sweep": ("confidence",),
+}
+#: What is drawn of one simulation that asks for no figures; of sweeps it is "sweep".
+FIGURES = ("regret", "final", "differences", "plays")
+#: What a figure without a name has in the names of its files.
+PARTS = {kind: "" if kind in ("regret", "sweep") else kind for kind in OPTIONS}
+
+
+class FigureTable(Table):
+    """A figure of some ``kind``, with options that go with it."""
+
+    kind: Kind
+    name: Text | None = None
+    title: Text | None = None
+    policies: Texts | None = None
+    width: Literal["one", "two"] = "two"
+    formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("png", "svg")
+    band: Literal["interval", "quantiles", "none"] = "interval"
+    levels: tuple[Annotated[float, Field(strict=True)], ...] = (0.1, 0.9)
+    confidence: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.95
+    scale: Literal["linear", "log"] = "linear"
+    reference: Text | None = None
+    simultaneous: Annotated[bool, Field(strict=True)] = True
+
+    @property
+    def part(self) -> str:
+        """What is added to the names of its files."""
+        return PARTS[self.kind] if self.name is None else self.name
+
+    def plain(self) -> dict[str, Any]:
+        """The kind and what differs from the defaults, as JSON can hold it.
+
+        >>> FigureTable(kind="regret", band="quantiles", levels=(0.25, 0.75)).plain()
+        {'kind': 'regret', 'band': 'quantiles', 'levels': [0.25, 0.75]}
+        """
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        some = {option for options in OPTIONS.values() for option in options}
+        given = [key for key in type(self).model_fields if key in self.model_fields_set]
+        for key in given:
+            if key in some and key not in OPTIONS[self.kind]:
+                kinds = [repr(kind) for kind, options in OPTIONS.items() if key in options]
+                raise InputError(
+                    f"{key} does not go with kind = '{self.kind}': it is an option of "
+                    f"{' and '.join(kinds)}"
+                )
+        if "levels" in given and self.band != "quantiles":
+            raise InputError("levels go with band = 'quantiles'")
+        if "confidence" in given and self.band == "quantiles":
+            raise InputError("confidence does not go with band = 'quantiles', which has levels")
+        if not self._has_levels():
+            kept = ", ".join(f"{level:g}" for level in QUANTILES)
+            raise MisplacedError(
+                ("levels",), list(self.levels), f"levels are a lower and an upper one of {kept}"
+            )
+        if len(set(self.formats)) < len(self.formats):
+            raise MisplacedError(("formats",), list(self.formats), "each format once")
+        if self.name is not None and file_part(self.name) != self.name:
+            raise MisplacedError(
+                ("name",),
+                self.name,
+                f"it is in the names of files: letters, digits, points and signs, such as "
+                f"{file_part(self.name) or 'mine'}",
+            )
+        self._check_policies()
+        return self
+
+    def _has_levels(self) -> bool:
+        pair = len(self.levels) == 2 and all(level in QUANTILES for level in self.levels)
+        return pair and self.levels[0] < self.levels[1]
+
+    def _check_policies(self) -> None:
+        names = self.policies
+        if names is None:
+            return
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise MisplacedError(("policies", place), name, "this policy is given twice")
+        if self.kind == "differences" and len(names) < 2:
+            raise MisplacedError(
+                ("policies",), list(names), "differences are of two policies or more"
+            )
+        if self.reference is not None and self.reference not in names:
+            raise MisplacedError(
+                ("reference",),
+                self.reference,
+                f"it is not among the policies of the figure: {nearest(self.reference, names)}",
+            )
+
+
+def requested(figures: Sequence[FigureTable] | None, cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Figures of these cells as plain data, their policies by the names of lines; checked.
+
+    Without any, those that are usual: all kinds of one simulation, or that of sweeps.
+    """
+    if figures is None:
+        if cells[0].sweep is not None:
+            return [{"kind": "sweep"}]
+        alone = len(cells[0].lines) == 1  # there is nothing to compare it with
+        return [{"kind": kind} for kind in FIGURES if not (alone and kind == "differences")]
+    found = []
+    for number, figure in enumerate(figures, 1):
+        plain, what = figure.plain(), f"figures {number}"
+        if figure.policies is not None:
+            plain["policies"] = [_line(policy, cells, what) for policy in figure.policies]
+        if figure.reference is not None:
+            plain["reference"] = _line(figure.reference, cells, what)
+        _check_shown(plain, cells, what)
+        found.append(plain)
+    return found
+
+
+def _line(policy: str, cells: Sequence[Cell], what: str) -> str:
+    """The line that a policy is, written as among the policies of the experiment."""
+    known = {line for cell in cells for line in cell.lines.values()}
+    if placeholders(policy):
+        return next((line for line in (policy, line_of(policy)) if line in known), policy)
+    return policy_name(policy, what)
+
+
+def _check_shown(plain: dict[str, Any], cells: Sequence[Cell], what: str) -> None:
+    """Refuse policies that there are not, and figures that would have nothing to show."""
+    known = dict.fromkeys(line for cell in cells for line in cell.lines.values())
+    named = plain.get("policies", [])
+    check_known([*named, *filter(None, [plain.get("reference")])], known, what)
+    least = 2 if plain["kind"] == "differences" else 1
+    for cell in cells:
+        shown = [line for line in cell.lines.values() if not named or line in named]
+        where = f"{what}, at {point_text(cell.point)}" if cell.point else what
+        if len(shown) < least:
+            raise InputError(
+                f"{where}: a figure of kind '{plain['kind']}' shows {least} or more of its "
+                f"policies; there {'is' if len(shown) == 1 else 'are'} {len(shown)}"
+            )
+        if plain.get("reference", shown[0]) not in shown:
+            raise InputError(f"{where}: the reference '{plain['reference']}' is not there")
