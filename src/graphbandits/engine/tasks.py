@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,3 +42,11 @@ class Done:
     cpu: str
     shard: Shard | None = None
     error: GraphBanditsError | None = None
+
+
+#: Called with a task and the number of its decisions made since the last call for it.
+Tell = Callable[[Task, int], None]
+
+
+def nobody(task: Task, decisions: int) -> None:
+    """Who does not want to be told."""
