@@ -47,10 +47,14 @@ def run(arms: int, rounds: int, windows: int, seed: int) -> dict[str, Any]:
     before = first_decision()
     clock = [time.process_time()]
     memory = []
+    passed, looked = 0, frozenset(ends.tolist())
 
-    def advance(passed: int) -> None:
-        clock.append(time.process_time())
-        memory.append((memory_now(), peak_memory()))
+    def advance(more: int) -> None:
+        nonlocal passed
+        passed += more
+        if passed in looked:
+            clock.append(time.process_time())
+            memory.append((memory_now(), peak_memory()))
 
     run_block(policy, world, process, rounds, Keys(seed), ends, advance=advance)
     spent, length = np.diff(clock), np.diff(ends, prepend=0)

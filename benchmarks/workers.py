@@ -27,6 +27,7 @@ def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
                 trials=trials,
                 seed=settings.seed,
                 workers=workers,
+                parallel="threads",
                 progress=False,
             )
             least[workers] = min(least[workers], time.perf_counter() - start)

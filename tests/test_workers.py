@@ -19,6 +19,7 @@ from sound import UCB, enrolled
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import Plan
+from graphbandits.engine.crews import Processes, Threads, crew_of
 from graphbandits.errors import InputError, PolicyError
 from graphbandits.graphs import from_matrix
 from graphbandits.plugins import load_plugin, unload_plugin
@@ -242,7 +243,10 @@ def test_a_policy_that_asks_the_user_gets_no_answer(ucb: str) -> None:
 
 
 def test_a_worker_that_dies_is_noticed(ucb: str) -> None:
-    saying = r"process ended while it ran 'my-ucb\(sin=exit\)', trials 4 to 7 \(exit code 7\)"
+    saying = (
+        r"3 worker processes ended, one after the other, while they ran "
+        r"'my-ucb\(sin=exit\)', trials 4 to 7 \(exit code 7\)"
+    )
     with pytest.raises(InputError, match=saying):
         simulate(f"{ucb}(sin=exit)", **SMALL, workers=2, parallel="processes", block=4)
 
@@ -319,15 +323,21 @@ def test_what_cannot_travel_is_refused_or_stays(ucb: str) -> None:
         with pytest.raises(InputError, match=f"{why}.*use parallel='threads'"):
             simulate(**given, **SMALL, workers=2, parallel="processes")
         same(simulate(**given, **SMALL), simulate(**given, **SMALL, workers=2, block=3))
-        assert not Plan.of(**given, horizon=3, trials=2)._wants_processes("auto")
+        plan = Plan.of(**given, horizon=3, trials=2)
+        assert isinstance(crew_of(2, None, "auto", [plan]), Threads)
 
 
-def test_auto_means_processes_for_files_only(ucb: str) -> None:
-    def wants(*policies: str) -> bool:
-        return Plan.of(policies, horizon=3, trials=2)._wants_processes("auto")
+def test_auto_means_processes_for_files_and_for_large_work(ucb: str) -> None:
+    def crew(*policies: str, workers: int = 2, horizon: int = 3) -> type:
+        plan = Plan.of(policies, horizon=horizon, trials=2)
+        return type(crew_of(workers, None, "auto", [plan]))
 
-    assert wants("ts-n", ucb)
-    assert not wants("ts-n", "ids-n")
+    assert crew("ts-n", ucb) is Processes
+    assert crew("ts-n", "ids-n") is Threads
+    assert crew("ts-n", ucb, workers=1) is Threads
+    assert crew("ts-n", "ids-n", horizon=250_000) is Processes
+    assert crew("ts-n", "ids-n", horizon=249_999) is Threads
+    assert crew("ts-n", "ids-n", horizon=250_000, workers=1) is Threads
 
 
 def test_an_enrolled_class_that_no_process_could_import() -> None:

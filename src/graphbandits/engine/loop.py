@@ -47,7 +47,10 @@ def run_block(
     advance: Callable[[int], None] = lambda rounds: None,
     watch: Watch | None = None,
 ) -> BlockOutcome:
-    """Play ``horizon`` rounds in every trial of the block; ``record`` lists rounds to keep."""
+    """Play ``horizon`` rounds in every trial of the block; ``record`` lists rounds to keep.
+
+    ``advance`` is called after every round, and whatever it raises ends the block.
+    """
     problem = Problem(world.prior, horizon, policy.needs, Prospect(process))
     state = start(policy, problem, keys)
     theta = world.means(keys)
@@ -78,6 +81,6 @@ def run_block(
         state = learn(policy, state, Event(t, keys, problem, graph, pi, action, seen))
         if t == record[recorded]:
             kept[:, recorded] = regret
-            advance(t - (record[recorded - 1] if recorded else 0))
             recorded += 1
+        advance(1)
     return BlockOutcome(kept, plays)

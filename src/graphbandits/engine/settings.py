@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_name
 
+from graphbandits.jit import numba_config
 from graphbandits.plugins import file_of, source_hash
 from graphbandits.policies import Policy
 from graphbandits.posteriors import BetaBernoulli
@@ -29,6 +34,27 @@ def versions() -> dict[str, str]:
         **{name: version(name) for name in ("numpy", "scipy", "numba")},
         "machine": f"{platform.system()} {platform.machine()}",
     }
+
+
+@cache
+def cpu() -> str:
+    """The kind of processor that Numba compiles for: bits are the same on one kind.
+
+    >>> cpu() != ""
+    True
+    """
+    return str(numba_config.CPU_NAME or get_host_cpu_name())
+
+
+@cache
+def sources() -> str:
+    """A sha256 of all files of this package from which numbers come."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(path for kind in ("*.py", "*.csv") for path in root.rglob(kind)):
+        data = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()} {len(data)} ".encode() + data)
+    return digest.hexdigest()
 
 
 def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
+from graphbandits.engine.crews import Crew, crew_of
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import Recording
 from graphbandits.engine.settings import describe_policy, describe_world, versions
-from graphbandits.engine.travel import as_message, why_not
-from graphbandits.engine.workers import Workers
-from graphbandits.errors import InputError, horizon_of, whole_number
+from graphbandits.engine.tasks import Task
+from graphbandits.errors import GraphBanditsError, InputError, horizon_of, whole_number
 from graphbandits.gains import check_joint
 from graphbandits.graphs import Fixed, GraphLike, Process, as_process
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.prospect import Prospect
 from graphbandits.graphs.storage import fingerprint
-from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, Problem, as_policy, check_needs
 from graphbandits.policies.base import check_problem
 from graphbandits.posteriors import BetaBernoulli
@@ -70,8 +67,8 @@ def simulate(
 
     ``parallel`` says what the workers are: "threads", which cost nothing and suit the policies
     of this package, for their kernels release Python's lock; "processes", which take a while to
-    start and suit policies in plain Python; or "auto": processes if a policy comes from a plug-in
-    file, else threads.
+    start, suit policies in plain Python, and are replaced if they die; or "auto": processes if a
+    policy comes from a plug-in file or there are a million decisions to make, else threads.
 
     ``ratios`` asks for the information ratios Psi_t and psi_t and the entropy of alpha_t of every
     trial to be recorded, Psi_t by the bound G h ("bound") or by the exact joint gain ("joint"): see
@@ -179,60 +176,42 @@ class Plan:
         whole_number(workers, "workers")
         share = -(-self.trials // workers)  # so that no worker is left without a block
         block = min(whole_number(block, "block"), max(1, ENTRIES // self.world.arms), share)
-        if parallel not in ("auto", "threads", "processes"):
-            raise InputError(f"parallel is 'auto', 'threads' or 'processes', not {parallel!r}")
+        crew = crew_of(workers, None, parallel, [self])
         if progress is True:
             with progress_bar(label, self.decisions) as advance:
-                return self._run(workers, parallel, block, advance)
-        return self._run(workers, parallel, block, progress or None)
+                return self._run(crew, block, advance)
+        return self._run(crew, block, progress or None)
 
-    def _run(
-        self,
-        workers: int,
-        parallel: str,
-        block: int,
-        progress: Advance | None,
-    ) -> Results:
+    def _run(self, crew: Crew, block: int, progress: Advance | None) -> Results:
         end = self.first_trial + self.trials
         starts = range(self.first_trial, end, block)
-        tasks = [(name, first) for name in self.policies for first in starts]
-        stop, lock = threading.Event(), threading.Lock()
+        tasks = [
+            Task(self, name, first, min(block, end - first))
+            for name in self.policies
+            for first in starts
+        ]
 
-        def report(decisions: int) -> None:
-            if stop.is_set():
-                raise InterruptedError
+        def tell(task: Task, decisions: int) -> None:
             if progress is not None:
-                with lock:
-                    progress(decisions)
+                progress(decisions)
 
-        def work(task: tuple[str, int]) -> Shard:
-            name, first = task
-            keys = Keys(self.seed, first, min(block, end - first))
-            if processes is not None:
-                shard = processes.run(name, first, keys.trials)
-                report(keys.trials * self.horizon)
-                return shard
-            return self.run_shard(name, keys, lambda rounds: report(rounds * keys.trials))
-
-        apart = workers > 1 and self._wants_processes(parallel)
-        study = as_message(self) if apart else None
-        with Workers(min(workers, len(tasks)), *study) if study else nullcontext() as processes:
-            if workers == 1:
-                shards = [work(task) for task in tasks]
-            else:
-                with ThreadPoolExecutor(workers) as pool:
-                    futures = [pool.submit(work, task) for task in tasks]
-                    try:
-                        shards = [future.result() for future in futures]
-                    except BaseException:
-                        stop.set()
-                        if processes is not None:
-                            processes.close()
-                        pool.shutdown(cancel_futures=True)
-                        raise
-        per = len(starts)
+        places = {task: place for place, task in enumerate(tasks)}
+        shards: dict[int, Shard | None] = {}
+        failed: dict[int, GraphBanditsError] = {}
+        with crew:
+            for done in crew.work(takewhile(lambda task: not failed, tasks), tell):
+                place = places[done.task]
+                shards[place] = done.shard
+                if done.error is not None:
+                    failed[place] = done.error
+                # that of the first task that fails, whoever was quicker
+                if failed and all(place in shards for place in range(min(failed))):
+                    error = failed[min(failed)]
+                    # behind one that is not of this package stands what it was
+                    raise (error.__cause__ if type(error) is GraphBanditsError else None) or error
+        ran = [shard for _, shard in sorted(shards.items()) if shard is not None]
         results = {
-            name: _joined(shards[i * per : (i + 1) * per], self.world.arms)
+            name: _joined(ran[i * len(starts) : (i + 1) * len(starts)], self.world.arms)
             for i, name in enumerate(self.policies)
         }
         return self.results_of(results)
@@ -256,14 +235,6 @@ class Plan:
         graph = self.process if isinstance(self.process, Fixed) else None
         record, names = self.recording.record, self._names()
         return Results(record, policies, names, self.settings(), graph)
-
-    def _wants_processes(self, parallel: str) -> bool:
-        if parallel == "auto":
-            from_files = any(file_of(policy) for policy in self.policies.values())
-            return from_files and not why_not(self)
-        if parallel == "processes" and (why := why_not(self)):
-            raise InputError(f"{why}; use parallel='threads'")
-        return parallel == "processes"
 
     def seconds(self, workers: int = 1, *, trials: int = 20, rounds: int = 50) -> float:
         """An estimate of the time it will take, from a short run of each policy."""

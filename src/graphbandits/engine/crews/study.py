@@ -1,0 +1,172 @@
+"""What a worker that is another process makes of a packed plan, and what it answers.
+
+It is told everything as plain numbers and texts: a policy is its text, a plug-in its file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from numpy.typing import NDArray
+
+from graphbandits import errors
+from graphbandits.engine.crews.pipes import Message
+from graphbandits.engine.crews.travel import Latest
+from graphbandits.engine.recorder import run_recorded
+from graphbandits.engine.recording import Recording
+from graphbandits.engine.settings import cpu
+from graphbandits.engine.tasks import Done, Task
+from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.files import from_npz
+from graphbandits.graphs.storage import unpack_process
+from graphbandits.plugins import load_plugin, unload_plugin
+from graphbandits.policies import Policy, as_policy
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.results import Shard
+from graphbandits.rng import Keys
+from graphbandits.worlds import Bernoulli
+
+
+def request(plan: str, task: Task) -> dict[str, Any]:
+    """What a worker is asked for; ``plan`` is the name of the packed plan."""
+    return {"plan": plan, "policy": task.policy, "first": task.first, "trials": task.trials}
+
+
+def done_of(task: Task, meta: Mapping[str, Any], data: bytes) -> Done:
+    """What a worker answered, as it is handed on."""
+    seconds, kind = meta["seconds"], meta["cpu"]
+    if "error" not in meta:
+        return Done(task, seconds, kind, Shard.from_parquet(data)[0])
+    known: type[GraphBanditsError] = getattr(errors, meta["kind"], GraphBanditsError)
+    error = known(meta["error"] if meta["kind"] else f"a worker failed: {meta['error']}")
+    error.add_note(f"In the worker:\n{meta['trace']}")
+    return Done(task, seconds, kind, error=error)
+
+
+class Studies:
+    """The plans that a worker was told, and their plug-ins; threads may share it."""
+
+    def __init__(self) -> None:
+        self._latest: Latest[_Study] = Latest()
+        self._plugins = _Plugins()
+        self._lock = Lock()
+
+    def answer(
+        self, asked: Mapping[str, Any], data: bytes, advance: Callable[[int], None]
+    ) -> Message | None:
+        """Run what is asked for; ``data`` is the packed plan, or empty if it was told before.
+
+        None if it was not, or if that was forgotten. ``advance`` is called with rounds.
+        """
+        with self._lock:
+            study = self._latest.get(asked["plan"])
+            if study is None:
+                if not data:
+                    return None
+                study = _Study(*from_npz(data))
+                self._latest.put(asked["plan"], study)
+        start = time.perf_counter()
+        try:
+            # classes are found by name, so nobody may exchange the plug-ins meanwhile
+            with self._lock:
+                self._plugins.exchange(study.meta["plugins"], study.arrays)
+                policy = study.prepared(asked["policy"])
+            start = time.perf_counter()
+            shard = study.run(policy, asked["first"], asked["trials"], advance)
+        except InterruptedError:
+            raise
+        except (Exception, SystemExit) as error:
+            ours = isinstance(error, GraphBanditsError)
+            said = str(error) if ours else f"{type(error).__name__}: {error}".rstrip(": ")
+            told = {"error": said, "kind": type(error).__name__ if ours else ""}
+            answer: Message = told | {"trace": traceback.format_exc()}, b""
+        else:
+            answer = {}, shard.to_parquet({})
+        answer[0].update(seconds=time.perf_counter() - start, cpu=cpu())
+        return answer
+
+
+class _Plugins:
+    """The plug-in files that are loaded here: those of the plan that is asked for, no others."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[tuple[str, str], Path] = {}
+
+    def exchange(
+        self, wanted: list[tuple[str, str, bool]], arrays: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Load what is wanted and not there, forget what is there and not wanted."""
+        for key in self._loaded.keys() - {(path, source) for path, source, _ in wanted}:
+            unload_plugin(self._loaded.pop(key))
+        for path, source, needed in wanted:
+            if (path, source) in self._loaded:
+                continue
+            try:
+                place = self._place(path, source, arrays[f"plugin/{source}"].tobytes())
+                load_plugin(place)
+            except InputError:
+                if needed:
+                    raise
+                continue
+            self._loaded[path, source] = place
+
+    def _place(self, path: str, source: str, text: bytes) -> Path:
+        """The file itself if it is here; else a copy of it, for this may be another machine."""
+        file = Path(path)
+        try:
+            if hashlib.sha256(file.read_bytes()).hexdigest() == source:
+                return file
+        except OSError:
+            pass
+        copy = Path(self._folder.name, source, file.name)
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(text)
+        return copy
+
+    @cached_property
+    def _folder(self) -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(prefix="graphbandits-plugins-")
+
+
+class _Study:
+    """A plan as it was told; its parts are made when they are needed, with its plug-ins there."""
+
+    def __init__(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.meta, self.arrays = meta, arrays
+        kept = meta["recording"]
+        self._recording = Recording(**kept | {"rounds": tuple(kept["rounds"])})
+        prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], meta["accuracy"])
+        self._world = Bernoulli(prior, arrays.get("fixed"))
+
+    @cached_property
+    def _process(self) -> Any:
+        return unpack_process(self.meta["graph"], self.arrays)
+
+    def prepared(self, policy: str) -> Policy:
+        """The policy; all that is found by name is found now."""
+        for module in self.meta["modules"]:
+            try:
+                importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                raise InputError(
+                    f"a worker cannot import {module}: {error}; install it there, or load its "
+                    "file as a plug-in"
+                ) from error
+        self._process  # noqa: B018
+        return as_policy(policy)
+
+    def run(self, policy: Policy, first: int, trials: int, advance: Callable[[int], None]) -> Shard:
+        keys = Keys(self.meta["seed"], first, trials)
+        horizon = self.meta["horizon"]
+        return run_recorded(
+            policy, self._world, self._process, horizon, keys, self._recording, advance
+        )

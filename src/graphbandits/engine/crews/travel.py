@@ -1,0 +1,184 @@
+"""A plan as plain texts and numbers, for workers that are another process.
+
+:mod:`graphbandits.engine.crews.study` is the other end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from graphbandits.errors import InputError
+from graphbandits.files import read_bytes, to_npz
+from graphbandits.graphs import Process, as_process
+from graphbandits.graphs.storage import Arrays, pack_process
+from graphbandits.plugins import Plugin, file_of, loaded_plugins
+from graphbandits.policies import as_policy
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.registry import parse, registered
+from graphbandits.worlds import Bernoulli
+
+if TYPE_CHECKING:
+    from graphbandits.engine.simulation import Plan
+
+V = TypeVar("V")
+#: Plans that are kept ready at either end: there may be thousands, each with a large graph.
+LATEST = 8
+
+
+class Latest(Generic[V]):
+    """The few values that were asked for last.
+
+    >>> latest = Latest[int]()
+    >>> for number in range(LATEST + 1): latest.put(number, -number)
+    >>> latest.get(0), latest.get(LATEST)
+    (None, -8)
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[object, V] = OrderedDict()
+
+    def get(self, key: object) -> V | None:
+        """The value, which is the last to go now; None if it is not there (any more)."""
+        if key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def put(self, key: object, value: V) -> None:
+        """Keep a value, and drop the one that was not asked for longest."""
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        if len(self._kept) > LATEST:
+            self._kept.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A plan as bytes, and their sha256, by which workers know it."""
+
+    name: str
+    data: bytes
+
+
+class Packer:
+    """Packs plans, the latest ones only once; threads may share it."""
+
+    def __init__(self) -> None:
+        self._latest: Latest[tuple[Plan, Packed]] = Latest()
+        self._lock = Lock()
+
+    def __call__(self, plan: Plan) -> Packed:
+        with self._lock:
+            known = self._latest.get(id(plan))
+            if known is None:
+                data = to_npz(*as_message(plan))
+                known = plan, Packed(hashlib.sha256(data).hexdigest(), data)
+                self._latest.put(id(plan), known)
+            return known[1]
+
+
+def why_not(plan: Plan) -> str:
+    """Why a plan cannot be told to another process; empty if it can."""
+    if not (type(plan.world) is Bernoulli and type(plan.world.prior) is BetaBernoulli):
+        return f"a world of {type(plan.world).__name__} cannot be sent to another process"
+    for text, policy in plan.policies.items():
+        try:
+            same = as_policy(text) == policy
+        except InputError:
+            same = False
+        if not same or not _found_elsewhere(type(policy)):
+            return (
+                f"policy '{text}' cannot be sent to another process: register it in a file "
+                "and load that with load_plugin"
+            )
+    try:
+        _pack_graph(plan, {})
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def as_message(plan: Plan) -> tuple[dict[str, Any], Arrays]:
+    """All that a worker has to know; plug-ins with their sources, for it may be far away."""
+    prior = plan.world.prior
+    assert isinstance(prior, BetaBernoulli)
+    arrays: Arrays = {"prior/a": prior.a, "prior/b": prior.b}
+    fixed = getattr(plan.world, "fixed", None)
+    if fixed is not None:
+        arrays["fixed"] = fixed
+    graph = _pack_graph(plan, arrays)
+    pieces = [type(policy) for policy in plan.policies.values()]
+    if "text" in graph:
+        pieces.append(_recipe(graph["text"]))
+    needed = {file_of(cls) for cls in pieces}
+    plugins = []
+    for plugin in loaded_plugins():  # all of them, for one may use another
+        try:
+            source = _source(plugin)
+        except InputError:
+            if plugin.path in needed:
+                raise
+            continue  # those that are not named here may have gone since
+        arrays[f"plugin/{plugin.source}"] = np.frombuffer(source, np.uint8)
+        plugins.append([str(plugin.path), plugin.source, plugin.path in needed])
+    meta = {
+        "plugins": plugins,
+        "modules": sorted({cls.__module__ for cls in pieces if file_of(cls) is None}),
+        "accuracy": prior.accuracy,
+        "horizon": plan.horizon,
+        "seed": plan.seed,
+        "recording": asdict(plan.recording),
+        "graph": graph,
+    }
+    return meta, arrays
+
+
+def _source(plugin: Plugin) -> bytes:
+    """The file of a plug-in, if it is still what was loaded."""
+    source = read_bytes(plugin.path, "plug-in")
+    if hashlib.sha256(source).hexdigest() != plugin.source:
+        raise InputError(f"{plugin.path} was changed after it was loaded: load it again")
+    return source
+
+
+def _pack_graph(plan: Plan, arrays: Arrays) -> Any:
+    """The arrays of the graph, or the text that it was made from if it is of a plug-in's class."""
+    try:
+        return pack_process(plan.process, None, arrays)
+    except InputError:
+        return pack_process(plan.process, _graph_text(plan), arrays)
+
+
+def _graph_text(plan: Plan) -> str | None:
+    """The text from which another process can make the graph; None if there is none."""
+    text = plan.given_text
+    if text is None:
+        return None
+    try:
+        again: Process = as_process(text, plan.process.arms)
+        found = _found_elsewhere(_recipe(text))
+    except (InputError, KeyError):
+        return None
+    return text if found and type(again) is type(plan.process) else None
+
+
+def _recipe(text: str) -> type:
+    """The class of the recipe that a graph's text names."""
+    return registered("graph")[parse(text)[0]]
+
+
+def _found_elsewhere(cls: type) -> bool:
+    """Whether another process can load a class: from its plug-in file, or by importing it."""
+    if file_of(cls) is not None:
+        return True
+    try:
+        return cls.__module__ != "__main__" and find_spec(cls.__module__) is not None
+    except (ImportError, ValueError):  # made by hand, without a file
+        return False
