@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.results import Results
+    from graphbandits.studies import open_studies, open_study
     from graphbandits.worlds import Bernoulli
 
 _HOMES = {
@@ -27,6 +28,8 @@ _HOMES = {
     "load_plugin": "graphbandits.plugins",
     "BetaBernoulli": "graphbandits.posteriors",
     "Results": "graphbandits.results",
+    "open_studies": "graphbandits.studies",
+    "open_study": "graphbandits.studies",
     "Bernoulli": "graphbandits.worlds",
 }
 
@@ -39,6 +42,8 @@ __all__ = [
     "__version__",
     "as_process",
     "load_plugin",
+    "open_studies",
+    "open_study",
     "simulate",
 ]
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,21 +59,28 @@ def check_name(target: Path) -> None:
         ) from None
 
 
-def write_bytes(target: Path, data: bytes) -> None:
-    """Replace a file at once: whoever reads it sees the old one or the new one."""
+@contextmanager
+def replace_file(target: Path) -> Iterator[BinaryIO]:
+    """A stream whose content takes the place of a file at once, and of nothing if it fails."""
     with _readable_errors(target):
         temporary = _beside(target)
         # opened by its number, so that the kernel applies the user's mask of permissions
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
+                yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(temporary, target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def write_bytes(target: Path, data: bytes) -> None:
+    """Replace a file at once: whoever reads it sees the old one or the new one."""
+    with replace_file(target) as stream:
+        stream.write(data)
 
 
 def write_text(target: Path, text: str) -> None:

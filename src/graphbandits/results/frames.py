@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 def to_pandas(results: Results, table: str) -> pandas.DataFrame:
     """A table of docs/results.md as a pandas frame."""
-    _check(table, "pandas")
+    check_table(table, "pandas")
     frame: pandas.DataFrame = whole_table(results, table).to_pandas()
     return frame
 
 
 def to_polars(results: Results, table: str) -> polars.DataFrame:
     """A table of docs/results.md as a polars frame."""
-    _check(table, "polars")
+    check_table(table, "polars")
     import polars
 
     frame = polars.from_arrow(whole_table(results, table))
@@ -33,7 +33,8 @@ def to_polars(results: Results, table: str) -> polars.DataFrame:
     return frame
 
 
-def _check(table: str, package: str) -> None:
+def check_table(table: str, package: str = "pyarrow") -> None:
+    """Refuse a table that does not exist, and a package that is not there."""
     if table not in SCHEMA:
         raise InputError(f"no table '{table}': {nearest(str(table), SCHEMA)}")
     try:

@@ -56,7 +56,7 @@ class Axes:
 
 def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
     """The rows of one policy."""
-    return pa.table(axes.keys(table, policy) | values(table, result), _arrow_schema(table))
+    return pa.table(axes.keys(table, policy) | values(table, result), arrow_schema(table))
 
 
 def values(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
@@ -109,7 +109,7 @@ def graph_table(feedback: Feedback) -> pa.Table | None:
         probability = matrix[source, target]
     edge = source != target
     columns = {"source": source[edge], "target": target[edge], "probability": probability[edge]}
-    return pa.table(columns, _arrow_schema("graph"))
+    return pa.table(columns, arrow_schema("graph"))
 
 
 def whole_table(results: Results, table: str) -> pa.Table:
@@ -138,7 +138,8 @@ def whole_table(results: Results, table: str) -> pa.Table:
     return pa.concat_tables([part(axes, table, name, results[name]) for name in names])
 
 
-def _arrow_schema(table: str) -> pa.Schema:
+def arrow_schema(table: str) -> pa.Schema:
+    """The columns of a table and their types."""
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCHEMA[table].items()])
 
 

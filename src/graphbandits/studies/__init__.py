@@ -1,5 +1,18 @@
 """Experiments run into a store, and what a store has of them."""
 
+from graphbandits.studies.facets import Facet
+from graphbandits.studies.opening import Studies, open_studies, open_study
+from graphbandits.studies.recording import Commission, describe_cell
 from graphbandits.studies.stored import StoredCell, StoredStudy, StoredSweep
 
-__all__ = ["StoredCell", "StoredStudy", "StoredSweep"]
+__all__ = [
+    "Commission",
+    "Facet",
+    "StoredCell",
+    "StoredStudy",
+    "StoredSweep",
+    "Studies",
+    "describe_cell",
+    "open_studies",
+    "open_study",
+]

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphbandits.errors import InputError
+from graphbandits.errors import InputError, nearest
 from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
-from graphbandits.store import ShardFile, Store, summarise
+from graphbandits.store import Cover, ShardFile, Store, summarise
+from graphbandits.studies.facets import Facet, facets_of
+from graphbandits.studies.progress import Part, Progress, words
+from graphbandits.studies.record import read_record
 
-#: The layout of a study's record.
-FORMAT = 1
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StoredCell:
     """One simulation of a study: at one point of a sweep, or the only one."""
 
@@ -60,9 +66,18 @@ class StoredCell:
         """Settings, names of the arms, recorded rounds, graph and prior."""
         return self.store.cell(self.entry["cell"])
 
+    def __repr__(self) -> str:
+        return f"<Cell{self.where}: {self.trials} trials of {', '.join(self.series)}>"
+
+    def cover(self, policy: str) -> Cover:
+        """Which shards a policy's trials are in, and the trials that none has; none is read."""
+        if policy not in self.series:
+            raise InputError(f"no policy '{policy}'{self.where}: {nearest(policy, self.series)}")
+        return self.store.cover(self.series[policy], self.trials, self.first_trial)
+
     def files(self, policy: str) -> tuple[ShardFile, ...]:
         """The shards of a policy's trials; what is missing is said."""
-        cover = self.store.cover(self.series[policy], self.trials, self.first_trial)
+        cover = self.cover(policy)
         if cover.gaps:
             lacking = sum(count for _, count in cover.gaps)
             raise InputError(
@@ -74,16 +89,19 @@ class StoredCell:
     @property
     def where(self) -> str:
         """The point in words, for messages."""
-        words = ", ".join(f"{name} = {value}" for name, value in self.point.items())
-        return f" at {words}" if words else ""
+        return f" at {words(self.point)}" if self.point else ""
+
+    def progress(self) -> Progress:
+        """How many trials of each policy there are."""
+        done = {
+            policy: self.trials - sum(count for _, count in self.cover(policy).gaps)
+            for policy in self.series
+        }
+        return Progress(tuple(Part(p, self.point, n, self.trials) for p, n in done.items()))
 
     def complete(self) -> list[str]:
         """The policies that have all their trials."""
-        return [
-            policy
-            for policy, series in self.series.items()
-            if not self.store.cover(series, self.trials, self.first_trial).gaps
-        ]
+        return [part.policy for part in self.progress().parts if not part.missing]
 
     def results(self, policies: Iterable[str] | None = None) -> Results:
         """The results of these policies, or of all, summarised shard by shard."""
@@ -137,9 +155,12 @@ class StoredSweep:
     scale: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StoredStudy:
-    """One experiment that was run, or begun, in a store."""
+    """One experiment that was run, or begun, in a store; its shards are read when asked for.
+
+    :func:`graphbandits.open_study` opens one. It is a sequence of its cells.
+    """
 
     store: Store
     record: Mapping[str, Any]
@@ -147,23 +168,42 @@ class StoredStudy:
     @classmethod
     def open(cls, store: Store, key: str) -> StoredStudy:
         """The study of this key."""
-        record = store.study(key)
-        number = record.get("format")
-        if isinstance(number, int) and number > FORMAT:
-            raise InputError(
-                f"the study '{key}' in {store.path} is of format {number}, and this version of "
-                f"graphbandits reads up to {FORMAT}: update graphbandits"
-            )
-        return cls(store, record)
+        known = store.studies()
+        if key not in known:
+            there = nearest(key, known) if known else "there is none"
+            raise InputError(f"no study '{key}' in {store.path}: {there}")
+        return cls(store, read_record(store, key))
 
     @classmethod
     def all_of(cls, store: Store) -> list[StoredStudy]:
         """All studies of a store."""
         return [cls.open(store, key) for key in store.studies()]
 
+    def __repr__(self) -> str:
+        count = len(self.cells)
+        swept = f" over {', '.join(self.parameters)}" if self.parameters else ""
+        size = f"{count} cell{'s' * (count > 1)}{swept}, {self.trials} trials"
+        return f"<Study '{self.key}' in {self.store.path}: {self.title}; {size}>"
+
+    def __iter__(self) -> Iterator[StoredCell]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
     @property
     def key(self) -> str:
         return str(self.record["key"])
+
+    @property
+    def trials(self) -> int:
+        """How many were asked for, of each policy in each cell."""
+        return int(self.record["trials"])
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Everything that was swept."""
+        return tuple(dict.fromkeys(name for sweep in self.sweeps for name in sweep.parameters))
 
     @property
     def title(self) -> str:
@@ -215,12 +255,84 @@ class StoredStudy:
         """The lines of all sweeps, in their order, so that each looks the same in all figures."""
         return list(dict.fromkeys(line for cell in self.cells for line in cell.lines.values()))
 
-    def facets(self, sweep: int) -> list[tuple[dict[str, Any], list[StoredCell]]]:
-        """The cells of a sweep by the values of all parameters but the one on the axis."""
-        x = self.sweeps[sweep].x
-        groups: dict[str, tuple[dict[str, Any], list[StoredCell]]] = {}
+    def facets(self) -> list[Facet]:
+        """The sweeps, each by the values of all parameters but the one on the axis."""
+        return facets_of(self)
+
+    # --- what came out
+
+    def select(self, point: Mapping[str, Any] | None = None, /, **more: Any) -> list[StoredCell]:
+        """The cells at these values of swept parameters: ``select(r=0.25)``.
+
+        Parameters whose names are no names of Python's go in a dict: ``select({"prior.a": 2})``.
+        """
+        wanted = {**(point or {}), **more}
+        for name in wanted:
+            if name not in self.parameters:
+                swept = nearest(name, self.parameters) if self.parameters else "nothing was"
+                raise InputError(f"'{name}' was not swept in the study '{self.key}': {swept}")
+        found = [cell for cell in self.cells if wanted.items() <= cell.point.items()]
+        if not found:
+            there = "; ".join(f"{name}: {self._values(name, self.cells)}" for name in wanted)
+            raise InputError(f"the study '{self.key}' has nothing at {words(wanted)}; {there}")
+        return found
+
+    def cell(self, point: Mapping[str, Any] | None = None, /, **more: Any) -> StoredCell:
+        """The one cell at these values of the swept parameters."""
+        found = self.select(point, **more)
+        if len(found) > 1:
+            wanted = {**(point or {}), **more}
+            at = f" at {words(wanted)}" if wanted else ""
+            open_ = [name for name in self.parameters if name not in wanted]
+            there = "; ".join(f"{name}: {self._values(name, found)}" for name in open_)
+            raise InputError(f"the study '{self.key}' has {len(found)} cells{at}: give {there}")
+        return found[0]
+
+    def results(
+        self,
+        point: Mapping[str, Any] | None = None,
+        /,
+        policies: Iterable[str] | None = None,
+        **more: Any,
+    ) -> Results:
+        """The results at one point, summarised shard by shard: ``study.results(r=0.25)``."""
+        return self.cell(point, **more).results(policies)
+
+    def _values(self, name: str, cells: Iterable[StoredCell]) -> str:
+        values = dict.fromkeys(cell.point[name] for cell in cells if name in cell.point)
+        return ", ".join(map(str, values))
+
+    def progress(self) -> Progress:
+        """How much of it is there, from the names of the shards alone."""
+        parts: dict[str, Part] = {}
         for cell in self.cells:
-            if cell.sweep == sweep:
-                rest = {} if x is None else {k: v for k, v in cell.point.items() if k != x}
-                groups.setdefault(repr(rest), (rest, []))[1].append(cell)
-        return list(groups.values())
+            for part in cell.progress().parts:
+                parts.setdefault(cell.series[part.policy], part)
+        return Progress(tuple(parts.values()))
+
+    def batches(self, table: str, partial: bool = False) -> Iterator[pa.RecordBatch]:
+        """A table of docs/results.md over all cells, bit by bit; the parameters are in front.
+
+        ``partial`` takes the trials that are there, where some are missing.
+        """
+        from graphbandits.studies.export import batches
+
+        return batches([self], table, partial)
+
+    def export(self, table: str, path: str | Path, partial: bool = False) -> int:
+        """Write a table to a file .parquet, .csv or .csv.gz; how many rows it has."""
+        from graphbandits.studies.export import export
+
+        return export([self], table, Path(path), partial)
+
+    def to_pandas(self, table: str = "curve", partial: bool = False) -> pandas.DataFrame:
+        """The table of :meth:`batches` in memory; one that is too large for it can be exported."""
+        from graphbandits.studies.export import to_pandas
+
+        return to_pandas([self], table, partial)
+
+    def to_polars(self, table: str = "curve", partial: bool = False) -> polars.DataFrame:
+        """The same for polars; ``polars.scan_parquet`` reads large ones from an exported file."""
+        from graphbandits.studies.export import to_polars
+
+        return to_polars([self], table, partial)

@@ -116,7 +116,7 @@ def as_message(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     graph = _pack_graph(plan, arrays)
     pieces = [type(policy) for policy in plan.policies.values()]
     if "text" in graph:
-        pieces.append(_recipe(graph["text"]))
+        pieces.append(recipe_of(graph["text"]))
     needed = {file_of(cls) for cls in pieces}
     plugins = []
     for plugin in loaded_plugins():  # all of them, for one may use another
@@ -163,13 +163,13 @@ def _graph_text(plan: Plan) -> str | None:
         return None
     try:
         again: Process = as_process(text, plan.process.arms)
-        found = _found_elsewhere(_recipe(text))
+        found = _found_elsewhere(recipe_of(text))
     except (InputError, KeyError):
         return None
     return text if found and type(again) is type(plan.process) else None
 
 
-def _recipe(text: str) -> type:
+def recipe_of(text: str) -> type:
     """The class of the recipe that a graph's text names."""
     return registered("graph")[parse(text)[0]]
 

@@ -1,0 +1,248 @@
+"""The tables of docs/results.md over all cells of studies, shard by shard.
+
+In front of their columns are ``study`` and every parameter that was swept, null where a cell has
+none of that name; then ``line``, where policies of different texts belong together.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from graphbandits.errors import InputError
+from graphbandits.files import replace_file
+from graphbandits.graphs import Fixed
+from graphbandits.results.frames import check_table
+from graphbandits.results.schema import SCHEMA
+from graphbandits.results.shards import Shard
+from graphbandits.results.tables import Axes, arrow_schema, graph_table, part
+from graphbandits.store import ShardFile, summarise
+from graphbandits.types import Floats, Ints
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from graphbandits.studies.stored import StoredCell, StoredStudy
+
+#: Rows of a batch, and of a row group of a file: what is in memory at once.
+ROWS = 2**17
+#: The endings of files that can be written.
+ENDINGS = (".parquet", ".csv", ".csv.gz")
+
+
+def batches(
+    studies: Sequence[StoredStudy], table: str, partial: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a table: by cell, policy, trial and round, each in the order of its study.
+
+    Without ``partial`` every trial that was asked for must be there, which is checked before
+    anything is read; with it, those that are there count.
+    """
+    check_table(table)
+    cells = [(study, cell) for study in studies for cell in study.cells]
+    if table == "ratios":
+        cells = [(s, c) for s, c in cells if c.description[0]["settings"].get("ratios")]
+        if not cells:
+            raise InputError(
+                "these studies have no information ratios: run them with --ratios bound or joint"
+            )
+    if table == "graph":
+        cells = [(study, cell) for study, cell in cells if isinstance(cell.process, Fixed)]
+        if not cells:
+            raise InputError("these studies have no fixed graph: there is no table 'graph'")
+    elif not partial:
+        for _, cell in cells:
+            for policy in cell.series:
+                cell.files(policy)  # says what is missing
+    front = _Front(studies, with_line=table != "graph")
+    return _gathered(_rows(cells, table, front), front.schema(table))
+
+
+def export(studies: Sequence[StoredStudy], table: str, path: Path, partial: bool = False) -> int:
+    """Write a table to a file, whole or not at all; how many rows it has."""
+    ending = next((e for e in reversed(ENDINGS) if path.name.lower().endswith(e)), None)
+    if ending is None:
+        raise InputError(f"an export is a file {', '.join(ENDINGS)}, not '{path.name}'")
+    if path.is_dir():
+        raise InputError(f"{path} is a directory: choose another name for the file")
+    found = batches(studies, table, partial)
+    schema = _Front(studies, with_line=table != "graph").schema(table)
+    rows = 0
+    with replace_file(path) as stream, _writer(stream, ending, schema) as writer:
+        for batch in found:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def to_pandas(studies: Sequence[StoredStudy], table: str, partial: bool) -> pandas.DataFrame:
+    """A table as a pandas frame."""
+    check_table(table, "pandas")
+    frame: pandas.DataFrame = _whole(studies, table, partial).to_pandas()
+    return frame
+
+
+def to_polars(studies: Sequence[StoredStudy], table: str, partial: bool) -> polars.DataFrame:
+    """A table as a polars frame."""
+    check_table(table, "polars")
+    import polars
+
+    frame = polars.from_arrow(_whole(studies, table, partial))
+    assert isinstance(frame, polars.DataFrame)  # a table never gives a series
+    return frame
+
+
+def _whole(studies: Sequence[StoredStudy], table: str, partial: bool) -> pa.Table:
+    found = batches(studies, table, partial)
+    return pa.Table.from_batches(found, _Front(studies, table != "graph").schema(table))
+
+
+class _Front:
+    """The columns in front: of which study, point and line a row is."""
+
+    def __init__(self, studies: Sequence[StoredStudy], with_line: bool) -> None:
+        values: dict[str, list[Any]] = {}
+        for cell in (cell for study in studies for cell in study.cells):
+            for name, value in cell.point.items():
+                values.setdefault(name, []).append(value)
+        self.types = {name: _type(there) for name, there in values.items()}
+        self.lines = with_line and any(
+            line != policy
+            for study in studies
+            for cell in study.cells
+            for policy, line in cell.lines.items()
+        )
+
+    def schema(self, table: str) -> pa.Schema:
+        """All columns; a parameter with the name of another column is ``swept_...``."""
+        fields = [("study", pa.string())]
+        taken = {"study", "line", *SCHEMA[table]}
+        fields += [(f"swept_{n}" if n in taken else n, t) for n, t in self.types.items()]
+        fields += [("line", pa.string())] if self.lines else []
+        return pa.schema([*fields, *arrow_schema(table)])
+
+    def put(
+        self, study: str, point: Mapping[str, Any], line: str | None, rows: pa.Table
+    ) -> list[pa.Array]:
+        """The columns of rows with those in front of them."""
+        front = [pa.scalar(study, pa.string())]
+        for name, kind in self.types.items():
+            value = point.get(name)
+            text = pa.types.is_string(kind) and value is not None
+            front.append(pa.scalar(str(value) if text else value, kind))
+        front += [pa.scalar(line, pa.string())] if self.lines else []
+        return [*(pa.repeat(value, len(rows)) for value in front), *rows.columns]
+
+
+def _type(values: Sequence[Any]) -> pa.DataType:
+    """What holds all values of a parameter: whole numbers, numbers, yes and no, or texts."""
+    kinds = {type(value) for value in values}
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values):
+        return pa.int64()
+    return pa.float64() if kinds <= {int, float} else pa.string()
+
+
+def _rows(
+    cells: Sequence[tuple[StoredStudy, StoredCell]], table: str, front: _Front
+) -> Iterator[pa.Table]:
+    schema = front.schema(table)
+    for study, cell in cells:
+        if table == "graph":
+            assert isinstance(cell.process, Fixed)
+            edges = graph_table(cell.process.feedback)
+            if edges is not None:
+                yield pa.table(front.put(study.key, cell.point, None, edges), schema=schema)
+            continue
+        for policy, line in cell.lines.items():
+            files = cell.cover(policy).used
+            if files:
+                for rows in _of_policy(cell, policy, files, table):
+                    yield pa.table(front.put(study.key, cell.point, line, rows), schema=schema)
+
+
+def _of_policy(
+    cell: StoredCell, policy: str, files: Sequence[ShardFile], table: str
+) -> Iterator[pa.Table]:
+    """The rows of a policy, at most about ``ROWS`` at once where they are of trials."""
+    meta, _ = cell.description
+    rounds, arms, seed = np.array(meta["rounds"]), meta["arms"], meta["settings"]["seed"]
+    if table == "curve":
+        yield part(
+            Axes(arms, rounds, ()),
+            table,
+            policy,
+            summarise(cell.store, files, len(rounds), len(arms)),
+        )
+    elif table == "plays":
+        plays = np.zeros(len(arms), np.int64)
+        for file in files:
+            cell.store.read(file).plays.add_to(plays)
+        yield _table(Axes(arms, rounds, ()), table, policy, {"plays": plays})
+    else:
+        step = max(1, ROWS // (len(rounds) if "round" in SCHEMA[table] else 1))
+        for file in files:
+            shard = cell.store.read(file)
+            for start in range(0, shard.trials, step):
+                some = slice(start, min(start + step, shard.trials))
+                count = some.stop - some.start
+                run = {"seed": seed, "first_trial": shard.first + start, "trials": count}
+                yield _table(Axes(arms, rounds, [run]), table, policy, _values(shard, table, some))
+
+
+def _values(shard: Shard, table: str, some: slice) -> dict[str, Floats | Ints]:
+    """The columns of trials of a shard that hold what came out."""
+    if table == "final":
+        return {"regret": shard.regret[some, -1]}
+    if table == "regret":
+        return {"regret": shard.regret[some].ravel()}
+    assert shard.ratios is not None  # the settings say that they were recorded
+    return {name: array[some].ravel() for name, array in shard.ratios.items()}
+
+
+def _table(axes: Axes, table: str, policy: str, values: Mapping[str, Floats | Ints]) -> pa.Table:
+    return pa.table({**axes.keys(table, policy), **values}, arrow_schema(table))
+
+
+def _gathered(tables: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows in batches of ``ROWS``, but for the last: neither tiny nor large."""
+    waiting: list[pa.Table] = []
+    count = 0
+    for table in tables:
+        waiting.append(table)
+        count += len(table)
+        if count >= ROWS:
+            whole = pa.concat_tables(waiting).combine_chunks()
+            full = count - count % ROWS
+            yield from whole.slice(0, full).to_batches(ROWS)
+            waiting, count = [whole.slice(full)], count - full
+    if count:
+        yield from pa.concat_tables(waiting).combine_chunks().to_batches(ROWS)
+
+
+@contextmanager
+def _writer(stream: Any, ending: str, schema: pa.Schema) -> Iterator[Any]:
+    """What writes batches to a stream; Parquet has a row group for each."""
+    if ending == ".parquet":
+        with pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+            yield writer
+    elif ending == ".csv":
+        with pa.csv.CSVWriter(stream, schema) as writer:
+            yield writer
+    else:
+        with (
+            # without a name or a time: the same rows are the same bytes
+            gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed,
+            pa.csv.CSVWriter(packed, schema) as writer,
+        ):
+            yield writer

@@ -1,0 +1,70 @@
+"""What one figure or table of a sweep shows: its cells along the axis, all else fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from graphbandits.studies.progress import words
+
+if TYPE_CHECKING:
+    from graphbandits.studies.stored import StoredCell, StoredStudy, StoredSweep
+
+
+@dataclass(frozen=True, eq=False)
+class Facet:
+    """The cells of a sweep at ``fixed`` values of all parameters but the one on its axis.
+
+    ``cells`` has them by the value on the axis, or by all of their point as a text where the sweep
+    is a list. ``key`` is what its files have in their names.
+    """
+
+    key: str
+    title: str
+    sweep: StoredSweep
+    fixed: Mapping[str, Any]
+    cells: Mapping[Any, StoredCell]
+
+    @property
+    def label(self) -> str:
+        """What its axis says."""
+        return self.sweep.label or self.sweep.x or ", ".join(self.sweep.parameters)
+
+
+def facets_of(study: StoredStudy) -> list[Facet]:
+    """The sweeps of a study, one facet for each combination of what is not on the axis."""
+    found: list[Facet] = []
+    for number, sweep in enumerate(study.sweeps):
+        mine = [cell for cell in study.cells if cell.sweep == number]
+        # an axis has numbers only, or categories only
+        texts = any(isinstance(_on_axis(cell, sweep), str | bool) for cell in mine)
+        groups: dict[str, list[StoredCell]] = {}
+        for cell in mine:
+            groups.setdefault(repr(_fixed(cell, sweep)), []).append(cell)
+        for cells in groups.values():
+            fixed = _fixed(cells[0], sweep)
+            parts = [study.key, *(sweep.parameters if sweep.x is None else [sweep.x])]
+            parts += [f"{name}-{value}" for name, value in fixed.items()]
+            key = "-".join(parts)
+            if any(key == facet.key for facet in found):
+                key += f"-{number + 1}"  # two sweeps of the same parameters
+            title = f"{sweep.title}: {words(fixed)}" if fixed else sweep.title
+            at = ((_on_axis(cell, sweep), cell) for cell in cells)
+            values = {str(value) if texts else value: cell for value, cell in at}
+            found.append(Facet(key, title, sweep, fixed, values))
+    return found
+
+
+def _fixed(cell: StoredCell, sweep: StoredSweep) -> dict[str, Any]:
+    """What stays the same along the axis; a list has none."""
+    if sweep.x is None:
+        return {}
+    return {name: value for name, value in cell.point.items() if name != sweep.x}
+
+
+def _on_axis(cell: StoredCell, sweep: StoredSweep) -> Any:
+    """Where a cell is on the axis: a value, or the point in words."""
+    if sweep.x is not None:
+        return cell.point[sweep.x]
+    return words(cell.point) if len(cell.point) > 1 else str(*cell.point.values())
