@@ -148,7 +148,7 @@ def test_twenty_kills_in_a_row(folder: Path, whole: Path) -> None:
             process.kill() if number % 2 else process.kill_all()
             process.wait()
         assert all(name in shards(whole) for name in shards(place))
-        mid += 0 < before and len(shards(place)) < total and len(shards(place)) > before
+        mid += before > 0 and len(shards(place)) < total and len(shards(place)) > before
     assert between == 1
     assert mid >= 5
     assert 0 < len(shards(place)) < total

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from graphbandits.cli.group import OneLineErrors
+from graphbandits.cli.how import How
+from graphbandits.cli.options import (
+    GRAPH_HELP,
+    Bounds,
+    Cluster,
+    ExperimentName,
+    FileSeed,
+    Json,
+    Plugin,
+    Ratios,
+    Seed,
+    Shard,
+    Workers,
+    number,
+    seconds,
+)
 from graphbandits.errors import InputError, nearest
 from graphbandits.version import __version__
-
-GRAPH_HELP = (
-    "Who is observed: paper, empty, complete, star, ring, path, cliques(size=3), "
-    "grid(columns=4), edges(1-2 2>3:0.5), random(r=0.25), random(r=uniform), "
-    "revealed-er(p=0.25), or "
-    "file:edges.txt with lines 'source target [probability]'; .csv, .graphml and .npy too, and "
-    "with options file(path=edges.csv, directed=false, probability=chance)."
-)
-
 
 app = typer.Typer(
     cls=OneLineErrors,
@@ -49,63 +56,12 @@ def _root(
     pass
 
 
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"'{text}' is not a whole number") from None
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"'{text}' is not a number of seconds") from None
-
-
 def _load(plugins: list[Path] | None) -> None:
     if plugins:
         from graphbandits.plugins import load_plugin
 
         for path in plugins:
             load_plugin(path)
-
-
-def _number(help: str) -> Any:
-    return typer.Option(help=help, parser=_whole, metavar="N")
-
-
-Seed = Annotated[int, _number("Names the random numbers; same seed, same result.")]
-FileSeed = Annotated[int | None, _number("Names the random numbers; the file's own, else 0.")]
-ExperimentName = Annotated[
-    str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
-]
-Workers = Annotated[int | None, _number("Workers; as many as there are cores if unset.")]
-Plugin = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="A Python file with policies or graphs of your own; repeat for several.",
-        metavar="FILE",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-
-Bounds = Annotated[
-    bool,
-    typer.Option(
-        "--bounds",
-        help="Draw the proved bounds on the regret figure, and show them beside the regrets.",
-    ),
-]
-
-Ratios = Annotated[
-    str | None,
-    typer.Option(
-        help="Record the information ratios of every trial, by the gain joint (exact) or bound "
-        "(G h): they are in the results, and give each policy the bound of Lemma 1.",
-        metavar="GAIN",
-    ),
-]
 
 
 @app.command()
@@ -117,25 +73,27 @@ def reproduce(
         ),
     ] = None,
     trials: Annotated[
-        int | None, _number("Trials of each policy; 1000 as in the paper if unset.")
+        int | None, number("Trials of each policy; 1000 as in the paper if unset.")
     ] = None,
     seed: Seed = 0,
     output: Annotated[
         Path, typer.Option(help="Directory for figures and results.", metavar="DIR")
     ] = Path("figures"),
     workers: Workers = None,
+    cluster: Cluster = None,
     bounds: Bounds = False,
 ) -> None:
     """Run the paper's four experiments and draw their figures.
 
     1a: a fixed graph of five arms. 1b: a graph redrawn and revealed each round. 2a: random
-    feedback with r = 0.25. 2b: random feedback with r uniform each round.
+    feedback with r = 0.25. 2b: random feedback with r uniform each round. What was stopped goes on
+    where it was with the same command.
 
     Example: graphbandits reproduce --figure 1a --trials 200 --output figures
     """
     from graphbandits.cli.reproduce import run
 
-    run(figure, trials, seed, output, workers, bounds)
+    run(figure, trials, seed, output, How(workers, cluster), bounds)
 
 
 @app.command()
@@ -147,10 +105,10 @@ def simulate(
         ),
     ],
     graph: Annotated[str, typer.Option(help=GRAPH_HELP, metavar="GRAPH")],
-    horizon: Annotated[int, _number("Rounds of each trial.")],
-    trials: Annotated[int, _number("Independent trials of each policy.")],
+    horizon: Annotated[int, number("Rounds of each trial.")],
+    trials: Annotated[int, number("Independent trials of each policy.")],
     arms: Annotated[
-        int | None, _number("Number of arms; the graph's own, else 5, if unset.")
+        int | None, number("Number of arms; the graph's own, else 5, if unset.")
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,
@@ -176,15 +134,14 @@ def simulate(
     from graphbandits.cli.simulate import run
 
     plugins = plugin or []
-    run(policy, graph, horizon, trials, arms, seed, workers, plugins, output, json, bounds, ratios)
+    how = How(workers)
+    run(policy, graph, horizon, trials, arms, seed, how, plugins, output, json, bounds, ratios)
 
 
 @app.command("run")
 def run_(
     experiment: ExperimentName,
-    trials: Annotated[
-        int | None, _number("Trials of each policy; the file's own if unset.")
-    ] = None,
+    trials: Annotated[int | None, number("Trials of each policy; the file's own if unset.")] = None,
     seed: FileSeed = None,
     policy: Annotated[
         list[str] | None,
@@ -200,28 +157,38 @@ def run_(
         ),
     ] = None,
     workers: Workers = None,
+    cluster: Cluster = None,
+    shard: Shard = None,
     plugin: Plugin = None,
     bounds: Bounds = False,
     ratios: Ratios = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only say what would be run, about how long it takes and what room it needs.",
+        ),
+    ] = False,
 ) -> None:
     """Run an experiment that is described in a file.
 
-    The file has the keys title, graph, arms, horizon, trials, policies, and may have seed,
-    plugins (Python files, relative to it), notes, claims on who has less regret, published means,
-    and sweeps of a parameter, with a simulation for each of its values.
+    Everything is checked before anything runs. Trials are kept as they are finished, so that the
+    same command goes on where a run was stopped or killed, and more trials or policies use what is
+    there. `graphbandits new experiment` writes a file to start from, with all keys explained.
 
     Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
     """
     _load(plugin)
     from graphbandits.cli.run import run
 
-    run(experiment, trials, seed, policy or [], output, workers, plugin or [], bounds, ratios)
+    how, plugins = How(workers, cluster, shard), plugin or []
+    run(experiment, trials, seed, policy or [], output, how, plugins, bounds, ratios, dry_run)
 
 
 @app.command()
 def audit(
     experiment: ExperimentName,
-    trials: Annotated[int | None, _number("Trials of each policy; 100 if unset.")] = None,
+    trials: Annotated[int | None, number("Trials of each policy; 100 if unset.")] = None,
     seed: FileSeed = None,
     policy: Annotated[
         list[str] | None,
@@ -331,15 +298,15 @@ def inspect(
 def graph(
     text: Annotated[str, typer.Argument(help=GRAPH_HELP, metavar="GRAPH")],
     arms: Annotated[
-        int | None, _number("Number of arms; the graph's own, else 5, if unset.")
+        int | None, number("Number of arms; the graph's own, else 5, if unset.")
     ] = None,
-    horizon: Annotated[int | None, _number("Rounds of the regret bounds; 1000 if unset.")] = None,
+    horizon: Annotated[int | None, number("Rounds of the regret bounds; 1000 if unset.")] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
             help="Seconds that the search for each number may take, 5 if unset; what is proved "
             "by then is shown as bounds from both sides.",
-            parser=_seconds,
+            parser=seconds,
             metavar="SECONDS",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Run studies into a store, and tell what happens: what ``run``, ``reproduce`` and ``simulate`` share."""
+"""Run studies into a store, and tell what happens."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import typer
 
+from graphbandits.cli.how import How
 from graphbandits.cli.live import LiveTable, Work
-from graphbandits.cli.show import announce_compilation, duration, plain_console, worker_count
+from graphbandits.cli.show import announce_compilation, duration, plain_console
 from graphbandits.engine.crews import crew_of
-from graphbandits.errors import InputError, whole_number
+from graphbandits.errors import InputError
 from graphbandits.store import ShardFile, Store
 from graphbandits.studies.estimate import estimate
 from graphbandits.studies.recording import Commission
@@ -33,30 +33,6 @@ LONG = 10**6
 TOLD = 5
 
 
-@dataclass(frozen=True)
-class How:
-    """Who does the work: ``workers`` here, or those of a ``cluster``; trials of a shard."""
-
-    workers: int | None = None
-    cluster: str | None = None
-    shard: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.workers is not None:
-            whole_number(self.workers, "workers")
-        if self.shard is not None:
-            whole_number(self.shard, "shard")
-
-    @property
-    def count(self) -> int:
-        return worker_count(self.workers)
-
-    @property
-    def parallel(self) -> str:
-        """Workers that were asked for are processes; else it depends on how much there is to do."""
-        return "processes" if self.workers is not None and self.workers > 1 else "auto"
-
-
 def run_into(store: Store, commissions: Sequence[Commission], how: How) -> Outcome:
     """Compute what the store lacks of the studies, with a live table."""
     parts = parts_of(commissions)
@@ -73,7 +49,7 @@ def run_into(store: Store, commissions: Sequence[Commission], how: How) -> Outco
             LiveTable(_work(store, parts), crew.workers) as table,
         ):
             notes.table = table
-            outcome = conduct(store, commissions, parts, crew, notes, shard=how.shard)
+            outcome = conduct(store, parts, crew, notes, shard=how.shard)
     return outcome
 
 

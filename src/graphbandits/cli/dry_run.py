@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphbandits.cli.conduct import How, size
+from graphbandits.cli.conduct import size
+from graphbandits.cli.how import How
 from graphbandits.cli.show import announce_compilation, duration, plain_console
 from graphbandits.cli.tables import plain_table
 from graphbandits.store import Store

@@ -1,166 +1,153 @@
-"""What a run leaves behind: figures, results, a summary and the report."""
+"""What ``run``, ``reproduce`` and ``simulate`` leave behind: figures, a summary and the report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from graphbandits.cli.bounds import bounds_summary
-from graphbandits.cli.show import as_json
+from graphbandits.cli.bounds import print_bounds
+from graphbandits.cli.conduct import run_into, tell_failures
+from graphbandits.cli.how import How
+from graphbandits.cli.show import as_json, duration, plain_console
+from graphbandits.cli.tables import claim_table, published_table, regret_table, sweep_tables
 from graphbandits.errors import InputError
-from graphbandits.experiments import SweepPlan
+from graphbandits.experiments.figures import part_of
 from graphbandits.files import check_name, make_directory, write_text
-from graphbandits.plots import (
-    final_figure,
-    forest_figure,
-    plays_figure,
-    regret_figure,
-    save_figure,
-)
-from graphbandits.report import Study, Sweep, write_report
-from graphbandits.results import Difference, Results, check_place
+from graphbandits.plots import draw, draw_sweep, save_figure
+from graphbandits.report import Study, Sweep, studies_of, summary_of, write_report
+from graphbandits.store import Store
+from graphbandits.studies import Commission, StoredStudy
+from graphbandits.studies.recording import record
 
-#: The figures of a study, by what is added to their file names.
-FIGURES: dict[str, Callable[..., Figure]] = {
-    "": regret_figure,
-    "-final": final_figure,
-    "-differences": forest_figure,
-    "-plays": plays_figure,
-}
-#: Files of an output directory besides figures and results.
+#: Files of an output directory besides figures and the store's own.
 PAGES = ("summary.json", "report.html")
+#: Pictures that are named one by one; of more the first and the last.
+NAMED = 4
 
 
-def figure_names(keys: Iterable[str]) -> list[str]:
-    """The figures of studies, without the endings of their files.
+def carry_out(
+    commissions: Sequence[Commission],
+    output: Path,
+    how: How,
+    *,
+    title: str,
+    introduction: str = "",
+    also: Iterable[str] = (),
+) -> None:
+    """Run what the store of a directory lacks; print, draw and write what came out.
 
-    >>> figure_names(["1a"])
-    ['figure-1a', 'figure-1a-final', 'figure-1a-differences', 'figure-1a-plays']
+    ``also`` are keys of other studies that the page tells of, where the store has them.
     """
-    return [f"figure-{key}{part}" for key in keys for part in FIGURES]
-
-
-def check_output(output: Path, figures: Iterable[str], results: Iterable[str]) -> None:
-    """Notice before the work, not after it, that something could not be written."""
+    start = time.perf_counter()
     make_directory(output)
-    pictures = (f"{figure}.{kind}" for figure in figures for kind in ("png", "svg"))
-    for name in (*pictures, *PAGES):
-        check_name(output / name)
-        if (output / name).is_dir():
-            raise InputError(f"{output / name} is a directory: choose another --output")
-    for key in results:
-        check_name(output / f"results-{key}")
-        check_place(output / f"results-{key}")
+    check_pages(output)
+    store = Store.create(output)
+    for commission in commissions:
+        record(store, commission)
+    keys = [commission.key for commission in commissions]
+    for key in keys:
+        for name, figure in pictures(StoredStudy.open(store, key)):
+            for kind in figure.get("formats", ("png", "svg")):
+                _check_place(output / f"{name}.{kind}")
+    outcome = run_into(store, commissions, how)
+    if not any(cell.complete() for key in keys for cell in StoredStudy.open(store, key).cells):
+        tell_failures(outcome)
+    shown = sorted({*keys, *(key for key in also if key in store.studies())})
+    entries = {key: studies_of(store, [key]) for key in shown}
+    drawn: list[Path] = []
+    for key in keys:
+        study = StoredStudy.open(store, key)
+        for entry in entries[key]:
+            print_entry(entry, bool(study.record["bounds"]))
+        drawn += draw_all(study, entries[key], output)
+    every = [entry for mine in entries.values() for entry in mine]
+    write_text(output / "summary.json", as_json(summary_of(every)) + "\n")
+    write_report(output / "report.html", every, title=title, introduction=introduction)
+    console = plain_console()
+    console.print(f"Done in {duration(time.perf_counter() - start)}. Written to {output}/:")
+    for path in ("report.html", "summary.json", *_first_and_last(drawn)):
+        console.print(f"  {path}", soft_wrap=True)
+    tell_failures(outcome)
 
 
-def keep(study: Study, output: Path, bounds: bool = False) -> list[Path]:
-    """Write figures and results of one study, with its bounds if asked; the pictures written."""
-    results = study.results
-    drawn = []
-    for part, figure in FIGURES.items():
-        if part == "-differences" and len(results.policies) < 2:
-            continue
-        name = output / f"figure-{study.key}{part}"
-        more = {"bounds": study.drawn_bounds} if bounds and figure is regret_figure else {}
-        drawn.append(save_figure(figure(results, title=study.title, **more), name)[0])
-    results.save(output / f"results-{study.key}")
+def check_pages(output: Path) -> None:
+    """Notice before the work that the pages could not be written."""
+    for page in PAGES:
+        _check_place(output / page)
+
+
+def _check_place(path: Path) -> None:
+    check_name(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a directory: choose another --output")
+
+
+def print_entry(entry: Study | Sweep, bounds: bool = False) -> None:
+    """The regrets, and what they say of claims, of bounds if asked, and of published means."""
+    console = plain_console()
+    if isinstance(entry, Sweep):
+        for table in sweep_tables(entry.results, entry.title, entry.label, console.width):
+            console.print(table)
+        console.print("Mean regret (standard error); * marks the least at each value.\n")
+        return
+    console.print(regret_table(entry.results, entry.title))
+    if entry.claims:
+        console.print(claim_table(entry.judgements))
+    if bounds:
+        print_bounds(entry.kept_bounds)
+    if entry.published is not None:
+        console.print(published_table(entry.comparisons, entry.published.source))
+
+
+def pictures(study: StoredStudy) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The names of the figures of a study, without endings, and what each is to be."""
+    for figure in study.figures:
+        part = part_of(figure)
+        if not study.sweeps:
+            places = [study.key]
+        elif figure["kind"] == "sweep":
+            places = [facet.key for facet in study.facets()]
+        else:
+            places = [f"{study.key}-{cell.name}" for cell in study.cells]
+        for place in places:
+            yield "-".join(filter(None, ("figure", place, part))), figure
+
+
+def draw_all(study: StoredStudy, entries: Sequence[Study | Sweep], output: Path) -> list[Path]:
+    """Draw the figures that the study asks for; the first file of each."""
+    order, drawn = study.lines(), []
+
+    def keep(picture: Any, figure: Mapping[str, Any], place: str) -> None:
+        name = "-".join(filter(None, ("figure", place, part_of(figure))))
+        drawn.append(save_figure(picture, output / name, figure.get("formats"))[0])
+
+    for figure in study.figures:
+        for entry in entries:
+            if isinstance(entry, Study):
+                bounds = entry.drawn_bounds if study.record["bounds"] else ()
+                keep(draw(figure, entry.results, entry.title, bounds), figure, entry.key)
+            elif figure["kind"] == "sweep":
+                picture = draw_sweep(
+                    figure, entry.results, entry.label, entry.title, scale=entry.scale, order=order
+                )
+                keep(picture, figure, entry.key)
+        if study.sweeps and figure["kind"] != "sweep":
+            for facet, entry in zip(study.facets(), entries, strict=True):
+                for value, cell in facet.cells.items():
+                    at = f"{facet.title}, {cell.where.removeprefix(' at ')}"
+                    picture = draw(figure, entry.results[value], at, order=order)
+                    keep(picture, figure, f"{study.key}-{cell.name}")
     return drawn
 
 
-def write_pages(
-    studies: Sequence[Study | Sweep],
-    summary: Mapping[str, Any],
-    output: Path,
-    *,
-    title: str,
-    introduction: str,
-) -> None:
-    """Write report.html and summary.json over all studies."""
-    write_text(output / "summary.json", as_json(summary) + "\n")
-    write_report(output / "report.html", studies, title=title, introduction=introduction)
+def _first_and_last(paths: Sequence[Path]) -> list[str]:
+    """The names of files, of more than some the ends.
 
-
-def study_summary(study: Study) -> dict[str, Any]:
-    """A study as plain numbers: regrets, paired differences, claims, bounds, published means."""
-    summary = {"title": study.title, **_numbers(study.results)}
-    if study.claims:
-        summary["claims"] = [
-            {
-                "text": one.claim.text,
-                "source": one.claim.source,
-                "better": list(one.claim.better),
-                "than": list(one.claim.than),
-                "verdict": one.verdict,
-                "differences": [
-                    {**_difference(d), "simultaneous_interval": [d.low, d.high]}
-                    for d in one.differences
-                ],
-            }
-            for one in study.judgements
-        ]
-    if study.bounds:
-        summary["bounds"] = bounds_summary(study.bounds, study.results)
-    if study.published is not None:
-        means = {
-            one.policy: {
-                "mean": one.mean,
-                "standard_error": one.standard_error,
-                "published_mean": one.published_mean,
-                "published_error": one.published_error,
-                "distance": one.distance,
-                "within": one.within,
-            }
-            for one in study.comparisons
-        }
-        summary["published"] = {"source": study.published.source, "means": means}
-    return summary
-
-
-def sweep_summary(sweep: SweepPlan, results: Mapping[Any, Results]) -> dict[str, Any]:
-    """A sweep as plain numbers; each policy has its own name, and the line it belongs to."""
-    runs = []
-    for value, found in results.items():
-        numbers = _numbers(found)
-        for name, line in sweep.lines[value].items():
-            numbers["policies"][name]["line"] = line
-        runs.append({"value": value, **numbers})
-    return {
-        "title": sweep.title,
-        "parameter": sweep.parameter,
-        "label": sweep.label,
-        "scale": sweep.scale,
-        "runs": runs,
-    }
-
-
-def _numbers(results: Results) -> dict[str, Any]:
-    """Regrets, plays, settings and paired differences as plain numbers."""
-    policies = {
-        name: {
-            "regret": numbers["regret"] | {"interval": list(results.interval(name))},
-            "plays": numbers["plays"],
-        }
-        for name, numbers in results.summary()["policies"].items()
-    }
-    together = results.differences(simultaneous=True)
-    differences = [
-        {
-            **_difference(d),
-            "interval": [d.low, d.high],
-            "simultaneous_interval": [of_all.low, of_all.high],
-        }
-        for d, of_all in zip(results.differences(), together, strict=True)
-    ]
-    return {"settings": dict(results.settings), "policies": policies, "differences": differences}
-
-
-def _difference(d: Difference) -> dict[str, Any]:
-    return {
-        "first": d.first,
-        "second": d.second,
-        "mean": d.mean,
-        "standard_error": d.standard_error,
-    }
+    >>> _first_and_last([Path("out", letter) for letter in "abcde"])
+    ['a', '... (3 more)', 'e']
+    """
+    names = [path.name for path in paths]
+    many = len(names) > NAMED
+    return [names[0], f"... ({len(names) - 2} more)", names[-1]] if many else names

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphbandits.cli.conduct import How
 from graphbandits.cli.dry_run import dry_run
+from graphbandits.cli.how import How
 from graphbandits.cli.keep import carry_out
 from graphbandits.errors import GraphBanditsError
 from graphbandits.experiments import load_experiment

@@ -8,11 +8,11 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 from graphbandits.cli.bounds import bounds_summary, print_bounds
+from graphbandits.cli.how import How
 from graphbandits.cli.show import (
     announce_compilation,
     plain_console,
     print_json,
-    worker_count,
 )
 from graphbandits.cli.tables import regret_table
 from graphbandits.engine import Plan
@@ -27,7 +27,7 @@ def run(
     trials: int,
     arms: int | None,
     seed: int,
-    workers: int | None,
+    how: How,
     plugins: Sequence[Path],
     output: Path | None,
     as_json: bool,
@@ -54,31 +54,12 @@ def run(
     if output is not None:
         if as_json:
             raise InputError("--output writes summary.json: leave --json out")
-        from graphbandits.cli.run import rerun_command, run_and_keep  # they draw, and load slowly
-
-        command = ["simulate", *(f"--policy={policy}" for policy in policies), f"--graph={graph}"]
-        command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
-        command += [] if arms is None else [f"--arms={arms}"]
-        command += [f"--output={output}"]
-        command += ["--bounds"] if bounds else []
-        command += [f"--ratios={ratios}"] if ratios else []
-        rerun = rerun_command(command, plugins)
-        name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
-        title = f"{name}, {size}"
-        run_and_keep(
-            plan,
-            "simulation",
-            title,
-            rerun,
-            output,
-            workers,
-            draw_bounds=bounds,
-        )
+        _keep(plan, policies, graph, size, plugins, output, how, bounds)
         return
     announce_compilation()
     # what a policy prints must not end up in the JSON
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        results = plan.run(workers=worker_count(workers), label="simulating")
+        results = plan.run(workers=how.count, label="simulating")
     if as_json:
         more = {"bounds": bounds_summary(bounds_of(plan, results), results)} if bounds else {}
         print_json(results.summary() | more)
@@ -86,3 +67,35 @@ def run(
     plain_console().print(regret_table(results, f"{graph}, {size}"))
     if bounds:
         print_bounds(judge_bounds(bounds_of(plan, results), results))
+
+
+def _keep(
+    plan: Plan,
+    policies: Sequence[str],
+    graph: str,
+    size: str,
+    plugins: Sequence[Path],
+    output: Path,
+    how: How,
+    bounds: bool,
+) -> None:
+    """Run it in the store of a directory."""
+    from graphbandits.cli.keep import carry_out  # it draws, and loads slowly
+    from graphbandits.cli.run import rerun_command
+    from graphbandits.experiments import Cell
+    from graphbandits.experiments.figures import requested
+    from graphbandits.studies import Commission
+
+    ratios = plan.recording.ratios
+    command = ["simulate", *(f"--policy={policy}" for policy in policies), f"--graph={graph}"]
+    command += [f"--horizon={plan.horizon}", f"--trials={plan.trials}", f"--seed={plan.seed}"]
+    command += [f"--arms={plan.process.arms}", f"--output={output}"]
+    command += ["--bounds"] if bounds else []
+    command += [f"--ratios={ratios}"] if ratios else []
+    name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
+    title = f"{name}, {size}"
+    cells = [Cell(None, {}, "", plan, {name: name for name in plan.policies})]
+    figures = tuple(requested(None, cells))
+    rerun = rerun_command(command, plugins)
+    commission = Commission("simulation", title, cells, rerun, figures=figures, bounds=bounds)
+    carry_out([commission], output, how, title=title)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -48,7 +48,7 @@ class FigureTable(Table):
     @property
     def part(self) -> str:
         """What is added to the names of its files."""
-        return PARTS[self.kind] if self.name is None else self.name
+        return part_of({"kind": self.kind, "name": self.name})
 
     def plain(self) -> dict[str, Any]:
         """The kind and what differs from the defaults, as JSON can hold it.
@@ -111,6 +111,16 @@ class FigureTable(Table):
                 self.reference,
                 f"it is not among the policies of the figure: {nearest(self.reference, names)}",
             )
+
+
+def part_of(figure: Mapping[str, Any]) -> str:
+    """What the names of a figure's files have at their end, from its plain data.
+
+    >>> part_of({"kind": "final"}), part_of({"kind": "final", "name": "mine"})
+    ('final', 'mine')
+    """
+    name: str | None = figure.get("name")
+    return PARTS[figure["kind"]] if name is None else name
 
 
 def requested(figures: Sequence[FigureTable] | None, cells: Sequence[Cell]) -> list[dict[str, Any]]:

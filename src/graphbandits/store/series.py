@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from graphbandits.engine import Plan
-from graphbandits.engine.settings import versions
 from graphbandits.engine.crews.travel import as_message, recipe_of, why_not
+from graphbandits.engine.settings import versions
 from graphbandits.errors import InputError
 from graphbandits.store.sources import sources_of
 
@@ -47,11 +47,14 @@ def series_of(plan: Plan, policy: str) -> Series:
     known = versions()
     facts = {
         "policy": policy,
-        "problem": problem | {"arrays": {
+        "problem": problem
+        | {
+            "arrays": {
                 name: _digest(array)
                 for name, array in arrays.items()
                 if not name.startswith("plugin/")  # those of the pieces are among the sources
-            }},
+            }
+        },
         "sources": sources_of([*classes, type(plan.world.prior)], LOOP),
         "versions": {
             "python": ".".join(known["python"].split(".")[:2]),

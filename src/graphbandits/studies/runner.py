@@ -14,7 +14,7 @@ from graphbandits.engine.simulation import BLOCK, ENTRIES
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import GraphBanditsError
 from graphbandits.store import DamagedShardError, Series, ShardFile, Store
-from graphbandits.studies.recording import Commission, record
+from graphbandits.studies.recording import Commission
 
 #: Decisions of a shard, at most: what a kill may cost is a minute of work, not an hour.
 DECISIONS = 5 * 10**6
@@ -122,7 +122,6 @@ def check_present(store: Store, parts: Sequence[Part], watcher: Watcher) -> None
 
 def conduct(
     store: Store,
-    commissions: Sequence[Commission],
     parts: Sequence[Part],
     crew: Crew,
     watcher: Watcher,
@@ -130,8 +129,6 @@ def conduct(
     shard: int | None = None,
 ) -> Outcome:
     """Compute all shards that are missing; what raises is reported, and the others go on."""
-    for commission in commissions:
-        record(store, commission)
     start = time.perf_counter()
     outcome = Outcome()
     tasks = _tasks(store, parts, crew.workers, shard)
