@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
+import re
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,16 +19,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits.errors import InputError
+from graphbandits.processes import here, is_alive
+
+#: A temporary name: what the file is to be called, where and by which process it is written.
+_TEMPORARY = re.compile(r"\.(.+)-([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}", re.DOTALL)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextmanager
-def _readable_errors(target: Path) -> Iterator[None]:
+def readable_errors(target: Path) -> Iterator[None]:
+    """What the system says when writing fails becomes a sentence with what to do."""
     try:
         yield
     except OSError as error:
-        raise InputError(
-            f"cannot write {target}: {error.strerror or error}; choose another place"
-        ) from None
+        why = error.strerror or str(error)
+        if error.errno in _FULL:
+            why = f"the disk is full ({why}): nothing is lost; free space and run the same again"
+        elif error.errno in _FORBIDDEN:
+            why += "; make it writable, or choose another place"
+        else:
+            why += "; choose another place"
+        raise InputError(f"cannot write {target}: {why}") from None
 
 
 def read_bytes(path: Path, what: str) -> bytes:
@@ -40,7 +54,7 @@ def read_bytes(path: Path, what: str) -> bytes:
 
 def make_directory(path: Path) -> Path:
     """Create a directory (and its parents) that can be written, or say why not."""
-    with _readable_errors(path):
+    with readable_errors(path):
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
@@ -59,28 +73,69 @@ def check_name(target: Path) -> None:
         ) from None
 
 
+def write_bytes(target: Path, data: bytes) -> None:
+    """Replace a file at once: whoever reads it sees the old one or the new one.
+
+    The bytes are on the disk before the name is. The name itself is not waited for, which would
+    take a third longer: a power cut may leave the old file, but never half of the new one.
+    """
+    with readable_errors(target), _written(target, data) as temporary:
+        os.replace(temporary, target)
+
+
+def write_new(target: Path, data: bytes) -> bool:
+    """Write a file unless there is one: of several that try at once one does, and is told so."""
+    with readable_errors(target), _written(target, data) as temporary:
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            if os.path.lexists(target):
+                return False
+            os.replace(temporary, target)
+            return True
+        os.unlink(temporary)
+    return True
+
+
 @contextmanager
 def replace_file(target: Path) -> Iterator[BinaryIO]:
     """A stream whose content takes the place of a file at once, and of nothing if it fails."""
-    with _readable_errors(target):
-        temporary = _beside(target)
-        # opened by its number, so that the kernel applies the user's mask of permissions
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+    with readable_errors(target), _temporary(target) as (temporary, stream):
+        yield stream
+        _finish(stream)
+        os.replace(temporary, target)
 
 
-def write_bytes(target: Path, data: bytes) -> None:
-    """Replace a file at once: whoever reads it sees the old one or the new one."""
-    with replace_file(target) as stream:
+@contextmanager
+def _written(target: Path, data: bytes) -> Iterator[Path]:
+    """The bytes under a temporary name, which is gone afterwards."""
+    with _temporary(target) as (temporary, stream):
         stream.write(data)
+        _finish(stream)
+        yield temporary
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """A new file under a temporary name, which is gone afterwards, and its open stream."""
+    temporary = _beside(target)
+    # opened by its number, so that the kernel applies the user's mask of permissions
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield temporary, stream
+    finally:
+        with suppress(OSError):  # an error on the way says more
+            temporary.unlink(missing_ok=True)
+
+
+def _finish(stream: BinaryIO) -> None:
+    """All bytes on the disk, and the file closed."""
+    stream.flush()
+    os.fsync(stream.fileno())
+    stream.close()
 
 
 def write_text(target: Path, text: str) -> None:
@@ -112,7 +167,7 @@ def from_npz(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 @contextmanager
 def replace_directory(target: Path) -> Iterator[Path]:
     """Fill a temporary directory, which then takes the place of ``target``."""
-    with _readable_errors(target):
+    with readable_errors(target):
         target = target.resolve()  # a link stays a link, to the new directory
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary, before = _beside(target), _beside(target)
@@ -134,5 +189,25 @@ def replace_directory(target: Path) -> Iterator[Path]:
 
 
 def _beside(target: Path) -> Path:
-    """A name in the same directory that nobody else has."""
-    return target.with_name(f".{target.name}-{secrets.token_hex(6)}")
+    """A name in the same directory that nobody else has, and that tells who writes there."""
+    return target.with_name(f".{target.name}-{here()}{os.getpid():08x}{secrets.token_hex(4)}")
+
+
+def temporary_for(name: str) -> str | None:
+    """What a file of a temporary name was to be called; None for any other name.
+
+    >>> temporary_for(_beside(Path("figure.png")).name), temporary_for(".figure.png-draft")
+    ('figure.png', None)
+    """
+    match = _TEMPORARY.fullmatch(name)
+    return match[1] if match else None
+
+
+def is_abandoned(name: str) -> bool:
+    """Whether the process that was writing a temporary file has ended; False if nobody knows.
+
+    >>> is_abandoned(_beside(Path("figure.png")).name)  # we are still here
+    False
+    """
+    match = _TEMPORARY.fullmatch(name)
+    return match is not None and match[2] == here() and not is_alive(int(match[3], 16))

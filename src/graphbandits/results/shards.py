@@ -16,6 +16,8 @@ from graphbandits.types import Floats, Ints
 
 #: Where a file keeps the facts about its numbers, among the metadata of its schema.
 FACTS = b"graphbandits"
+#: The columns of information ratios, where they were asked for.
+RATIOS = tuple(field.name for field in fields(Ratios))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,19 +90,21 @@ class Shard:
         """What :meth:`to_parquet` wrote, and its facts; whatever goes wrong if it is another."""
         table = pq.read_table(pa.BufferReader(data), use_threads=False)
         facts: dict[str, Any] = json.loads(table.schema.metadata[FACTS])
-        trials, played = len(table), table["played"].combine_chunks()
-        names = [field.name for field in fields(Ratios)]
-        ratios = {
-            name: _matrix(table[name], trials) for name in names if name in table.schema.names
-        }
-        plays = Plays(
-            np.repeat(np.arange(trials), np.diff(played.offsets.to_numpy())),
+        trials, first = len(table), table["trial"][0].as_py()
+        if (table["trial"].to_numpy() != np.arange(first, first + trials)).any():
+            raise ValueError("its trials do not follow each other")
+        ratios = {name: _matrix(table[name]) for name in RATIOS if name in table.schema.names}
+        played, plays = (table[name].combine_chunks() for name in ("played", "plays"))
+        starts = played.offsets.to_numpy()
+        if (starts != plays.offsets.to_numpy()).any():
+            raise ValueError("its plays are not those of the arms played")
+        counted = Plays(
+            np.repeat(np.arange(trials), np.diff(starts)),
             played.values.to_numpy(),
-            table["plays"].combine_chunks().values.to_numpy(),
+            plays.values.to_numpy(),
         )
-        first = table["trial"][0].as_py()
-        regret = _matrix(table["regret"], trials)
-        return cls(first, regret, plays, Ratios(**ratios) if ratios else None), facts
+        regret = _matrix(table["regret"])
+        return cls(first, regret, counted, Ratios(**ratios) if ratios else None), facts
 
 
 def _lists(array: Floats) -> pa.Array:
@@ -108,6 +112,10 @@ def _lists(array: Floats) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, np.ascontiguousarray(array).ravel())
 
 
-def _matrix(column: Any, trials: int) -> Floats:
-    values: Floats = column.combine_chunks().values.to_numpy()
-    return values.reshape(trials, -1)
+def _matrix(column: Any) -> Floats:
+    lists = column.combine_chunks()
+    lengths = np.diff(lists.offsets.to_numpy())
+    if (lengths != lengths[0]).any():
+        raise ValueError("its trials have not all the same rounds")
+    values: Floats = lists.values.to_numpy()
+    return values.reshape(len(lists), -1)

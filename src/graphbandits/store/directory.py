@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from graphbandits.errors import InputError
-from graphbandits.files import from_npz, make_directory, read_bytes, to_npz, write_bytes, write_text
+from graphbandits.errors import InputError, nearest
+from graphbandits.files import (
+    from_npz,
+    make_directory,
+    read_bytes,
+    readable_errors,
+    to_npz,
+    write_bytes,
+    write_new,
+    write_text,
+)
 from graphbandits.results import Shard
+from graphbandits.store import running
+from graphbandits.store.covers import Cover, ShardFile, cover_of
 from graphbandits.store.series import Series
 from graphbandits.version import __version__
 
@@ -23,7 +36,20 @@ from graphbandits.version import __version__
 FORMAT = 1
 MANIFEST = "store.json"
 SERIES = "series.json"
-_SHARD = re.compile(r"(\d{10})-(\d+)\.([0-9a-f]{64})\.parquet")
+#: What the file of a damaged shard ends with, once it is set aside.
+DAMAGED = ".damaged"
+#: All that reading something other than a shard may raise.
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    pa.ArrowException,
+)
+_AGAIN = "run the experiment again, which mends it"
 
 
 class DamagedShardError(InputError):
@@ -34,37 +60,10 @@ class DamagedShardError(InputError):
         self.file = file
 
 
-@dataclass(frozen=True, order=True)
-class ShardFile:
-    """Trials ``first`` to ``first + trials - 1`` of a series; the name of its file tells all."""
-
-    series: str
-    first: int
-    trials: int
-    checksum: str
-
-    @property
-    def end(self) -> int:
-        return self.first + self.trials
-
-    @property
-    def name(self) -> str:
-        return f"{self.first:010d}-{self.trials}.{self.checksum}.parquet"
-
-
-@dataclass(frozen=True)
-class Cover:
-    """Shards that follow each other, and the trials that none has, as (first, trials)."""
-
-    used: tuple[ShardFile, ...]
-    gaps: tuple[tuple[int, int], ...]
-
-
 class Store:
     """The shards and studies of a directory.
 
     >>> import tempfile
-    >>> import numpy as np
     >>> from graphbandits.engine import Plan
     >>> from graphbandits.rng import Keys
     >>> from graphbandits.store.series import series_of
@@ -81,6 +80,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._described: set[str] = set()
 
     @classmethod
     def create(cls, path: str | Path) -> Store:
@@ -89,7 +89,8 @@ class Store:
         manifest = store.path / MANIFEST
         if not manifest.exists():
             entry = {"format": FORMAT, "made_by": f"graphbandits {__version__}"}
-            write_text(manifest, json.dumps(entry, indent=2) + "\n")
+            # not in the place of one that somebody else, of a later version, makes at this moment
+            write_new(manifest, (json.dumps(entry, indent=2) + "\n").encode())
         store._check()
         return store
 
@@ -97,23 +98,26 @@ class Store:
     def open(cls, path: str | Path) -> Store:
         """Open a store that is there."""
         store = cls(Path(path))
-        if not (store.path / MANIFEST).is_file():
+        manifest = store.path / MANIFEST
+        if not os.path.lexists(manifest):
+            is_there = os.path.isdir(store.path)
+            why = f"it has no {MANIFEST}" if is_there else "there is no such directory"
             raise InputError(
-                f"{path} is no store: it has no {MANIFEST}; give the directory that "
-                "'graphbandits run' wrote to"
+                f"{path} is no store: {why}; give the directory that 'graphbandits run' wrote to"
             )
         store._check()
         return store
 
     def _check(self) -> None:
         path = self.path / MANIFEST
-        try:
-            number = json.loads(read_bytes(path, "store"))["format"]
-            sound = isinstance(number, int) and number >= 1
-        except (ValueError, LookupError, TypeError):
-            sound = False
-        if not sound:
-            raise InputError(f"{path} is not the manifest of a store, or is damaged")
+        entry = parsed(read_bytes(path, "manifest of a store"))
+        number = entry.get("format") if isinstance(entry, dict) else None
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise InputError(
+                f"{path} is not the manifest of a store, or is damaged: if {self.path} was written "
+                "by this version of graphbandits, delete the file and run the experiment again; "
+                "the shards stay, and check themselves"
+            )
         if number > FORMAT:
             raise InputError(
                 f"{self.path} is a store of format {number}, and this version of graphbandits "
@@ -124,63 +128,94 @@ class Store:
 
     def shards(self, series: str) -> list[ShardFile]:
         """The files of a series, by their names alone."""
-        try:
-            names = os.listdir(self.path / "shards" / series)
-        except FileNotFoundError:
-            return []
-        matches = (_SHARD.fullmatch(name) for name in names)
-        return sorted(ShardFile(series, int(m[1]), int(m[2]), m[3]) for m in matches if m)
+        found = (ShardFile.of(series, name) for name in names_in(self.path / "shards" / series))
+        return sorted(file for file in found if file is not None)
 
     def cover(self, series: str, trials: int, first: int = 0) -> Cover:
         """Which shards make up the trials, each whole and none twice, and what is missing."""
-        used, gaps, place, end = [], [], first, first + trials
-        # of those that begin at the same trial the longest
-        for file in sorted(self.shards(series), key=lambda f: (f.first, -f.trials, f.checksum)):
-            if file.first >= place and file.end <= end:
-                if file.first > place:
-                    gaps.append((place, file.first - place))
-                used.append(file)
-                place = file.end
-        if place < end:
-            gaps.append((place, end - place))
-        return Cover(tuple(used), tuple(gaps))
+        return cover_of(self.shards(series), trials, first)
 
     def path_of(self, file: ShardFile) -> Path:
         """Where a shard lies."""
         return self.path / "shards" / file.series / file.name
 
+    def describe(self, series: Series) -> None:
+        """Write down what determines a series, unless that is there and sound."""
+        if series.name not in self._described:
+            place = make_place(self.path / "shards" / series.name)
+            put(place / SERIES, (json.dumps(series.facts, indent=1) + "\n").encode())
+            self._described.add(series.name)
+
     def write(self, series: Series, shard: Shard, facts: Mapping[str, Any]) -> ShardFile:
-        """Write a shard whole or not at all; the same one again changes nothing."""
-        data = shard.to_parquet({"series": series.name, **facts})
+        """Write a shard whole or not at all; the same one again changes nothing.
+
+        ``facts`` are kept with it: plain values, and the same for the same numbers (no times), so
+        that two who write the same shard write the same file.
+        """
+        try:
+            data = shard.to_parquet({**facts, "series": series.name})
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InputError(f"the facts of a shard are plain values of JSON: {error}") from None
         checksum = hashlib.sha256(data).hexdigest()
         file = ShardFile(series.name, shard.first, shard.trials, checksum)
-        place = make_place(self.path_of(file).parent)
-        if not (place / SERIES).exists():
-            write_text(place / SERIES, json.dumps(series.facts, indent=1) + "\n")
-        write_bytes(place / file.name, data)
+        self.describe(series)
+        write_bytes(make_place(self.path_of(file).parent) / file.name, data)
         return file
 
-    def read(self, file: ShardFile) -> Shard:
-        """Read a shard; one that is not what was written is never returned."""
+    def read(self, file: ShardFile, rounds: int | None = None) -> Shard:
+        """Read a shard; one that is not what was written is never returned.
+
+        ``rounds`` is how many recorded rounds it must have, if that is known.
+        """
+        return self.read_with_facts(file, rounds)[0]
+
+    def read_with_facts(
+        self, file: ShardFile, rounds: int | None = None
+    ) -> tuple[Shard, dict[str, Any]]:
+        """The same, and the facts that were kept with it."""
         path = self.path_of(file)
-        data = read_bytes(path, "shard")
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise DamagedShardError(f"the shard {path} is gone", file) from None
+        except OSError as error:
+            if error.errno == errno.EIO:
+                why = f"the shard {path} is damaged: {error.strerror}"
+                raise DamagedShardError(why, file) from None
+            raise InputError(f"cannot read the shard {path}: {error.strerror}") from None
         if hashlib.sha256(data).hexdigest() != file.checksum:
             raise DamagedShardError(
                 f"the shard {path} is damaged: its sha256 is not its name's", file
             )
         try:
             shard, facts = Shard.from_parquet(data)
-        except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
-            raise DamagedShardError(f"the shard {path} is damaged: {error}", file) from None
-        if (shard.first, shard.trials, facts["series"]) != (file.first, file.trials, file.series):
+            series = facts["series"]
+        except UNREADABLE as error:
+            why = str(error).split("\n")[0]
+            raise DamagedShardError(f"the shard {path} is damaged: {why}", file) from None
+        if (shard.first, shard.trials, series) != (file.first, file.trials, file.series):
             raise DamagedShardError(f"the shard {path} is of other trials than its name says", file)
-        return shard
+        if rounds is not None and shard.regret.shape[1] != rounds:
+            raise DamagedShardError(
+                f"the shard {path} has {shard.regret.shape[1]} recorded rounds, not {rounds}", file
+            )
+        if not np.isfinite(shard.regret).all():
+            raise DamagedShardError(f"the shard {path} has regrets that are no numbers", file)
+        return shard, facts
 
-    def set_aside(self, file: ShardFile) -> Path:
-        """Give a damaged shard another name, so that it is missing and can be looked at."""
+    def set_aside(self, file: ShardFile) -> Path | None:
+        """Give a damaged shard another name, so that it is missing and can be looked at.
+
+        None if it is gone already. Another run that has just mended it loses that shard again, and
+        does it once more.
+        """
         path = self.path_of(file)
-        aside = path.with_suffix(".damaged")
-        os.replace(path, aside)
+        aside = path.with_suffix(DAMAGED)
+        with readable_errors(aside):
+            try:
+                os.replace(path, aside)
+            except FileNotFoundError:
+                return None
         return aside
 
     # --- cells and studies
@@ -189,48 +224,90 @@ class Store:
         """Keep the description of a cell under the hash of its content."""
         data = to_npz(meta, arrays)
         name = hashlib.sha256(data).hexdigest()
-        path = make_place(self.path / "cells") / f"{name}.npz"
-        if not path.exists():
-            write_bytes(path, data)
+        put(make_place(self.path / "cells") / f"{name}.npz", data)
         return name
 
     def cell(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What :meth:`put_cell` kept."""
         path = self.path / "cells" / f"{name}.npz"
+        if not path.exists():
+            raise InputError(f"the description of a cell {path} is missing: {_AGAIN}")
         data = read_bytes(path, "description of a cell")
         if hashlib.sha256(data).hexdigest() != name:
-            raise InputError(f"{path} is damaged: run the experiment again, which mends it")
+            raise InputError(f"{path} is damaged: {_AGAIN}")
         return from_npz(data)
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep what a study is made of, in the place of what it was before."""
-        place = make_place(self.path / "studies")
-        write_text(place / f"{key}.json", json.dumps(record, indent=1, allow_nan=False) + "\n")
+        path = self._study_path(key)
+        try:
+            text = json.dumps(record, indent=1, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InputError(f"the record of a study is plain values of JSON: {error}") from None
+        make_place(path.parent)
+        write_text(path, text + "\n")
 
     def study(self, key: str) -> dict[str, Any]:
         """What :meth:`put_study` kept."""
-        path = self.path / "studies" / f"{key}.json"
-        try:
-            record: dict[str, Any] = json.loads(read_bytes(path, "study"))
-        except ValueError:
-            raise InputError(f"{path} is damaged: run the experiment again") from None
+        path = self._study_path(key)
+        if not os.path.lexists(path):
+            raise InputError(f"no study '{key}' in {self.path}: {nearest(key, self.studies())}")
+        record = parsed(read_bytes(path, "study"))
+        if not isinstance(record, dict):
+            raise InputError(f"{path} is damaged: {_AGAIN}")
         return record
 
     def studies(self) -> list[str]:
         """The keys of the studies, in the order of their names."""
-        place = self.path / "studies"
-        return sorted(path.stem for path in place.glob("*.json")) if place.is_dir() else []
+        names = names_in(self.path / "studies")
+        return [name[:-5] for name in names if name.endswith(".json") and name[0] != "."]
+
+    def _study_path(self, key: str) -> Path:
+        if not re.fullmatch(r"[^./\\\0][^/\\\0]*", key):
+            raise InputError(f"the key of a study is a name for a file, not {key!r}")
+        return self.path / "studies" / f"{key}.json"
+
+    # --- who works here
+
+    def announce(self, command: str | None = None) -> AbstractContextManager[None]:
+        """Let others know, until the end of the context, that this process works here."""
+        return running.announced(make_place(self.path / running.PLACE), command)
+
+    def others(self) -> list[running.Run]:
+        """The other processes that work here now; what killed ones left of them is removed."""
+        return running.others(self.path / running.PLACE)
 
 
 def make_place(path: Path) -> Path:
     """A directory of the store, made when it is first needed."""
-    try:
+    with readable_errors(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from None
     return path
 
 
-def rows_of(files: Sequence[ShardFile]) -> int:
-    """How many trials the shards have together."""
-    return sum(file.trials for file in files)
+def names_in(path: Path) -> list[str]:
+    """The names in a directory, in their order; none if it is not there."""
+    try:
+        return sorted(os.listdir(path))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"cannot list {path}: {error.strerror}") from None
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write a file that is named by its content, unless it is there and sound."""
+    try:
+        sound = path.read_bytes() == data
+    except OSError:
+        sound = False
+    if not sound:
+        write_bytes(path, data)
+
+
+def parsed(data: bytes) -> Any:
+    """What JSON says; None if it is none."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numba.core import config
 
 from graphbandits.engine import Plan
-from graphbandits.engine.crews.travel import as_message, recipe_of, why_not
+from graphbandits.engine.crews.travel import as_message, why_not
 from graphbandits.engine.settings import versions
 from graphbandits.errors import InputError
+from graphbandits.files import read_bytes
+from graphbandits.registry import build
 from graphbandits.store.sources import sources_of
 
 #: The modules of the loop, which imports nothing of the policy that it plays.
 LOOP = ("graphbandits.engine.loop", "graphbandits.engine.recorder")
 #: What of a message between processes says where things lie and not what they are.
 PLACES = frozenset({"plugins", "modules"})
+#: Numba's settings, which users may change, by which kernels come out differently.
+COMPILER = ("DISABLE_JIT", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+
+#: What plans say, so that a large graph is looked at once and not for each policy.
+_PROBLEMS: WeakKeyDictionary[Plan, dict[str, Any]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -37,31 +48,49 @@ class Series:
 
 def series_of(plan: Plan, policy: str) -> Series:
     """The series of a policy of a plan: the same for every number of trials."""
-    if why := why_not(plan):
-        raise InputError(f"{why}, nor kept in a store")
-    meta, arrays = as_message(plan)
-    problem = {key: value for key, value in meta.items() if key not in PLACES}
-    classes = [type(plan.policies[policy]), type(plan.world), type(plan.process)]
+    if plan not in _PROBLEMS:
+        _PROBLEMS[plan] = _problem(plan)
+    problem = _PROBLEMS[plan]
+    pieces: list[object] = [plan.policies[policy], plan.world, plan.process, plan.world.prior]
     if "text" in problem["graph"]:  # of a plug-in's own class
-        classes.append(recipe_of(problem["graph"]["text"]))
+        pieces.append(build("graph", problem["graph"]["text"]))
     known = versions()
     facts = {
         "policy": policy,
-        "problem": problem
-        | {
-            "arrays": {
-                name: _digest(array)
-                for name, array in arrays.items()
-                if not name.startswith("plugin/")  # those of the pieces are among the sources
-            }
-        },
-        "sources": sources_of([*classes, type(plan.world.prior)], LOOP),
+        "problem": problem,
+        "files": {name: digest for piece in pieces for name, digest in _files_of(piece).items()},
+        "sources": sources_of(map(type, pieces), LOOP),
         "versions": {
             "python": ".".join(known["python"].split(".")[:2]),
             **{package: known[package] for package in ("numpy", "scipy", "numba")},
+            "llvmlite": version("llvmlite"),
         },
+        "compiler": {name: int(getattr(config, name)) for name in COMPILER},
     }
     return Series(name_of(facts), facts)
+
+
+def _problem(plan: Plan) -> dict[str, Any]:
+    """What all policies of a plan meet."""
+    if why := why_not(plan):
+        raise InputError(f"{why}, nor kept in a store")
+    meta, arrays = as_message(plan)
+    # the plug-ins that are loaded travel along; those that matter are among the sources
+    needed = {name: array for name, array in arrays.items() if not name.startswith("plugin/")}
+    digests = {name: _digest(array) for name, array in needed.items()}
+    return {key: meta[key] for key in meta if key not in PLACES} | {"arrays": digests}
+
+
+def _files_of(piece: object) -> dict[str, str]:
+    """The content of files that the parameters of a plug-in name, by these parameters."""
+    if not is_dataclass(piece):
+        return {}
+    given = {field.name: getattr(piece, field.name, None) for field in fields(piece)}
+    return {
+        f"{type(piece).__name__}.{name}": hashlib.sha256(read_bytes(path, "file")).hexdigest()
+        for name, value in given.items()
+        if isinstance(value, str | Path) and (path := Path(value)).is_file()
+    }
 
 
 def name_of(facts: dict[str, Any]) -> str:

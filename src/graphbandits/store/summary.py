@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphbandits.results import PolicyResult
-from graphbandits.store.directory import ShardFile, Store, rows_of
+from graphbandits.store.covers import ShardFile, rows_of
+from graphbandits.store.directory import Store
 from graphbandits.types import Floats
 
 #: Regrets that are in memory at once, trials times rounds; the shards are read again for others.
