@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -48,7 +48,7 @@ class FigureTable(Table):
     @property
     def part(self) -> str:
         """What is added to the names of its files."""
-        return PARTS[self.kind] if self.name is None else self.name
+        return part_of(self.plain())
 
     def plain(self) -> dict[str, Any]:
         """The kind and what differs from the defaults, as JSON can hold it.
@@ -111,6 +111,15 @@ class FigureTable(Table):
                 self.reference,
                 f"it is not among the policies of the figure: {nearest(self.reference, names)}",
             )
+
+
+def part_of(figure: Mapping[str, Any]) -> str:
+    """What the files of a figure in plain data have in their names, besides those of its study.
+
+    >>> part_of({"kind": "final"}), part_of({"kind": "regret", "name": "zoom"})
+    ('final', 'zoom')
+    """
+    return str(figure.get("name", PARTS[figure["kind"]]))
 
 
 def requested(figures: Sequence[FigureTable] | None, cells: Sequence[Cell]) -> list[dict[str, Any]]:
