@@ -163,8 +163,8 @@ def _check_shown(plain: dict[str, Any], cells: Sequence[Cell], what: str) -> Non
         where = f"{what}, at {point_text(cell.point)}" if cell.point else what
         if len(shown) < least:
             raise InputError(
-                f"{where}: a figure of kind '{plain['kind']}' shows {least} or more of its "
-                f"policies; there {'is' if len(shown) == 1 else 'are'} {len(shown)}"
+                f"{where}: kind = '{plain['kind']}' shows {least} or more policies, and there "
+                f"{'is' if len(shown) == 1 else 'are'} {len(shown)} to show"
             )
         if plain.get("reference", shown[0]) not in shown:
             raise InputError(f"{where}: the reference '{plain['reference']}' is not there")
