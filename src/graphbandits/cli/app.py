@@ -24,6 +24,7 @@ from graphbandits.cli.options import (
     number,
     seconds,
 )
+from graphbandits.cli.new_commands import new
 from graphbandits.errors import InputError, nearest
 from graphbandits.version import __version__
 
@@ -246,25 +247,7 @@ def check(
     raise typer.Exit(run(plugin, only or [], json))
 
 
-new = typer.Typer(no_args_is_help=True, help="Write a starting file.")
 app.add_typer(new, name="new")
-
-
-@new.command("policy")
-def new_policy(
-    name: Annotated[str, typer.Argument(help="Its name in texts, such as my-ucb.")],
-    output: Annotated[
-        Path | None,
-        typer.Option(help="The file to write; named after the policy if unset.", metavar="FILE"),
-    ] = None,
-) -> None:
-    """Write a commented policy that works and passes the contract, to be made your own.
-
-    Example: graphbandits new policy my-ucb
-    """
-    from graphbandits.cli.new import write_policy
-
-    write_policy(name, output)
 
 
 @app.command()

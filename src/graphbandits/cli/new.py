@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import keyword
 import re
+import shlex
+from collections.abc import Mapping
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 from graphbandits.cli.show import plain_console
 from graphbandits.errors import InputError
+from graphbandits.experiments import experiment_names
+from graphbandits.experiments.texts import file_part
 from graphbandits.files import write_text
 from graphbandits.registry import registered
 
 
 def write_policy(name: str, output: Path | None) -> None:
-    """Write the template with the policy's name in it; a file that exists is left alone."""
+    """Write the template with the policy's name in it."""
     words = [word for word in re.split(r"[-_.]+", name) if word]
     if not re.fullmatch(r"[a-z][a-z0-9_.\-]*", name) or not words:
         raise InputError(
@@ -30,10 +34,7 @@ def write_policy(name: str, output: Path | None) -> None:
     if keyword.iskeyword(stem) or _is_taken(stem):
         stem += "_policy"  # a file named like a module would be imported in its place
     target = output or Path(f"{stem}.py")
-    if target.exists():
-        raise InputError(f"{target} exists: choose another name with --output")
-    template = files(__package__).joinpath("policy_template.txt").read_text("utf-8")
-    write_text(target, template.replace("@@NAME@@", name).replace("@@CLASS@@", class_name))
+    _write(target, "policy_template.txt", {"NAME": name, "CLASS": class_name})
     console = plain_console()
     console.print(f"Wrote {target}. Next:")
     console.print(f"  graphbandits check {target}")
@@ -42,6 +43,34 @@ def write_policy(name: str, output: Path | None) -> None:
         "--graph paper --horizon 300 --trials 100",
         soft_wrap=True,
     )
+
+
+def write_experiment(name: str, output: Path | None) -> None:
+    """Write the template with the experiment's name as its title."""
+    if file_part(name) != name:
+        raise InputError(
+            f"an experiment's name has letters, digits, points and signs, such as "
+            f"{file_part(name) or 'my-study'}; not '{name}'"
+        )
+    if name in experiment_names():
+        raise InputError(f"there is an experiment '{name}' already: choose another name")
+    target = output or Path(f"{name}.toml")
+    _write(target, "experiment_template.txt", {"NAME": name})
+    console = plain_console()
+    console.print(f"Wrote {target}. Next:")
+    for options in ("--dry-run", ""):
+        command = shlex.join(["graphbandits", "run", str(target), *options.split()])
+        console.print(f"  {command}", soft_wrap=True)
+
+
+def _write(target: Path, template: str, names: Mapping[str, str]) -> None:
+    """Write a template with names in it; a file that exists is left alone."""
+    if target.exists():
+        raise InputError(f"{target} exists: choose another name with --output")
+    text = files(__package__).joinpath(template).read_text("utf-8")
+    for key, name in names.items():
+        text = text.replace(f"@@{key}@@", name)
+    write_text(target, text)
 
 
 def _is_taken(stem: str) -> bool:

@@ -48,7 +48,7 @@ class FigureTable(Table):
     @property
     def part(self) -> str:
         """What is added to the names of its files."""
-        return part_of({"kind": self.kind, "name": self.name})
+        return part_of(self.plain())
 
     def plain(self) -> dict[str, Any]:
         """The kind and what differs from the defaults, as JSON can hold it.
@@ -114,13 +114,12 @@ class FigureTable(Table):
 
 
 def part_of(figure: Mapping[str, Any]) -> str:
-    """What the names of a figure's files have at their end, from its plain data.
+    """What the files of a figure in plain data have in their names, besides those of its study.
 
-    >>> part_of({"kind": "final"}), part_of({"kind": "final", "name": "mine"})
-    ('final', 'mine')
+    >>> part_of({"kind": "final"}), part_of({"kind": "regret", "name": "zoom"})
+    ('final', 'zoom')
     """
-    name: str | None = figure.get("name")
-    return PARTS[figure["kind"]] if name is None else name
+    return str(figure.get("name", PARTS[figure["kind"]]))
 
 
 def requested(figures: Sequence[FigureTable] | None, cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -164,8 +163,8 @@ def _check_shown(plain: dict[str, Any], cells: Sequence[Cell], what: str) -> Non
         where = f"{what}, at {point_text(cell.point)}" if cell.point else what
         if len(shown) < least:
             raise InputError(
-                f"{where}: a figure of kind '{plain['kind']}' shows {least} or more of its "
-                f"policies; there {'is' if len(shown) == 1 else 'are'} {len(shown)}"
+                f"{where}: kind = '{plain['kind']}' shows {least} or more policies, and there "
+                f"{'is' if len(shown) == 1 else 'are'} {len(shown)} to show"
             )
         if plain.get("reference", shown[0]) not in shown:
             raise InputError(f"{where}: the reference '{plain['reference']}' is not there")

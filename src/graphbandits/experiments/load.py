@@ -22,6 +22,7 @@ from graphbandits.experiments.tables import (
     PublishedTable,
     RecordTable,
     Table,
+    meant,
 )
 from graphbandits.files import read_bytes
 from graphbandits.plugins import load_plugin
@@ -107,10 +108,16 @@ def keys_of(table: type[Table]) -> list[str]:
 def _first_mistake(error: ValidationError) -> str:
     """The first of pydantic's complaints, in our words, and how many more there are."""
     # an unknown key first: it is what a missing one was meant to be
-    first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    others = error.error_count() - 1
+    found: list[Any] = [one for one in error.errors() if not _follows(one)]
+    first = min(found, key=lambda one: one["type"] != "extra_forbidden")
+    others = len(found) - 1
     more = f" (and {others} more mistake{'s' if others > 1 else ''})" if others else ""
     return _told(first) + more
+
+
+def _follows(mistake: Any) -> bool:
+    """Whether a list is called short only because what is in it has been complained of."""
+    return bool(mistake["type"] == "too_short" and len(mistake["input"]))
 
 
 def _told(mistake: Any) -> str:
@@ -130,7 +137,7 @@ def _told(mistake: Any) -> str:
     if kind in MESSAGES:
         message = message.format(**mistake.get("ctx", {}))
     if kind == "literal_error" and isinstance(given, str):
-        message += _meant(given, mistake["ctx"]["expected"])
+        message += meant(given, re.findall(r"'([^']*)'", mistake["ctx"]["expected"]))
     if kind == "value_error":
         told = mistake["ctx"]["error"]
         message = str(told)
@@ -141,16 +148,6 @@ def _told(mistake: Any) -> str:
     if isinstance(given, dict):  # a table whose keys do not go together
         return f"{_place(loc)}: {message}" if loc else message
     return f"{_place(loc)} = {given!r}: {message}"
-
-
-def _meant(given: str, expected: str) -> str:
-    """A hint at the nearest of the words that pydantic lists.
-
-    >>> _meant("lin", "'linear' or 'log'"), _meant("square", "'linear' or 'log'")
-    ("; did you mean 'linear'?", '')
-    """
-    hint = nearest(given, re.findall(r"'([^']*)'", expected)).partition("Known: ")[0].strip()
-    return f"; {hint}" if hint else ""
 
 
 def _place(loc: Sequence[str | int]) -> str:

@@ -146,8 +146,11 @@ class Experiment(Table):
                 f"'{twice.replace('-', ', ')}', and so the same files: give one of them another "
                 "name"
             )
-        for sweep in self.sweeps:
-            check_sweep(sweep, self._setup(sweep))
+        for number, sweep in enumerate(self.sweeps, 1):
+            try:
+                check_sweep(sweep, self._setup(sweep))
+            except InputError as error:
+                raise InputError(f"sweeps {number}: {error}") from error
         self._check_files(named)
         return self
 
@@ -155,7 +158,9 @@ class Experiment(Table):
         """Refuse what would be written to the same files; ``named`` are those of sweeps."""
         cells = [cell_name(point) for sweep in self.sweeps for point in shown_points(sweep)]
         if (twice := _first_twice(cells)) is not None:
-            raise InputError(f"two points of sweeps have the same name in files, '{twice}'")
+            raise InputError(
+                f"points of two sweeps have the same name in files, '{twice}': choose other values"
+            )
         files = []
         for number, figure in enumerate(self.figures or (), 1):
             if figure.kind == "sweep" and not self.sweeps:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from operator import contains
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
@@ -21,6 +23,7 @@ from graphbandits.experiments.tables import (
     Table,
     Text,
     Texts,
+    meant,
 )
 from graphbandits.experiments.texts import (
     Given,
@@ -37,10 +40,8 @@ def _is_whole(value: object, least: int) -> bool:
     return isinstance(value, int) and value >= least
 
 
-def _one_of(words: Iterable[str]) -> str:
-    return " or ".join(map(repr, words))
-
-
+#: Keys whose values are some words.
+WORDS = {"accuracy": get_args(Accuracy), "regret": get_args(Regret)}
 #: Keys of the experiment that a sweep may set: what their values are, and whether one is.
 KEYS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "arms": ("whole numbers of at least 1", lambda value: _is_whole(value, 1)),
@@ -49,8 +50,10 @@ KEYS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "graph": ("texts", lambda value: isinstance(value, str)),
     "prior": (f"each {PRIOR}", lambda value: bool(check_prior(value))),
     "means": (f"each {MEANS}", is_means),
-    "accuracy": (_one_of(get_args(Accuracy)), lambda value: value in get_args(Accuracy)),
-    "regret": (_one_of(get_args(Regret)), lambda value: value in get_args(Regret)),
+    **{
+        key: (" or ".join(map(repr, words)), partial(contains, words))
+        for key, words in WORDS.items()
+    },
 }
 #: Keys whose values may be lists.
 LISTS = ("prior", "means")
@@ -84,7 +87,7 @@ def _word(text: str) -> str:
 def _given(value: object) -> Given:
     if isinstance(value, str) and value:
         return value
-    if is_number(value) and math.isfinite(value):
+    if is_number(value) and abs(value) < math.inf:
         return value
     if isinstance(value, list) and value:
         return tuple(_given(one) for one in value)
@@ -270,7 +273,9 @@ class SweepTable(Table):
                 except InputError as error:
                     raise MisplacedError(place, _plain(value), str(error)) from None
                 if not fits:
-                    raise MisplacedError(place, _plain(value), f"values of {parameter} are {what}")
+                    message = f"values of {parameter} are {what}"
+                    message += meant(value, WORDS.get(parameter, ()))
+                    raise MisplacedError(place, _plain(value), message)
             own = getattr(self, parameter, None)
             if own is not None and not varies_itself(parameter, own):
                 raise InputError(

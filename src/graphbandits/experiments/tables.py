@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
 
-from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.errors import GraphBanditsError, InputError, nearest
 from graphbandits.experiments.texts import Given
 from graphbandits.experiments.worlds import MEANS, check_prior, is_means
 from graphbandits.policies import as_policy
@@ -20,6 +21,16 @@ class MisplacedError(InputError):
     def __init__(self, place: tuple[str | int, ...], given: object, message: str) -> None:
         super().__init__(message)
         self.place, self.given = place, given
+
+
+def meant(given: object, words: Iterable[str]) -> str:
+    """A hint at the nearest of the words that are allowed, if one is near.
+
+    >>> meant("lin", ["linear", "log"]), meant("square", ["linear", "log"])
+    ("; did you mean 'linear'?", '')
+    """
+    hint = nearest(str(given), words).partition("Known: ")[0].strip()
+    return f"; {hint}" if hint else ""
 
 
 def _means(given: object) -> object:

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.experiments.texts import Given, placeholders
-from graphbandits.graphs import as_process
+from graphbandits.graphs import make_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.posteriors.beta_bernoulli import beta_pair, check_parameters
 from graphbandits.worlds import Bernoulli
@@ -102,13 +102,12 @@ def world_of(
         "means": None if means is None else len(means),
     }
     known = {key: count for key, count in sizes.items() if count is not None}
+    if arms is None:
+        known["graph"] = make_process(graph, next(iter(known.values()), None)).arms
     if len(set(known.values())) > 1:
-        told = ", ".join(
-            f"{key} = {count}" if key == "arms" else f"{key} of {count}"
-            for key, count in known.items()
-        )
-        raise InputError(f"the numbers of arms differ: {told}")
-    count = next(iter(known.values())) if known else as_process(graph).arms
+        told = ", ".join(f"{count} by {key}" for key, count in known.items())
+        raise InputError(f"the number of arms is {told}: make them agree")
+    count = next(iter(known.values()))
     if pairs is not None:
         a, b = np.array(pairs, np.float64).T
         posterior = BetaBernoulli(a, b)

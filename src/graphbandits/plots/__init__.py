@@ -9,6 +9,7 @@ from graphbandits.plots.forest import forest_figure
 from graphbandits.plots.graph import graph_figure
 from graphbandits.plots.plays import plays_figure
 from graphbandits.plots.regret import regret_figure
+from graphbandits.plots.requested import draw, draw_sweep
 from graphbandits.plots.save import save_figure
 from graphbandits.plots.style import (
     COLOURS,
@@ -29,6 +30,8 @@ __all__ = [
     "STYLES",
     "TWO_COLUMNS",
     "Look",
+    "draw",
+    "draw_sweep",
     "final_figure",
     "forest_figure",
     "graph_figure",

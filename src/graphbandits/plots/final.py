@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -40,7 +42,11 @@ WHISKERS = (0.1, 0.9)
 
 @in_style
 def final_figure(
-    results: Results, title: str = "", confidence: float = 0.95, width: float = TWO_COLUMNS
+    results: Results,
+    title: str = "",
+    confidence: float = 0.95,
+    width: float = TWO_COLUMNS,
+    order: Sequence[str] = (),
 ) -> Figure:
     """How the final regret is spread over the trials, a row a policy, the best mean on top.
 
@@ -48,8 +54,9 @@ def final_figure(
     each trial, spread by how dense they are, and the mean with its interval. The axis is linear,
     so that a long tail looks long. Of many trials ``POINTS`` are drawn, evenly spaced in rank
     with the smallest and the largest; box and mean are of all. Policies of far larger regret
-    have a panel of their own, with another axis. The idea is the raincloud of
-    Allen, Poggiali, Whitaker, Marshall and Kievit (2019).
+    have a panel of their own, with another axis. ``order`` names the policies of several figures,
+    so that each looks the same in all of them. The idea is the raincloud of Allen, Poggiali,
+    Whitaker, Marshall and Kievit (2019).
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], horizon=20, trials=10)
@@ -67,7 +74,7 @@ def final_figure(
     numbers = dict(zip(ranking, plus_minus(means, list(halves.values())), strict=True))
     shown = 0
     for axes, group in zip(panels, groups, strict=True):
-        shown = max(shown, _rows(axes, results, group, halves))
+        shown = max(shown, _rows(axes, results, group, halves, order))
         transform = axes.get_yaxis_transform()
         for row, name in enumerate(group):
             text = numbers[name]
@@ -94,9 +101,15 @@ def final_figure(
     return figure
 
 
-def _rows(axes: Axes, results: Results, group: list[str], halves: dict[str, float]) -> int:
+def _rows(
+    axes: Axes,
+    results: Results,
+    group: list[str],
+    halves: dict[str, float],
+    order: Sequence[str],
+) -> int:
     """A row for each policy of the group; how many trials are drawn, at most."""
-    every = looks(results.policies)
+    every = looks(dict.fromkeys((*order, *results.policies)))
     shown = 0
     for row, name in enumerate(group):
         final, look = np.sort(results[name].final), every[name]

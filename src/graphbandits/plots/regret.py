@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -35,14 +35,14 @@ from graphbandits.plots.style import (
     trials_text,
     zero_based,
 )
-from graphbandits.results import QUANTILES, Results
+from graphbandits.results import Results
 from graphbandits.theory import Bound
 from graphbandits.types import Floats
 
 BANDS = ("interval", "quantiles", "none")
 SCALES = ("linear", "log")
-#: The levels of the band "quantiles": eight of ten trials are inside.
-LOW, HIGH = QUANTILES.index(0.1), QUANTILES.index(0.9)
+#: The levels of the band "quantiles", if none are given: eight of ten trials are inside.
+LEVELS = (0.1, 0.9)
 
 
 @in_style
@@ -54,12 +54,15 @@ def regret_figure(
     scale: str = "linear",
     width: float = TWO_COLUMNS,
     bounds: Sequence[Bound] = (),
+    levels: tuple[float, float] = LEVELS,
+    order: Sequence[str] = (),
 ) -> Figure:
     """Mean cumulative regret against the round; the legend is ordered by final regret.
 
-    ``band`` is "interval" (a Student's t interval of the mean at each round), "quantiles" (from
-    10 % to 90 % of the trials) or "none"; ``scale`` of the rounds is "linear" or "log". A policy
-    has the same colour, line and marker in every figure of a result. Where the largest final
+    ``band`` is "interval" (a Student's t interval of the mean at each round), "quantiles" (between
+    two ``levels`` of the trials) or "none"; ``scale`` of the rounds is "linear" or "log". A policy
+    has the same colour, line and marker in every figure of a result; ``order`` names the policies
+    of several, so that each looks the same in all of them. Where the largest final
     mean is more than ``enlarge.TOGETHER`` times the least, a second panel shows the policies of
     least regret enlarged. Notes on policies are below the picture.
 
@@ -81,7 +84,8 @@ def regret_figure(
     means = final_means(results)
     lower = near_bounds(means, lines) if lines else near_ground(means)
     figure, panels = panels_for(lower, width)
-    drawn = [_panel(axes, results, ranking, confidence, band, scale) for axes in panels]
+    bands = {name: _band(results, name, confidence, band, levels) for name in ranking}
+    drawn = [_panel(axes, results, bands, scale, order, band != "none") for axes in panels]
     handles, curves = drawn[0]
     drawn_bounds = draw_bounds(panels[0], lines)
     zero_based(panels[0], [*curves.values(), *drawn_bounds])
@@ -95,9 +99,11 @@ def regret_figure(
     heading(figure, title)
     counts = [len(results[name].final) for name in ranking]
     marks, footnotes = marked(results.notes)
-    said = _band_text(band if max(counts) > 1 else "none", confidence) + trials_text(counts)
+    shown = band if max(counts) > 1 else "none"
+    said = _band_text(shown, confidence, levels) + trials_text(counts)
     note(figure, shade + bounds_text(lines, results) + said, footnotes)
-    what, numbers = _final_numbers(results, ranking, halves, band, confidence)
+    spans = bands if band == "quantiles" else {}
+    what, numbers = _final_numbers(results, ranking, halves, confidence, spans, levels)
     labels = [
         f"{name}{marks.get(name, '')}  {text}" for name, text in zip(ranking, numbers, strict=True)
     ]
@@ -111,17 +117,26 @@ def regret_figure(
 
 
 def _panel(
-    axes: Axes, results: Results, ranking: list[str], confidence: float, band: str, scale: str
+    axes: Axes,
+    results: Results,
+    bands: Mapping[str, tuple[Floats, Floats]],
+    scale: str,
+    order: Sequence[str],
+    shaded: bool,
 ) -> tuple[dict[str, Line2D], dict[str, Curve]]:
-    """Draw every policy; its line, and its x with the lowest and highest y that is drawn."""
+    """Draw every policy; its line, and its x with the lowest and highest y that is drawn.
+
+    ``bands`` are in the order of the ranking, best first.
+    """
     rounds = results.rounds.astype(np.float64)
+    ranking, every = list(bands), looks(dict.fromkeys((*order, *results.policies)))
     lines: dict[str, Line2D] = {}
     curves: dict[str, Curve] = {}
-    for index, (name, look) in enumerate(looks(results.policies).items()):
-        result = results[name]
-        low, high = _band(results, name, confidence, band)
+    for index, name in enumerate(results.policies):
+        result, look = results[name], every[name]
+        low, high = bands[name]
         rank = ranking.index(name)
-        if band != "none":
+        if shaded:
             axes.fill_between(
                 rounds, low, high, color=look.colour, alpha=0.18, lw=0, zorder=2.0 - 0.01 * rank
             )
@@ -156,21 +171,33 @@ def _ticks(axes: Axes) -> int:
 
 
 def _final_numbers(
-    results: Results, ranking: list[str], halves: list[float], band: str, confidence: float
+    results: Results,
+    ranking: list[str],
+    halves: list[float],
+    confidence: float,
+    spans: Mapping[str, tuple[Floats, Floats]],
+    levels: tuple[float, float],
 ) -> tuple[str, list[str]]:
-    """What the numbers beside the names are, and the number of each policy."""
+    """What the numbers beside the names are, and the number of each policy.
+
+    ``spans`` are the bands between the ``levels``, if that is what is drawn.
+    """
     means = [float(results[name].mean[-1]) for name in ranking]
     what = f"mean regret after round {int(results.rounds[-1])}"
-    if band == "quantiles":
+    if spans:
         places = decimals(halves)
-        spans = [results[name].quantiles[[LOW, HIGH], -1] for name in ranking]
-        return f"{what} (10 % to 90 % of trials)", [
+        ends = [(float(low[-1]), float(high[-1])) for low, high in (spans[n] for n in ranking)]
+        return f"{what} ({_span(levels)} of trials)", [
             f"{number(mean, places)} ({number(low, places)} to {number(high, places)})"
-            for mean, (low, high) in zip(means, spans, strict=True)
+            for mean, (low, high) in zip(means, ends, strict=True)
         ]
     if np.isfinite(halves).any():
         what += f" ± {percent(confidence)} interval"
     return what, plus_minus(means, halves)
+
+
+def _span(levels: tuple[float, float]) -> str:
+    return f"{percent(levels[0])} to {percent(levels[1])}"
 
 
 def check_scale(scale: str) -> None:
@@ -183,13 +210,15 @@ def _check(value: str, what: str, known: tuple[str, ...]) -> None:
         raise InputError(f"unknown {what} {value!r}: {nearest(str(value), known)}")
 
 
-def _band(results: Results, name: str, confidence: float, band: str) -> tuple[Floats, Floats]:
+def _band(
+    results: Results, name: str, confidence: float, band: str, levels: tuple[float, float]
+) -> tuple[Floats, Floats]:
     if band == "none":
         return results[name].mean, results[name].mean
-    return results.band(name, band, confidence)
+    return results.band(name, band, confidence, levels)
 
 
-def _band_text(band: str, confidence: float) -> str:
+def _band_text(band: str, confidence: float, levels: tuple[float, float]) -> str:
     if band == "interval":
         return f"band: {percent(confidence)} interval of the mean; "
-    return "band: 10 % to 90 % of the trials; " if band == "quantiles" else ""
+    return f"band: {_span(levels)} of the trials; " if band == "quantiles" else ""

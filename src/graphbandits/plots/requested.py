@@ -1,0 +1,129 @@
+"""Figures by a request in plain data, such as a table [[figures]] of an experiment's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from graphbandits.errors import InputError, nearest
+from graphbandits.plots.final import final_figure
+from graphbandits.plots.forest import forest_figure
+from graphbandits.plots.plays import plays_figure
+from graphbandits.plots.regret import regret_figure
+from graphbandits.plots.style import ONE_COLUMN, TWO_COLUMNS
+from graphbandits.plots.sweep import sweep_figure
+from graphbandits.results import Results
+from graphbandits.theory import Bound
+
+#: What draws each kind, and the options that it takes besides those of all.
+KINDS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
+    "regret": (regret_figure, ("band", "levels", "confidence", "scale")),
+    "final": (final_figure, ("confidence",)),
+    "differences": (forest_figure, ("confidence", "reference", "simultaneous")),
+    "plays": (plays_figure, ()),
+    "sweep": (sweep_figure, ("confidence",)),
+}
+#: What every kind may be told.
+COMMON = ("kind", "name", "title", "policies", "width", "formats")
+WIDTHS = {"one": ONE_COLUMN, "two": TWO_COLUMNS}
+#: Kinds in which a policy has a look, which is the same in all figures.
+WITH_LOOKS = ("regret", "final", "sweep")
+
+
+def draw(
+    figure: Mapping[str, Any],
+    results: Results,
+    title: str,
+    bounds: Sequence[Bound] = (),
+    *,
+    lines: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
+) -> Figure:
+    """A figure of one simulation.
+
+    ``figure`` has a kind and options (``FigureTable.plain`` of the experiments); a title of its own
+    stands in the place of ``title``. ``bounds`` are drawn with regrets. ``lines`` has what policies
+    of the results are called in the figure's ``policies``, and in ``order``, which names those of
+    several figures, so that each looks the same in all of them.
+
+    >>> from graphbandits import simulate
+    >>> results = simulate(["ts-n", "ids-n", "ucb-n"], horizon=20, trials=10)
+    >>> drawn = draw({"kind": "regret", "policies": ["ids-n"], "width": "one"}, results, "")
+    >>> len(drawn.axes[0].lines), float(drawn.get_figwidth())
+    (1, 3.5)
+    """
+    called = {name: (lines or {}).get(name, name) for name in results.policies}
+    known_as = {line: name for name, line in called.items()}
+    options = _options(figure, title, sweep=False)
+    if figure["kind"] in WITH_LOOKS:
+        options["order"] = [known_as.get(line, line) for line in order or called.values()]
+    if figure["kind"] == "regret":
+        options["bounds"] = bounds
+    if "reference" in options:
+        options["reference"] = known_as.get(options["reference"], options["reference"])
+    wanted = _wanted(figure, called.values())
+    shown = results.only(name for name, line in called.items() if line in wanted)
+    return KINDS[figure["kind"]][0](shown, **options)
+
+
+def draw_sweep(
+    figure: Mapping[str, Any],
+    results: Mapping[float, Results] | Mapping[str, Results],
+    label: str,
+    title: str,
+    *,
+    scale: str = "linear",
+    order: Sequence[str] = (),
+) -> Figure:
+    """A figure of kind "sweep": the results by value, their policies called by the lines they are.
+
+    ``label`` is below the axis, which is "linear" or "log". Values at which no policy of the figure
+    is are left out.
+
+    >>> from graphbandits import simulate
+    >>> sweep = {r: simulate("ts-n", graph=f"random(r={r})", horizon=9, trials=5) for r in (0, 1)}
+    >>> draw_sweep({"kind": "sweep"}, sweep, "chance r", "").axes[0].get_xlabel()
+    'chance r'
+    """
+    options = _options(figure, title, sweep=True)
+    every = dict.fromkeys(name for found in results.values() for name in found.policies)
+    wanted = _wanted(figure, every)
+    shown = {
+        value: found.only(name for name in found.policies if name in wanted)
+        for value, found in results.items()
+        if not wanted.isdisjoint(found.policies)
+    }
+    return sweep_figure(shown, label, scale=scale, order=order or list(every), **options)  # type: ignore[arg-type]
+
+
+def _options(figure: Mapping[str, Any], title: str, sweep: bool) -> dict[str, Any]:
+    """The options of a request as arguments of what draws it; what it cannot be told is refused."""
+    kind = figure.get("kind")
+    known = [name for name in KINDS if (name == "sweep") == sweep]
+    if kind not in known:
+        raise InputError(f"unknown kind of figure {kind!r}: {nearest(str(kind), known)}")
+    own = KINDS[kind][1]
+    for key in figure:
+        if key not in (*COMMON, *own):
+            hint = nearest(key, (*COMMON, *own))
+            raise InputError(f"a figure of kind '{kind}' has no option '{key}': {hint}")
+    width = figure.get("width", "two")
+    if width not in WIDTHS:
+        raise InputError(f"unknown width {width!r}: {nearest(str(width), WIDTHS)}")
+    options = {key: figure[key] for key in own if key in figure}
+    if "levels" in options:
+        options["levels"] = tuple(options["levels"])
+    return {**options, "title": figure.get("title", title), "width": WIDTHS[width]}
+
+
+def _wanted(figure: Mapping[str, Any], known: Collection[str]) -> set[str]:
+    """The lines to show; one that there is not is refused if none of them is there."""
+    wanted = set(figure.get("policies", known))
+    if wanted.isdisjoint(known):
+        raise InputError(
+            f"none of the policies of the figure is in the results: {', '.join(sorted(wanted))}; "
+            f"they have {', '.join(known)}"
+        )
+    return wanted
