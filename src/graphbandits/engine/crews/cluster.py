@@ -105,14 +105,15 @@ class Cluster:
 
     def _scheduler(self) -> Any:
         """A scheduler in this process; a task whose worker dies comes back to us at once."""
+        # there is no scheduler without a port for its dashboard: any that is free
+        how = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "allowed_failures": 0}
         return self._distributed.LocalCluster(
             n_workers=0,
             processes=False,
             protocol="tcp://",
             host="127.0.0.1",
-            dashboard_address=None,
             silence_logs=False,
-            scheduler_kwargs={"allowed_failures": 0},
+            scheduler_kwargs=how,
         )
 
     def _connected(self) -> Any:

@@ -66,8 +66,10 @@ def serve(address: str, folder: str) -> None:
     threading.Thread(target=listen, daemon=True).start()
 
     async def work() -> None:
-        settings = {"nthreads": 1, "memory_limit": 0, "local_directory": folder}
-        async with Worker(address, dashboard=False, **settings) as worker:
+        worker: Any = Worker(
+            address, nthreads=1, memory_limit=0, local_directory=folder, dashboard=False
+        )
+        async with worker:
             await worker.finished()
 
     with quiet():
