@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import shutil
 import tempfile
 import time
 import traceback
@@ -15,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import finalize
 
 from numpy.typing import NDArray
 
@@ -127,14 +129,16 @@ class _Plugins:
                 return file
         except OSError:
             pass
-        copy = Path(self._folder.name, source, file.name)
+        copy = self._folder / source / file.name
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(text)
         return copy
 
     @cached_property
-    def _folder(self) -> tempfile.TemporaryDirectory[str]:
-        return tempfile.TemporaryDirectory(prefix="graphbandits-plugins-")
+    def _folder(self) -> Path:
+        made = tempfile.mkdtemp(prefix="graphbandits-plugins-")
+        finalize(self, shutil.rmtree, made, ignore_errors=True)
+        return Path(made)
 
 
 class _Study:
