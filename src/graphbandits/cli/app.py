@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from graphbandits.cli.group import OneLineErrors
+from graphbandits.cli.store import store
 from graphbandits.errors import InputError, nearest
 from graphbandits.version import __version__
 
@@ -281,6 +282,7 @@ def check(
 
 new = typer.Typer(no_args_is_help=True, help="Write a starting file.")
 app.add_typer(new, name="new")
+app.add_typer(store, name="store")
 
 
 @new.command("policy")
