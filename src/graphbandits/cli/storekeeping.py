@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -61,11 +60,8 @@ def check(directory: Path, as_json: bool) -> int:
     store = Store.open(directory)
     shards = contents_of(store).total.shards
     console, findings = plain_console(), []
-    with (
-        progress_bar("reading shards", shards) as advance,
-        closing(verify(store, lambda done, of: advance(1))) as found,
-    ):
-        for finding in found:
+    with progress_bar("reading shards", shards) as advance:
+        for finding in verify(store, lambda done, of: advance(1)):
             findings.append(finding)
             if not as_json:
                 _print(console, store, finding)
