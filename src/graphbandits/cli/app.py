@@ -25,6 +25,7 @@ from graphbandits.cli.options import (
     seconds,
 )
 from graphbandits.cli.new_commands import new
+from graphbandits.cli.store import store
 from graphbandits.errors import InputError, nearest
 from graphbandits.version import __version__
 
@@ -248,6 +249,7 @@ def check(
 
 
 app.add_typer(new, name="new")
+app.add_typer(store, name="store")
 
 
 @app.command()

@@ -5,7 +5,7 @@ from graphbandits.results.combine import concat
 from graphbandits.results.compare import Difference, standard_error
 from graphbandits.results.model import POINTS, PolicyResult, Results, recorded_rounds
 from graphbandits.results.published import Comparison, Published
-from graphbandits.results.ratios import Ratios
+from graphbandits.results.ratios import Moments, Ratios
 from graphbandits.results.schema import FORMAT, QUANTILES, SCHEMA, check_place
 from graphbandits.results.shards import Plays, Shard
 
@@ -18,6 +18,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "Judgement",
+    "Moments",
     "Plays",
     "PolicyResult",
     "Published",

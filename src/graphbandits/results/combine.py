@@ -11,6 +11,7 @@ import numpy as np
 from graphbandits.errors import InputError
 from graphbandits.results.model import PolicyResult, Results
 from graphbandits.results.ratios import Ratios
+from graphbandits.results.schema import NO_CURVES
 from graphbandits.types import Floats
 
 #: Settings that may differ, each joined in its own way; all others must agree.
@@ -239,10 +240,7 @@ def _appended(name: str, parts: list[PolicyResult]) -> PolicyResult:
         return parts[0]
     curves: list[Floats] = [part.regret for part in parts if part.regret is not None]
     if len(curves) < len(parts):
-        raise InputError(
-            f"results of format 1 have not kept the regret of '{name}' in each trial and round, "
-            "so no trials can be added to them: simulate them again"
-        )
+        raise InputError(f"no trials can be added to those of '{name}': {NO_CURVES}")
     plays = np.sum([part.plays for part in parts], axis=0)
     ratios = [part.ratios for part in parts if part.ratios is not None]
     whole = Ratios.concat(ratios) if len(ratios) == len(parts) else None

@@ -14,8 +14,8 @@ import numpy as np
 
 from graphbandits.errors import InputError, nearest, whole_number
 from graphbandits.results.compare import Difference, paired_differences, standard_error, student
-from graphbandits.results.ratios import Ratios
-from graphbandits.results.schema import QUANTILES
+from graphbandits.results.ratios import Moments, Ratios
+from graphbandits.results.schema import NO_CURVES, QUANTILES
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ class PolicyResult:
     quantiles: Floats  # (len(QUANTILES), rounds)
     final: Floats  # (trials,)
     plays: Ints  # (arms,), over all trials
-    regret: Floats | None = None  # (trials, rounds); results of format 1 have not kept it
+    regret: Floats | None = None  # (trials, rounds); not in format 1, nor in summaries of stores
     ratios: Ratios | None = None  # where they were asked for
+    ratio_sums: Moments | None = None  # of ``ratios.ratio_sum``, which summaries of stores keep
 
     @classmethod
     def from_trials(cls, regret: Floats, plays: Ints, ratios: Ratios | None = None) -> PolicyResult:
@@ -72,10 +73,7 @@ class PolicyResult:
             return kept
         if self.regret is None:
             levels = ", ".join(f"{level:g}" for level in QUANTILES)
-            raise InputError(
-                f"these results of format 1 have not kept the curves of their trials, only the "
-                f"quantiles {levels}: ask for one of them, or simulate again for {q:g}"
-            )
+            raise InputError(f"no quantile {q:g}, but {levels}: {NO_CURVES}")
         values: Floats = np.quantile(self.regret, q, axis=0)
         return values
 

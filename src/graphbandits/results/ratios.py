@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from graphbandits.results.compare import standard_error
 from graphbandits.types import Floats
 
 
@@ -36,3 +37,22 @@ class Ratios:
         """The trials one after the other."""
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The mean over the trials in each recorded round, and its standard error (NaN of one trial).
+
+    >>> found = Moments.of(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    >>> found.mean.tolist(), found.standard_error.tolist()
+    ([2.0, 2.0], [1.0, 0.0])
+    """
+
+    mean: Floats
+    standard_error: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Moments:
+        """Of an array (trials, rounds)."""
+        with np.errstate(invalid="ignore"):  # infinite sums have no standard error
+            return cls(values.mean(axis=0), standard_error(values))

@@ -8,6 +8,11 @@ from graphbandits.errors import InputError
 
 #: Quantiles that are kept of every curve and reported of the final regret.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+#: Why something is not known of results that have means and quantiles alone.
+NO_CURVES = (
+    "these results have not kept the curves of their trials; if they are from a store it has them: "
+    "StoredCell.results(curves=True); results of format 1 have to be simulated again"
+)
 #: The newest layout of saved results; a newer one still is refused by name.
 FORMAT = 3
 #: The layout of results without ratios, which is all that 3 has besides.

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from graphbandits.errors import InputError
 from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.schema import KEYS, QUANTILES, SCHEMA
+from graphbandits.results.schema import KEYS, NO_CURVES, QUANTILES, SCHEMA
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -131,9 +131,8 @@ def whole_table(results: Results, table: str) -> pa.Table:
         )
     if not names:
         raise InputError(
-            "these results of format 1 have not kept the regret of each trial and round: there is "
-            "'final', the regret of each trial, and 'curve', the quantiles of each round; or "
-            "simulate again"
+            "no table 'regret', but 'final', the regret of each trial, and 'curve', the quantiles "
+            f"of each round: {NO_CURVES}"
         )
     return pa.concat_tables([part(axes, table, name, results[name]) for name in names])
 

@@ -4,7 +4,7 @@ from graphbandits.store.covers import Cover, ShardFile, cover_of
 from graphbandits.store.directory import DamagedShardError, Store
 from graphbandits.store.running import Run
 from graphbandits.store.series import Series, series_of
-from graphbandits.store.summary import summarise
+from graphbandits.store.summary import summarise, whole
 
 __all__ = [
     "Cover",
@@ -16,4 +16,5 @@ __all__ = [
     "cover_of",
     "series_of",
     "summarise",
+    "whole",
 ]

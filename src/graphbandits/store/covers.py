@@ -57,8 +57,8 @@ def cover_of(files: Iterable[ShardFile], trials: int, first: int = 0) -> Cover:
     As many trials as can be had; then as few shards as will do; then those whose last ones begin,
     and are named, first. So it depends on which files there are alone.
 
-    >>> shards = [ShardFile("s", 0, 10, "a"), ShardFile("s", 5, 95, "b"), ShardFile("s", 5, 95, "a")]
-    >>> cover = cover_of(shards, trials=100)
+    >>> short, long = ShardFile("s", 0, 10, "a"), ShardFile("s", 5, 95, "b")
+    >>> cover = cover_of([short, long, ShardFile("s", 5, 95, "a")], trials=100)
     >>> [(file.first, file.checksum) for file in cover.used], cover.gaps
     ([(5, 'a')], ((0, 5),))
     """

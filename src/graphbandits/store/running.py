@@ -128,8 +128,9 @@ def entries(place: Path) -> list[tuple[Path, Run | None]]:
 def _living(entry: Any, silent: float) -> Run | None:
     """Who an entry is of, if that process is there."""
     fields = entry if isinstance(entry, dict) else {}
-    pid, start = fields.get("pid"), fields.get("start")
-    neighbour = fields.get("here") == here() and isinstance(pid, int)
+    number, start = fields.get("pid"), fields.get("start")
+    pid = number if isinstance(number, int) else 0
+    neighbour = fields.get("here") == here()
     if neighbour and not is_alive(pid, start if isinstance(start, int) else None):
         return None
     if not neighbour and silent > SILENT:
@@ -138,7 +139,7 @@ def _living(entry: Any, silent: float) -> Run | None:
         str(fields.get(name, "unknown")) for name in ("host", "started", "command")
     )
     mine = neighbour and pid == os.getpid()
-    return Run(host, pid if isinstance(pid, int) else 0, started, command, mine)
+    return Run(host, pid, started, command, mine)
 
 
 def _now(place: Path) -> float:

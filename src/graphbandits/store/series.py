@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -54,20 +55,26 @@ def series_of(plan: Plan, policy: str) -> Series:
     pieces: list[object] = [plan.policies[policy], plan.world, plan.process, plan.world.prior]
     if "text" in problem["graph"]:  # of a plug-in's own class
         pieces.append(build("graph", problem["graph"]["text"]))
-    known = versions()
     facts = {
         "policy": policy,
         "problem": problem,
         "files": {name: digest for piece in pieces for name, digest in _files_of(piece).items()},
         "sources": sources_of(map(type, pieces), LOOP),
-        "versions": {
-            "python": ".".join(known["python"].split(".")[:2]),
-            **{package: known[package] for package in ("numpy", "scipy", "numba")},
-            "llvmlite": version("llvmlite"),
-        },
+        "versions": dict(_versions()),
         "compiler": {name: int(getattr(config, name)) for name in COMPILER},
     }
     return Series(name_of(facts), facts)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Of what the numbers may depend on besides the sources."""
+    known = versions()
+    return {
+        "python": ".".join(known["python"].split(".")[:2]),
+        **{package: known[package] for package in ("numpy", "scipy", "numba")},
+        "llvmlite": version("llvmlite"),
+    }
 
 
 def _problem(plan: Plan) -> dict[str, Any]:

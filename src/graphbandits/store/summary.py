@@ -1,54 +1,131 @@
-"""Summaries of shards, in memory that does not grow with the trials."""
+"""Summaries of shards, in memory that does not grow with the trials; or all of them, whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from graphbandits.results import PolicyResult
+from graphbandits.errors import InputError
+from graphbandits.results import Moments, PolicyResult, Ratios, Shard
 from graphbandits.store.covers import ShardFile, rows_of
 from graphbandits.store.directory import Store
-from graphbandits.types import Floats
+from graphbandits.types import Floats, Ints
 
-#: Regrets that are in memory at once, trials times rounds; the shards are read again for others.
+#: Numbers that are in memory at once, trials times rounds; for others the shards are read again.
 ENTRIES = 2**23
+#: Of these, how many are summarised at once, which takes some copies of them.
+COPIED = 2**20
 
 
 def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> PolicyResult:
     """What :meth:`PolicyResult.from_trials` says of the trials of shards, bit for bit.
 
     Quantiles need all trials of a round: as many rounds as fit are taken at once, and all shards
-    are read for each such lot. The curves of trials are not kept.
+    are read, and checked, for each such lot. The curves of trials are not kept, and of recorded
+    ratios only the moments of their sums.
     """
-    trials = rows_of(files)
-    # one column alone would be summed in another order, which may change the last bit
-    width = min(rounds, max(2, ENTRIES // trials))
     plays = np.zeros(arms, np.int64)
-    parts: list[PolicyResult] = []
-    first = 0
-    while first < rounds:
-        start = min(first, rounds - width)
-        block: Floats = np.empty((trials, width))
+    final: dict[int, Floats] = {}
+    recorded: list[bool] = []
+
+    def regret(shard: Shard) -> Floats:
+        if shard.first not in final:
+            final[shard.first] = shard.regret[:, -1].copy()
+            recorded.append(shard.ratios is not None)
+            _count(shard, plays)
+        return shard.regret
+
+    def summary(part: Floats) -> Floats:
+        found = PolicyResult.from_trials(part, plays)
+        return np.vstack([found.mean, found.standard_error, found.quantiles])
+
+    curves = _summarised(store, files, rounds, regret, summary)
+    sums = None
+    if all(recorded):
+        mean, error = _summarised(store, files, rounds, _ratio_sum, _moments)
+        sums = Moments(mean, error)
+    return PolicyResult(
+        mean=curves[0],
+        standard_error=curves[1],
+        quantiles=curves[2:],
+        final=np.concatenate([final[file.first] for file in files]),
+        plays=plays,
+        ratio_sums=sums,
+    )
+
+
+def whole(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> PolicyResult:
+    """The trials of shards with all that was recorded of each, as a simulation gives them."""
+    plays = np.zeros(arms, np.int64)
+    shards = [store.read(file, rounds) for file in files]
+    for shard in shards:
+        _count(shard, plays)
+    ratios = [shard.ratios for shard in shards if shard.ratios is not None]
+    return PolicyResult.from_trials(
+        np.concatenate([shard.regret for shard in shards]),
+        plays,
+        Ratios.concat(ratios) if len(ratios) == len(shards) else None,
+    )
+
+
+def _count(shard: Shard, plays: Ints) -> None:
+    if shard.plays.arm.size and not 0 <= shard.plays.arm.min() <= shard.plays.arm.max() < len(
+        plays
+    ):
+        raise InputError(
+            f"a shard of trials {shard.first} to {shard.first + shard.trials - 1} has plays of "
+            f"other arms than the {len(plays)} that there are"
+        )
+    shard.plays.add_to(plays)
+
+
+def _ratio_sum(shard: Shard) -> Floats:
+    assert shard.ratios is not None
+    return shard.ratios.ratio_sum
+
+
+def _moments(part: Floats) -> Floats:
+    found = Moments.of(part)
+    return np.vstack([found.mean, found.standard_error])
+
+
+def _summarised(
+    store: Store,
+    files: Sequence[ShardFile],
+    rounds: int,
+    curve: Callable[[Shard], Floats],
+    summary: Callable[[Floats], Floats],
+) -> Floats:
+    """Numbers about each round (numbers, rounds), from all trials of some rounds at a time."""
+    trials = rows_of(files)
+    lots = []
+    for start, stop, new in _windows(rounds, ENTRIES // trials):
+        block: Floats = np.empty((trials, stop - start))
         row = 0
         for file in files:
-            shard = store.read(file)
-            block[row : row + file.trials] = shard.regret[:, start : start + width]
+            block[row : row + file.trials] = curve(store.read(file, rounds))[:, start:stop]
             row += file.trials
-            if not parts:
-                shard.plays.add_to(plays)
-        part = PolicyResult.from_trials(block, plays)
-        new = slice(first - start, None)
-        parts.append(
-            PolicyResult(
-                part.mean[new], part.standard_error[new], part.quantiles[:, new], part.final, plays
-            )
-        )
-        first = start + width
-    return PolicyResult(
-        mean=np.concatenate([part.mean for part in parts]),
-        standard_error=np.concatenate([part.standard_error for part in parts]),
-        quantiles=np.concatenate([part.quantiles for part in parts], axis=1),
-        final=parts[-1].final,
-        plays=plays,
-    )
+        parts = [
+            summary(block[:, first:last])[:, fresh - first :]
+            for first, last, fresh in _windows(stop - start, COPIED // trials)
+        ]
+        lots.append(np.concatenate(parts, axis=1)[:, new - start :])
+    return np.concatenate(lots, axis=1)
+
+
+def _windows(columns: int, width: int) -> Iterator[tuple[int, int, int]]:
+    """Windows (start, stop) over columns, and from which column on each has something new.
+
+    One column alone would be summed in another order, which may change the last bit: so all have
+    two or more, and the last one begins among the columns of the one before.
+
+    >>> list(_windows(5, 2)), list(_windows(1, 2))
+    ([(0, 2, 0), (2, 4, 2), (3, 5, 4)], [(0, 1, 0)])
+    """
+    width = min(columns, max(2, width))
+    new = 0
+    while new < columns:
+        start = min(new, columns - width)
+        yield start, start + width, new
+        new = start + width

@@ -15,7 +15,7 @@ from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
-from graphbandits.store import Cover, ShardFile, Store, summarise
+from graphbandits.store import Cover, ShardFile, Store, summarise, whole
 from graphbandits.studies.facets import Facet, facets_of
 from graphbandits.studies.progress import Part, Progress, words
 from graphbandits.studies.record import read_record
@@ -103,14 +103,16 @@ class StoredCell:
         """The policies that have all their trials."""
         return [part.policy for part in self.progress().parts if not part.missing]
 
-    def results(self, policies: Iterable[str] | None = None) -> Results:
-        """The results of these policies, or of all, summarised shard by shard."""
+    def results(self, policies: Iterable[str] | None = None, curves: bool = False) -> Results:
+        """The results of these policies, or of all, summarised shard by shard.
+
+        With ``curves`` all that was recorded of every trial is loaded, as a simulation has it.
+        """
         names = list(self.series if policies is None else policies)
         meta, _ = self.description
         rounds, arms = np.array(meta["rounds"]), tuple(meta["arms"])
-        found = {
-            name: summarise(self.store, self.files(name), len(rounds), len(arms)) for name in names
-        }
+        read = whole if curves else summarise
+        found = {name: read(self.store, self.files(name), len(rounds), len(arms)) for name in names}
         run = {
             "seed": meta["settings"]["seed"],
             "first_trial": self.first_trial,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphbandits.errors import InputError, probability, whole_number
+from graphbandits.results import Moments
 from graphbandits.types import Floats, Ints
 
 PAPER = "Liu, Buccapatnam and Shroff (2018)"
@@ -150,23 +151,24 @@ def general_bound(
     """Any policy, from its own information ratios: sqrt(H sum_t E Psi_t). Lemma 1 of the paper.
 
     ``sums`` has sum_{s <= t} Psi_s after each of the ``rounds``, with one row for each trial: then
-    their mean is taken, and the bound has a standard error. ``policies`` are those it is for.
+    their mean is taken, and the bound has a standard error. Or it has the mean and its error, as
+    :class:`graphbandits.results.Moments`. ``policies`` are those it is for.
 
     >>> general_bound([0.5, 1.0], np.log(5), rounds=[1, 2]).values.round(3)  # Psi_t = 1/2
     array([0.897, 1.269])
     """
     at = rounds_of(rounds)
-    ratios = _by_round(sums, "sums of information ratios", 0.0)
+    given = sums.mean if isinstance(sums, Moments) else sums
+    ratios = _by_round(given, "sums of information ratios", 0.0)
     if ratios.shape[1] != len(at):
         raise InputError(
             f"there is one sum of information ratios for each of the {len(at)} rounds; got "
             f"{ratios.shape[1]}"
         )
-    error = None
-    if len(ratios) > 1:
-        error = ratios.std(axis=0, ddof=1) / math.sqrt(len(ratios))
-    total = ratios.mean(axis=0)
-    return bound("Lemma 1", "sqrt(H sum_t E[Psi_t])", policies, at, total, entropy, error)
+    found = sums if isinstance(sums, Moments) else Moments.of(ratios)
+    # one trial tells nothing of it
+    error = None if np.isnan(found.standard_error).all() else found.standard_error
+    return bound("Lemma 1", "sqrt(H sum_t E[Psi_t])", policies, at, found.mean, entropy, error)
 
 
 def bound(

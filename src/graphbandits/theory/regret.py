@@ -13,7 +13,7 @@ from graphbandits.errors import InputError
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Process
 from graphbandits.posteriors import Posterior
-from graphbandits.results import Results
+from graphbandits.results import Moments, Results
 from graphbandits.results.compare import student
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import (
@@ -132,10 +132,10 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     information = entropy_of(prior)
     found = []
     for policy, result in results.policies.items():
-        if result.ratios is not None:
-            sums = result.ratios.ratio_sum
-            if not np.isfinite(sums).all():
-                continue
+        sums = result.ratio_sums
+        if sums is None and result.ratios is not None:
+            sums = Moments.of(result.ratios.ratio_sum)
+        if sums is not None and np.isfinite(sums.mean).all():
             general = general_bound(sums, information, results.rounds, (policy,))
             if general.final <= results.rounds[-1]:
                 found.append(replace(general, name=f"Lemma 1 ({policy})", whole=True))
