@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from graphbandits.cli.group import OneLineErrors
+from graphbandits.cli.options import Json, Plugin
+from graphbandits.cli.options import load as _load
+from graphbandits.cli.reading import compare, report
 from graphbandits.errors import InputError, nearest
 from graphbandits.version import __version__
 
@@ -63,14 +66,6 @@ def _seconds(text: str) -> float:
         raise typer.BadParameter(f"'{text}' is not a number of seconds") from None
 
 
-def _load(plugins: list[Path] | None) -> None:
-    if plugins:
-        from graphbandits.plugins import load_plugin
-
-        for path in plugins:
-            load_plugin(path)
-
-
 def _number(help: str) -> Any:
     return typer.Option(help=help, parser=_whole, metavar="N")
 
@@ -81,15 +76,6 @@ ExperimentName = Annotated[
     str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
 ]
 Workers = Annotated[int | None, _number("Workers; as many as there are cores if unset.")]
-Plugin = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="A Python file with policies or graphs of your own; repeat for several.",
-        metavar="FILE",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-
 Bounds = Annotated[
     bool,
     typer.Option(
@@ -382,6 +368,10 @@ def list_(
     from graphbandits.cli.listing import run
 
     run(what, json)
+
+
+app.command()(compare)
+app.command()(report)
 
 
 def main() -> None:

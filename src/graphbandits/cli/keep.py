@@ -8,7 +8,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from graphbandits.cli.bounds import bounds_summary
 from graphbandits.cli.show import as_json
 from graphbandits.errors import InputError
 from graphbandits.experiments import SweepPlan
@@ -21,7 +20,9 @@ from graphbandits.plots import (
     save_figure,
 )
 from graphbandits.report import Study, Sweep, write_report
-from graphbandits.results import Difference, Results, check_place
+from graphbandits.report.summary import study_summary as study_summary
+from graphbandits.report.summary import sweep_summary as summary_of_sweep
+from graphbandits.results import Results, check_place
 
 #: The figures of a study, by what is added to their file names.
 FIGURES: dict[str, Callable[..., Figure]] = {
@@ -83,84 +84,17 @@ def write_pages(
     write_report(output / "report.html", studies, title=title, introduction=introduction)
 
 
-def study_summary(study: Study) -> dict[str, Any]:
-    """A study as plain numbers: regrets, paired differences, claims, bounds, published means."""
-    summary = {"title": study.title, **_numbers(study.results)}
-    if study.claims:
-        summary["claims"] = [
-            {
-                "text": one.claim.text,
-                "source": one.claim.source,
-                "better": list(one.claim.better),
-                "than": list(one.claim.than),
-                "verdict": one.verdict,
-                "differences": [
-                    {**_difference(d), "simultaneous_interval": [d.low, d.high]}
-                    for d in one.differences
-                ],
-            }
-            for one in study.judgements
-        ]
-    if study.bounds:
-        summary["bounds"] = bounds_summary(study.bounds, study.results)
-    if study.published is not None:
-        means = {
-            one.policy: {
-                "mean": one.mean,
-                "standard_error": one.standard_error,
-                "published_mean": one.published_mean,
-                "published_error": one.published_error,
-                "distance": one.distance,
-                "within": one.within,
-            }
-            for one in study.comparisons
-        }
-        summary["published"] = {"source": study.published.source, "means": means}
-    return summary
-
-
 def sweep_summary(sweep: SweepPlan, results: Mapping[Any, Results]) -> dict[str, Any]:
     """A sweep as plain numbers; each policy has its own name, and the line it belongs to."""
-    runs = []
-    for value, found in results.items():
-        numbers = _numbers(found)
-        for name, line in sweep.lines[value].items():
-            numbers["policies"][name]["line"] = line
-        runs.append({"value": value, **numbers})
-    return {
-        "title": sweep.title,
-        "parameter": sweep.parameter,
-        "label": sweep.label,
-        "scale": sweep.scale,
-        "runs": runs,
-    }
-
-
-def _numbers(results: Results) -> dict[str, Any]:
-    """Regrets, plays, settings and paired differences as plain numbers."""
-    policies = {
-        name: {
-            "regret": numbers["regret"] | {"interval": list(results.interval(name))},
-            "plays": numbers["plays"],
-        }
-        for name, numbers in results.summary()["policies"].items()
-    }
-    together = results.differences(simultaneous=True)
-    differences = [
-        {
-            **_difference(d),
-            "interval": [d.low, d.high],
-            "simultaneous_interval": [of_all.low, of_all.high],
-        }
-        for d, of_all in zip(results.differences(), together, strict=True)
-    ]
-    return {"settings": dict(results.settings), "policies": policies, "differences": differences}
-
-
-def _difference(d: Difference) -> dict[str, Any]:
-    return {
-        "first": d.first,
-        "second": d.second,
-        "mean": d.mean,
-        "standard_error": d.standard_error,
-    }
+    return summary_of_sweep(
+        Sweep(
+            sweep.parameter,
+            sweep.title,
+            sweep.parameter,
+            sweep.drawn(results),
+            "",
+            label=sweep.label,
+            scale=sweep.scale,
+            lines=sweep.lines,
+        )
+    )
