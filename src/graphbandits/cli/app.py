@@ -9,6 +9,7 @@ import typer
 
 from graphbandits.cli.group import OneLineErrors
 from graphbandits.cli.how import How
+from graphbandits.cli.new_commands import new
 from graphbandits.cli.options import (
     GRAPH_HELP,
     Bounds,
@@ -21,10 +22,11 @@ from graphbandits.cli.options import (
     Seed,
     Shard,
     Workers,
+    load,
     number,
     seconds,
 )
-from graphbandits.cli.new_commands import new
+from graphbandits.cli.reading import compare, report
 from graphbandits.cli.store import store
 from graphbandits.errors import InputError, nearest
 from graphbandits.version import __version__
@@ -56,14 +58,6 @@ def _root(
     ] = False,
 ) -> None:
     pass
-
-
-def _load(plugins: list[Path] | None) -> None:
-    if plugins:
-        from graphbandits.plugins import load_plugin
-
-        for path in plugins:
-            load_plugin(path)
 
 
 @app.command()
@@ -132,7 +126,7 @@ def simulate(
     Example: graphbandits simulate --policy ids-n --policy ts-n --graph "cliques(size=3)"
     --arms 9 --horizon 500 --trials 200
     """
-    _load(plugin)
+    load(plugin)
     from graphbandits.cli.simulate import run
 
     plugins = plugin or []
@@ -180,7 +174,7 @@ def run_(
 
     Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
     """
-    _load(plugin)
+    load(plugin)
     from graphbandits.cli.run import run
 
     how, plugins = How(workers, cluster, shard), plugin or []
@@ -219,7 +213,7 @@ def audit(
 
     Example: graphbandits audit paper-1a --trials 20
     """
-    _load(plugin)
+    load(plugin)
     from graphbandits.cli.audit import run
 
     raise typer.Exit(run(experiment, trials, seed, policy or [], gain, workers, json))
@@ -273,7 +267,7 @@ def inspect(
 
     Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
     """
-    _load(plugin)
+    load(plugin)
     from graphbandits.cli.inspect import run
 
     run(beta, graph, samples, seed, json)
@@ -312,7 +306,7 @@ def graph(
 
     Example: graphbandits graph "edges(1-2 1-3 2-3 3-4 3-5 4-5)" --plot paper.png
     """
-    _load(plugin)
+    load(plugin)
     from graphbandits.cli.graph import run
 
     run(text, arms, time_limit, horizon, plot, json)
@@ -330,10 +324,14 @@ def list_(
     kinds = ("policies", "graphs", "posteriors", "experiments")
     if what and what not in kinds:
         raise InputError(f"list shows {', '.join(kinds)}, not '{what}': {nearest(what, kinds)}")
-    _load(plugin)
+    load(plugin)
     from graphbandits.cli.listing import run
 
     run(what, json)
+
+
+app.command()(compare)
+app.command()(report)
 
 
 def main() -> None:

@@ -1,14 +1,12 @@
-"""Bounds on the regret, in the terminal and as plain numbers."""
+"""Bounds on the regret in the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from graphbandits.cli.show import plain_console
 from graphbandits.cli.tables import bound_table
-from graphbandits.results import Results
-from graphbandits.theory import Bound, BoundVerdict, judge_bounds
+from graphbandits.theory import BoundVerdict
 
 
 def print_bounds(judged: Sequence[BoundVerdict]) -> None:
@@ -17,28 +15,3 @@ def print_bounds(judged: Sequence[BoundVerdict]) -> None:
         plain_console().print(bound_table(judged))
     else:
         plain_console().print("No bound is proved for any of these policies.\n")
-
-
-def bounds_summary(bounds: Sequence[Bound], results: Results) -> list[dict[str, Any]]:
-    """Bounds as plain numbers, each with the verdict on each policy that it is for."""
-    judged = judge_bounds(bounds, results)
-    return [
-        {
-            "name": bound.name,
-            "formula": bound.formula,
-            "source": bound.source,
-            "note": bound.note,
-            "value": bound.final,
-            "standard_error": bound.final_error,
-            "policies": {
-                one.policy: {
-                    "mean": one.mean,
-                    "interval": [one.low, one.high],
-                    "mean_is": one.verdict,
-                }
-                for one in judged
-                if one.bound is bound
-            },
-        }
-        for bound in bounds
-    ]

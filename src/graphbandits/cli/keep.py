@@ -17,6 +17,7 @@ from graphbandits.experiments.figures import part_of
 from graphbandits.files import check_name, make_directory, write_text
 from graphbandits.plots import draw, draw_sweep, save_figure
 from graphbandits.report import Study, Sweep, studies_of, summary_of, write_report
+from graphbandits.results import Results
 from graphbandits.store import Store
 from graphbandits.studies import Commission, StoredStudy
 from graphbandits.studies.recording import record
@@ -134,12 +135,19 @@ def draw_all(study: StoredStudy, entries: Sequence[Study | Sweep], output: Path)
                 )
                 keep(picture, figure, entry.key)
         if study.sweeps and figure["kind"] != "sweep":
-            for facet, entry in zip(study.facets(), entries, strict=True):
-                for value, cell in facet.cells.items():
-                    at = f"{facet.title}, {cell.where.removeprefix(' at ')}"
-                    picture = draw(figure, entry.results[value], at, order=order)
+            for facet in study.facets():
+                for value, results in _by_value(facet.key, entries).items():
+                    cell = facet.cells[value]
+                    title = f"{facet.title}, {cell.where.removeprefix(' at ')}"
+                    picture = draw(figure, results, title, order=order)
                     keep(picture, figure, f"{study.key}-{cell.name}")
     return drawn
+
+
+def _by_value(key: str, entries: Sequence[Study | Sweep]) -> Mapping[Any, Results]:
+    """The results of a sweep; none if nothing of it is complete."""
+    found = [entry for entry in entries if isinstance(entry, Sweep) and entry.key == key]
+    return found[0].results if found else {}
 
 
 def _first_and_last(paths: Sequence[Path]) -> list[str]:

@@ -1,7 +1,8 @@
-"""The options that commands share, and how their values are read."""
+"""Options that several commands have. Nothing but typer is imported."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,3 +84,12 @@ Ratios = Annotated[
         metavar="GAIN",
     ),
 ]
+
+
+def load(plugins: Sequence[Path] | None) -> None:
+    """Load the files of ``--plugin``."""
+    if plugins:
+        from graphbandits.plugins import load_plugin
+
+        for path in plugins:
+            load_plugin(path)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
-from graphbandits.cli.bounds import bounds_summary, print_bounds
+from graphbandits.cli.bounds import print_bounds
 from graphbandits.cli.how import How
 from graphbandits.cli.show import (
     announce_compilation,
@@ -17,7 +17,7 @@ from graphbandits.cli.show import (
 from graphbandits.cli.tables import regret_table
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
-from graphbandits.theory import bounds_of, judge_bounds
+from graphbandits.theory import bounds_of, bounds_summary, judge_bounds
 
 
 def run(

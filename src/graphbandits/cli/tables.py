@@ -12,7 +12,9 @@ from rich.table import Table
 from graphbandits.results.published import NEAR
 
 if TYPE_CHECKING:
-    from graphbandits.results import Comparison, Judgement, Results
+    from graphbandits.results import Comparison as PublishedComparison
+    from graphbandits.results import Judgement, Results
+    from graphbandits.studies.pooled import Comparison
     from graphbandits.theory import BoundVerdict
 
 #: Columns between those of a table.
@@ -73,7 +75,7 @@ def bound_table(judged: Sequence[BoundVerdict]) -> Table:
     return table
 
 
-def published_table(comparisons: Sequence[Comparison], source: str) -> Table:
+def published_table(comparisons: Sequence[PublishedComparison], source: str) -> Table:
     """Mean regrets here and there, and how many combined standard errors lie between."""
     table = plain_table(
         f"Published: {source}",
@@ -98,8 +100,62 @@ def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: 
     What is too wide for one table is in several, one below the other.
     """
     names = list(dict.fromkeys(name for found in results.values() for name in found.policies))
-    values = [str(value) for value in results]
     columns = {name: [_cell(found, name) for found in results.values()] for name in names}
+    return _side_by_side(title, label, [str(value) for value in results], columns, width)
+
+
+def comparison_table(comparison: Comparison, title: str) -> Table:
+    """The policies of a comparison, best first, with differences from the best or the reference.
+
+    ~ stands by a difference of independent means.
+    """
+    rows = comparison.rows
+    numbers = ["regret", "95% interval", "median", "95% below"]
+    lengths = len({row.trials for row in rows}) > 1
+    numbers += ["trials"] if lengths else []
+    if comparison.against is not None:
+        paired = ", paired" if all(row.paired for row in rows) else ""
+        against = comparison.against if comparison.reference else "the best"
+        numbers.append(f"vs {against}{paired}")
+    table = plain_table(title, ["policy"], numbers)
+    for row in rows:
+        cells = [f"{row.mean:.2f}", _interval(row.low, row.high, sign="")]
+        cells += [f"{row.median:.2f}", f"{row.q95:.2f}"]
+        cells += [str(row.trials)] if lengths else []
+        d = row.difference
+        if d is not None:
+            cells.append(f"{'' if row.paired else '~'}{d.mean:+.2f} {_interval(d.low, d.high)}")
+        table.add_row(row.policy, *cells)
+    return table
+
+
+def comparison_tables(
+    comparisons: Mapping[Any, Comparison], title: str, label: str, width: int
+) -> list[Table]:
+    """Values by policies, means (standard errors), each with a mark of how it stands."""
+    names = dict.fromkeys(row.policy for one in comparisons.values() for row in one.rows)
+    columns = {name: [_stand(one, name) for one in comparisons.values()] for name in names}
+    return _side_by_side(title, label, [str(value) for value in comparisons], columns, width)
+
+
+#: How a policy stands to the reference.
+MARKS = {"better": "<", "worse": ">", "not told apart": "=", "unknown": "?"}
+
+
+def _stand(comparison: Comparison, name: str) -> str:
+    row = next((row for row in comparison.rows if row.policy == name), None)
+    if row is None:
+        return ""
+    mark = MARKS.get(row.standing, "")
+    if not comparison.reference:
+        mark = "*" if row is comparison.rows[0] else mark.replace(">", "")
+    return f"{mark}{'' if row.paired else '~'}{_mean(row.mean, row.standard_error)}"
+
+
+def _side_by_side(
+    title: str, label: str, values: Sequence[str], columns: Mapping[str, Sequence[str]], width: int
+) -> list[Table]:
+    """Rows by columns; what is too wide for one table is in several, one below the other."""
     room = width - max(map(len, (label, *values))) - GAP
     blocks: list[list[str]] = []
     left = 0

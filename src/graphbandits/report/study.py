@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -116,6 +117,8 @@ class Sweep:
 
     Numbers are on an axis (``scale`` "linear" or "log"), texts are categories in the given order.
     ``order`` names the policies of all sweeps of the page, so that each looks the same in all.
+    ``lines`` has, for each value, the name in the results of each policy by its own; ``points``
+    all parameters at each value, where there are several.
 
     >>> from graphbandits import simulate
     >>> results = {r: simulate("ts-n", graph=f"random(r={r})", horizon=9, trials=5) for r in (1, 0)}
@@ -132,6 +135,8 @@ class Sweep:
     scale: str = "linear"
     notes: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+    lines: Mapping[Any, Mapping[str, str]] = field(default_factory=dict)
+    points: Mapping[Any, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         in_order(self.results, self.scale)  # refuses what is no sweep

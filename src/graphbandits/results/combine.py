@@ -15,7 +15,7 @@ from graphbandits.results.schema import NO_CURVES
 from graphbandits.types import Floats
 
 #: Settings that may differ, each joined in its own way; all others must agree.
-_JOINED = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
+JOINED = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
 #: What settings mean that an older version did not write.
 _DEFAULTS = {"regret": "pseudo", "accuracy": "simulation"}
 #: What may differ between two records of one policy: how it is described and where it lay.
@@ -78,7 +78,7 @@ def _check_same_problem(one: Results, other: Results) -> None:
     for setting in dict.fromkeys((*one.settings, *other.settings)):
         # a graph is what it is, whatever the path of its file; its hash is compared below
         if (
-            setting not in _JOINED
+            setting not in JOINED
             and setting != "graph_hash"
             and not (setting == "graph" and same_graph)
         ):

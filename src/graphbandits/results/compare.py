@@ -56,8 +56,10 @@ def standard_error(values: Floats) -> Floats:
     return error
 
 
-def student(confidence: float, trials: int) -> float:
+def student(confidence: float, trials: float) -> float:
     """The half width of a two-sided interval in standard errors; NaN for one trial.
+
+    The degrees of freedom are ``trials - 1``, and need not be a whole number.
 
     >>> round(student(0.95, trials=11), 3)
     2.228
@@ -89,6 +91,33 @@ def paired_differences(
         Difference(*pair, mean, error, mean - width * error, mean + width * error, simultaneous)
         for pair, mean, error in zip(pairs, means.tolist(), errors.tolist(), strict=True)
     ]
+
+
+def independent_difference(
+    first: str, second: str, final: Mapping[str, Floats], confidence: float
+) -> Difference:
+    """The difference of two means from different worlds, by Welch's interval.
+
+    The standard error is sqrt(u + v), u and v being the squared standard errors of the two means,
+    with (u + v)^2 / (u^2 / (n - 1) + v^2 / (m - 1)) degrees of freedom (Welch, The generalization
+    of "Student's" problem when several different population variances are involved, Biometrika
+    34, 1947).
+
+    >>> final = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.0, 4.0])}
+    >>> found = independent_difference("a", "b", final, 0.95)
+    >>> found.mean, round(found.standard_error, 3)
+    (0.0, 2.082)
+    """
+    one, other = final[first], final[second]
+    mean = float(one.mean() - other.mean())
+    u, v = (float(standard_error(values)) ** 2 for values in (one, other))
+    error = math.sqrt(u + v)
+    if error > 0.0:  # NaN is not
+        spread = (u * u / (len(one) - 1) + v * v / (len(other) - 1)) / (u + v) ** 2
+        half = error * student(confidence, 1.0 + 1.0 / spread)
+    else:
+        half = error
+    return Difference(first, second, mean, error, mean - half, mean + half)
 
 
 def max_t(paired: Floats, confidence: float) -> float:

@@ -27,6 +27,11 @@ class Facet:
     cells: Mapping[Any, StoredCell]
 
     @property
+    def scale(self) -> str:
+        """Of its axis; categories have none."""
+        return "linear" if any(isinstance(value, str) for value in self.cells) else self.sweep.scale
+
+    @property
     def label(self) -> str:
         """What its axis says."""
         return self.sweep.label or self.sweep.x or ", ".join(self.sweep.parameters)

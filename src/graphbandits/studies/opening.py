@@ -53,10 +53,7 @@ def open_studies(directory: str | Path) -> Studies:
 def open_study(directory: str | Path, key: str | None = None) -> StoredStudy:
     """The study that was run in a directory; of several the one of this key.
 
-    >>> from graphbandits import open_study
-    >>> study = open_study("density")  # doctest: +SKIP
-    >>> study.results(p=0.25).ranking()  # doctest: +SKIP
-    ['ids-n', 'ts-n']
+    ``open_study("density").results(p=0.25)`` has the results at one point of its sweep.
     """
     studies = open_studies(directory)
     if key is not None:

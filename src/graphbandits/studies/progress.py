@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ class Progress:
         return f"<Progress: {text}{'; incomplete: ' if self.missing else ''}{listed(self.missing)}>"
 
 
-def listed(parts: tuple[Part, ...]) -> str:
+def listed(parts: Sequence[Part]) -> str:
     """The policies with what they have, of many the first."""
     shown = ", ".join(map(str, parts[:NAMED]))
     more = len(parts) - NAMED

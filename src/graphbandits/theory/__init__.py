@@ -15,12 +15,14 @@ from graphbandits.theory.bounds import (
 from graphbandits.theory.limits import ratio_limit
 from graphbandits.theory.regret import (
     BoundVerdict,
+    bounds_for,
     bounds_of,
     entropy_of,
     judge_bounds,
     regret_bounds,
     why_no_bounds,
 )
+from graphbandits.theory.summary import bounds_summary
 from graphbandits.theory.violations import Violation
 
 __all__ = [
@@ -29,7 +31,9 @@ __all__ = [
     "BoundVerdict",
     "Violation",
     "audit",
+    "bounds_for",
     "bounds_of",
+    "bounds_summary",
     "corollary_1",
     "corollary_2",
     "earlier_bound",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,7 +69,7 @@ def regret_bounds(
     >>> [(bound.name, round(bound.final, 2)) for bound in found]
     [('Theorem 1', 63.43), ('Corollary 1', 40.12), ('earlier bound', 40.12)]
     """
-    if reason := _unfit(posterior):
+    if reason := why_unfit(posterior):
         raise InputError(f"no regret bounds: {reason}")
     if process.arms != posterior.arms:
         raise InputError(f"the graph has {process.arms} arms, the prior {posterior.arms}")
@@ -104,18 +104,27 @@ def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
     """
     if why_no_bounds(plan.world):
         return ()
-    general = () if results is None else recorded_bounds(results, plan.world.prior)
-    if not any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in plan.policies):
-        return general
+    keys = Keys(plan.seed, plan.first_trial, plan.trials)
+    rounds, prior = plan.recording.record, plan.world.prior
+    general = () if results is None else recorded_bounds(results, prior)
+    return bounds_for(plan.policies, plan.process, prior, rounds, keys) + general
+
+
+def bounds_for(
+    policies: Collection[str], process: Process, prior: Posterior, rounds: object, keys: Keys
+) -> tuple[Bound, ...]:
+    """The :func:`regret_bounds` that are for one of the policies; estimates are from ``keys``."""
+    if not any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in policies):
+        return ()
     found = regret_bounds(
-        plan.process,
-        plan.world.prior,
-        plan.recording.record,
-        seed=plan.seed,
-        first_trial=plan.first_trial,
-        trials=plan.trials,
+        process,
+        prior,
+        rounds,
+        seed=keys.seed,
+        first_trial=keys.first_trial,
+        trials=keys.trials,
     )
-    return tuple(bound for bound in found if any(map(bound.is_for, plan.policies))) + general
+    return tuple(bound for bound in found if any(map(bound.is_for, policies)))
 
 
 def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
@@ -154,10 +163,11 @@ def why_no_bounds(world: World) -> str:
     """
     if getattr(world, "fixed", None) is not None:
         return FIXED_MEANS
-    return _unfit(world.prior)
+    return why_unfit(world.prior)
 
 
-def _unfit(posterior: Posterior) -> str:
+def why_unfit(posterior: Posterior) -> str:
+    """Why nothing is proved for a posterior; empty where the bounds hold."""
     rewards = posterior.outcomes
     if rewards is not None and all(0.0 <= reward <= 1.0 for reward in rewards):
         return ""

@@ -43,13 +43,17 @@ class Crew(Protocol):
 
 
 def crew_of(
-    workers: int, cluster: str | None, parallel: str, plans: Collection[Plan]
+    workers: int,
+    cluster: str | None,
+    parallel: str,
+    plans: Collection[Plan],
+    decisions: int | None = None,
 ) -> Cluster | Processes | Threads:
     """Who is to run these plans: ``parallel`` is "threads", "processes" or "auto".
 
     That is processes if a policy comes from a plug-in file, which may hold Python's lock, or if the
     work is large, unless there is one worker only or a plan cannot be told to another process.
-    ``cluster`` is the address of a dask scheduler, or "local" for one of as many workers.
+    ``decisions`` is how many are left of those of the plans. ``cluster`` is the address of a dask scheduler, or "local" for one of as many workers.
 
     >>> from graphbandits.engine import Plan
     >>> type(crew_of(2, None, "auto", [Plan.of("ts-n", horizon=20, trials=6)])).__name__
@@ -63,7 +67,9 @@ def crew_of(
     if parallel == "processes":
         _check_travel(plans, "use parallel='threads'")
         return Processes(workers)
-    large = sum(plan.decisions for plan in plans) >= LARGE
+    if decisions is None:
+        decisions = sum(plan.decisions for plan in plans)
+    large = decisions >= LARGE
     if parallel == "auto" and workers > 1 and (large or _from_files(plans)):
         return Threads(workers) if any(map(why_not, plans)) else Processes(workers)
     return Threads(workers)

@@ -1,0 +1,132 @@
+"""What a store has of its studies, as the page tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from graphbandits.errors import InputError
+from graphbandits.report.study import Study, Sweep
+from graphbandits.results import Published, Results
+from graphbandits.rng import Keys
+from graphbandits.store import Store
+from graphbandits.studies import Facet, StoredCell, StoredStudy, Studies
+from graphbandits.studies.progress import Part, listed
+from graphbandits.theory import Bound, bounds_for
+from graphbandits.theory.regret import recorded_bounds, why_unfit
+
+
+def studies_of(store: Store, keys: Sequence[str] | None = None) -> list[Study | Sweep]:
+    """The studies of these keys, or all: each simulation, and each facet of its sweeps.
+
+    Policies that lack trials are left out, and a note says so; :func:`missing_of` names the
+    studies of which nothing is left.
+    """
+    chosen = Studies(store).chosen(list(keys or ()))
+    found: list[Study | Sweep] = []
+    for study in chosen:
+        for entry in _told(study):
+            key, number = entry.key, 2
+            while any(key == other.key for other in found):
+                key, number = f"{entry.key}-{number}", number + 1
+            found.append(replace(entry, key=key))
+    if not found:
+        raise InputError(
+            f"no policy in {store.path} has all its trials yet; to go on: {chosen[0].rerun}"
+        )
+    return found
+
+
+def missing_of(store: Store, keys: Sequence[str] | None = None) -> list[str]:
+    """A sentence on each study of which there is nothing to show yet."""
+    return [
+        f"{study.title}: no policy has all its trials yet. To go on: {study.rerun}"
+        for study in Studies(store).chosen(list(keys or ()))
+        if not any(cell.complete() for cell in study.cells)
+    ]
+
+
+def _told(study: StoredStudy) -> list[Study | Sweep]:
+    """A study and its sweeps, without what is not complete."""
+    found: list[Study | Sweep] = []
+    for cell in study.cells:
+        if cell.sweep is None and (complete := cell.complete()):
+            found.append(_simulation(study, cell, complete))
+    for facet in study.facets():
+        sweep = _sweep(study, facet)
+        if sweep is not None:
+            found.append(sweep)
+    if found:  # what is said of the whole study is said once
+        found[0] = replace(found[0], notes=(*study.notes, *found[0].notes))
+    return found
+
+
+def _simulation(study: StoredStudy, cell: StoredCell, complete: Sequence[str]) -> Study:
+    results = cell.results(complete)
+    bounds, why = _bounds(cell, results)
+    notes = _missing(study, cell.progress().missing)
+    return Study(
+        study.key,
+        study.title,
+        results,
+        study.rerun,
+        (*notes, *why),
+        tuple(c for c in study.claims if {*c.better, *c.than} <= {*complete}),
+        _published(study, complete),
+        bounds,
+    )
+
+
+def _sweep(study: StoredStudy, facet: Facet) -> Sweep | None:
+    """The values at which a policy is complete, with these; None if there is no such value."""
+    results: dict[float | str, Results] = {}
+    missing: list[Part] = []
+    for value, cell in facet.cells.items():
+        missing += cell.progress().missing
+        if complete := cell.complete():
+            lines = {name: cell.lines[name] for name in complete}
+            results[value] = cell.results(complete).renamed(lines)
+    if not results:
+        return None
+    several = len(facet.sweep.parameters) > 1
+    return Sweep(
+        facet.key,
+        facet.title,
+        facet.sweep.x or ", ".join(facet.sweep.parameters),
+        results,  # type: ignore[arg-type]  # all numbers, or all texts
+        study.rerun,
+        label=facet.label,
+        scale=facet.scale,
+        notes=_missing(study, missing),
+        order=tuple(study.lines()),
+        lines={value: facet.cells[value].lines for value in results},
+        points={value: facet.cells[value].point for value in results} if several else {},
+    )
+
+
+def _missing(study: StoredStudy, parts: Sequence[Part]) -> tuple[str, ...]:
+    """What is left out, and how to go on with it."""
+    if not parts:
+        return ()
+    return (f"Left out, for trials are missing: {listed(parts)}. To go on: {study.rerun}",)
+
+
+def _published(study: StoredStudy, complete: Sequence[str]) -> Published | None:
+    given = study.published
+    means = {name: pair for name, pair in given.means.items() if name in complete} if given else {}
+    return Published(means, given.source) if given and means else None
+
+
+def _bounds(cell: StoredCell, results: Results) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
+    """The bounds that are proved for the policies, and why there is none that could be told."""
+    settings, prior = results.settings, cell.prior
+    if settings.get("means") is not None or why_unfit(prior):
+        return (), ()  # the page says why
+    general = recorded_bounds(results, prior)
+    if cell.process is None:
+        graph = settings["graph"]
+        why = f"No bounds by the graph: '{graph}' is of a plug-in, which --plugin FILE loads."
+        return general, (why,)
+    keys = Keys(settings["seed"], cell.first_trial, cell.trials)
+    found = bounds_for(results.policies, cell.process, prior, results.rounds, keys)
+    return found + general, ()
