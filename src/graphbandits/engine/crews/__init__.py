@@ -53,7 +53,8 @@ def crew_of(
 
     That is processes if a policy comes from a plug-in file, which may hold Python's lock, or if the
     work is large, unless there is one worker only or a plan cannot be told to another process.
-    ``decisions`` is how many are left of those of the plans. ``cluster`` is the address of a dask scheduler, or "local" for one of as many workers.
+    ``decisions`` is how many are left of those of the plans. ``cluster`` is the address of a dask
+    scheduler, or "local" for one of as many workers.
 
     >>> from graphbandits.engine import Plan
     >>> type(crew_of(2, None, "auto", [Plan.of("ts-n", horizon=20, trials=6)])).__name__
