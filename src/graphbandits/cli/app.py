@@ -207,9 +207,9 @@ def run_(
 ) -> None:
     """Run an experiment that is described in a file.
 
-    The file has the keys title, graph, arms, horizon, trials, policies, and may have seed,
-    plugins (Python files, relative to it), notes, claims on who has less regret, published means,
-    and sweeps of a parameter, with a simulation for each of its values.
+    The file has the keys title, graph, arms, horizon, trials, policies, and may have a prior,
+    means, what to record, sweeps of parameters with a simulation for each point, figures to draw,
+    claims on who has less regret, and more: 'graphbandits new experiment' writes one with all.
 
     Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
     """
