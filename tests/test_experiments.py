@@ -165,14 +165,11 @@ def test_the_readme_tells_of_the_experiments_there_are(place: Path) -> None:
     rows = re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)
     assert sorted(re.findall(r"`([\w-]+)`", " ".join(rows))) == experiment_names()
     assert set(re.findall(r"graphbandits run ([\w-]+) ", section)) <= set(experiment_names())
-    sweep, held = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    (sweep,) = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     (place / "sweep.toml").write_text(sweep, "utf-8")
-    assert load_experiment("sweep.toml").sweep_plans()[0].label == "probability to see an arm"
-    alone = sweep.split("[[sweeps]]")[0].replace("{r}", "0.5")
-    (place / "held.toml").write_text(alone + held, "utf-8")
-    experiment = load_experiment("held.toml")
-    experiment.plan()
-    assert experiment.judged_claims()[0].text == "Information pays."
+    experiment = load_experiment("sweep.toml")
+    assert [cell.point for cell in experiment.cells()] == [{"r": 0}, {"r": 0.5}, {"r": 1}]
+    assert experiment.swept()[0].label == "probability to see an arm"
 
 
 # --- what a file may say ------------------------------------------------------------------------

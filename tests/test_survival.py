@@ -23,12 +23,12 @@ prior = ["1,2", "2,2", "3,1", "1,1"]
 horizon = 300
 trials = 400
 seed = 5
-policies = ["ts-n", "ids-n", "ucb-n(c={c})"]
+policies = ["ts-n", "ids-n", "exp3-set(eta={eta})"]
 figures = []
 
 [[sweeps]]
-parameter = "c"
-values = [0.5, 2]
+parameter = "eta"
+values = [0.05, 0.2]
 """
 #: Trials of a shard: 4 series of 50.
 SHARD = 8

@@ -1,0 +1,243 @@
+"""Figures by a request in plain data: the same pictures as by hand, of some policies, refused."""
+
+import json
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+import graphbandits
+from graphbandits import Results
+from graphbandits.engine import Plan
+from graphbandits.errors import InputError
+from graphbandits.experiments.figures import OPTIONS, FigureTable, part_of
+from graphbandits.plots import (
+    COLOURS,
+    ONE_COLUMN,
+    TWO_COLUMNS,
+    draw,
+    draw_sweep,
+    final_figure,
+    forest_figure,
+    plays_figure,
+    regret_figure,
+    save_figure,
+    sweep_figure,
+)
+from graphbandits.plots.regret import BANDS, LEVELS, SCALES
+from graphbandits.plots.requested import COMMON, KINDS, WIDTHS
+from graphbandits.plots.save import KINDS as FORMATS
+from graphbandits.results import QUANTILES
+from graphbandits.theory import bounds_of
+
+NAMES = ["ts-n", "ids-n", "ucb-n", "uniform"]
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return Plan.of(NAMES, graph="edges(1>2 2>3 3-4)", horizon=60, trials=40, seed=2)
+
+
+@pytest.fixture(scope="module")
+def results(plan: Plan) -> Results:
+    return plan.run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def kept(results: Results) -> Results:
+    """As they come from a store: without the curves of trials."""
+    policies = {name: replace(found, regret=None) for name, found in results.policies.items()}
+    return replace(results, policies=policies)
+
+
+@pytest.fixture(scope="module")
+def sweep() -> dict[float, Results]:
+    return {
+        r: graphbandits.simulate(NAMES, graph=f"random(r={r})", horizon=20, trials=10)
+        for r in (0.5, 1)
+    }
+
+
+def picture(figure: Figure, tmp_path: Any) -> bytes:
+    (path,) = save_figure(figure, tmp_path / "figure", "svg")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("figure", "by_hand"),
+    [
+        ({"kind": "regret"}, lambda r: regret_figure(r, "T")),
+        (
+            {"kind": "regret", "band": "quantiles", "levels": [0.25, 0.95], "scale": "log"},
+            lambda r: regret_figure(r, "T", band="quantiles", levels=(0.25, 0.95), scale="log"),
+        ),
+        (
+            {"kind": "regret", "confidence": 0.5, "title": "Mine", "width": "one"},
+            lambda r: regret_figure(r, "Mine", confidence=0.5, width=ONE_COLUMN),
+        ),
+        ({"kind": "regret", "band": "none"}, lambda r: regret_figure(r, "T", band="none")),
+        ({"kind": "final", "confidence": 0.5}, lambda r: final_figure(r, "T", confidence=0.5)),
+        ({"kind": "differences"}, lambda r: forest_figure(r, title="T")),
+        (
+            {"kind": "differences", "reference": "ids-n", "simultaneous": False, "width": "one"},
+            lambda r: forest_figure(r, "ids-n", "T", simultaneous=False, width=ONE_COLUMN),
+        ),
+        (
+            {"kind": "differences", "policies": ["ts-n", "ucb-n"], "confidence": 0.8},
+            lambda r: forest_figure(r.only(["ts-n", "ucb-n"]), title="T", confidence=0.8),
+        ),
+        (
+            {"kind": "plays", "policies": ["uniform", "ts-n"], "name": "x", "formats": ["pdf"]},
+            lambda r: plays_figure(r, ["uniform", "ts-n"], title="T"),
+        ),
+    ],
+)
+def test_a_request_is_the_picture_drawn_by_hand(
+    kept: Results, figure: dict[str, Any], by_hand: Any, tmp_path: Any
+) -> None:
+    """Also from results without the curves of trials, and after a way through JSON."""
+    asked = FigureTable.model_validate(figure).plain()
+    assert asked == figure  # nothing of it is a default
+    drawn = draw(json.loads(json.dumps(asked)), kept, "T")
+    assert picture(drawn, tmp_path) == picture(by_hand(kept), tmp_path)
+
+
+def test_bounds_are_drawn_with_regrets_and_with_nothing_else(
+    plan: Plan, results: Results, tmp_path: Any
+) -> None:
+    bounds = bounds_of(plan)
+    assert bounds
+    drawn = picture(draw({"kind": "regret"}, results, "T", bounds), tmp_path)
+    assert drawn == picture(regret_figure(results, "T", bounds=bounds), tmp_path)
+    assert drawn != picture(draw({"kind": "regret"}, results, "T"), tmp_path)
+    for kind in ("final", "differences", "plays"):
+        with_them, without = (draw({"kind": kind}, results, "T", b) for b in (bounds, ()))
+        assert picture(with_them, tmp_path) == picture(without, tmp_path)
+
+
+def colours(figure: Figure) -> dict[str, str]:
+    """Of the lines that have a name."""
+    lines = {str(line.get_label()): line for axes in figure.axes for line in axes.lines}
+    return {n: to_hex(line.get_color()).upper() for n, line in lines.items() if n[0] != "_"}
+
+
+def test_a_policy_looks_the_same_where_others_are_left_out(results: Results) -> None:
+    all_of_them = colours(draw({"kind": "regret"}, results, ""))
+    assert all_of_them == dict(zip(NAMES, COLOURS, strict=False))
+    some = colours(draw({"kind": "regret", "policies": ["ucb-n", "ids-n"]}, results, ""))
+    assert some == {name: all_of_them[name] for name in ("ids-n", "ucb-n")}
+    final = draw({"kind": "final", "policies": ["ucb-n"]}, results, "")
+    (cloud,) = [c for c in final.axes[0].collections if c.get_gid() == "trials of ucb-n"]
+    assert to_hex(cloud.get_facecolor()[0]).upper() == all_of_them["ucb-n"]
+
+
+def test_policies_are_asked_for_by_the_lines_they_belong_to(results: Results) -> None:
+    lines = {"ts-n": "ts(…)", "ids-n": "ids-n", "ucb-n": "ucb-n", "uniform": "uniform"}
+    order = ["other", "uniform", "ts(…)"]
+    asked = {"kind": "regret", "policies": ["ts(…)", "uniform", "other"]}
+    drawn = colours(draw(asked, results, "", lines=lines, order=order))
+    assert drawn == {"ts-n": COLOURS[2], "uniform": COLOURS[1]}  # shown by their own names
+    forest = draw({"kind": "differences", "reference": "ts(…)"}, results, "", lines=lines)
+    pairs = [label.get_text() for label in forest.axes[0].get_yticklabels()]
+    assert len(pairs) == 3
+    assert all(pair.endswith("ts-n") for pair in pairs)
+
+
+def test_a_sweep_is_the_picture_drawn_by_hand(sweep: dict[float, Results], tmp_path: Any) -> None:
+    asked = {"kind": "sweep", "confidence": 0.5, "width": "one"}
+    drawn = draw_sweep(asked, sweep, "chance", "T", scale="log")
+    by_hand = sweep_figure(sweep, "chance", "T", 0.5, "log", ONE_COLUMN)
+    assert picture(drawn, tmp_path) == picture(by_hand, tmp_path)
+
+
+def test_a_sweep_of_some_policies_leaves_out_values_without_them(
+    sweep: dict[float, Results],
+) -> None:
+    less = {0.25: sweep[0.5].only(["ts-n"]), **sweep}
+    asked = {"kind": "sweep", "policies": ["ucb-n", "ids-n"], "title": "Mine"}
+    figure = draw_sweep(asked, less, "r", "T")
+    drawn = {bar.get_label(): bar for bar in figure.axes[0].containers}
+    assert set(drawn) == {"ids-n", "ucb-n"}
+    for name, bar in drawn.items():
+        assert bar.lines[0].get_xdata().tolist() == [0.5, 1]
+        assert np.array_equal(bar.lines[0].get_ydata(), [sweep[r][name].mean[-1] for r in (0.5, 1)])
+        # as in a figure of all of them
+        assert to_hex(bar.lines[0].get_color()).upper() == COLOURS[NAMES.index(name)]
+    assert figure.get_suptitle() == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"kind": "regrets"}, "unknown kind of figure 'regrets': did you mean 'regret'?"),
+        ({"kind": "sweep"}, "unknown kind of figure 'sweep'"),
+        ({}, "unknown kind of figure None"),
+        ({"kind": "final", "band": "none"}, "kind 'final' has no option 'band'"),
+        ({"kind": "final", "widht": "one"}, "no option 'widht': did you mean 'width'?"),
+        ({"kind": "final", "width": "three"}, "unknown width 'three'"),
+        ({"kind": "final", "policies": ["ids"]}, "none of the policies of the figure is in"),
+        ({"kind": "regret", "band": "bars"}, "unknown band 'bars'"),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_refused(
+    results: Results, asked: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        draw(asked, results, "")
+    assert told in str(caught.value)
+
+
+def test_a_sweep_is_drawn_of_sweeps_only(sweep: dict[float, Results]) -> None:
+    with pytest.raises(InputError, match=r"unknown kind of figure 'final': .*Known: sweep"):
+        draw_sweep({"kind": "final"}, sweep, "r", "")
+    with pytest.raises(InputError, match="none of the policies of the figure"):
+        draw_sweep({"kind": "sweep", "policies": ["ids"]}, sweep, "r", "")
+
+
+def test_levels_that_are_not_kept_are_refused_without_the_curves(
+    results: Results, kept: Results
+) -> None:
+    asked = {"kind": "regret", "band": "quantiles", "levels": [0.2, 0.9]}
+    assert draw(asked, results, "")
+    with pytest.raises(InputError, match=r"only the quantiles 0\.1"):
+        draw(asked, kept, "")
+
+
+@pytest.mark.parametrize("levels", [(0.1, 0.9), (0.25, 0.75)])
+def test_the_band_is_between_its_levels_and_says_so(
+    results: Results, levels: tuple[float, float]
+) -> None:
+    figure = regret_figure(results.only(["ts-n"]), band="quantiles", levels=levels)
+    (band,) = figure.axes[0].collections
+    corners = band.get_paths()[0].vertices
+    low, high = results.band("ts-n", "quantiles", levels=levels)
+    last = corners[corners[:, 0] == results.rounds[-1]]
+    assert {float(low[-1]), float(high[-1])} <= set(last[:, 1].tolist())
+    said = " ".join(text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text")))
+    assert f"{100 * levels[0]:g} % to {100 * levels[1]:g} % of" in " ".join(said.split())
+
+
+def test_files_and_pictures_know_the_same_words() -> None:
+    """The schema may not import the plots: what it allows is compared here."""
+    fields = FigureTable.model_fields
+
+    def words(key: str) -> set[str]:
+        return set(get_args(fields[key].annotation))
+
+    assert {kind: options for kind, (_, options) in KINDS.items()} == OPTIONS
+    assert words("kind") == set(KINDS)
+    assert words("band") == set(BANDS)
+    assert words("scale") == set(SCALES)
+    assert words("width") == set(WIDTHS)
+    assert set(get_args(get_args(fields["formats"].annotation)[0])) == set(FORMATS)
+    assert fields["levels"].default == LEVELS
+    assert set(LEVELS) <= set(QUANTILES)
+    own = {option for options in OPTIONS.values() for option in options}
+    assert set(fields) == {*COMMON, *own}
+    assert WIDTHS[fields["width"].default] == TWO_COLUMNS
+    parts = {kind: part_of({"kind": kind}) for kind in KINDS}
+    assert parts["regret"] == parts["sweep"] == ""
+    assert len(set(parts.values())) == 4
