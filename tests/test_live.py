@@ -1,0 +1,137 @@
+"""The live table: time left by each policy's own pace, room on the terminal, lines of a log."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from graphbandits.cli.live import LiveTable, Work
+
+
+class Clock:
+    """Stands still unless it is told."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def console(terminal: bool, width: int = 80, height: int = 24) -> Console:
+    return Console(
+        file=io.StringIO(), force_terminal=terminal, width=width, height=height, color_system=None
+    )
+
+
+def shown(table: LiveTable, width: int = 80, height: int = 24) -> list[str]:
+    """The lines of the table as a terminal shows them."""
+    sheet = console(False, width, height)
+    sheet.print(table.table())
+    return sheet.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+WORK = Work(shards=4, trials=1000, decisions=100_000)
+
+
+def test_time_left_is_reckoned_by_each_policys_own_pace() -> None:
+    """One takes 1 ms a decision, the other 100; two workers."""
+    table = LiveTable({"quick": WORK, "slow": WORK}, 2, Clock(), console(False))
+    assert table.left() is None
+    table.finished("quick", 250, 25_000, 25.0)
+    assert table.left() == pytest.approx((75_000 + 100_000) * 1e-3 / 2)  # the other as the first
+    table.finished("slow", 250, 25_000, 2500.0)
+    assert table.left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
+    table.advance("slow", 10_000)  # of the shard that is running
+    assert table.left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
+    table.advance("slow", 25_000)
+    assert table.left() == pytest.approx((75_000 * 1e-3 + 65_000 * 0.1) / 2)
+
+
+def test_what_was_told_on_the_way_is_not_counted_twice() -> None:
+    table = LiveTable({"a": WORK}, 1, Clock(), console(False))
+    for _ in range(5):
+        table.advance("a", 5000)
+    assert table.line().startswith("25 %, 0 of 4 shards")
+    table.finished("a", 250, 25_000, 10.0)
+    assert table.line().startswith("25 %, 1 of 4 shards")
+    assert table.left() == pytest.approx(30.0)
+
+
+def test_what_was_there_is_done_from_the_start_and_not_in_the_rate() -> None:
+    there = Work(4, 1000, 100_000, shards_there=2, trials_there=500, decisions_there=50_000)
+    table = LiveTable({"a": there}, 1, Clock(), console(False))
+    assert table.line() == "50 %, 2 of 4 shards"
+    assert table.left() is None
+    table.finished("a", 250, 25_000)  # somebody else has made it
+    assert table.left() is None
+    assert table.line().startswith("75 %, 3 of 4 shards; working on a")
+    table.finished("a", 250, 25_000, 5.0)
+    assert table.line() == "100 %, 4 of 4 shards"
+    assert table.left() == 0.0
+    row = next(line for line in shown(table) if line.startswith(" a "))
+    assert row.split()[-5:] == ["1,000", "100", "%", "5.0", "k/s"]
+
+
+def test_what_failed_is_neither_done_nor_left() -> None:
+    table = LiveTable({"a": WORK}, 1, Clock(), console(False))
+    table.finished("a", 250, 25_000, 10.0)
+    table.failed("a")
+    assert table.left() == pytest.approx(20.0)
+    table.finished("a", 250, 25_000, 10.0)
+    table.finished("a", 250, 25_000, 10.0)
+    assert table.left() == 0.0
+    assert table.line() == "100 %, 3 of 4 shards, 1 failed"
+    assert [line.split()[2:4] for line in shown(table) if line.startswith(" a ")] == [["3/4", "1"]]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_thirty_policies_fit_and_those_that_are_worked_on_are_shown(width: int) -> None:
+    clock = Clock()
+    names = [f"policy-{i}(with=a long text, for={i})" for i in range(30)]
+    table = LiveTable(dict.fromkeys(names, WORK), 2, clock, console(True, width))
+    for i in (27, 3, *range(5, 15)):
+        clock.now += 1
+        for _ in range(4 if i == 3 else 1):
+            table.finished(names[i], 250, 25_000, 3600.0 * 1000)
+    lines = shown(table, width)
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= width
+    text = "\n".join(lines)
+    for i in (27, *range(5, 15)):
+        assert f" policy-{i}(" in text
+    assert " policy-3(" not in text  # it is ready
+    assert "14 more, 1 ready" in text
+    numbers = [line.split()[-2:] for line in lines if " policy-27(" in line]
+    assert numbers == [["62.5", "d"]]  # which is not cut
+
+
+def test_a_terminal_is_left_as_it_was() -> None:
+    screen = console(True)
+    with LiveTable({"ts-n": WORK}, 1, Clock(), screen) as table:
+        table.finished("ts-n", 250, 25_000, 1.0)
+    written = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "ts-n" in written
+    assert "\x1b[?25h" in written  # the cursor is back
+    assert written.count("\x1b[2K") > 3  # and the lines are wiped
+    assert "shards;" not in written  # no lines of a log
+
+
+def test_a_log_has_a_line_now_and_then() -> None:
+    log, clock = console(False, width=40), Clock()
+    with LiveTable({"ts-n[x]": WORK}, 1, clock, log, every=30.0) as table:
+        table.finished("ts-n[x]", 250, 25_000, 10.0)
+        clock.now += 29.0
+        table.advance("ts-n[x]", 26_000)
+        clock.now += 1.0
+        table.advance("ts-n[x]", 1000)
+        table.advance("ts-n[x]", 1000)
+        clock.now += 29.0
+        table.failed("ts-n[x]")
+        clock.now += 6971.0
+        table.finished("ts-n[x]", 250, 25_000, 10.0)
+    assert log.file.getvalue().splitlines() == [  # type: ignore[attr-defined]
+        "[30 s] 27 %, 1 of 4 shards, 29 s left; working on ts-n[x]",
+        "[2.0 h] 75 %, 2 of 4 shards, 1 failed, 10 s left; working on ts-n[x]",
+    ]
