@@ -180,7 +180,9 @@ def test_any_quantile_comes_from_the_trials(results: Results) -> None:
 def test_format_1_has_the_quantiles_that_it_kept_and_says_so() -> None:
     result = old()["ids-n"]
     assert (result.quantile(0.75) == result.quantiles[QUANTILES.index(0.75)]).all()
-    with pytest.raises(InputError, match=r"no quantile 0.3, but .*curves=True.*format 1 have to be simulated again"):
+    with pytest.raises(
+        InputError, match=r"no quantile 0.3, but .*curves=True.*format 1 have to be simulated again"
+    ):
         result.quantile(0.3)
 
 
@@ -749,7 +751,9 @@ def test_what_cannot_be_put_together() -> None:
         concat([made(VALUES, seed=None), made(VALUES, seed=None)])
     first = old()
     later = replace(first, settings=dict(first.settings) | {"seed": 5})
-    with pytest.raises(InputError, match=r"no trials can be added .*format 1 have to be simulated again"):
+    with pytest.raises(
+        InputError, match=r"no trials can be added .*format 1 have to be simulated again"
+    ):
         concat([first, later])
     alone = replace(first, policies={"ts-n": first["ts-n"]})
     assert concat([alone, first]).policies.keys() == {"ts-n", "ids-n"}
