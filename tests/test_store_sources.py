@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +63,7 @@ def test_the_name_depends_on_policy_prior_means_and_graph() -> None:
     worlds = [
         Bernoulli(PRIOR),
         Bernoulli(PRIOR, fixed=[0.1, 0.2, 0.3, 0.4]),
-        Bernoulli(BetaBernoulli(PRIOR.a, PRIOR.b + [0, 0, 0, 2**-40])),
+        Bernoulli(BetaBernoulli(PRIOR.a, PRIOR.b * (1 + 2**-50))),
         Bernoulli(BetaBernoulli(PRIOR.a, PRIOR.b, "strict")),
     ]
     plans = [Plan.of("ids-n", w, CHAIN, horizon=15, trials=2, seed=4) for w in worlds]
@@ -196,7 +196,7 @@ class Mine({cls}):
 
 
 @pytest.fixture
-def plugin(tmp_path: Path, request) -> Callable[..., str]:
+def plugin(tmp_path: Path) -> Iterator[Callable[..., str]]:
     """Load a policy from a file, and give the name of its series."""
     loaded: list[Path] = []
 
@@ -211,8 +211,9 @@ def plugin(tmp_path: Path, request) -> Callable[..., str]:
         policy = "mine" + (f"(path={how['path']})" if how else "")
         return series_of(a_plan(policies=[policy]), policy).name
 
-    request.addfinalizer(lambda: [unload_plugin(file) for file in loaded])
-    return load
+    yield load
+    for file in loaded:
+        unload_plugin(file)
 
 
 @pytest.fixture

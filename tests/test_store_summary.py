@@ -209,9 +209,7 @@ def test_what_summaries_lack_is_said_with_where_it_is(stored) -> None:
         lambda: results.to_pandas("regret"),
         lambda: concat([results, other]),
     ):
-        with pytest.raises(
-            InputError, match=r"store it has them: StoredCell\.results\(curves=True\)"
-        ):
+        with pytest.raises(InputError, match=r"it has them: StoredCell\.results\(curves=True\)"):
             attempt()
 
 
