@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
@@ -155,3 +156,31 @@ def test_the_help_says_what_it_does() -> None:
     text = run("--help").stdout
     assert all(word in text for word in ("ls", "verify", "gc"))
     assert "--dry-run" in run("gc", "--help").stdout
+
+
+def test_the_python_of_the_document_reads_a_store(tmp_path: Path, monkeypatch) -> None:
+    store, plan = whole_store(tmp_path / "my-store")
+    fill(store, plan, "ts-n", (1, 4))  # trials twice
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[1] / "docs" / "store.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 3
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "store.md", "exec"), names)
+    simulated = plan.run(progress=False)["ts-n"]
+    assert names["rounds"] == list(range(1, 16))
+    assert names["cpu"] == "test"
+    assert (names["final"].to_numpy() == simulated.final).all()
+    assert simulated.regret is not None
+    assert (names["curve"]["regret"].to_numpy() == simulated.regret.ravel()).all()
+    assert (names["result"].mean == simulated.mean).all()
+    assert (names["shard"].regret == simulated.regret[: names["shard"].trials]).all()
+
+
+def test_the_document_names_every_place_of_a_store(tmp_path: Path) -> None:
+    store, _ = whole_store(tmp_path)
+    text = (Path(__file__).parents[1] / "docs" / "store.md").read_text()
+    with store.announce():
+        for path in store.path.iterdir():
+            assert f"  {path.name}" in text

@@ -147,11 +147,11 @@ def _share(done: int, of: int) -> str:
     """All is 100 %, and nothing less is.
 
     >>> _share(9999, 10000), _share(1, 10000), _share(3, 3), _share(0, 3)
-    ('99 %', '1 %', 'all', 'none')
+    ('99 %', 'under 1 %', 'all', 'none')
     """
     if done in (0, of):
         return "all" if done else "none"
-    return f"{max(1, 100 * done // of)} %"
+    return f"{100 * done // of} %" if 100 * done >= of else "under 1 %"
 
 
 def _text(amount: Amount) -> str:
