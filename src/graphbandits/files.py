@@ -76,8 +76,8 @@ def check_name(target: Path) -> None:
 def write_bytes(target: Path, data: bytes) -> None:
     """Replace a file at once: whoever reads it sees the old one or the new one.
 
-    The bytes are on the disk before the name is. The name itself is not waited for, which would
-    take a third longer: a power cut may leave the old file, but never half of the new one.
+    The bytes are on the disk before they get the name. The name itself is not waited for: a power
+    cut may leave the old file, or none, but never half of the new one.
     """
     with readable_errors(target), _written(target, data) as temporary:
         os.replace(temporary, target)

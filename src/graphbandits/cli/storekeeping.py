@@ -7,9 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from graphbandits.cli.show import plain_console, print_json
 from graphbandits.engine.progress import progress_bar
@@ -38,11 +36,8 @@ def show(directory: Path, as_json: bool) -> None:
         )
         return
     console = plain_console()
-    if contents.studies:
-        console.print(_table(contents.studies))
     for entry in contents.studies:
-        if entry.damage:
-            console.print(entry.damage, soft_wrap=True)
+        _print_study(console, entry)
     studies = _count(len(contents.studies), "study", "studies")
     console.print(f"{directory}: {studies}, {_text(contents.total)}.", soft_wrap=True)
     if contents.without_study.shards:
@@ -129,40 +124,34 @@ def file_size(count: int) -> str:
     return _count(count, "byte", "bytes")
 
 
-def _table(studies: tuple[StudyEntry, ...]) -> Table:
-    table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
-    table.add_column("study", no_wrap=True)
-    table.add_column("title")
-    for column in ("cells", "policies", "trials", "done", "shards", "size", "last run"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for entry in studies:
-        when = datetime.fromtimestamp(entry.changed).strftime("%Y-%m-%d %H:%M")
-        if entry.damage:
-            table.add_row(entry.key, "damaged", *[""] * 6, when)
-            continue
-        numbers = (len(entry.policies), entry.trials)
-        table.add_row(
-            entry.key,
-            entry.title,
-            str(entry.cells),
-            *map(str, numbers),
-            _share(entry.done, entry.of),
-            str(entry.amount.shards),
-            file_size(entry.amount.bytes),
-            when,
-        )
-    return table
+def _print_study(console: Console, entry: StudyEntry) -> None:
+    console.print(entry.key, style="bold", end="")
+    console.print(f"  {entry.title or 'damaged'}", soft_wrap=True)
+    if entry.damage:
+        console.print(f"  {entry.damage}", soft_wrap=True)
+        return
+    size = (
+        _count(entry.cells, "cell", "cells"),
+        _count(len(entry.policies), "policy", "policies"),
+        _count(entry.trials, "trial", "trials"),
+    )
+    amount = f"{_count(entry.amount.shards, 'shard', 'shards')}, {file_size(entry.amount.bytes)}"
+    when = datetime.fromtimestamp(entry.changed).strftime("%Y-%m-%d %H:%M")
+    console.print(
+        f"  {', '.join(size)}: {_share(entry.done, entry.of)} done; {amount}; last run {when}",
+        soft_wrap=True,
+    )
 
 
 def _share(done: int, of: int) -> str:
     """All is 100 %, and nothing less is.
 
     >>> _share(9999, 10000), _share(1, 10000), _share(3, 3), _share(0, 3)
-    ('99 %', '1 %', 'all', 'none')
+    ('99 %', 'under 1 %', 'all', 'none')
     """
     if done in (0, of):
         return "all" if done else "none"
-    return f"{max(1, 100 * done // of)} %"
+    return f"{100 * done // of} %" if 100 * done >= of else "under 1 %"
 
 
 def _text(amount: Amount) -> str:

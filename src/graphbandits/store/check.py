@@ -150,7 +150,8 @@ class _Rows:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._seen: dict[int, tuple[bytes, ShardFile, str]] = {}
+        # of each trial, and kind of CPU, a hash of its numbers and where they are
+        self._seen: dict[int, dict[str, tuple[bytes, ShardFile]]] = {}
 
     def compare(self, file: ShardFile, shard: Shard, cpu: str, overlaps: bool) -> Iterator[Finding]:
         """Hold a shard against those before it; ``overlaps`` is whether the next one has to be."""
@@ -160,10 +161,11 @@ class _Rows:
             return
         differ: dict[ShardFile, tuple[int, str]] = {}
         for row, digest in enumerate(_digests(shard)):
-            trial = file.first + row
-            before, other, their_cpu = self._seen.setdefault(trial, (digest, file, cpu))
-            if before != digest:
-                differ.setdefault(other, (trial, their_cpu))
+            seen = self._seen.setdefault(file.first + row, {})
+            for their_cpu, (theirs, other) in seen.items():
+                if theirs != digest:
+                    differ.setdefault(other, (file.first + row, their_cpu))
+            seen.setdefault(cpu, (digest, file))
         for other, (trial, their_cpu) in differ.items():
             what = f"trial {trial} has other numbers than in {self._store.path_of(other).name}"
             if cpu != their_cpu:

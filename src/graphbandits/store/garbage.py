@@ -67,8 +67,10 @@ def _garbage(store: Store) -> Iterator[Removed]:
         raise InputError(
             f"another run works in {store.path}: {others[0]}; wait until it has ended, or end it"
         )
-    # a record that cannot be read might refer to anything: then nothing is removed
-    records = [record_of(store, key) for key in store.studies()]
+    try:
+        records = [record_of(store, key) for key in store.studies()]
+    except InputError as error:  # it might refer to anything
+        raise InputError(f"{error}; nothing was removed") from None
     yield from _removed([path for path, run in runs if run is None], "of a run that has ended")
     now = time.time()
     for path in temporaries(store):

@@ -110,7 +110,7 @@ def _outside(found: dict[str, str], name: str, file: Path) -> list[str]:
     named, anything = _imports(name, file)
     waiting = [part for module in named for part in _with_parents(module)]
     if anything:
-        waiting += _whole_package()
+        found |= {own: _digest(path, _began()) for own, path in _whole_package().items()}
         for plugin in loaded_plugins():
             waiting += _add_plugin(found, plugin.path, plugin.source)
     return waiting
@@ -123,10 +123,12 @@ def _with_parents(name: str) -> Iterator[str]:
 
 
 @cache
-def _whole_package() -> tuple[str, ...]:
-    paths = sorted(_ROOT.rglob("*.py"))
-    names = (path.relative_to(_ROOT.parent).with_suffix("").as_posix() for path in paths)
-    return tuple(name.replace("/", ".").removesuffix(".__init__") for name in names)
+def _whole_package() -> dict[str, Path]:
+    found = {}
+    for path in sorted(_ROOT.rglob("*.py")):
+        name = ".".join(path.relative_to(_ROOT.parent).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
 
 
 def _file(name: str) -> Path | None:

@@ -1,0 +1,412 @@
+"""Who works in a store, what verify finds, and what gc removes and what not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
+
+from graphbandits.errors import InputError
+from graphbandits.files import _beside, is_abandoned, temporary_for
+from graphbandits.processes import here, start_of
+from graphbandits.rng import Keys
+from graphbandits.store import Store, running, series_of
+from graphbandits.store.check import verify
+from graphbandits.store.contents import contents_of
+from graphbandits.store.garbage import gc
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> tuple[Store, object]:
+    return whole_store(tmp_path / "store")
+
+
+def ended_process() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def told(store: Store, name: str, entry: object, age: float = 0.0) -> Path:
+    """A file in running."""
+    path = store.path / "running" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(entry if isinstance(entry, str) else json.dumps(entry))
+    then = time.time() - age
+    os.utime(path, (then, then))
+    return path
+
+
+def neighbour(pid: int, start: int | None) -> dict[str, object]:
+    known = {"host": "this", "pid": pid, "started": "now", "command": "graphbandits run x"}
+    return known | {"here": here(), "start": start}
+
+
+ELSEWHERE = neighbour(1, 1) | {"here": "another machine", "host": "node7"}
+
+
+# --- who works here
+
+
+def test_one_who_works_here_says_so_while_it_does(tmp_path: Path, monkeypatch) -> None:
+    store = Store.create(tmp_path)
+    assert store.others() == []
+    with store.announce("graphbandits run density"):
+        (file,) = (tmp_path / "running").iterdir()
+        entry = json.loads(file.read_text())
+        assert file.name.endswith(f"-{os.getpid()}.json")
+        assert (entry["pid"], entry["command"]) == (os.getpid(), "graphbandits run density")
+        assert store.others() == []  # we are no others
+        with Store.open(tmp_path / ".").announce():
+            pass
+        assert file.exists()  # the first context is still open
+        monkeypatch.setattr(running, "here", lambda: "elsewhere")
+        (run,) = store.others()
+        assert (run.pid, run.command) == (os.getpid(), "graphbandits run density")
+        monkeypatch.undo()
+    assert not file.exists()
+    with pytest.raises(ZeroDivisionError), store.announce():
+        raise ZeroDivisionError
+    assert list((tmp_path / "running").iterdir()) == []
+
+
+def test_another_process_is_seen_until_it_is_killed(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    code = (
+        "import sys, time; from graphbandits.store import Store\n"
+        "with Store.open(sys.argv[1]).announce('my run'):\n"
+        "    print('here', flush=True); time.sleep(600)\n"
+    )
+    source = str(Path(__file__).parents[1] / "src")
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": source},
+    )
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (run,) = store.others()
+        assert (run.pid, run.command) == (process.pid, "my run")
+        with pytest.raises(
+            InputError, match=rf"another run works in .*'my run' \(process {run.pid}"
+        ):
+            gc(store)
+        with pytest.raises(InputError, match="another run works in"):
+            gc(store, dry_run=True)
+        process.kill()
+    assert store.others() == []
+    assert list((tmp_path / "running").iterdir()) == []
+    assert gc(store) == []
+
+
+def test_the_dead_and_the_silent_are_forgotten(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    mine = start_of(os.getppid())
+    alive = told(store, "a-1.json", neighbour(os.getppid(), mine), age=10**6)
+    beating = told(store, "b-1.json", ELSEWHERE, age=30)
+    foreign = told(store, "README.txt", "mine", age=10**9)
+    dead = [
+        told(store, "c-1.json", neighbour(ended_process(), None)),
+        told(store, "d-1.json", ELSEWHERE, age=running.SILENT + 60),
+        told(store, "e-1.json", "{", age=running.SILENT + 60),
+    ]
+    if mine is not None:  # the same number, given to another process
+        dead.append(told(store, "f-1.json", neighbour(os.getppid(), mine - 1)))
+    assert sorted(run.host for run in store.others()) == ["node7", "this"]
+    assert sorted((tmp_path / "running").iterdir()) == sorted([alive, beating, foreign])
+    assert not any(path.exists() for path in dead)
+
+
+def test_an_entry_is_touched_and_comes_back_if_somebody_removes_it(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(running, "BEAT", 0.01)
+    store = Store.create(tmp_path)
+    with store.announce():
+        (file,) = (tmp_path / "running").glob("*.json")
+        os.utime(file, (1, 1))
+        while file.stat().st_mtime < 2:
+            time.sleep(0.01)
+        file.unlink()
+        while not file.exists():
+            time.sleep(0.01)
+    time.sleep(0.05)
+    assert not file.exists()
+
+
+def test_temporary_names_tell_who_writes() -> None:
+    name = _beside(Path("a-b.json")).name
+    assert temporary_for(name) == "a-b.json"
+    assert not is_abandoned(name)
+    token = name.rpartition("-")[2]
+    dead = name.replace(token, f"{here()}{ended_process():08x}{token[16:]}")
+    assert is_abandoned(dead)
+    elsewhere = dead.replace(here(), "0123abcd")
+    assert temporary_for(elsewhere) == "a-b.json"
+    assert not is_abandoned(elsewhere)
+    for other in ("a-b.json", ".a-b.json", ".a-b.json-draft", ".nfs000000000001", "." + token):
+        assert temporary_for(other) is None
+
+
+# --- verify
+
+
+def test_a_whole_store_has_nothing_to_be_said_of(filled) -> None:
+    store, _ = filled
+    steps: list[tuple[int, int]] = []
+    assert list(verify(store, lambda done, of: steps.append((done, of)))) == []
+    assert steps == [(done, 6) for done in range(1, 7)]
+
+
+def spoil(store: Store, pattern: str, how: Callable[[bytes], bytes | None]) -> Path:
+    path = sorted(store.path.glob(pattern))[0]
+    data = how(path.read_bytes())
+    if data is None:
+        path.unlink()
+    else:
+        path.write_bytes(data)
+    return path
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:9] + bytes([data[9] ^ 1]) + data[10:]
+
+
+def other_key(data: bytes) -> bytes:
+    return data.replace(b'"key": "study"', b'"key": "other"')
+
+
+@pytest.mark.parametrize(
+    ("pattern", "how", "what", "advice"),
+    [
+        ("shards/*/*.parquet", flipped, "damaged: its sha256", "delete it and run"),
+        ("shards/*/*.parquet", lambda data: b"", "damaged: its sha256", "delete it and run"),
+        ("shards/*/*.parquet", lambda data: data[:-5], "damaged: its sha256", "delete it and run"),
+        ("shards/*/series.json", lambda data: b"{}", "determines .* is damaged", "run the"),
+        ("shards/*/series.json", lambda data: None, "determines .* is missing", "run the"),
+        ("cells/*.npz", flipped, "is damaged", "run the experiment again"),
+        ("cells/*.npz", lambda data: None, "'study' refers to it", "run the experiment again"),
+        ("studies/*.json", lambda data: data[:-20], "is damaged", "run the experiment again"),
+        ("studies/*.json", lambda data: b"{}", "is damaged", "run the experiment again"),
+        ("studies/*.json", other_key, "its key is 'other'", "run the experiment again"),
+    ],
+)
+def test_every_kind_of_damage_is_found(filled, pattern, how, what: str, advice: str) -> None:
+    store, _ = filled
+    path = spoil(store, pattern, how)
+    (found,) = [finding for finding in verify(store) if finding.wrong]
+    assert found.path == path
+    assert np.all([len(found.what) < 120, str(store.path) not in found.what])
+    with pytest.raises(AssertionError, match=what):
+        raise AssertionError(found.what)
+    assert found.advice.startswith(advice)
+
+
+def test_a_record_of_a_newer_format_is_named_and_keeps_all(filled) -> None:
+    store, _ = filled
+    record = store.study("study")
+    store.put_study("study", record | {"format": 2})
+    (found,) = [finding for finding in verify(store) if finding.wrong]
+    assert "format 2" in found.what
+    before = files_in(store.path)
+    with pytest.raises(InputError, match="format 2"):
+        gc(store)
+    assert files_in(store.path) == before
+
+
+def test_shards_are_held_against_what_determines_them(tmp_path: Path) -> None:
+    store, plan = Store.create(tmp_path), a_plan()
+    series = series_of(plan, "ts-n")
+    shard = plan.run_shard("ts-n", Keys(plan.seed, 0, 3))
+    for wrong, why in (
+        (replace(shard, regret=shard.regret[:, :-1]), "14 recorded rounds, not 15"),
+        (replace(shard, plays=replace(shard.plays, count=shard.plays.count + 1)), "15 plays"),
+        (a_plan(ratios="bound").run_shard("ts-n", Keys(4, 0, 3)), "what was to be recorded"),
+    ):
+        file = store.write(series, wrong, {})
+        (found,) = verify(store)
+        assert why in found.what
+        assert found.wrong
+        store.path_of(file).unlink()
+
+
+@pytest.mark.parametrize("first", [0, 2, 3])
+def test_other_numbers_of_the_same_trials_are_found(tmp_path: Path, first: int) -> None:
+    store, series = Store.create(tmp_path), synthetic("a")
+    store.write(series, a_shard(0, 4), {"cpu": "x"})
+    store.write(series, a_shard(first, 4), {"cpu": "y"})  # another machine, the same numbers
+    store.write(series, a_shard(4, 9), {"cpu": "x"})
+    assert list(verify(store)) == []
+    other = a_shard(first, 4)
+    other.regret[3 - first, 1] += 2**-30
+    for cpu, wrong in (("x", 1), ("y", 1), ("z", 0)):
+        file = store.write(series, other, {"cpu": cpu})
+        found = list(verify(store))
+        assert len(found) == 2  # it differs from both others, which agree
+        assert all("trial 3 has other numbers than in" in finding.what for finding in found)
+        assert sum(finding.wrong for finding in found) == wrong
+        assert all(("round differently" in one.what) != one.wrong for one in found)
+        store.path_of(file).unlink()
+
+
+def test_what_is_missing_and_left_over_is_to_be_known_and_not_wrong(filled) -> None:
+    store, plan = filled
+    lost = store.shards(series_of(plan, "ucb-n").name)[1]
+    store.path_of(lost).write_bytes(b"broken")
+    aside = store.set_aside(lost)
+    temporary = _beside(store.path / "cells" / f"{'0' * 64}.npz")
+    temporary.write_bytes(b"half")
+    stale = told(store, "host-1.json", neighbour(ended_process(), None))
+    found = {finding.path: finding for finding in verify(store)}
+    assert not any(finding.wrong for finding in found.values())
+    assert set(found) == {aside, temporary, stale, store.path / "studies" / "study.json"}
+    assert "lacks 5 of 24 trials" in found[store.path / "studies" / "study.json"].what
+
+
+def test_a_shard_under_a_strange_name_is_found(filled) -> None:
+    store, plan = filled
+    file = store.shards(series_of(plan, "ts-n").name)[0]
+    strange = store.path_of(file).with_name("copy of " + file.name)
+    shutil.copy(store.path_of(file), strange)
+    assert [finding.path for finding in verify(store) if finding.wrong] == [strange]
+
+
+# --- gc
+
+
+def test_gc_leaves_a_whole_store_and_all_that_is_foreign_alone(filled) -> None:
+    store, _ = filled
+    place = next((store.path / "shards").iterdir())
+    for path in (
+        store.path / "figure-regret.png",
+        store.path / ".figure.png-0123456789abcdef01234567",
+        store.path / "report.html",
+        store.path / "summary.json",
+        store.path / "notes" / "thesis.tex",
+        store.path / "cells" / "README",
+        store.path / "cells" / "abc.npz",
+        store.path / "studies" / ".hidden",
+        store.path / "running" / "notes.txt",
+        store.path / "shards" / "README",
+        store.path / "shards" / "mine" / "0000000000-2.parquet",
+        place / ".nfs0000000000000001",
+        place / "data.csv",
+        place / "copy.parquet",
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"mine")
+        os.utime(path, (1, 1))
+    (store.path / "empty").mkdir()
+    before = files_in(store.path)
+    assert gc(store) == []
+    assert files_in(store.path) == before
+    assert (store.path / "empty").is_dir()
+
+
+def test_gc_removes_what_no_study_needs_and_says_so(filled, tmp_path: Path) -> None:
+    store, plan = filled
+    before = files_in(store.path)
+    (store.path / "report.html").write_text("mine")
+    expected: dict[Path, str] = {}
+    # a series, and a cell, of a study that is not there any more
+    old = a_plan(seed=99)
+    put_study(store, {"": old}, key="old")
+    (store.path / "studies" / "old.json").unlink()
+    for file in fill(store, old, "ts-n", (0, 3), (3, 3)):
+        expected[store.path_of(file)] = "no study refers to its series"
+    gone = series_of(old, "ts-n").name
+    expected[store.path / "shards" / gone / "series.json"] = "no study refers to its series"
+    (cell,) = set(store.path.glob("cells/*")) - {store.path / name for name in before}
+    expected[cell] = "no study refers to it"
+    # trials twice, and beyond
+    twice, beyond = fill(store, plan, "ts-n", (1, 4), (12, 8))
+    expected[store.path_of(twice)] = "studies use other shards in its place"
+    expected[store.path_of(beyond)] = "its trials are beyond those of any study"
+    # leftovers
+    damaged = store.path_of(twice).with_suffix(".damaged")
+    temporary = _beside(store.path / "studies" / "study.json")
+    dead = temporary.with_name(
+        temporary.name[:-24] + f"{here()}{ended_process():08x}" + temporary.name[-8:]
+    )
+    ancient = _beside(store.path / "store.json")
+    for path in (damaged, temporary, dead, ancient):
+        path.write_bytes(b"left")
+    os.utime(ancient, (1, 1))
+    expected |= {damaged: "damaged, and set aside", dead: "half written", ancient: "half written"}
+    stale = told(store, "host-1.json", neighbour(ended_process(), None))
+    expected[stale] = "of a run that has ended"
+
+    full = files_in(store.path)
+    planned = gc(store, dry_run=True)
+    assert files_in(store.path) == full
+    assert {one.path: one.why for one in planned} == expected
+    assert {one.path: one.bytes for one in planned} == {p: p.stat().st_size for p in expected}
+    assert gc(store) == planned
+    kept = {"report.html": b"mine", str(temporary.relative_to(store.path)): b"left"}
+    assert files_in(store.path) == before | kept
+    assert not (store.path / "shards" / gone).exists()
+    assert not (store.path / "running").exists()
+    assert gc(store) == []
+
+
+def test_gc_keeps_what_might_stand_in_for_a_damaged_shard(filled) -> None:
+    store, plan = filled
+    (spare,) = fill(store, plan, "ts-n", (1, 4))
+    assert [one.path for one in gc(store, dry_run=True)] == [store.path_of(spare)]
+    used = store.cover(spare.series, 12).used
+    store.path_of(used[0]).write_bytes(b"broken")
+    assert gc(store) == []
+
+
+def test_gc_keeps_what_either_of_two_studies_needs(tmp_path: Path) -> None:
+    store, plan = Store.create(tmp_path), a_plan()
+    put_study(store, {"": plan}, key="long", trials=12)
+    put_study(store, {"": plan}, key="short", trials=5)
+    for policy in plan.policies:
+        fill(store, plan, policy, (0, 12), (0, 5))
+    assert gc(store) == []
+    (store.path / "studies" / "long.json").unlink()
+    assert {one.path.name.split(".")[0] for one in gc(store)} == {"0000000000-12"}
+
+
+def test_gc_removes_nothing_where_a_record_is_damaged(filled) -> None:
+    store, _ = filled
+    store.write(synthetic("nobody's"), a_shard(0, 2), {})
+    (store.path / "studies" / "other.json").write_text('{"format": 1}')
+    before = files_in(store.path)
+    with pytest.raises(InputError, match=r"other\.json is damaged.*; nothing was removed"):
+        gc(store)
+    assert files_in(store.path) == before
+
+
+# --- contents
+
+
+def test_contents(filled) -> None:
+    store, plan = filled
+    put_study(store, {"": plan}, key="longer", trials=20)
+    store.write(synthetic("nobody's"), a_shard(0, 2), {})
+    (store.path / "studies" / "torn.json").write_text("{")
+    contents = contents_of(store)
+    longer, study, torn = contents.studies
+    assert (study.key, study.title, study.cells) == ("study", "The title of study", 1)
+    assert (study.policies, study.trials, study.done, study.of) == (("ts-n", "ucb-n"), 12, 24, 24)
+    assert (longer.done, longer.of, longer.amount) == (24, 40, study.amount)
+    assert "torn.json is damaged" in torn.damage
+    shards = list(store.path.glob("shards/*/*.parquet"))
+    assert (contents.total.series, contents.total.shards) == (3, 7)
+    assert contents.total.bytes == sum(path.stat().st_size for path in shards)
+    assert (contents.without_study.series, contents.without_study.shards) == (1, 1)
+    assert contents.total.bytes == study.amount.bytes + contents.without_study.bytes
