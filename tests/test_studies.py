@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.store import Store
 from graphbandits.studies import StoredStudy, describe_cell
+from graphbandits.studies.export import ROWS
 
 NAMES = ["ts-n", "ids-n"]
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
@@ -278,3 +280,22 @@ def test_a_description_has_all_that_results_need() -> None:
 
 def test_the_door_is_public() -> None:
     assert {"open_study", "open_studies"} <= set(graphbandits.__all__)
+
+
+def test_the_python_of_the_document_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    points = [
+        Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
+        for arms in (2, 3)
+        for r in (0.25, 0.5)
+    ]
+    put(tmp_path / "my-study", "my-study", points, sweeps=[sweep("r", "arms", x="r")])
+    document = (Path(__file__).parents[1] / "docs" / "reading.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    exec(compile(block, "reading.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "<Progress: 48 of 48 trials (100 %)>" in printed
+    assert "{'r': 0.25, 'arms': 2} True" in printed
+    assert f"at most {ROWS:,} rows" in document
