@@ -34,13 +34,13 @@ def run(directories: Sequence[Path], reference: str | None, as_json: bool) -> No
         for table in comparison_tables(shown, title, facet.label, console.width) if shown else ():
             console.print(table)
         console.print(f"Mean regret (standard error); {_marks(reference)}")
-        for value, one in shown.items():
-            _print_notes(one, f"at {value}: ")
+        for one in found:
+            _print_notes(one, f"at {one.places[0].value}: ")
         console.print()
     if compared.alone:
         console.print("Without a partner in another directory:")
-        for place in compared.alone:
-            console.print(f"  {place}", soft_wrap=True)
+        for text in _listed(compared.alone):
+            console.print(f"  {text}", soft_wrap=True)
     elif not compared.comparisons:
         console.print("There is nothing to compare.")
 
@@ -54,6 +54,17 @@ def _print_one(one: Comparison) -> None:
         console.print(title)
     _print_notes(one)
     console.print()
+
+
+def _listed(places: Sequence[Place]) -> list[str]:
+    """Cells one by one, or their study where that is all of it."""
+    found = []
+    for study, group in groupby(places, lambda place: place.study):
+        mine = list(group)
+        whole = len(mine) == len(study.cells) > 1
+        first = f"{mine[0].store}: {study.key}, all of its {len(mine)} cells"
+        found += [first] if whole else [str(place) for place in mine]
+    return found
 
 
 def _title(one: Comparison) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -13,6 +14,7 @@ from graphbandits.cli.how import How
 from graphbandits.cli.live import LiveTable, Work
 from graphbandits.cli.show import announce_compilation, duration, plain_console
 from graphbandits.engine.crews import crew_of
+from graphbandits.engine.tasks import Task
 from graphbandits.errors import InputError
 from graphbandits.store import ShardFile, Store
 from graphbandits.studies.estimate import estimate
@@ -25,6 +27,7 @@ from graphbandits.studies.runner import (
     conduct,
     missing,
     parts_of,
+    tasks_of,
 )
 
 #: Decisions that take long enough to be told so beforehand.
@@ -40,32 +43,40 @@ def run_into(store: Store, commissions: Sequence[Commission], how: How) -> Outco
     with store.announce(), _ending(store, parts):
         notes = _Notes()
         check_present(store, parts, notes)
-        lacking = sum(trials * p.plan.horizon for p in parts for _, trials in missing(store, p))
-        if lacking:
-            _announce(store, parts, lacking, how)
+        tasks = tasks_of(store, parts, how.count, how.shard)
+        if not tasks:
+            return Outcome()
+        decisions = sum(task.decisions for _, task in tasks)
+        _announce(store, parts, decisions, how)
         plans = list({id(part.plan): part.plan for part in parts}.values())
         with (
-            crew_of(how.count, how.cluster, how.parallel, plans, lacking) as crew,
-            LiveTable(_work(store, parts), crew.workers) as table,
+            crew_of(how.count, how.cluster, how.parallel, plans, decisions) as crew,
+            LiveTable(_work(store, parts, tasks), crew.workers) as table,
         ):
             notes.table = table
-            outcome = conduct(store, parts, crew, notes, shard=how.shard)
-    return outcome
+            return conduct(store, tasks, crew, notes)
 
 
-def _work(store: Store, parts: Sequence[Part]) -> dict[str, Work]:
+def _work(
+    store: Store, parts: Sequence[Part], tasks: Sequence[tuple[Part, Task]]
+) -> dict[str, Work]:
     """What each policy has to do, and what of it is there, over all cells."""
-    work: dict[str, Work] = {}
+    totals: dict[str, Counter[str]] = {}
     for part in parts:
-        there = part.trials - sum(trials for _, trials in missing(store, part))
-        mine = Work(
+        used = store.cover(part.series.name, part.trials, part.plan.first_trial).used
+        there = sum(file.trials for file in used)
+        mine = Counter(
+            shards=len(used),
             trials=part.trials,
             decisions=part.trials * part.plan.horizon,
+            shards_there=len(used),
             trials_there=there,
             decisions_there=there * part.plan.horizon,
         )
-        work[part.policy] = work[part.policy] + mine if part.policy in work else mine
-    return work
+        totals.setdefault(part.policy, Counter()).update(mine)
+    for part, _ in tasks:
+        totals[part.policy]["shards"] += 1
+    return {policy: Work(**total) for policy, total in totals.items()}
 
 
 class _Notes:
@@ -87,7 +98,7 @@ class _Notes:
 
     def found(self, part: Part, trials: int) -> None:
         if self.table is not None:
-            self.table.found(part.policy, trials, trials * part.plan.horizon)
+            self.table.finished(part.policy, trials, trials * part.plan.horizon)
 
     def failed(self, failure: Failure) -> None:
         if self.table is not None:

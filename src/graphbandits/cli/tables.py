@@ -110,9 +110,9 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     ~ stands by a difference of independent means.
     """
     rows = comparison.rows
-    numbers = ["regret", "95% interval", "median", "95% below"]
+    numbers = ["regret", "95% interval"]
     lengths = len({row.trials for row in rows}) > 1
-    numbers += ["trials"] if lengths else []
+    numbers += ["trials"] if lengths else ["median", "95% below"]
     if comparison.against is not None:
         paired = ", paired" if all(row.paired for row in rows) else ""
         against = comparison.against if comparison.reference else "the best"
@@ -120,8 +120,7 @@ def comparison_table(comparison: Comparison, title: str) -> Table:
     table = plain_table(title, ["policy"], numbers)
     for row in rows:
         cells = [f"{row.mean:.2f}", _interval(row.low, row.high, sign="")]
-        cells += [f"{row.median:.2f}", f"{row.q95:.2f}"]
-        cells += [str(row.trials)] if lengths else []
+        cells += [str(row.trials)] if lengths else [f"{row.median:.2f}", f"{row.q95:.2f}"]
         d = row.difference
         if d is not None:
             cells.append(f"{'' if row.paired else '~'}{d.mean:+.2f} {_interval(d.low, d.high)}")

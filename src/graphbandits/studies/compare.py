@@ -87,8 +87,10 @@ def _matched(places: Sequence[list[Place]]) -> tuple[list[tuple[Place, ...]], li
 
 
 def _partners(place: Place, same: list[Place]) -> list[Place]:
-    """Of the cells of the same problem those at the same point, if there are any.
+    """Of the cells of the same problem those that are not at another point of the same sweep.
 
     A sweep of a policy's parameter has the same problem at each of its values.
     """
-    return [other for other in same if other.cell.point == place.cell.point] or same
+    mine = place.cell.point
+    points = [(other, other.cell.point) for other in same]
+    return [other for other, point in points if point == mine or point.keys() != mine.keys()]

@@ -137,8 +137,11 @@ class _Front:
         front = [pa.scalar(study, pa.string())]
         for name, kind in self.types.items():
             value = point.get(name)
-            text = pa.types.is_string(kind) and value is not None
-            front.append(pa.scalar(str(value) if text else value, kind))
+            if value is not None and pa.types.is_string(kind):
+                value = str(value)
+            elif value is not None and pa.types.is_floating(kind):
+                value = float(value)
+            front.append(pa.scalar(value, kind))
         front += [pa.scalar(line, pa.string())] if self.lines else []
         return [*(pa.repeat(value, len(rows)) for value in front), *rows.columns]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Facet:
     """The cells of a sweep at ``fixed`` values of all parameters but the one on its axis.
 
-    ``cells`` has them by the value on the axis, or by all of their point as a text where the sweep
-    is a list. ``key`` is what its files have in their names.
+    ``cells`` has them by the value on the axis, or by all values of their point as a text where
+    the sweep is a list. ``key`` is what its files have in their names.
     """
 
     key: str
@@ -57,6 +57,8 @@ def facets_of(study: StoredStudy) -> list[Facet]:
             title = f"{sweep.title}: {words(fixed)}" if fixed else sweep.title
             at = ((_on_axis(cell, sweep), cell) for cell in cells)
             values = {str(value) if texts else value: cell for value, cell in at}
+            if len(values) < len(cells):  # texts with commas that read the same
+                values = {repr(cell.point): cell for cell in cells}
             found.append(Facet(key, title, sweep, fixed, values))
     return found
 
@@ -72,4 +74,5 @@ def _on_axis(cell: StoredCell, sweep: StoredSweep) -> Any:
     """Where a cell is on the axis: a value, or the point in words."""
     if sweep.x is not None:
         return cell.point[sweep.x]
-    return words(cell.point) if len(cell.point) > 1 else str(*cell.point.values())
+    named = sweep.label in ("", ", ".join(sweep.parameters))  # the axis says what they are
+    return ", ".join(str(cell.point[n]) for n in sweep.parameters) if named else words(cell.point)

@@ -187,7 +187,10 @@ def _trials(ranges: Ranges) -> str:
 
 
 def _merged(entries: Iterable[Entry], notes: list[str]) -> list[Entry]:
-    """Each policy once where its numbers are the same in several stores."""
+    """Each policy once where its numbers are the same in several stores.
+
+    Of two that have the same trials but for some that only one has, that one stays.
+    """
     kept: list[Entry] = []
     for entry in entries:
         twins = (i for i, one in enumerate(kept) if _same(one, entry))
@@ -195,8 +198,10 @@ def _merged(entries: Iterable[Entry], notes: list[str]) -> list[Entry]:
         if place is None:
             kept.append(entry)
         else:
-            stores = tuple(dict.fromkeys((*kept[place].stores, *entry.stores)))
-            kept[place] = replace(kept[place], stores=stores)
+            both = (kept[place], entry)
+            stores = tuple(dict.fromkeys((*both[0].stores, *both[1].stores)))
+            most = max(both, key=lambda one: count_of(one.ranges))
+            kept[place] = replace(most, name=both[0].name, stores=stores)
     for entry in kept:
         if len(entry.stores) > 1:
             notes.append(f"{entry.name}: the same in every trial in {' and '.join(entry.stores)}")
@@ -204,15 +209,14 @@ def _merged(entries: Iterable[Entry], notes: list[str]) -> list[Entry]:
 
 
 def _same(one: Entry, other: Entry) -> bool:
+    """Whether one of two records of a policy has all that the other has, with the same numbers."""
     assert one.result is not None
     assert other.result is not None
-    return (
-        one.policy == other.policy
-        and one.place.seed == other.place.seed
-        and one.ranges == other.ranges
-        and np.array_equal(one.result.final, other.result.final)
-        and np.array_equal(one.result.plays, other.result.plays)
-    )
+    shared = one.shares(other)
+    if one.policy != other.policy or shared not in (one.ranges, other.ranges):
+        return False
+    plays = np.array_equal(one.result.plays, other.result.plays) or one.ranges != other.ranges
+    return plays and np.array_equal(one.final_in(shared), other.final_in(shared))
 
 
 def _labelled(entries: Sequence[Entry]) -> dict[str, Entry]:

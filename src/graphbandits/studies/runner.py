@@ -121,19 +121,13 @@ def check_present(store: Store, parts: Sequence[Part], watcher: Watcher) -> None
 
 
 def conduct(
-    store: Store,
-    parts: Sequence[Part],
-    crew: Crew,
-    watcher: Watcher,
-    *,
-    shard: int | None = None,
+    store: Store, tasks: Sequence[tuple[Part, Task]], crew: Crew, watcher: Watcher
 ) -> Outcome:
-    """Compute all shards that are missing; what raises is reported, and the others go on."""
+    """Compute the shards that are still missing; what raises is reported, and the others go on."""
     start = time.perf_counter()
     outcome = Outcome()
-    tasks = _tasks(store, parts, crew.workers, shard)
-    if store.others():  # so that two runs meet in the middle
-        random.shuffle(tasks)
+    if store.others():  # so that two runs do not do the same at the same time
+        tasks = random.sample(tasks, len(tasks))
     by_task = {id(task): part for part, task in tasks}
 
     def wanted() -> Iterator[Task]:
@@ -162,8 +156,8 @@ def conduct(
     return outcome
 
 
-def _tasks(
-    store: Store, parts: Sequence[Part], workers: int, asked: int | None
+def tasks_of(
+    store: Store, parts: Sequence[Part], workers: int, asked: int | None = None
 ) -> list[tuple[Part, Task]]:
     """The gaps of all parts in shards: cell by cell, in each the first trials of all policies."""
     cells: dict[int, list[tuple[int, int, Part, Task]]] = {}

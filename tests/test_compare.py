@@ -1,0 +1,469 @@
+"""Stores compared: paired where worlds are the same, by Welch's interval where they are not."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+from scipy import stats
+from stored import Point, put, sweep
+from typer.testing import CliRunner
+
+from graphbandits import Bernoulli, BetaBernoulli, Results, load_plugin, open_studies, simulate
+from graphbandits.cli import app
+from graphbandits.engine import Plan
+from graphbandits.errors import InputError
+from graphbandits.results import Difference
+from graphbandits.results.compare import independent_difference
+from graphbandits.studies.compare import Compared, compare_stores, directory_names
+from graphbandits.studies.finals import Ranges, common, within
+from graphbandits.studies.pooled import Comparison
+
+DIRECTED = "edges(1>2:0.5 2>3 3-1)"
+HOW: dict[str, Any] = {"graph": DIRECTED, "horizon": 40, "trials": 12, "seed": 3}
+NAMES = ["ts-n", "ids-n", "ucb-n"]
+RUNNER = CliRunner(env={"COLUMNS": "300"})
+
+
+def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
+    return Plan.of(policies, **(HOW | changes))
+
+
+def ran(policies: list[str] | str = NAMES, **changes: Any) -> Results:
+    return simulate(policies, **(HOW | changes))
+
+
+def compared(*places: Path, reference: str | None = None) -> Compared:
+    return compare_stores([open_studies(place) for place in places], reference)
+
+
+def only(*places: Path, reference: str | None = None) -> Comparison:
+    (found,) = compared(*places, reference=reference).comparisons
+    return found
+
+
+def differences(found: Comparison) -> dict[str, Difference]:
+    return {row.policy: row.difference for row in found.rows if row.difference is not None}
+
+
+def check_rows(found: Comparison, wanted: Results) -> None:
+    """Regrets and intervals are those of results, to the last bit."""
+    assert [row.policy for row in found.rows] == wanted.ranking()
+    for row in found.rows:
+        result = wanted[row.policy]
+        assert row.mean == result.mean[-1]
+        assert row.standard_error == result.standard_error[-1]
+        assert (row.low, row.high) == wanted.interval(row.policy)
+        quantiles = result.final_quantiles()
+        assert (row.median, row.q95) == (quantiles["0.5"], quantiles["0.95"])
+        assert row.trials == wanted.trials
+
+
+def test_one_store_is_compared_as_its_results_are(tmp_path: Path) -> None:
+    put(tmp_path, "a", [Point(plan())])
+    found, wanted = only(tmp_path), ran()
+    check_rows(found, wanted)
+    assert differences(found) == wanted.from_best()
+    assert found.against == wanted.ranking()[0]
+    assert found.notes == ()
+    assert found.versions == ()
+    assert found.rows[0].standing == ""
+
+
+def test_a_reference_is_what_differences_are_from(tmp_path: Path) -> None:
+    put(tmp_path, "a", [Point(plan())])
+    found = only(tmp_path, reference="ucb-n")
+    wanted = {d.first: d for d in ran().differences("ucb-n", simultaneous=True)}
+    assert differences(found) == wanted
+    assert found.against == "ucb-n"
+
+
+def test_a_reference_that_is_nowhere_is_refused_and_elsewhere_is_noted(tmp_path: Path) -> None:
+    points = [Point(plan(names), {"c": i}, 0) for i, names in enumerate((NAMES, NAMES[:2]))]
+    put(tmp_path, "a", points, sweeps=[sweep("c", x="c")])
+    with pytest.raises(InputError, match="no policy 'ucbn' to compare with: did you mean 'ucb-n'"):
+        compared(tmp_path, reference="ucbn")
+    with_it, without = compared(tmp_path, reference="ucb-n").comparisons
+    assert with_it.against == "ucb-n"
+    assert without.against is None
+    assert without.notes == ("'ucb-n' is not there to compare with",)
+    assert differences(without) == {}
+
+
+def test_trials_that_not_all_have_are_left_out_and_it_says_so(tmp_path: Path) -> None:
+    there = {"ucb-n": [(2, 3), (7, 2)], "ids-n": [(0, 8)]}
+    put(tmp_path, "a", [Point(plan(), there=there)])
+    found = only(tmp_path)
+    parts = [ran(first_trial=2, trials=3), ran(first_trial=7, trials=1)]
+    wanted = Results.concat(parts)
+    check_rows(found, wanted)
+    assert differences(found) == wanted.from_best()
+    assert found.notes == (
+        "ids-n has 8 of 12 trials",
+        "ucb-n has 5 of 12 trials",
+        "compared in the 4 trials that all of these policies have",
+    )
+
+
+def test_policies_without_a_trial_are_named_and_do_not_stop_the_others(tmp_path: Path) -> None:
+    put(tmp_path, "a", [Point(plan(), there={"ucb-n": []})])
+    put(tmp_path, "b", [Point(plan("ts-n", seed=9), there={"ts-n": []})])
+    first, second = compared(tmp_path).comparisons
+    check_rows(first, ran(NAMES[:2]))
+    assert first.notes == ("ucb-n has 0 of 12 trials",)
+    assert second.rows == ()
+    assert second.notes == ("ts-n has 0 of 12 trials", "there are no trials yet")
+
+
+def test_policies_of_two_stores_meet_in_the_worlds_that_both_have(tmp_path: Path) -> None:
+    put(tmp_path / "a", "mine", [Point(plan(["ts-n", "ids-n"]))])
+    put(tmp_path / "b", "yours", [Point(plan(["ucb-n", "idsn-lp"], trials=20))], shard=7)
+    found = only(tmp_path / "a", tmp_path / "b")
+    wanted = Results.concat([ran(["ts-n", "ids-n"]), ran(["ucb-n", "idsn-lp"])])
+    check_rows(found, wanted)
+    assert differences(found) == wanted.from_best()
+    assert found.notes == ("compared in the 12 trials that all of these policies have",)
+
+
+def test_the_same_numbers_in_two_stores_are_one_policy(tmp_path: Path) -> None:
+    put(tmp_path / "a", "mine", [Point(plan(["ts-n", "ids-n"]))])
+    put(tmp_path / "b", "yours", [Point(plan(["ids-n", "ucb-n"]))], shard=5)
+    found = only(tmp_path / "a", tmp_path / "b")
+    check_rows(found, ran())
+    assert found.notes == ("ids-n: the same in every trial in a and b",)
+    assert found.versions == ()
+
+
+POLICY = """
+import numpy as np
+from dataclasses import dataclass
+from graphbandits.policies import Needs
+from graphbandits.registry import register
+
+@register("policy", "versioned")
+@dataclass(frozen=True)
+class Versioned:
+    needs = Needs()
+    exact = True
+    def init(self, problem, keys):
+        return {"n": np.zeros((keys.trials, problem.arms))}
+    def propose(self, state, view):
+        pi = np.zeros_like(state["n"])
+        pi[:, ARM] = 1.0
+        late = np.arange(len(pi)) + view.keys.first_trial >= LATE
+        pi[late] = 0.0
+        pi[late, 0] = 1.0
+        return pi
+    def update(self, state, event):
+        return state
+"""
+
+
+def test_two_versions_of_a_policy_are_compared_trial_by_trial(tmp_path: Path) -> None:
+    versions = {}
+    for name, arm in (("old", "1"), ("new", "2")):
+        file = tmp_path / "versioned.py"
+        # from trial 9 on both play the first arm
+        file.write_text(POLICY.replace("ARM", arm).replace("LATE", "9"))
+        load_plugin(file)
+        put(tmp_path / name, "v", [Point(plan(["versioned", "ts-n"]))])
+        versions[name] = simulate("versioned", **HOW)["versioned"].final
+    found = only(tmp_path / "old", tmp_path / "new")
+    assert {row.policy for row in found.rows} == {"versioned [old]", "versioned [new]", "ts-n"}
+    assert found.notes == ("ts-n: the same in every trial in old and new",)
+    (version,) = found.versions
+    gap = versions["old"] - versions["new"]
+    error = gap.std(ddof=1) / math.sqrt(12)
+    half = stats.t.ppf(0.975, 11) * error
+    d = version.difference
+    assert (d.first, d.second) == ("versioned [old]", "versioned [new]")
+    assert [d.mean, d.low, d.high] == pytest.approx(
+        [gap.mean(), gap.mean() - half, gap.mean() + half], rel=1e-12
+    )
+    assert (version.paired, version.trials) == (True, 12)
+    assert version.differing == np.count_nonzero(gap) == 9
+
+
+def test_other_worlds_are_compared_as_independent_means(tmp_path: Path) -> None:
+    put(tmp_path / "a", "mine", [Point(plan(["ts-n", "ids-n"]))])
+    put(tmp_path / "b", "yours", [Point(plan(["ucb-n"], seed=4, trials=9))])
+    found = only(tmp_path / "a", tmp_path / "b")
+    mine, yours = ran(["ts-n", "ids-n"]), ran("ucb-n", seed=4, trials=9)
+    best, other = mine.ranking()
+    rows = {row.policy: row for row in found.rows}
+    assert [rows[name].paired for name in (best, other, "ucb-n")] == [True, True, False]
+    assert [rows[name].trials for name in (best, other, "ucb-n")] == [12, 12, 9]
+    # three pairs, of which the best was chosen: Bonferroni's level
+    level = 1 - 0.05 / 3
+    gap = mine[other].final - mine[best].final
+    paired = stats.ttest_1samp(gap, 0.0).confidence_interval(level)
+    welch = stats.ttest_ind(yours["ucb-n"].final, mine[best].final, equal_var=False)
+    apart = welch.confidence_interval(level)
+    for name, wanted in ((other, paired), ("ucb-n", apart)):
+        d = rows[name].difference
+        assert d is not None
+        assert (d.low, d.high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
+    assert any("Welch's interval" in note for note in found.notes)
+
+
+def test_trials_of_one_seed_that_do_not_overlap_are_other_worlds(tmp_path: Path) -> None:
+    put(tmp_path / "a", "mine", [Point(plan("ts-n"))])
+    put(tmp_path / "b", "yours", [Point(plan("ids-n", first_trial=12))])
+    found = only(tmp_path / "a", tmp_path / "b")
+    assert [row.paired for row in found.rows if row.difference] == [False]
+
+
+def test_of_three_stores_each_pair_by_what_it_has_in_common(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", [Point(plan("ts-n"))])
+    put(tmp_path / "b", "s", [Point(plan("ids-n", first_trial=8, trials=8))])
+    put(tmp_path / "c", "s", [Point(plan("ucb-n", seed=5))])
+    found = only(tmp_path / "a", tmp_path / "b", tmp_path / "c", reference="ts-n")
+    rows = {row.policy: row for row in found.rows}
+    both = ran(["ts-n", "ids-n"], first_trial=8, trials=4)
+    gap = both["ids-n"].final - both["ts-n"].final
+    d = rows["ids-n"].difference
+    assert d is not None
+    assert rows["ids-n"].paired
+    assert d.mean == pytest.approx(gap.mean(), rel=1e-12)
+    wanted = stats.ttest_1samp(gap, 0.0).confidence_interval(0.975)  # two pairs
+    assert (d.low, d.high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
+    assert not rows["ucb-n"].paired
+
+
+def test_the_longer_of_two_equal_records_stays_where_worlds_differ(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", [Point(plan("ts-n", trials=5))])
+    put(tmp_path / "b", "s", [Point(plan("ts-n"))])
+    put(tmp_path / "c", "s", [Point(plan("ids-n", seed=5))])
+    found = only(tmp_path / "a", tmp_path / "b", tmp_path / "c")
+    assert {row.policy: row.trials for row in found.rows} == {"ts-n": 12, "ids-n": 12}
+    assert "ts-n: the same in every trial in a and b" in found.notes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"graph": "edges(1>2:0.5 2>3 3>1)"},
+        {"horizon": 41},
+        {"regret": "realised"},
+        {"world": Bernoulli(BetaBernoulli.of(3, 1.0, 2.0))},
+        {"world": Bernoulli(BetaBernoulli.of(3), fixed=[0.1, 0.2, 0.3])},
+        {"world": Bernoulli(BetaBernoulli(np.ones(3), np.ones(3), "strict"))},
+    ],
+)
+def test_another_problem_is_no_partner(tmp_path: Path, change: dict[str, Any]) -> None:
+    put(tmp_path / "a", "s", [Point(plan("ts-n"))])
+    put(tmp_path / "b", "t", [Point(plan("ids-n", **change))])
+    found = compared(tmp_path / "a", tmp_path / "b")
+    assert found.comparisons == ()
+    assert [str(place) for place in found.alone] == ["a: s", "b: t"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"rounds": [1, 40]}, {"ratios": "bound"}, {"trials": 13}, {"seed": 8}]
+)
+def test_what_is_recorded_and_how_often_makes_no_other_problem(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    put(tmp_path / "a", "s", [Point(plan("ts-n"))])
+    put(tmp_path / "b", "t", [Point(plan("ids-n", **change))])
+    assert compared(tmp_path / "a", tmp_path / "b").alone == ()
+
+
+def test_a_graph_is_what_it_is_whatever_its_text(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", [Point(plan("ts-n", graph="edges(1-2 2-3)"))])
+    put(tmp_path / "b", "t", [Point(plan("ids-n", graph="edges(2-3 1-2)"))])
+    assert compared(tmp_path / "a", tmp_path / "b").alone == ()
+
+
+def by_parameter(values: tuple[float, ...]) -> list[Point]:
+    """A sweep of a policy's own parameter: the same problem at every value."""
+    return [
+        Point(plan([f"eps-greedy-lp(c={c})", "ts-n"], graph="star", arms=3), {"c": c}, 0,
+              {f"eps-greedy-lp(c={c})": "eps-greedy-lp(c=…)"})
+        for c in values
+    ]  # fmt: skip
+
+
+def test_cells_of_a_sweep_meet_their_own_point(tmp_path: Path) -> None:
+    sweeps = [sweep("c", x="c")]
+    put(tmp_path / "a", "s", by_parameter((1, 2, 4)), sweeps=sweeps)
+    put(tmp_path / "b", "s", by_parameter((4, 2)), sweeps=sweeps)
+    found = compared(tmp_path / "a", tmp_path / "b")
+    points = [[place.cell.point["c"] for place in one.places] for one in found.comparisons]
+    assert points == [[2, 2], [4, 4]]
+    assert [str(place) for place in found.alone] == ["a: s at c = 1"]
+    assert {row.policy for row in found.comparisons[0].rows} == {"ts-n", "eps-greedy-lp(c=…)"}
+    wanted = ran(["eps-greedy-lp(c=2)", "ts-n"], graph="star", arms=3)
+    means = {row.policy: row.mean for row in found.comparisons[0].rows}
+    assert means["eps-greedy-lp(c=…)"] == wanted["eps-greedy-lp(c=2)"].mean[-1]
+
+
+def test_a_simulation_meets_every_point_of_a_sweep_of_a_policy(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", [Point(plan("ids-n", graph="star", arms=3))])
+    put(tmp_path / "b", "s", by_parameter((4, 2)), sweeps=[sweep("c", x="c")])
+    found = only(tmp_path / "a", tmp_path / "b")
+    names = ["ids-n", "eps-greedy-lp(c=4)", "ts-n", "eps-greedy-lp(c=2)"]
+    check_rows(found, ran(names, graph="star", arms=3))
+
+
+def test_ranges_agree_with_sets_of_numbers() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        pair = []
+        for _ in range(2):
+            ends = np.sort(random.choice(30, 6, replace=False))
+            pair.append(tuple((int(a), int(b)) for a, b in ends.reshape(3, 2)))
+        sets = [{n for a, b in ranges for n in range(a, b)} for ranges in pair]
+        one, other = pair
+        both: Ranges = common(one, other)
+        assert [n for a, b in both for n in range(a, b)] == sorted(sets[0] & sets[1])
+        assert within(one, other).tolist() == [n in sets[1] for n in sorted(sets[0])]
+
+
+def test_welch_is_that_of_scipy() -> None:
+    random = np.random.default_rng(2)
+    final = {"a": random.gamma(2.0, 1.0, 7), "b": random.gamma(3.0, 2.0, 19)}
+    found = independent_difference("a", "b", final, 0.9)
+    wanted = stats.ttest_ind(final["a"], final["b"], equal_var=False)
+    interval = wanted.confidence_interval(0.9)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
+    assert found.mean / found.standard_error == pytest.approx(wanted.statistic, rel=1e-12)
+
+
+def test_welch_of_one_trial_is_unknown_and_of_constants_exact() -> None:
+    one = independent_difference("a", "b", {"a": np.array([1.0]), "b": np.arange(3.0)}, 0.95)
+    assert math.isnan(one.low)
+    same = independent_difference("a", "b", {"a": np.ones(2), "b": np.zeros(3)}, 0.95)
+    assert (same.low, same.mean, same.high) == (1.0, 1.0, 1.0)
+
+
+def test_directories_of_one_name_are_told_apart() -> None:
+    paths = [Path("/x/a/out"), Path("/x/b/out"), Path("/y/b/out")]
+    assert directory_names(paths) == ["x/a/out", "x/b/out", "y/b/out"]
+    with pytest.raises(InputError, match="is given twice"):
+        directory_names([Path("/x"), Path("/x/../x")])
+
+
+# --- the command
+
+
+def run(*args: object) -> str:
+    result = RUNNER.invoke(app, ["compare", *map(str, args)])
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+def refuse(word: str) -> NoReturn:
+    raise AssertionError(f"{word} is not JSON")
+
+
+def test_the_table_of_a_simulation(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", [Point(plan())])
+    text = run(tmp_path / "a")
+    results = ran()
+    lines = [line.split() for line in text.splitlines()]
+    assert text.startswith("a/s: The study s")
+    assert "vs the best, paired" in text
+    names = [line[0] for line in lines if line and line[0] in NAMES]
+    assert names == results.ranking()
+    d = results.from_best()[names[1]]
+    assert f"{d.mean:+.2f} [{d.low:+.2f}, {d.high:+.2f}]" in text
+    assert "vs ts-n, paired" in run(tmp_path / "a", "--reference", "ts-n")
+
+
+def grid(place: Path, trials: int = 12) -> None:
+    points = [
+        Point(plan(graph=f"random(r={r})", arms=k, trials=trials), {"r": r, "arms": k}, 0)
+        for k in (3, 4)
+        for r in (0.0, 1.0)
+    ]
+    put(place, "g", points, sweeps=[sweep("r", "arms", x="r", label="chance r")])
+
+
+def test_the_tables_of_a_grid_mark_the_best_and_what_might_be(tmp_path: Path) -> None:
+    grid(tmp_path / "a")
+    text = run(tmp_path / "a")
+    assert "A sweep: arms = 3" in text
+    assert "A sweep: arms = 4" in text
+    for arms in (3, 4):
+        for r in (0.0, 1.0):
+            results = ran(graph=f"random(r={r})", arms=arms)
+            for name in NAMES:
+                mean = f"{results[name].mean[-1]:.2f} ({results[name].standard_error[-1]:.2f})"
+                if name == results.ranking()[0]:
+                    mark = "*"
+                else:
+                    mark = "=" if results.from_best()[name].low <= 0.0 else " "
+                assert f"{mark}{mean}" in text
+    assert "* marks the least at each value" in text
+    text = run(tmp_path / "a", "--reference", "ts-n")
+    results = ran(graph="random(r=0.0)", arms=3)
+    for d in results.differences("ts-n", simultaneous=True):
+        mark = "<" if d.high < 0 else ">" if d.low > 0 else "="
+        assert f"{mark}{results[d.first].mean[-1]:.2f}" in text
+    assert "< marks less than ts-n" in text
+
+
+def test_json_has_every_number(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", [Point(plan(["ts-n", "ids-n"]))])
+    put(tmp_path / "b", "t", [Point(plan("ucb-n"))])
+    put(tmp_path / "b", "u", [Point(plan("ucb-n", horizon=3))])
+    found = json.loads(run(tmp_path / "a", tmp_path / "b", "--json"), parse_constant=refuse)
+    (one,) = found["comparisons"]
+    results = ran()
+    assert [place["study"] for place in one["places"]] == ["s", "t"]
+    assert list(one["policies"]) == results.ranking()
+    for name, d in results.from_best().items():
+        entry = one["policies"][name]
+        assert entry["mean"] == results[name].mean[-1]
+        assert entry["interval"] == list(results.interval(name))
+        assert entry["difference"]["simultaneous_interval"] == [d.low, d.high]
+        assert entry["difference"]["paired"] is True
+    assert [place["study"] for place in found["alone"]] == ["u"]
+
+
+def test_one_trial_has_no_intervals_and_is_json_still(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", [Point(plan(trials=1))])
+    assert "unknown" in run(tmp_path / "a")
+    found = json.loads(run(tmp_path / "a", "--json"), parse_constant=refuse)
+    policies = found["comparisons"][0]["policies"].values()
+    assert [p["difference"]["is"] for p in policies if "difference" in p] == ["unknown"] * 2
+
+
+def test_what_has_no_partner_is_listed(tmp_path: Path) -> None:
+    grid(tmp_path / "a", trials=2)
+    put(tmp_path / "b", "s", [Point(plan("ts-n", trials=2))])
+    text = run(tmp_path / "a", tmp_path / "b")
+    assert "a: g, all of its 4 cells" in text
+    assert "b: s" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["nowhere"], "nowhere is no store"),
+        (["a", "a"], "is given twice"),
+        (["a", "--reference", "ts"], "no policy 'ts' to compare with"),
+        (["empty"], "has no studies"),
+        ([], "Missing argument"),
+    ],
+)
+def test_bad_input_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], said: str
+) -> None:
+    from graphbandits.store import Store
+
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "a", "s", [Point(plan(trials=2))])
+    Store.create(tmp_path / "empty")
+    result = RUNNER.invoke(app, ["compare", *args])
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1

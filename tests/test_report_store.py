@@ -1,0 +1,340 @@
+"""The report of any store: simulations, grids, lists, and what is not complete."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pages import Page
+from stored import Point, put, sweep
+from typer.testing import CliRunner
+
+from graphbandits import Bernoulli, BetaBernoulli, plots, simulate
+from graphbandits.cli import app
+from graphbandits.cli.keep import study_summary
+from graphbandits.engine import Plan
+from graphbandits.errors import InputError
+from graphbandits.report import (
+    Study,
+    Sweep,
+    missing_of,
+    report_html,
+    studies_of,
+    summary_of,
+)
+from graphbandits.store import Store
+from graphbandits.studies import StoredStudy
+from graphbandits.theory import bounds_of
+
+NAMES = ["ts-n", "ids-n"]
+HOW: dict[str, Any] = {"graph": "edges(1>2 2>3 3-1)", "horizon": 20, "trials": 6, "seed": 3}
+RUNNER = CliRunner(env={"COLUMNS": "300"})
+
+
+def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
+    return Plan.of(policies, **(HOW | changes))
+
+
+def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> StoredStudy:
+    """Three numbers of arms by four probabilities; ``there`` is what the last cell has."""
+    points = [
+        Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
+        for arms in (2, 3, 4)
+        for r in (1.0, 0.0, 0.25, 0.5)
+    ]
+    points[-1] = replace(points[-1], there=there or {})
+    sweeps = [sweep("r", "arms", x="r", title="Chance", label="chance r")]
+    return put(place, "grid", points, sweeps=sweeps, notes=["All of it."])
+
+
+def entries(place: Path, keys: list[str] | None = None) -> list[Study | Sweep]:
+    return studies_of(Store.open(place), keys)
+
+
+def test_a_simulation_is_told_as_if_it_had_just_run(tmp_path: Path) -> None:
+    """All but the curves of trials: the page, its numbers and its bounds are the same."""
+    claim = {"text": "Less.", "source": "me", "better": ["ids-n"], "than": ["ts-n"]}
+    published = {"source": "you", "means": {"ts-n": [2, 0.5]}}
+    stored = put(
+        tmp_path, "one", [Point(plan())], claims=[claim], published=published, notes=["So."]
+    )
+    (told,) = entries(tmp_path)
+    assert isinstance(told, Study)
+    results = simulate(NAMES, **HOW)
+    wanted = Study(
+        "one",
+        stored.title,
+        results,
+        stored.rerun,
+        ("So.",),
+        stored.claims,
+        stored.published,
+        bounds_of(plan(), results),
+    )
+    assert wanted.bounds
+    page = report_html([told], title="T")
+    assert page == report_html([wanted], title="T")
+    assert summary_of([told]) == {"one": study_summary(wanted)}
+
+
+def test_a_grid_is_a_sweep_for_each_facet(tmp_path: Path) -> None:
+    grid(tmp_path)
+    found = entries(tmp_path)
+    assert [entry.key for entry in found] == ["grid-r-arms-2", "grid-r-arms-3", "grid-r-arms-4"]
+    assert [entry.title for entry in found] == [f"Chance: arms = {k}" for k in (2, 3, 4)]
+    assert found[0].notes == ("All of it.",)
+    assert found[1].notes == ()
+    three = found[1]
+    assert isinstance(three, Sweep)
+    assert (three.parameter, three.label) == ("r", "chance r")
+    assert [study.title for study in three.studies] == ["0", "0.25", "0.5", "1"]
+    wanted = simulate(NAMES, **HOW | {"graph": "random(r=0.25)", "arms": 3})
+    for name in NAMES:
+        assert np.array_equal(three.results[0.25][name].final, wanted[name].final)
+    page = Page(report_html(found, title="A grid")).root
+    assert [h.text for h in page.all("h2")][1:4] == [entry.title for entry in found]
+    tables = [t for t in page.all("table") if "values" in t.attributes.get("class", "")]
+    assert [row[0] for row in tables[1].rows()] == ["0", "0.25", "0.5", "1"]
+
+
+def test_the_summary_of_a_facet_has_its_points_and_own_names(tmp_path: Path) -> None:
+    points = [
+        Point(
+            plan(["ts-n", f"eps-greedy-lp(c={c})"], graph="star", arms=arms),
+            {"c": c, "arms": arms},
+            0,
+            {f"eps-greedy-lp(c={c})": "eps-greedy-lp(c=…)"},
+        )
+        for arms in (3, 4)
+        for c in (1, 2)
+    ]
+    put(tmp_path, "s", points, sweeps=[sweep("c", "arms", x="c", scale="log")])
+    found = entries(tmp_path)
+    assert all("eps-greedy-lp(c=…)" in e.results[2].policies for e in found if isinstance(e, Sweep))
+    summary = summary_of(found)
+    assert list(summary) == ["s-c-arms-3", "s-c-arms-4"]
+    four = summary["s-c-arms-4"]
+    assert (four["title"], four["parameter"], four["scale"]) == ("A sweep: arms = 4", "c", "log")
+    assert [run["point"] for run in four["runs"]] == [{"c": c, "arms": 4} for c in (1, 2)]
+    policies = four["runs"][1]["policies"]
+    assert {name: entry["line"] for name, entry in policies.items()} == {
+        "ts-n": "ts-n",
+        "eps-greedy-lp(c=2)": "eps-greedy-lp(c=…)",
+    }
+    wanted = simulate(["ts-n", "eps-greedy-lp(c=2)"], **HOW | {"graph": "star", "arms": 4})
+    numbers = study_summary(Study("", "", wanted, ""))
+    assert (
+        policies["eps-greedy-lp(c=2)"]["plays"]
+        == numbers["policies"]["eps-greedy-lp(c=2)"]["plays"]
+    )
+    assert four["runs"][1]["differences"] == numbers["differences"]
+    assert four["runs"][1]["settings"] == wanted.settings
+
+
+def test_a_list_is_a_sweep_of_categories(tmp_path: Path) -> None:
+    cells = [("star", 3), ("ring", 4), ("complete", 2)]
+    points = [Point(plan(graph=g, arms=k), {"graph": g, "arms": k}, 0) for g, k in cells]
+    put(tmp_path, "s", points, sweeps=[sweep("graph", "arms", x=None)])
+    (found,) = entries(tmp_path)
+    assert isinstance(found, Sweep)
+    assert [study.title for study in found.studies] == ["star, 3", "ring, 4", "complete, 2"]
+    assert found.key == "s-graph-arms"
+    assert found.points["ring, 4"] == {"graph": "ring", "arms": 4}
+    assert "star, 3" in report_html([found], title="T")
+
+
+def test_what_is_not_complete_is_left_out_and_named(tmp_path: Path) -> None:
+    grid(tmp_path, {"ids-n": [(0, 4)]})
+    *others, last = entries(tmp_path)
+    assert isinstance(last, Sweep)
+    assert [list(last.results[r].policies) for r in (0.25, 0.5)] == [NAMES, ["ts-n"]]
+    note = "Left out, for trials are missing: ids-n at r = 0.5, arms = 4 (4 of 6 trials)."
+    assert last.notes == (f"{note} To go on: graphbandits run grid",)
+    assert all("Left out" not in text for entry in others for text in entry.notes)
+    assert note in report_html([last], title="T")
+
+
+def test_values_and_facets_without_anything_are_left_out(tmp_path: Path) -> None:
+    nothing: dict[str, list[tuple[int, int]]] = {"ts-n": [], "ids-n": [(0, 1)]}
+    points = [Point(plan(graph=f"random(r={r})", arms=k), {"r": r, "k": k}, 0)
+              for k in (2, 3) for r in (0.0, 0.5)]  # fmt: skip
+    points[1:] = [replace(point, there=nothing) for point in points[1:]]
+    put(tmp_path, "s", points, sweeps=[sweep("r", "k", x="r")])
+    (found,) = entries(tmp_path)
+    assert isinstance(found, Sweep)
+    assert list(found.results) == [0.0]
+
+
+def test_claims_and_published_means_of_missing_policies_are_left_out(tmp_path: Path) -> None:
+    claims = [
+        {"text": "A", "source": "", "better": ["ids-n"], "than": ["ts-n"]},
+        {"text": "B", "source": "", "better": ["ucb-n"], "than": ["ts-n"]},
+    ]
+    means = {"ids-n": [1, 1], "ts-n": [2, 1]}
+    put(
+        tmp_path,
+        "s",
+        [Point(plan([*NAMES, "ucb-n"]), there={"ids-n": []})],
+        claims=claims,
+        published={"source": "x", "means": means},
+    )
+    (told,) = entries(tmp_path)
+    assert isinstance(told, Study)
+    assert [claim.text for claim in told.claims] == ["B"]
+    assert told.published is not None
+    assert list(told.published.means) == ["ts-n"]
+    assert "Left out" in told.notes[0]
+
+
+def test_a_study_without_anything_is_named_and_alone_refused(tmp_path: Path) -> None:
+    put(tmp_path, "none", [Point(plan("ts-n"), there={"ts-n": [(0, 2)]})])
+    with pytest.raises(
+        InputError, match=r"no policy in .* has all its trials yet; to go on: graph"
+    ):
+        entries(tmp_path)
+    put(tmp_path, "some", [Point(plan("ids-n"))])
+    assert [entry.key for entry in entries(tmp_path)] == ["some"]
+    assert missing_of(Store.open(tmp_path)) == [
+        "The study none: no policy has all its trials yet. To go on: graphbandits run none"
+    ]
+    assert missing_of(Store.open(tmp_path), ["some"]) == []
+
+
+def test_studies_are_chosen_by_their_keys_and_keep_keys_apart(tmp_path: Path) -> None:
+    put(tmp_path, "a-r", [Point(plan("ts-n"))])
+    put(tmp_path, "a", [Point(plan("ts-n"), {"r": 1}, 0)], sweeps=[sweep("r", x="r")])
+    assert [entry.key for entry in entries(tmp_path, ["a-r"])] == ["a-r"]
+    keys = [entry.key for entry in entries(tmp_path)]
+    assert keys == ["a-r", "a-r-2"]
+    report_html(entries(tmp_path), title="both")
+    with pytest.raises(InputError, match="no study 'b'"):
+        entries(tmp_path, ["b"])
+
+
+def test_bounds_need_the_graph_and_means_that_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed = Bernoulli(BetaBernoulli.of(3), fixed=[0.2, 0.5, 0.7])
+    put(tmp_path / "fixed", "s", [Point(plan(world=fixed))])
+    (told,) = entries(tmp_path / "fixed")
+    assert isinstance(told, Study)
+    assert told.bounds == ()
+    assert "the means of the arms are fixed" in report_html([told], title="T")
+
+    put(tmp_path / "plain", "s", [Point(plan())])
+
+    def unknown(*_: object) -> None:
+        raise InputError("unknown graph")
+
+    monkeypatch.setattr("graphbandits.studies.stored.unpack_process", unknown)
+    (told,) = entries(tmp_path / "plain")
+    assert isinstance(told, Study)
+    assert told.bounds == ()
+    assert told.notes == (
+        "No bounds by the graph: 'edges(1>2 2>3 3-1)' is of a plug-in, which --plugin FILE loads.",
+    )
+
+
+def test_every_figure_is_the_same_without_the_curves_of_trials(tmp_path: Path) -> None:
+    put(tmp_path, "s", [Point(plan([*NAMES, "ucb-n"]))])
+    (told,) = entries(tmp_path)
+    assert isinstance(told, Study)
+    assert all(result.regret is None for result in told.results.policies.values())
+    whole = simulate([*NAMES, "ucb-n"], **HOW)
+    drawings: list[Any] = [
+        plots.regret_figure,
+        lambda r: plots.regret_figure(r, band="quantiles"),
+        plots.final_figure,
+        plots.forest_figure,
+        plots.plays_figure,
+        lambda r: plots.sweep_figure({1: r, 2: r}, "x"),
+    ]
+    for draw in drawings:
+        pictures = []
+        for results in (told.results, whole):
+            picture = io.BytesIO()
+            draw(results).savefig(picture, format="png")
+            pictures.append(picture.getvalue())
+        assert pictures[0] == pictures[1]
+
+
+# --- the command
+
+
+def run(*args: object) -> str:
+    result = RUNNER.invoke(app, ["report", *map(str, args)])
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+def test_the_command_writes_the_page_and_its_numbers(tmp_path: Path) -> None:
+    study = grid(tmp_path / "g")
+    text = run(tmp_path / "g")
+    page, numbers = tmp_path / "g" / "report.html", tmp_path / "g" / "summary.json"
+    assert text.split() == ["Written:", str(page), str(numbers)]
+    root = Page(page.read_text("utf-8")).root
+    assert root.all("h1")[0].text == study.title
+    assert list(json.loads(numbers.read_text())) == [f"grid-r-arms-{k}" for k in (2, 3, 4)]
+    before = page.read_bytes(), numbers.read_bytes()
+    run(tmp_path / "g")
+    assert (page.read_bytes(), numbers.read_bytes()) == before
+
+
+def test_the_command_chooses_studies_and_the_place(tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    put(store, "a", [Point(plan("ts-n"))])
+    put(store, "b", [Point(plan("ids-n"))])
+    put(store, "c", [Point(plan("ucb-n"), there={"ucb-n": []})])
+    place = tmp_path / "page.html"
+    run(store, "--study", "b", "--output", place)
+    assert list(json.loads((tmp_path / "page.json").read_text())) == ["b"]
+    assert not (store / "report.html").exists()
+    text = run(store, "--output", place)
+    assert "Not complete: c, 0 of 6 trials. To go on: graphbandits run c" in text
+    root = Page(place.read_text("utf-8")).root
+    assert root.all("h1")[0].text == "3 studies of s"
+    assert "The study c: no policy has all its trials yet." in root.text
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["nowhere"], "nowhere is no store"),
+        (["empty"], "has no studies"),
+        (["s", "--study", "b"], "no study 'b'"),
+        (["s", "--output", "page.json"], "the page is a file .html, not 'page.json'"),
+        (["s", "--output", "no/page.html"], "cannot write no/page"),
+        (["begun"], "no policy in begun has all its trials yet"),
+    ],
+)
+def test_bad_input_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "s", "a", [Point(plan("ts-n", trials=2))])
+    put(tmp_path / "begun", "a", [Point(plan("ts-n", trials=2), there={"ts-n": []})])
+    Store.create(tmp_path / "empty")
+    result = RUNNER.invoke(app, ["report", *args])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
+    put(tmp_path, "a", [Point(plan("ts-n"))])
+    shard = next(tmp_path.rglob("*.parquet"))
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(data)
+    for command in ("report", "compare"):
+        result = RUNNER.invoke(app, [command, str(tmp_path)])
+        assert result.exit_code == 2
+        assert shard.name in result.stderr
+        assert result.stderr.count("\n") == 1

@@ -1,0 +1,301 @@
+"""Studies as a store has them: what is read, when, and how damage is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stored import Point, put, sweep
+
+import graphbandits
+from graphbandits import Bernoulli, BetaBernoulli, open_studies, open_study, simulate
+from graphbandits.engine import Plan
+from graphbandits.errors import InputError
+from graphbandits.store import Store
+from graphbandits.studies import StoredStudy, describe_cell
+from graphbandits.studies.export import ROWS
+
+NAMES = ["ts-n", "ids-n"]
+DIRECTED = "edges(1>2:0.5 2>3 3-1)"
+
+
+def plan(policies: list[str] = NAMES, **changes: Any) -> Plan:
+    how = {"graph": DIRECTED, "horizon": 20, "trials": 6, "seed": 3} | changes
+    return Plan.of(policies, **how)
+
+
+def grid(place: Path) -> StoredStudy:
+    points = [
+        Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
+        for arms in (2, 3)
+        for r in (0.0, 0.5, 1)
+    ]
+    return put(place, "grid", points, sweeps=[sweep("r", "arms", x="r", title="Both")])
+
+
+def same(found: graphbandits.Results, wanted: graphbandits.Results) -> None:
+    """Bit for bit, but for the curves of trials, which a summary has not."""
+    assert found.settings == wanted.settings
+    assert found.arms == wanted.arms
+    assert list(found.policies) == list(wanted.policies)
+    assert np.array_equal(found.rounds, wanted.rounds)
+    for name in wanted.policies:
+        for part in ("mean", "standard_error", "quantiles", "final", "plays"):
+            assert np.array_equal(getattr(found[name], part), getattr(wanted[name], part)), part
+
+
+def test_results_are_those_of_simulate(tmp_path: Path) -> None:
+    prior = BetaBernoulli(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.5]))
+    how = {"graph": DIRECTED, "horizon": 30, "trials": 11, "seed": 5, "world": Bernoulli(prior)}
+    put(tmp_path, "one", [Point(Plan.of(NAMES, **how))])
+    study = open_study(tmp_path)
+    same(study.results(), simulate(NAMES, **how))
+    same(study.results(policies=["ids-n"]), simulate("ids-n", **how))
+    (cell,) = study.cells
+    assert np.array_equal(cell.prior.b, [3, 2, 1.5])
+    assert cell.results().graph is not None
+
+
+def test_trials_that_begin_later_keep_their_numbers(tmp_path: Path) -> None:
+    put(tmp_path, "late", [Point(plan(first_trial=7))])
+    wanted = simulate(NAMES, graph=DIRECTED, horizon=20, trials=6, seed=3, first_trial=7)
+    same(open_study(tmp_path).results(), wanted)
+
+
+def test_a_point_of_a_grid_is_found_by_its_values(tmp_path: Path) -> None:
+    study = grid(tmp_path)
+    wanted = simulate(NAMES, graph="random(r=0.5)", arms=3, horizon=20, trials=6, seed=3)
+    same(study.results(arms=3, r=0.5), wanted)
+    same(study.results({"r": 0.5}, arms=3), wanted)
+    assert [cell.point["arms"] for cell in study.select(r=0.5)] == [2, 3]
+    assert [cell.point for cell in study][1] == {"r": 0.5, "arms": 2}
+    assert len(study) == 6
+    assert study.parameters == ("r", "arms")
+
+
+@pytest.mark.parametrize(
+    ("point", "said"),
+    [
+        ({"r": 0.5}, "has 2 cells at r = 0.5: give arms: 2, 3"),
+        ({}, "has 6 cells: give r: 0.0, 0.5, 1; arms: 2, 3"),
+        ({"r": 0.3}, "nothing at r = 0.3; r: 0.0, 0.5, 1"),
+        ({"arm": 2}, "'arm' was not swept in the study 'grid': did you mean 'arms'?"),
+    ],
+)
+def test_a_point_that_is_not_one_says_what_there_is(
+    tmp_path: Path, point: dict[str, Any], said: str
+) -> None:
+    study = grid(tmp_path)
+    with pytest.raises(InputError) as error:
+        study.results(point)
+    assert said in str(error.value)
+
+
+def test_a_grid_has_a_facet_for_each_value_off_the_axis(tmp_path: Path) -> None:
+    two, three = grid(tmp_path).facets()
+    assert (two.key, two.title, dict(two.fixed)) == ("grid-r-arms-2", "Both: arms = 2", {"arms": 2})
+    assert three.title == "Both: arms = 3"
+    assert list(two.cells) == [0.0, 0.5, 1]
+    assert three.cells[0.5].point == {"r": 0.5, "arms": 3}
+    assert (two.label, two.scale) == ("r", "linear")
+
+
+def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
+    cells = [("star", 3), ("ring", 4)]
+    points = [Point(plan(graph=g, arms=k), {"g": g, "arms": k}, 0) for g, k in cells]
+    points += [Point(plan(graph=g, arms=3), {"how": h}, 1) for g, h in (("star", 1), ("path", "b"))]
+    points += [Point(plan(graph=g, arms=3), {"g": g, "arms": 3}, 2) for g in ("star", "path")]
+    study = put(
+        tmp_path,
+        "list",
+        points,
+        sweeps=[
+            sweep("g", "arms", x=None),
+            sweep("how", x="how", scale="log"),
+            sweep("g", "arms", x=None, label="problem"),
+        ],
+    )
+    first, second, third = study.facets()
+    assert (list(first.cells), first.label, first.fixed) == (["star, 3", "ring, 4"], "g, arms", {})
+    assert (list(second.cells), second.scale) == (["1", "b"], "linear")
+    assert list(third.cells) == ["g = star, arms = 3", "g = path, arms = 3"]
+    assert len({facet.key for facet in study.facets()}) == 3
+
+
+def test_progress_counts_trials_and_names_what_lacks_them(tmp_path: Path) -> None:
+    there = {"ids-n": [(0, 2), (4, 1)]}
+    study = put(tmp_path, "half", [Point(plan(), there=there)])
+    progress = study.progress()
+    assert (progress.done, progress.trials, progress.complete) == (9, 12, False)
+    assert [(part.policy, part.missing) for part in progress.missing] == [("ids-n", 3)]
+    assert "9 of 12 trials (75 %); incomplete: ids-n (3 of 6 trials)" in repr(progress)
+    assert study.cells[0].complete() == ["ts-n"]
+    with pytest.raises(
+        InputError, match="lacks 3 of 6 trials of 'ids-n': run the experiment again"
+    ):
+        study.results()
+    assert list(study.results(policies=["ts-n"]).policies) == ["ts-n"]
+    with pytest.raises(InputError, match="no policy 'idsn': did you mean 'ids-n'"):
+        study.results(policies=["idsn"])
+
+
+def test_shared_trials_count_once(tmp_path: Path) -> None:
+    points = [Point(plan(), {"c": c}, 0) for c in (1, 2)]
+    study = put(tmp_path, "twice", points, sweeps=[sweep("c", x="c")])
+    assert study.progress().trials == 12
+
+
+def test_opening_reads_no_shard_and_no_description(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid(tmp_path)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("read")
+
+    monkeypatch.setattr(Store, "read", refuse)
+    monkeypatch.setattr(Store, "cell", refuse)
+    study = open_study(tmp_path)
+    assert study.progress().complete
+    assert [facet.key for facet in study.facets()] == ["grid-r-arms-2", "grid-r-arms-3"]
+    text = repr(study) + repr(study.cells[0]) + repr(open_studies(tmp_path))
+    assert "6 cells over r, arms, 6 trials" in text
+    assert "<Cell at r = 0.0, arms = 2: 6 trials of ts-n, ids-n>" in text
+
+
+def test_studies_of_a_directory(tmp_path: Path) -> None:
+    put(tmp_path, "b", [Point(plan(["ts-n"], trials=1))])
+    put(tmp_path, "a", [Point(plan(["ts-n"], trials=2))])
+    studies = open_studies(tmp_path)
+    assert (list(studies), len(studies), "a" in studies, "c" in studies) == (
+        ["a", "b"],
+        2,
+        True,
+        False,
+    )
+    assert studies["b"].trials == 1
+    assert open_study(tmp_path, "a").trials == 2
+    with pytest.raises(InputError, match="has 2 studies: give the key of one, of a, b"):
+        open_study(tmp_path)
+    for key in ("c", "../studies/a"):
+        with pytest.raises(InputError, match=r"no study '.*Known: a, b"):
+            open_study(tmp_path, key)
+
+
+def test_no_store_and_no_study_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is no store: it has no store\.json"):
+        open_study(tmp_path)
+    Store.create(tmp_path)
+    with pytest.raises(InputError, match="has no studies: 'graphbandits run EXPERIMENT"):
+        open_study(tmp_path)
+    with pytest.raises(InputError, match=r"no study 'a' in .*: there is none"):
+        open_study(tmp_path, "a")
+
+
+def spoil(record: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
+    *above, last = path
+    for part in above:
+        record = record[part]
+    record[last] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("trials",), "6", "trials: Input should be a valid integer"),
+        (("trials",), 0, "trials: Input should be greater than or equal to 1"),
+        (("cells",), [], "cells: List should have at least 1 item"),
+        (("cells", 0, "cell"), "../../../etc/passwd", "cells.0.cell: String should match"),
+        (("cells", 0, "policies", "ts-n"), "zz", "cells.0.policies.ts-n: String should match"),
+        (("cells", 0, "sweep"), 1, "cell 1 is of a sweep that is not there"),
+        (("cells", 0, "point"), {"q": 1}, "the point of cell 1 has other parameters"),
+        (("cells", 0, "lines"), {}, "lines are not of its policies"),
+        (("cells", 0, "lines"), {"ts-n": "a", "ids-n": "a"}, "two policies are the same line"),
+        (("sweeps", 0, "x"), "q", "x is 'q', which is none of its parameters"),
+        (("sweeps", 0, "scale"), "cubic", "sweeps.0.scale: Input should be 'linear' or 'log'"),
+        (("published",), {"source": "me", "means": {"ts-n": [1]}}, "published.means.ts-n"),
+        (("key",), "other", "its key is 'other'"),
+        (("format",), 0, "format: Input should be greater"),
+    ],
+)
+def test_a_damaged_record_is_told_in_one_line(
+    tmp_path: Path, path: tuple[Any, ...], value: Any, said: str
+) -> None:
+    grid(tmp_path)
+    file = tmp_path / "studies" / "grid.json"
+    record = json.loads(file.read_text())
+    spoil(record, path, value)
+    file.write_text(json.dumps(record))
+    with pytest.raises(InputError) as error:
+        open_study(tmp_path)
+    message = str(error.value)
+    assert message.startswith(f"{file} is damaged (")
+    assert said in message
+    assert message.endswith("run the experiment again, which writes it anew")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '{"format": 1}', '"study"'])
+def test_json_that_is_no_record_is_damage(tmp_path: Path, text: str) -> None:
+    put(tmp_path, "a", [Point(plan(["ts-n"], trials=1))])
+    (tmp_path / "studies" / "a.json").write_text(text)
+    with pytest.raises(InputError, match=r"a\.json is damaged"):
+        open_study(tmp_path)
+
+
+def test_a_newer_record_is_refused_by_its_format(tmp_path: Path) -> None:
+    put(tmp_path, "a", [Point(plan(["ts-n"], trials=1))])
+    (tmp_path / "studies" / "a.json").write_text('{"format": 2}')
+    with pytest.raises(InputError, match=r"of format 2, and this version .* reads up to 1: update"):
+        open_study(tmp_path)
+
+
+def test_a_later_field_of_the_same_format_does_no_harm(tmp_path: Path) -> None:
+    study = put(tmp_path, "a", [Point(plan(["ts-n"], trials=1))], later="this")
+    assert open_study(tmp_path).title == study.title
+
+
+def test_claims_and_published_means_come_back(tmp_path: Path) -> None:
+    claim = {"text": "Less.", "source": "me", "better": ["ids-n"], "than": ["ts-n"]}
+    published = {"source": "you", "means": {"ts-n": [2, 0.5]}}
+    study = put(tmp_path, "a", [Point(plan())], claims=[claim], published=published)
+    assert study.claims[0].pairs == [("ids-n", "ts-n")]
+    assert study.published is not None
+    assert study.published.means == {"ts-n": (2, 0.5)}
+
+
+def test_a_description_has_all_that_results_need() -> None:
+    described = plan(rounds=[5, 20])
+    meta, arrays = describe_cell(described)
+    assert meta["settings"] == described.settings()
+    assert meta["rounds"] == [5, 20]
+    assert meta["arms"] == ["1", "2", "3"]
+    assert json.loads(json.dumps(meta)) == meta
+    assert np.array_equal(arrays["prior/a"], [1, 1, 1])
+
+
+def test_the_door_is_public() -> None:
+    assert {"open_study", "open_studies"} <= set(graphbandits.__all__)
+
+
+def test_the_python_of_the_document_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    points = [
+        Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
+        for arms in (2, 3)
+        for r in (0.25, 0.5)
+    ]
+    put(tmp_path / "my-study", "my-study", points, sweeps=[sweep("r", "arms", x="r")])
+    document = (Path(__file__).parents[1] / "docs" / "reading.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    exec(compile(block, "reading.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "<Progress: 48 of 48 trials (100 %)>" in printed
+    assert "{'r': 0.25, 'arms': 2} True" in printed
+    assert f"at most {ROWS:,} rows" in document
