@@ -24,6 +24,7 @@ from graphbandits.engine import Plan
 from graphbandits.engine.progress import progress_bar
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
+from graphbandits.experiments.texts import point_text
 from graphbandits.theory import Audit, audit
 from graphbandits.theory.auditor import FLOOR, SMALL, Tally
 from graphbandits.theory.audits import audited
@@ -67,15 +68,13 @@ def _plans(experiment: str, trials: int, seed: int | None, policies: list[str]) 
     """The simulations, with the policies that there is a theorem on and those asked for."""
     described = load_experiment(experiment)
     with errors_of(experiment):
-        plans = (
-            {described.title: described.plan(trials=trials, seed=seed, policies=policies)}
-            if not described.sweeps
-            else {
-                f"{sweep.title or sweep.parameter}: {value}": plan
-                for sweep in described.sweep_plans(trials=trials, seed=seed, policies=policies)
-                for value, plan in sweep.plans.items()
-            }
-        )
+        titles = [swept.title for swept in described.swept()]
+        plans = {
+            described.title
+            if cell.sweep is None
+            else f"{titles[cell.sweep]}: {point_text(cell.point)}": cell.plan
+            for cell in described.cells(trials, seed, policies)
+        }
         chosen = {}
         for title, plan in plans.items():
             wanted = audited(plan.policies) | {

@@ -10,6 +10,7 @@ from graphbandits.cli.conduct import size
 from graphbandits.cli.how import How
 from graphbandits.cli.show import announce_compilation, duration, plain_console
 from graphbandits.cli.tables import plain_table
+from graphbandits.experiments.texts import point_text
 from graphbandits.store import Store
 from graphbandits.store.directory import MANIFEST
 from graphbandits.studies.estimate import estimate
@@ -33,10 +34,9 @@ def dry_run(commission: Commission, output: Path, how: How) -> None:
         plan = cell.plan
         trials = plan.trials * len(plan.policies)
         there = trials - sum(min(plan.trials, lacking[found.name]) for found in series.values())
-        point = ", ".join(f"{name} = {value}" for name, value in cell.point.items())
         rows.append(
             (
-                *([point] if commission.sweeps else []),
+                *([point_text(cell.point)] if commission.sweeps else []),
                 plan.graph_text,
                 _short(list(plan.policies)),
                 str(plan.world.arms),

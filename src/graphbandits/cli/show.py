@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,10 +14,7 @@ from graphbandits.errors import whole_number
 from graphbandits.jit import compiled_before
 
 if TYPE_CHECKING:
-    from graphbandits.engine import Plan
-
-#: Decisions that take long enough to be told so beforehand.
-LONG = 10**6
+    pass
 
 
 def print_json(value: Any) -> None:
@@ -74,24 +70,3 @@ def duration(seconds: float) -> str:
     """
     whole = max(1, round(seconds))
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
-
-
-def announce_time(plans: Collection[Plan], threads: int, output: object) -> None:
-    """Measure how long the plans will take, and say so."""
-    console = plain_console()
-    console.print("Measuring how long it will take (the first run also compiles: half a minute)")
-    seconds = sum(plan.seconds(threads) for plan in plans)
-    console.print(
-        f"About {duration(seconds)} of simulation on {threads} thread{'s' if threads > 1 else ''}, "
-        "and some seconds for each figure;\n"
-        f"figures and results go to {output}/\n"
-    )
-
-
-def announce_long(plans: Collection[Plan], threads: int, output: object) -> None:
-    """The same where it will take long; else what a first run needs to say."""
-    # ratios take ten times as long, and more by the joint gain
-    if sum(plan.decisions * (10 if plan.recording.ratios else 1) for plan in plans) >= LONG:
-        announce_time(plans, threads, output)
-    else:
-        announce_compilation()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
@@ -235,21 +234,6 @@ class Plan:
         graph = self.process if isinstance(self.process, Fixed) else None
         record, names = self.recording.record, self._names()
         return Results(record, policies, names, self.settings(), graph)
-
-    def seconds(self, workers: int = 1, *, trials: int = 20, rounds: int = 50) -> float:
-        """An estimate of the time it will take, from a short run of each policy."""
-        total = 0.0
-        short = Keys(self.seed, self.first_trial, min(trials, self.trials))
-        horizon = min(rounds, self.horizon)
-        recording = replace(self.recording, rounds=(horizon,))
-        for policy in self.policies.values():
-            for attempt in range(2):  # the first compiles what is not cached yet
-                start = time.perf_counter()
-                run_recorded(policy, self.world, self.process, horizon, short, recording)
-                spent = time.perf_counter() - start
-                if attempt:
-                    total += spent * self.trials * self.horizon / (short.trials * horizon)
-        return total / workers
 
     def _names(self) -> tuple[str, ...]:
         return self.process.names or tuple(str(i + 1) for i in range(self.process.arms))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import PrivateAttr, model_validator
 
 from graphbandits.engine import Plan
-from graphbandits.engine.settings import describe_world
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments.cells import (
     Cell,
@@ -36,71 +35,14 @@ from graphbandits.experiments.tables import (
     Texts,
 )
 from graphbandits.experiments.texts import (
-    Value,
     check_placeholders,
-    file_part,
     filled,
     point_text,
     varies_itself,
 )
 from graphbandits.experiments.worlds import world_of
 from graphbandits.registry import build, name_of, text_of
-from graphbandits.results import Claim, Published, Results
-
-
-@dataclass(frozen=True, eq=False)
-class SweepPlan:
-    """The checked simulations of one sweep, by the value of its parameter.
-
-    ``lines`` has, for each value, the line that a policy of its results belongs to: a text with
-    a placeholder makes a policy of another name at each value, and one line.
-    """
-
-    parameter: str
-    title: str
-    label: str
-    scale: str
-    plans: Mapping[Value, Plan]
-    lines: Mapping[Value, Mapping[str, str]]
-
-    def file_part(self, value: Value) -> str:
-        """What the files of a value have in their names.
-
-        >>> sweep = SweepPlan("r", "", "r", "linear", {}, {})
-        >>> sweep.file_part(0.25)
-        'r-0.25'
-        """
-        return f"{self.parameter}-{file_part(value)}"
-
-    def runs(self) -> dict[Value, Plan]:
-        """What there is to run: a policy that has met the same problem at an earlier value has not.
-
-        Values at which nothing is left are not there.
-        """
-        met: set[tuple[object, ...]] = set()
-        found: dict[Value, Plan] = {}
-        for value, plan in self.plans.items():
-            new = {n: p for n, p in plan.policies.items() if (*_problem(plan), n) not in met}
-            met.update((*_problem(plan), name) for name in new)
-            if new:
-                found[value] = replace(plan, policies=new)
-        return found
-
-    def whole(self, value: Value, ran: Mapping[Value, Results]) -> Results:
-        """The results at a value, of what was run there and at earlier values of its problem."""
-        plan = self.plans[value]
-        same = [ran[other] for other in ran if _problem(self.plans[other]) == _problem(plan)]
-        return Results.concat(same).only(plan.policies)
-
-    def drawn(self, results: Mapping[Any, Results]) -> dict[Any, Results]:
-        """The results by value, with the names of the lines for those of the policies."""
-        return {value: found.renamed(self.lines[value]) for value, found in results.items()}
-
-
-def _problem(plan: Plan) -> tuple[object, ...]:
-    """What the results of a policy depend on, besides the trials."""
-    world = str(describe_world(plan.world))
-    return plan.graph_text, plan.process.arms, plan.horizon, world, plan.seed, plan.recording
+from graphbandits.results import Claim, Published
 
 
 class Experiment(Table):
@@ -278,25 +220,6 @@ class Experiment(Table):
         if published := self.published_means():
             check_known(published.means, plan.policies, f"published by {published.source}")
         return plan
-
-    def sweep_plans(
-        self,
-        *,
-        trials: int | None = None,
-        seed: int | None = None,
-        policies: Sequence[str] = (),
-    ) -> list[SweepPlan]:
-        """The checked simulations of each sweep, with the same changes as in :meth:`plan`."""
-        cells, found = self.cells(trials, seed, policies), []
-        for number, swept in enumerate(self.swept()):
-            if len(swept.parameters) > 1:
-                raise InputError("a sweep has several parameters: cells() gives its simulations")
-            (parameter,) = swept.parameters
-            mine = {cell.point[parameter]: cell for cell in cells if cell.sweep == number}
-            plans = {value: cell.plan for value, cell in mine.items()}
-            lines = {value: cell.lines for value, cell in mine.items()}
-            found.append(SweepPlan(parameter, swept.title, swept.label, swept.scale, plans, lines))
-        return found
 
     def drawn(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
         """The figures to draw of these cells, as plain data: those asked for, else the usual.

@@ -13,6 +13,7 @@ from graphbandits.engine.crews import Crew
 from graphbandits.engine.simulation import BLOCK, ENTRIES
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import GraphBanditsError
+from graphbandits.experiments.texts import point_text
 from graphbandits.store import DamagedShardError, Series, ShardFile, Store
 from graphbandits.studies.recording import Commission
 
@@ -83,8 +84,7 @@ def parts_of(commissions: Sequence[Commission]) -> list[Part]:
     parts: dict[str, Part] = {}
     for commission in commissions:
         for cell, series in zip(commission.cells, commission.series, strict=True):
-            words = ", ".join(f"{name} = {value}" for name, value in cell.point.items())
-            where = f" at {words}" if words else ""
+            where = f" at {point_text(cell.point)}" if cell.point else ""
             for policy, found in series.items():
                 known = parts.get(found.name)
                 if known is None or known.trials < cell.plan.trials:
