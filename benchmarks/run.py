@@ -23,6 +23,7 @@ import long_run
 import machine
 import many_arms
 import one_round
+import stores
 import strict
 import workers
 from display import Table
@@ -44,6 +45,7 @@ SECTIONS: dict[str, ModuleType] = {
     "machine": machine,
     "long-run": long_run,
     "workers": workers,
+    "stores": stores,
     "invariants": invariants,
 }
 ROOT = Path(__file__).parents[1]

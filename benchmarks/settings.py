@@ -38,6 +38,9 @@ class Settings:
     #: One worker and two.
     worker_trials: int = 400
     worker_rounds: int = 1_000
+    #: The paper's experiments in a store; and a summary of so many trials.
+    store_trials: int = 1_000
+    summary_trials: int = 100_000
     #: The numbers of a graph: random ones of all densities, sparse ones, seconds for each number.
     graph_arms: tuple[int, ...] = (20, 40, 60, 80, 100, 1_000)
     sparse_arms: tuple[int, ...] = (100_000,)
@@ -57,6 +60,8 @@ class Settings:
             round_arms=(5, 50),
             policy_rounds=50,
             worker_trials=200,
+            store_trials=100,
+            summary_trials=10_000,
             graph_arms=(20, 40),
             sparse_arms=(10_000,),
             graph_seconds=1.0,

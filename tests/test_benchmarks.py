@@ -52,6 +52,8 @@ def results(tmp_path_factory) -> dict[str, Any]:
         policy_rounds=4,
         worker_trials=4,
         worker_rounds=5,
+        store_trials=2,
+        summary_trials=40,
         graph_arms=(5, 150),
         sparse_arms=(60,),
         graph_seconds=0.02,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphbandits.studies.progress import words
+from graphbandits.experiments.texts import point_text
 
 if TYPE_CHECKING:
     from graphbandits.studies.stored import StoredCell, StoredStudy, StoredSweep
@@ -54,7 +54,7 @@ def facets_of(study: StoredStudy) -> list[Facet]:
             key = "-".join(parts)
             if any(key == facet.key for facet in found):
                 key += f"-{number + 1}"  # two sweeps of the same parameters
-            title = f"{sweep.title}: {words(fixed)}" if fixed else sweep.title
+            title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title
             at = ((_on_axis(cell, sweep), cell) for cell in cells)
             values = {str(value) if texts else value: cell for value, cell in at}
             if len(values) < len(cells):  # texts with commas that read the same
@@ -75,4 +75,6 @@ def _on_axis(cell: StoredCell, sweep: StoredSweep) -> Any:
     if sweep.x is not None:
         return cell.point[sweep.x]
     named = sweep.label in ("", ", ".join(sweep.parameters))  # the axis says what they are
-    return ", ".join(str(cell.point[n]) for n in sweep.parameters) if named else words(cell.point)
+    return (
+        ", ".join(str(cell.point[n]) for n in sweep.parameters) if named else point_text(cell.point)
+    )

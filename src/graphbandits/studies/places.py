@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from graphbandits.experiments.texts import point_text
 from graphbandits.results.combine import JOINED
 from graphbandits.studies.facets import Facet
 from graphbandits.studies.opening import Studies
-from graphbandits.studies.progress import words
 from graphbandits.studies.stored import StoredCell, StoredStudy
 
 #: What of the settings says how a problem was looked at, and not what it is.
@@ -28,7 +28,7 @@ class Place:
     value: Any = None
 
     def __str__(self) -> str:
-        at = f" at {words(self.cell.point)}" if self.cell.point else ""
+        at = f" at {point_text(self.cell.point)}" if self.cell.point else ""
         return f"{self.store}: {self.study.key}{at}"
 
     @property

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphbandits.experiments.texts import point_text
+
 #: Policies that a text names before it says how many more there are.
 NAMED = 3
 
@@ -24,7 +26,7 @@ class Part:
         return self.trials - self.done
 
     def __str__(self) -> str:
-        where = f" at {words(self.point)}" if self.point else ""
+        where = f" at {point_text(self.point)}" if self.point else ""
         return f"{self.policy}{where} ({self.done} of {self.trials} trials)"
 
 
@@ -68,12 +70,3 @@ def listed(parts: Sequence[Part]) -> str:
     shown = ", ".join(map(str, parts[:NAMED]))
     more = len(parts) - NAMED
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def words(point: Mapping[str, Any]) -> str:
-    """A point in words.
-
-    >>> words({"r": 0.25, "arms": 5})
-    'r = 0.25, arms = 5'
-    """
-    return ", ".join(f"{name} = {value}" for name, value in point.items())

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.experiments.texts import point_text
 from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
 from graphbandits.store import Cover, ShardFile, Store, summarise, whole
 from graphbandits.studies.facets import Facet, facets_of
-from graphbandits.studies.progress import Part, Progress, words
+from graphbandits.studies.progress import Part, Progress
 from graphbandits.studies.record import read_record
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class StoredCell:
     @property
     def where(self) -> str:
         """The point in words, for messages."""
-        return f" at {words(self.point)}" if self.point else ""
+        return f" at {point_text(self.point)}" if self.point else ""
 
     def progress(self) -> Progress:
         """How many trials of each policy there are."""
@@ -276,7 +277,7 @@ class StoredStudy:
         found = [cell for cell in self.cells if wanted.items() <= cell.point.items()]
         if not found:
             there = "; ".join(f"{name}: {self._values(name, self.cells)}" for name in wanted)
-            raise InputError(f"the study '{self.key}' has nothing at {words(wanted)}; {there}")
+            raise InputError(f"the study '{self.key}' has nothing at {point_text(wanted)}; {there}")
         return found
 
     def cell(self, point: Mapping[str, Any] | None = None, /, **more: Any) -> StoredCell:
@@ -284,7 +285,7 @@ class StoredStudy:
         found = self.select(point, **more)
         if len(found) > 1:
             wanted = {**(point or {}), **more}
-            at = f" at {words(wanted)}" if wanted else ""
+            at = f" at {point_text(wanted)}" if wanted else ""
             open_ = [name for name in self.parameters if name not in wanted]
             there = "; ".join(f"{name}: {self._values(name, found)}" for name in open_)
             raise InputError(f"the study '{self.key}' has {len(found)} cells{at}: give {there}")

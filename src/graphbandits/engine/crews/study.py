@@ -84,16 +84,18 @@ class Studies:
                 policy = study.prepared(asked["policy"])
             start = time.perf_counter()
             shard = study.run(policy, asked["first"], asked["trials"], advance)
+            spent = time.perf_counter() - start  # packing is not the kernels' own time
         except InterruptedError:
             raise
         except (Exception, SystemExit) as error:
+            spent = time.perf_counter() - start
             ours = isinstance(error, GraphBanditsError)
             said = str(error) if ours else f"{type(error).__name__}: {error}".rstrip(": ")
             told = {"error": said, "kind": type(error).__name__ if ours else ""}
             answer: Message = told | {"trace": traceback.format_exc()}, b""
         else:
             answer = {}, shard.to_parquet({})
-        answer[0].update(seconds=time.perf_counter() - start, cpu=cpu())
+        answer[0].update(seconds=spent, cpu=cpu())
         return answer
 
 

@@ -1,0 +1,160 @@
+"""What a store and worker processes cost over the kernels' own time, and what a summary takes."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from display import Table, digits, seconds
+from settings import Settings
+
+from graphbandits.engine.crews import Processes
+from graphbandits.engine.tasks import Done, Task, Tell, nobody
+from graphbandits.experiments import load_experiment
+from graphbandits.results import Plays, Shard
+from graphbandits.store import Series, Store, summarise
+from graphbandits.studies import Commission
+from graphbandits.studies.recording import record
+from graphbandits.studies.runner import Failure, Part, conduct, parts_of, tasks_of
+
+FIGURES = ("1a", "1b", "2a", "2b")
+WORKERS = 2
+ROUNDS, ARMS = 200, 5
+
+
+class Timed(Processes):
+    """Worker processes that count the seconds in which kernels ran."""
+
+    kernels = 0.0
+
+    def work(self, tasks: Iterable[Task], advance: Tell = nobody) -> Iterator[Done]:
+        for done in super().work(tasks, advance):
+            self.kernels += done.seconds
+            yield done
+
+
+class Silent:
+    """Hears of a run and says nothing, but that nothing may fail."""
+
+    def damaged(self, *given: Any) -> None: ...
+    def advance(self, part: Part, decisions: int) -> None: ...
+    def finished(self, part: Part, trials: int, seconds: float) -> None: ...
+    def found(self, part: Part, trials: int) -> None: ...
+
+    def failed(self, failure: Failure) -> None:
+        raise failure.error
+
+
+def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
+    """The paper's experiments in a store, all at once; a summary in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return {
+            "trials": settings.store_trials,
+            **_run(Path(folder, "paper"), settings),
+            "summary": _summary(Path(folder, "many"), settings.summary_trials),
+        }
+
+
+def _run(place: Path, settings: Settings) -> dict[str, Any]:
+    commissions = [
+        Commission.of(
+            load_experiment(f"paper-{figure}"),
+            figure,
+            "",
+            trials=settings.store_trials,
+            seed=settings.seed,
+        )
+        for figure in FIGURES
+    ]
+    store = Store.create(place)
+    for commission in commissions:
+        record(store, commission)
+    tasks = tasks_of(store, parts_of(commissions), WORKERS)
+    with Timed(WORKERS) as crew:
+        start = time.perf_counter()
+        # each policy twice at a time, so that both workers have loaded its machine code
+        short = [Task(t.plan, t.policy, 0, 1) for _, t in tasks if not t.first]
+        for task in short:
+            assert all(done.shard for done in crew.work([task] * WORKERS))
+        loaded = time.perf_counter() - start
+        crew.kernels = 0.0
+        start, used = time.perf_counter(), time.process_time()
+        outcome = conduct(store, tasks, crew, Silent())
+        wall, here = time.perf_counter() - start, time.process_time() - used
+    files = [path.stat().st_size for path in place.rglob("*.parquet")]
+    assert outcome.shards == len(tasks) == len(files)
+    return {
+        "shards": len(tasks),
+        "startup": loaded,
+        "kernels": crew.kernels,
+        "wall": wall,
+        "here": here,
+        "bytes": sum(files),
+    }
+
+
+def _summary(place: Path, trials: int) -> dict[str, float]:
+    """Write shards of made-up curves; summarise them in a fresh process, which has its own peak."""
+    store, series = Store.create(place), Series("0" * 64, {})
+    rng = np.random.default_rng(0)
+    size = min(250, trials)
+    for first in range(0, trials, size):
+        regret = np.cumsum(rng.random((size, ROUNDS)) < 0.1, axis=1, dtype=np.float64)
+        plays = Plays.of(rng.multinomial(ROUNDS, [1 / ARMS] * ARMS, size))
+        store.write(series, Shard(first, regret, plays), {})
+    command = [sys.executable, __file__, str(place), str(trials)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    wall, peak = map(float, told.split())
+    return {"trials": trials, "wall": wall, "peak": peak}
+
+
+def main(place: str, trials: str) -> None:
+    """Seconds and the peak of memory in bytes."""
+    store = Store.open(place)
+    start = time.perf_counter()
+    summarise(store, store.cover("0" * 64, int(trials)).used, ROUNDS, ARMS)
+    wall = time.perf_counter() - start
+    print(wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def tables(section: dict[str, Any]) -> list[Table]:
+    """The run, and the summary."""
+    own = section["kernels"] / WORKERS
+    rows = [
+        ["kernels' own time, on each worker", seconds(own), ""],
+        ["from the first shard to the last", seconds(section["wall"]), _more(section["wall"], own)],
+        ["of that, the process that writes (CPU)", seconds(section["here"]), ""],
+        ["before: start-up, and loading machine code", seconds(section["startup"]), ""],
+    ]
+    summary = section["summary"]
+    return [
+        Table(
+            f"The paper's four experiments in a store, {section['trials']} trials",
+            ["", "time", "more"],
+            rows,
+            f"{section['shards']} shards, {section['bytes'] / 1e6:.1f} MB, {WORKERS} worker "
+            "processes. The kernels' own time is measured in the workers.",
+        ),
+        Table(
+            f"A summary of {summary['trials']} trials",
+            ["time", "peak of memory"],
+            [[seconds(summary["wall"]), f"{digits(summary['peak'] / 1e6)} MB"]],
+            f"One policy, {ROUNDS} recorded rounds, means, standard errors and quantiles; the peak "
+            "is that of a fresh process, Python and all its packages included.",
+        ),
+    ]
+
+
+def _more(wall: float, own: float) -> str:
+    return f"{100 * (wall / own - 1):.1f} %"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
