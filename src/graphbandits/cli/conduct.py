@@ -44,15 +44,13 @@ def run_into(store: Store, commissions: Sequence[Commission], how: How) -> Outco
         notes = _Notes()
         check_present(store, parts, notes)
         tasks = tasks_of(store, parts, how.count, how.shard)
+        decisions = sum(task.decisions for _, task in tasks)
+        plans = list({id(part.plan): part.plan for part in parts}.values())
+        crew = crew_of(how.count, how.cluster, how.parallel, plans, decisions)
         if not tasks:
             return Outcome()
-        decisions = sum(task.decisions for _, task in tasks)
         _announce(store, parts, decisions, how)
-        plans = list({id(part.plan): part.plan for part in parts}.values())
-        with (
-            crew_of(how.count, how.cluster, how.parallel, plans, decisions) as crew,
-            LiveTable(_work(store, parts, tasks), crew.workers) as table,
-        ):
+        with crew, LiveTable(_work(store, parts, tasks), crew.workers) as table:
             notes.table = table
             return conduct(store, tasks, crew, notes)
 

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from graphbandits.cli.options import Json
+
 store = typer.Typer(no_args_is_help=True, help="Look after what experiments have left on disk.")
 
 Directory = Annotated[
     Path, typer.Argument(help="A directory that 'graphbandits run' wrote to.", metavar="DIR")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
 @store.command("ls")
@@ -54,3 +55,34 @@ def gc(
     from graphbandits.cli.storekeeping import tidy
 
     tidy(directory, dry_run, json)
+
+
+@store.command("export")
+def export_(
+    directory: Directory,
+    output: Annotated[
+        Path, typer.Option(help="The file: .parquet, .csv or .csv.gz.", metavar="FILE")
+    ],
+    table: Annotated[
+        str,
+        typer.Option(
+            help="final (each trial), curve (each round), plays, regret (each trial and round), "
+            "ratios or graph.",
+            metavar="TABLE",
+        ),
+    ] = "final",
+    study: Annotated[
+        list[str] | None,
+        typer.Option(help="A study of it; repeat for several. All if unset.", metavar="KEY"),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Take the trials that are there.")
+    ] = False,
+) -> None:
+    """Write a table of all simulations to one file, the swept parameters in front.
+
+    Example: graphbandits store export my-study --table regret --output regret.parquet
+    """
+    from graphbandits.cli.export import run
+
+    run(directory, table, output, study or [], partial)
