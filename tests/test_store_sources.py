@@ -20,6 +20,7 @@ from graphbandits import Bernoulli, BetaBernoulli, load_plugin
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.plugins import unload_plugin
+from graphbandits.policies import as_policy
 from graphbandits.store import series_of, sources
 from graphbandits.store.series import name_of
 from graphbandits.store.sources import sources_of
@@ -376,3 +377,8 @@ def test_sources_are_in_the_order_of_their_names() -> None:
     found = list(sources_of([type(PRIOR)]))
     assert found == sorted(found)
     assert np.isin("graphbandits.posteriors.beta_bernoulli", found)
+
+
+def test_what_a_class_derives_from_counts_though_its_module_does_not_import_it() -> None:
+    made = type("Made", (type(as_policy("ts-n")),), {"__module__": "graphbandits.version"})
+    assert "graphbandits.policies.ts_n" in sources_of([made])

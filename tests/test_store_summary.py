@@ -121,6 +121,8 @@ def test_shards_of_other_rounds_or_arms_are_refused(tmp_path: Path) -> None:
             read(store, files, 5, 3)
         with pytest.raises(InputError, match="other arms than the 2"):
             read(store, files, 6, 2)
+        with pytest.raises(InputError, match="there are no shards"):
+            read(store, [], 6, 3)
 
 
 # --- results of a stored study

@@ -57,6 +57,8 @@ def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) 
 
 def whole(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> PolicyResult:
     """The trials of shards with all that was recorded of each, as a simulation gives them."""
+    if not files:
+        raise InputError(f"there are no shards in {store.path} to be read")
     plays = np.zeros(arms, np.int64)
     shards = [store.read(file, rounds) for file in files]
     for shard in shards:
@@ -99,6 +101,8 @@ def _summarised(
 ) -> Floats:
     """Numbers about each round (numbers, rounds), from all trials of some rounds at a time."""
     trials = rows_of(files)
+    if not trials:
+        raise InputError(f"there are no shards in {store.path} to be summarised")
     lots = []
     for start, stop, new in _windows(rounds, ENTRIES // trials):
         block: Floats = np.empty((trials, stop - start))
