@@ -330,10 +330,10 @@ def test_gc_removes_what_no_study_needs_and_says_so(filled, tmp_path: Path) -> N
     expected[store.path / "shards" / gone / "series.json"] = "no study refers to its series"
     (cell,) = set(store.path.glob("cells/*")) - {store.path / name for name in before}
     expected[cell] = "no study refers to it"
-    # trials twice, and beyond
+    # trials twice; those beyond the last run's are for the next one
     twice, beyond = fill(store, plan, "ts-n", (1, 4), (12, 8))
     expected[store.path_of(twice)] = "studies use other shards in its place"
-    expected[store.path_of(beyond)] = "its trials are beyond those of any study"
+    later = store.path_of(beyond)
     # leftovers
     damaged = store.path_of(twice).with_suffix(".damaged")
     temporary = _beside(store.path / "studies" / "study.json")
@@ -355,10 +355,23 @@ def test_gc_removes_what_no_study_needs_and_says_so(filled, tmp_path: Path) -> N
     assert {one.path: one.bytes for one in planned} == {p: p.stat().st_size for p in expected}
     assert gc(store) == planned
     kept = {"report.html": b"mine", str(temporary.relative_to(store.path)): b"left"}
+    kept[str(later.relative_to(store.path))] = later.read_bytes()
     assert files_in(store.path) == before | kept
     assert not (store.path / "shards" / gone).exists()
     assert not (store.path / "running").exists()
     assert gc(store) == []
+
+
+def test_gc_refuses_shards_without_any_study(filled) -> None:
+    store, _ = filled
+    for key in store.studies():
+        (store.path / "studies" / f"{key}.json").unlink()
+    before = files_in(store.path)
+    with pytest.raises(
+        InputError, match=r"no study that refers to them: run .* nothing was removed"
+    ):
+        gc(store)
+    assert files_in(store.path) == before
 
 
 def test_gc_keeps_what_might_stand_in_for_a_damaged_shard(filled) -> None:
@@ -377,8 +390,8 @@ def test_gc_keeps_what_either_of_two_studies_needs(tmp_path: Path) -> None:
     for policy in plan.policies:
         fill(store, plan, policy, (0, 12), (0, 5))
     assert gc(store) == []
-    (store.path / "studies" / "long.json").unlink()
-    assert {one.path.name.split(".")[0] for one in gc(store)} == {"0000000000-12"}
+    (store.path / "studies" / "short.json").unlink()
+    assert {one.path.name.split(".")[0] for one in gc(store)} == {"0000000000-5"}
 
 
 def test_gc_removes_nothing_where_a_record_is_damaged(filled) -> None:

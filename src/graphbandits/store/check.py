@@ -113,7 +113,7 @@ def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Fin
         except UNREADABLE as error:
             where = store.path_of(file)
             is_kept_off = isinstance(error, InputError) and not isinstance(error, DamagedShardError)
-            advice = "make it readable" if is_kept_off else f"delete it and {_AGAIN}"
+            advice = "make it readable" if is_kept_off else _AGAIN
             yield Finding(where, _without(where, error), advice)
         else:
             overlaps = number + 1 < len(files) and files[number + 1].first < file.end

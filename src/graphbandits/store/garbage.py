@@ -71,6 +71,11 @@ def _garbage(store: Store) -> Iterator[Removed]:
         records = [record_of(store, key) for key in store.studies()]
     except InputError as error:  # it might refer to anything
         raise InputError(f"{error}; nothing was removed") from None
+    if not records and any(store.shards(name) for name in _series_names(store)):
+        raise InputError(
+            f"{store.path} has shards and no study that refers to them: run the experiment again, "
+            "or delete the directory; nothing was removed"
+        )
     yield from _removed([path for path, run in runs if run is None], "of a run that has ended")
     now = time.time()
     for path in temporaries(store):
@@ -101,17 +106,12 @@ def _in_series(store: Store, series: str, needed: list[Needed]) -> Iterator[Remo
     used: set[ShardFile] = set()
     for one in needed:
         used |= set(cover_of(files, one.trials, one.first).used)
-    spare = [file for file in files if file not in used]
-    beyond = [file for file in spare if not any(_meet(file, one) for one in needed)]
-    yield from _removed(map(store.path_of, beyond), "its trials are beyond those of any study")
-    twice = [file for file in spare if file not in beyond]
+    # and what a study of more trials would use: its last run may have asked for a few only
+    used |= set(cover_of(files, max((file.end for file in files), default=0)).used)
+    twice = [file for file in files if file not in used]
     # what others stand in for, if they are sound
     if twice and all(_is_sound(store, file) for file in used):
         yield from _removed(map(store.path_of, twice), "studies use other shards in its place")
-
-
-def _meet(file: ShardFile, one: Needed) -> bool:
-    return file.first < one.first + one.trials and one.first < file.end
 
 
 def _is_sound(store: Store, file: ShardFile) -> bool:

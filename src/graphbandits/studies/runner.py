@@ -112,6 +112,7 @@ def missing(store: Store | None, part: Part) -> list[tuple[int, int]]:
 def check_present(store: Store, parts: Sequence[Part], watcher: Watcher) -> None:
     """Read every shard that is there and wanted; set aside what is damaged."""
     for part in parts:
+        store.describe(part.series)
         for file in store.cover(part.series.name, part.trials, part.plan.first_trial).used:
             try:
                 store.read(file)
