@@ -191,9 +191,14 @@ def other_key(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("pattern", "how", "what", "advice"),
     [
-        ("shards/*/*.parquet", flipped, "damaged: its sha256", "delete it and run"),
-        ("shards/*/*.parquet", lambda data: b"", "damaged: its sha256", "delete it and run"),
-        ("shards/*/*.parquet", lambda data: data[:-5], "damaged: its sha256", "delete it and run"),
+        ("shards/*/*.parquet", flipped, "damaged: its sha256", "run the experiment again"),
+        ("shards/*/*.parquet", lambda data: b"", "damaged: its sha256", "run the experiment again"),
+        (
+            "shards/*/*.parquet",
+            lambda data: data[:-5],
+            "damaged: its sha256",
+            "run the experiment again",
+        ),
         ("shards/*/series.json", lambda data: b"{}", "determines .* is damaged", "run the"),
         ("shards/*/series.json", lambda data: None, "determines .* is missing", "run the"),
         ("cells/*.npz", flipped, "is damaged", "run the experiment again"),
