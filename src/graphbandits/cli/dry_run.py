@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,24 +26,20 @@ def dry_run(commission: Commission, output: Path, how: How) -> None:
     parts = parts_of([commission])
     lacking = {part.series.name: sum(n for _, n in missing(store, part)) for part in parts}
     console = plain_console()
-    words = ["at", "graph", "policies"] if commission.sweeps else ["graph", "policies"]
+    cells = list(zip(commission.cells, commission.series, strict=True))
+    # named once where all simulations have the same
+    alike = len({tuple(cell.lines.values()) for cell, _ in cells}) == 1
+    words = ["at"] * bool(commission.sweeps) + ["graph"] + ["policies"] * (not alike)
     table = plain_table(commission.title, words, ["arms", "rounds", "trials", "there"])
     rows = []
-    for cell, series in zip(commission.cells, commission.series, strict=True):
+    for cell, series in cells:
         plan = cell.plan
         trials = plan.trials * len(plan.policies)
         there = trials - sum(min(plan.trials, lacking[found.name]) for found in series.values())
-        rows.append(
-            (
-                *([point_text(cell.point)] if commission.sweeps else []),
-                plan.graph_text,
-                _short(list(plan.policies)),
-                str(plan.world.arms),
-                str(plan.horizon),
-                f"{plan.trials} x {len(plan.policies)}",
-                f"{there / trials:.0%}",
-            )
-        )
+        said = {"at": point_text(cell.point), "graph": plan.graph_text}
+        said["policies"] = _short(list(cell.lines.values()))
+        numbers = (plan.world.arms, plan.horizon, f"{plan.trials} x {len(plan.policies)}")
+        rows.append((*(said[word] for word in words), *map(str, numbers), f"{there / trials:.0%}"))
     for row in rows if len(rows) <= SHOWN else rows[: SHOWN // 2]:
         table.add_row(*row)
     if len(rows) > SHOWN:
@@ -52,16 +47,14 @@ def dry_run(commission: Commission, output: Path, how: How) -> None:
         for row in rows[-SHOWN // 2 :]:
             table.add_row(*row)
     console.print(table)
-    shared = sum(Counter(f.name for mine in commission.series for f in mine.values()).values())
-    again = shared - len(parts)
-    todo = sum(lacking.values())
-    total = sum(part.trials for part in parts)
-    console.print(
-        f"{_count(len(commission.cells), 'simulation')}, {_count(len(parts), 'series', 'series')} "
-        f"(a policy in a simulation)"
-        + (f", {again} of them met again at other values" if again else "")
-        + f"; {todo} of {total} trials to run."
+    if alike:
+        console.print(f"Policies: {', '.join(cells[0][0].lines.values())}.")
+    shared = sum(len(mine) for mine in commission.series) - len(parts)
+    todo, total = sum(lacking.values()), sum(part.trials for part in parts)
+    again = f" {shared} of their policies are the same at other values, and run once." * bool(
+        shared
     )
+    console.print(f"{_count(len(cells), 'simulation')}; {todo} of {total} trials to run.{again}")
     if todo:
         announce_compilation()
         told = estimate(parts, store)
@@ -87,10 +80,10 @@ def _short(names: Sequence[str]) -> str:
     return shown if len(names) <= 3 else f"{shown}, ... ({len(names) - 3} more)"
 
 
-def _count(number: int, word: str, several: str = "") -> str:
+def _count(number: int, word: str) -> str:
     """A number with its word.
 
     >>> _count(1, "worker"), _count(2, "worker")
     ('1 worker', '2 workers')
     """
-    return f"{number} {word if number == 1 else several or word + 's'}"
+    return f"{number} {word}{'s' * (number != 1)}"
