@@ -162,7 +162,7 @@ def children() -> set[str]:
     return found
 
 
-def until(true: Callable[[], Any], seconds: float = 60.0) -> Any:
+def until(true: Callable[[], Any], seconds: float = 240.0) -> Any:
     """Wait for something that must happen."""
     deadline = time.monotonic() + seconds
     while not (value := true()):

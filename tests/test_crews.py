@@ -35,8 +35,8 @@ from graphbandits.engine.crews import Cluster, Processes, Threads, cluster, crew
 from graphbandits.engine.crews.study import Studies, done_of, request
 from graphbandits.engine.crews.travel import LATEST, Packer
 from graphbandits.engine.tasks import Task
-from graphbandits.errors import GraphBanditsError, InputError, PolicyError
-from graphbandits.plugins import load_plugin, unload_plugin
+from graphbandits.errors import InputError, PolicyError
+from graphbandits.plugins import load_plugin, loaded_plugins, unload_plugin
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -126,6 +126,9 @@ def test_plug_ins_travel_as_their_sources(folder: Path, tmp_path: Path) -> None:
         answer = worker.answer(request(name, task), data, lambda rounds: None)
         assert answer is not None
         assert bits(done_of(task, *answer)) == answers[turn]
+    (copy,) = (one.path for one in loaded_plugins() if one.path.name == file.name)
+    assert copy != file
+    unload_plugin(copy)
 
 
 # Errors ----------------------------------------------------------------------------------------
@@ -298,7 +301,7 @@ def test_workers_end_when_whoever_asked_is_killed(crew: str, folder: Path, tmp_p
         assert len(pids) == 2
         process.kill()  # by SIGKILL, and nobody else of its group
         process.wait()
-        until(lambda: not any(map(running, pids)), seconds=20)
+        until(lambda: not any(map(running, pids)), seconds=60)
     assert (tmp_path / "first").read_text() == "None"
     assert (tmp_path / "log").read_text() == ""
 
@@ -423,4 +426,3 @@ def test_who_is_chosen() -> None:
         crew_of(2, None, "no", [plan])
     with pytest.raises(InputError, match="workers must be a whole number of at least 1, not 0"):
         crew_of(0, None, "auto", [plan])
-    assert issubclass(InputError, GraphBanditsError)
