@@ -20,7 +20,7 @@ from graphbandits.report import Study, Sweep, studies_of, summary_of, write_repo
 from graphbandits.results import Results
 from graphbandits.store import Store
 from graphbandits.studies import Commission, StoredStudy
-from graphbandits.studies.recording import record
+from graphbandits.studies.recording import record, record_of
 
 #: Files of an output directory besides figures and the store's own.
 PAGES = ("summary.json", "report.html")
@@ -36,22 +36,22 @@ def carry_out(
     title: str,
     introduction: str = "",
     also: Iterable[str] = (),
+    announced: Iterable[str] = (),
 ) -> None:
     """Run what the store of a directory lacks; print, draw and write what came out.
 
-    ``also`` are keys of other studies that the page tells of, where the store has them.
+    ``also`` are keys of other studies that the page tells of, where the store has them;
+    ``announced`` are lines to print once it is clear that all can be written.
     """
     start = time.perf_counter()
     make_directory(output)
-    check_pages(output)
+    check_places(output, commissions)
     store = Store.create(output)
+    for line in announced:
+        plain_console().print(line)
     for commission in commissions:
         record(store, commission)
     keys = [commission.key for commission in commissions]
-    for key in keys:
-        for name, figure in pictures(StoredStudy.open(store, key)):
-            for kind in figure.get("formats", ("png", "svg")):
-                _check_place(output / f"{name}.{kind}")
     outcome = run_into(store, commissions, how)
     if not any(cell.complete() for key in keys for cell in StoredStudy.open(store, key).cells):
         tell_failures(outcome)
@@ -73,10 +73,17 @@ def carry_out(
     tell_failures(outcome)
 
 
-def check_pages(output: Path) -> None:
-    """Notice before the work that the pages could not be written."""
+def check_places(output: Path, commissions: Iterable[Commission]) -> None:
+    """Notice before anything is written that pages or figures could not be."""
     for page in PAGES:
         _check_place(output / page)
+    for commission in commissions:
+        # the names of figures do not depend on where the cells will be described
+        nowhere = [""] * len(commission.cells)
+        study = StoredStudy(Store(output), record_of(commission, nowhere))
+        for name, figure in pictures(study):
+            for kind in figure.get("formats", ("png", "svg")):
+                _check_place(output / f"{name}.{kind}")
 
 
 def _check_place(path: Path) -> None:

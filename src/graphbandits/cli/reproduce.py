@@ -36,16 +36,21 @@ def run(
         if figure not in FIGURES:
             raise InputError(f"unknown figure '{figure}': {nearest(figure, FIGURES)}")
     commissions = [_commission(figure, trials, seed, output, bounds) for figure in chosen]
-    console = plain_console()
-    console.print("Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):")
+    announced = ["Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):"]
     for commission in commissions:
         plan = commission.cells[0].plan
-        console.print(f"  {commission.title}")
-        console.print(
-            f"      {', '.join(plan.policies)}: {plan.horizon} rounds, {plan.trials} trials"
-        )
-    carry_out(commissions, output, how, title=TITLE, introduction=INTRODUCTION, also=FIGURES)
-    console.print(f"To explore, open {output / 'report.html'} in a browser.")
+        size = f"{plan.horizon} rounds, {plan.trials} trials"
+        announced += [f"  {commission.title}", f"      {', '.join(plan.policies)}: {size}"]
+    carry_out(
+        commissions,
+        output,
+        how,
+        title=TITLE,
+        introduction=INTRODUCTION,
+        also=FIGURES,
+        announced=announced,
+    )
+    plain_console().print(f"To explore, open {output / 'report.html'} in a browser.")
 
 
 def _commission(

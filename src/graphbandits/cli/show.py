@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from graphbandits.errors import whole_number
-from graphbandits.jit import compiled_before
-
-if TYPE_CHECKING:
-    pass
 
 
 def print_json(value: Any) -> None:
@@ -58,6 +54,8 @@ def worker_count(given: int | None) -> int:
 
 def announce_compilation(how_long: str = "20 seconds") -> None:
     """Say on a terminal why nothing happens for a while, the first time."""
+    from graphbandits.jit import compiled_before  # numba, which --help must not wait for
+
     if Console(stderr=True).is_terminal and not compiled_before():
         typer.echo(f"Compiling for this machine, once: about {how_long} ...", err=True)
 

@@ -74,51 +74,53 @@ class Commission:
 
 def record(store: Store, commission: Commission) -> None:
     """Write into the store what a study is made of, so that it can be read without its files."""
-    cells = [
-        {
-            "sweep": cell.sweep,
-            "point": dict(cell.point),
-            "name": cell.name,
-            "cell": store.put_cell(*describe_cell(cell.plan)),
-            "policies": {name: found.name for name, found in mine.items()},
-            "lines": dict(cell.lines),
-        }
-        for cell, mine in zip(commission.cells, commission.series, strict=True)
-    ]
+    described = [store.put_cell(*describe_cell(cell.plan)) for cell in commission.cells]
+    store.put_study(commission.key, record_of(commission, described))
+
+
+def record_of(commission: Commission, described: Sequence[str]) -> dict[str, Any]:
+    """The record of a study whose cells are described under these names in a store."""
     plan, published = commission.cells[0].plan, commission.published
-    store.put_study(
-        commission.key,
-        {
-            "format": FORMAT,
-            "key": commission.key,
-            "title": commission.title,
-            "notes": list(commission.notes),
-            "rerun": commission.rerun,
-            "seed": plan.seed,
-            "first_trial": plan.first_trial,
-            "trials": plan.trials,
-            "claims": [asdict(claim) for claim in commission.claims],
-            "published": None
-            if published is None
-            else {
-                "source": published.source,
-                "means": {name: list(pair) for name, pair in published.means.items()},
-            },
-            "figures": [dict(figure) for figure in commission.figures],
-            "bounds": commission.bounds,
-            "sweeps": [
-                {
-                    "title": swept.title,
-                    "parameters": list(swept.parameters),
-                    "x": swept.x,
-                    "label": swept.label,
-                    "scale": swept.scale,
-                }
-                for swept in commission.sweeps
-            ],
-            "cells": cells,
+    return {
+        "format": FORMAT,
+        "key": commission.key,
+        "title": commission.title,
+        "notes": list(commission.notes),
+        "rerun": commission.rerun,
+        "seed": plan.seed,
+        "first_trial": plan.first_trial,
+        "trials": plan.trials,
+        "claims": [asdict(claim) for claim in commission.claims],
+        "published": None
+        if published is None
+        else {
+            "source": published.source,
+            "means": {name: list(pair) for name, pair in published.means.items()},
         },
-    )
+        "figures": [dict(figure) for figure in commission.figures],
+        "bounds": commission.bounds,
+        "sweeps": [
+            {
+                "title": swept.title,
+                "parameters": list(swept.parameters),
+                "x": swept.x,
+                "label": swept.label,
+                "scale": swept.scale,
+            }
+            for swept in commission.sweeps
+        ],
+        "cells": [
+            {
+                "sweep": cell.sweep,
+                "point": dict(cell.point),
+                "name": cell.name,
+                "cell": name,
+                "policies": {policy: found.name for policy, found in mine.items()},
+                "lines": dict(cell.lines),
+            }
+            for cell, mine, name in zip(commission.cells, commission.series, described, strict=True)
+        ],
+    }
 
 
 def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
