@@ -14,6 +14,7 @@ from graphbandits.cli.how import How
 from graphbandits.cli.live import LiveTable, Work
 from graphbandits.cli.show import announce_compilation, duration, plain_console
 from graphbandits.engine.crews import crew_of
+from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import InputError
 from graphbandits.store import ShardFile, Store
@@ -42,7 +43,8 @@ def run_into(store: Store, commissions: Sequence[Commission], how: How) -> Outco
     _tell_of_others(store)
     with store.announce(), _ending(store, parts):
         notes = _Notes()
-        check_present(store, parts, notes)
+        with progress_bar("checking what is there", len(parts)) as notes.checking:
+            check_present(store, parts, notes)
         tasks = tasks_of(store, parts, how.count, how.shard)
         decisions = sum(task.decisions for _, task in tasks)
         plans = list({id(part.plan): part.plan for part in parts}.values())
@@ -82,6 +84,10 @@ class _Notes:
 
     def __init__(self) -> None:
         self.table: LiveTable | None = None
+        self.checking: Advance = lambda done: None
+
+    def checked(self, part: Part) -> None:
+        self.checking(1)
 
     def damaged(self, file: ShardFile, reason: str) -> None:
         typer.echo(f"{reason}; it was set aside and is computed again", err=True)

@@ -63,6 +63,9 @@ class Outcome:
 class Watcher(Protocol):
     """Is told how a run comes along."""
 
+    def checked(self, part: Part) -> None:
+        """What is there of a part has been read."""
+
     def damaged(self, file: ShardFile, reason: str) -> None:
         """A shard that was there is not what was written; it will be computed again."""
 
@@ -119,6 +122,7 @@ def check_present(store: Store, parts: Sequence[Part], watcher: Watcher) -> None
             except DamagedShardError as error:
                 store.set_aside(file)
                 watcher.damaged(file, str(error))
+        watcher.checked(part)
 
 
 def conduct(
