@@ -263,7 +263,7 @@ def test_closing_early_ends_what_is_running(how: str, folder: Path) -> None:
         assert children() <= before
         assert list(outcomes) == []
     tasks = trouble(sin)[1:2]
-    with Processes(2) as crew, meanwhile(lambda: until(lambda: marks(folder, sin))):
+    with Processes(2) as crew:
         outcomes = crew.work([*tasks, *trouble("none")[:1]])
         bits(next(outcomes))
         until(lambda: marks(folder, sin))
