@@ -14,22 +14,24 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from stored import Point, put
 from typer.testing import CliRunner
 
 import graphbandits
-from graphbandits import Results
+from graphbandits import open_study
 from graphbandits.cli import app
 from graphbandits.cli import listing as listing_module
 from graphbandits.cli import reproduce as reproduce_module
 from graphbandits.cli.app import GRAPH_HELP
 from graphbandits.engine import Plan
-from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
 from graphbandits.gains import sampled_gain
 from graphbandits.graphs import Uniform
 from graphbandits.policies import Needs
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import registered
+from graphbandits.results import Results
+from graphbandits.store import Store
 
 
 def split(line: str) -> list[str]:
@@ -603,16 +605,31 @@ def files_of(figures: list[str]) -> set[str]:
     for figure in figures:
         pictures = [f"figure-{figure}{part}" for part in ("", "-final", "-differences", "-plays")]
         files |= {f"{picture}.{kind}" for picture in pictures for kind in ("png", "svg")}
-        tables = ["curve", "final", "plays", "regret"] + (["graph"] if figure == "1a" else [])
-        files |= {f"results-{figure}/{table}.parquet" for table in tables}
-        files |= {f"results-{figure}/manifest.json", f"results-{figure}"}
-    return files
+        files.add(f"studies/{figure}.json")
+    return files | {"store.json", "studies", "cells", "shards", "running"}
 
 
-def test_reproduce_writes_figures_results_and_a_summary(reproduced: tuple[Path, str]) -> None:
+def named(place: Path) -> set[str]:
+    """What a directory has, but the content of the store, whose names are hashes."""
+    return {name for name in tree(place) if not name.startswith(("cells/", "shards/"))}
+
+
+def kept(place: Path, figure: str) -> Results:
+    """The results of an experiment, every trial of them."""
+    (cell,) = open_study(place, figure).cells
+    return cell.results(curves=True)
+
+
+def shards(place: Path) -> dict[Path, int]:
+    """Every shard, and when it was written."""
+    return {path: path.stat().st_mtime_ns for path in place.glob("shards/*/*.parquet")}
+
+
+def test_reproduce_writes_figures_a_store_and_a_summary(reproduced: tuple[Path, str]) -> None:
     output, _ = reproduced
-    assert set(tree(output)) == files_of(FIGURES)
+    assert named(output) == files_of(FIGURES)
     for figure in FIGURES:
+        assert open_study(output, figure).progress().complete
         assert (output / f"figure-{figure}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
         drawing = ElementTree.parse(output / f"figure-{figure}.svg").getroot()
         assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
@@ -628,12 +645,12 @@ def test_reproduce_writes_figures_results_and_a_summary(reproduced: tuple[Path, 
         ("2b", "random(r=uniform)"),
     ],
 )
-def test_the_summary_is_that_of_the_saved_results_and_of_simulate(
+def test_the_summary_is_that_of_the_kept_results_and_of_simulate(
     reproduced: tuple[Path, str], figure: str, graph: str
 ) -> None:
     output, _ = reproduced
     summary = read_json((output / "summary.json").read_text())[figure]
-    results = Results.load(output / f"results-{figure}")
+    results = kept(output, figure)
     assert list(summary["policies"]) == list(results.policies)
     assert set(results.policies) > set(RULES)
     settings = {"graph": graph, "arms": 5, "horizon": 1000, "trials": 2, "seed": 7}
@@ -649,27 +666,32 @@ def test_the_summary_is_that_of_the_saved_results_and_of_simulate(
         gap = results[pair["first"]].final - results[pair["second"]].final
         assert pair["mean"] == pytest.approx(gap.mean(), rel=1e-12)
         assert pair["interval"][0] <= pair["mean"] <= pair["interval"][1]
-    again = graphbandits.simulate("ts-n", graph=graph, horizon=1000, trials=2, seed=7)
-    assert np.array_equal(again["ts-n"].final, results["ts-n"].final)
+    names = list(results.policies)
+    again = graphbandits.simulate(names, graph=graph, horizon=1000, trials=2, seed=7)
+    assert again.hash == results.hash
 
 
 def test_reproduce_prints_tables_with_confidence_intervals(reproduced: tuple[Path, str]) -> None:
     output, shown = reproduced
     assert shown.count("95% interval") == 8  # a table of regrets and one of claims each
     for figure in FIGURES:
-        results = Results.load(output / f"results-{figure}")
+        results = kept(output, figure)
         for name in results.policies:
             low, high = results.interval(name)
             assert re.search(rf"{name} .*\[{low:.2f}, {high:.2f}\]", shown)
-        assert str(output / f"figure-{figure}.png") in shown
-    assert str(output / "summary.json") in shown
+    done, *written = shown[shown.index("Done in ") :].splitlines()
+    assert re.fullmatch(rf"Done in (\d+ min )?\d+ s\. Written to {re.escape(str(output))}/:", done)
+    # of the sixteen figures the first and the last
+    names = ["report.html", "summary.json", "figure-1a.png", "... (14 more)"]
+    assert [line.strip() for line in written[:-1]] == [*names, "figure-2b-plays.png"]
+    assert str(output / "report.html") in written[-1]
 
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_reproduce_judges_what_the_paper_claims(reproduced: tuple[Path, str], figure: str) -> None:
     output, shown = reproduced
     summary = read_json((output / "summary.json").read_text())[figure]
-    results = Results.load(output / f"results-{figure}")
+    results = kept(output, figure)
     page = (output / "report.html").read_text()
     claims = summary["claims"]
     assert [claim["text"] for claim in claims] == [
@@ -689,11 +711,12 @@ def test_reproduce_judges_what_the_paper_claims(reproduced: tuple[Path, str], fi
             assert high < 0.0 or claim["verdict"] != "holds"
 
 
-def test_results_of_an_earlier_version_without_the_baselines_stay_in_the_page(
+def test_a_study_of_an_earlier_run_without_the_baselines_stays_in_the_page(
     place: Path, short: None
 ) -> None:
-    old = graphbandits.simulate(RULES, graph="paper", horizon=5, trials=4, seed=3)
-    old.save("figures/results-1a")
+    old = Plan.of(RULES, graph="paper", horizon=5, trials=4, seed=3)
+    claims = [dataclasses.asdict(c) for c in load_experiment("paper-1a").judged_claims()]
+    put(place / "figures", "1a", [Point(old)], claims=claims)
     run("reproduce", "--figure", "2a", "--trials", 2)
     summary = read_json(Path("figures/summary.json").read_text())
     assert list(summary["1a"]["policies"]) == RULES
@@ -703,20 +726,19 @@ def test_results_of_an_earlier_version_without_the_baselines_stay_in_the_page(
 def test_reproduce_says_what_it_will_do_and_how_long_before_it_starts(
     place: Path, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(*args: object, **options: object) -> NoReturn:
-        raise InputError("stopped by the test")
-
-    monkeypatch.setattr(Plan, "run", stop)
+    monkeypatch.setattr("graphbandits.cli.conduct.LONG", 1)
+    monkeypatch.setattr("graphbandits.cli.conduct.crew_of", interrupt)
     args = split("reproduce --figure 1b --figure 2a --trials 3 --workers 2 --output here")
     result = RUNNER.invoke(app, args)
-    assert result.exit_code == 2
+    assert result.exit_code == 130
     announced = result.stdout
-    for word in ("1b", "2a", *RULES, "exp3-res", "5 rounds", "3 trials", "2 threads", "here"):
+    for word in ("1b", "2a", *RULES, "exp3-res", "5 rounds", "3 trials", "2 workers", "here"):
         assert word in announced
     assert not re.search(r"^ *1a|^ *2b", announced, re.MULTILINE)
-    # drawing takes longer than a small simulation, and is not in the estimate
-    assert re.search(r"About \d+ (s|min) of simulation .*, and some seconds for each", announced)
-    assert tree(place) == {"here": None}
+    assert re.search(r"About \d+ (s|min) of simulation on 2 workers;\n", announced)
+    size = r"about [\d.]+ (bytes|kB|MB) go to here/, and what is there survives a stop\n"
+    assert re.search(size, announced)
+    assert shards(place / "here") == {}
 
 
 def test_reproduce_gives_the_same_numbers_for_any_number_of_workers(
@@ -726,25 +748,34 @@ def test_reproduce_gives_the_same_numbers_for_any_number_of_workers(
         options = ["--trials", 120, "--seed", 3, "--workers", workers, "--output", output]
         run("reproduce", "--figure", "1b", "--figure", "2b", *options)
     assert Path("one/summary.json").read_bytes() == Path("two/summary.json").read_bytes()
-    assert set(tree(Path("one"))) == files_of(["1b", "2b"])
+    assert named(Path("one")) == files_of(["1b", "2b"])
+    for figure in ("1b", "2b"):
+        assert kept(Path("one"), figure).hash == kept(Path("two"), figure).hash
 
 
 def test_reproduce_again_replaces_and_leaves_what_is_not_its_own(place: Path, short: None) -> None:
     args = ["reproduce", "--figure", "2a", "--trials", 3, "--output", "figures"]
     run(*args, "--seed", 1)
-    first = tree(place / "figures")
+    first, before = tree(place / "figures"), shards(place / "figures")
     (place / "figures" / "notes.txt").write_text("mine")
     run(*args, "--seed", 2)
     second = tree(place / "figures")
     assert second.pop("notes.txt") == b"mine"
-    assert set(second) == set(first) == files_of(["2a"])
+    (place / "figures" / "notes.txt").unlink()
+    assert named(place / "figures") == files_of(["2a"])
     assert first["report.html"] != second["report.html"]
     assert read_json(second["summary.json"].decode())["2a"]["settings"]["seed"] == 2
-    assert Results.load("figures/results-2a").settings["seed"] == 2
-    changed = [name for name in first if name.endswith(("png", "svg")) or "/final" in name]
+    assert kept(place / "figures", "2a").settings["seed"] == 2
+    changed = [name for name in first if name.endswith(("png", "svg"))]
+    assert changed
     assert all(first[name] != second[name] for name in changed)
+    after = shards(place / "figures")
+    assert len(after) == 2 * len(before)
     run(*args, "--seed", 1)
     assert tree(place / "figures")["summary.json"] == first["summary.json"]
+    # what the first seed had left is there still, and nothing was computed for it
+    assert before.items() <= after.items()
+    assert shards(place / "figures") == after
 
 
 def test_a_figure_asked_for_twice_is_drawn_once(place: Path, short: None) -> None:
@@ -755,7 +786,7 @@ def test_a_figure_asked_for_twice_is_drawn_once(place: Path, short: None) -> Non
 
 def test_the_output_goes_to_figures_unless_said(place: Path, short: None) -> None:
     run("reproduce", "--figure", "1a", "--trials", 2)
-    assert set(tree(place / "figures")) == files_of(["1a"])
+    assert named(place / "figures") == files_of(["1a"])
 
 
 def test_the_summary_of_one_trial_is_json(place: Path, short: None) -> None:
@@ -767,30 +798,75 @@ def test_the_summary_of_one_trial_is_json(place: Path, short: None) -> None:
 
 def test_an_output_in_brackets_is_shown_as_it_is(place: Path, short: None) -> None:
     shown = run("reproduce", "--figure", "1a", "--trials", 2, "--output", "[bold]")
-    assert "[bold]/figure-1a.png" in shown
-    assert set(tree(place / "[bold]")) == files_of(["1a"])
+    assert "Written to [bold]/:\n" in shown
+    assert "open [bold]/report.html in a browser" in shown
+    assert named(place / "[bold]") == files_of(["1a"])
 
 
 def test_reproduce_on_a_terminal_that_is_not_unicode(place: Path, short: None) -> None:
     args = ["reproduce", "--figure", "1b", "--trials", "2"]
     result = CliRunner(charset="ascii").invoke(app, args)
     assert result.exit_code == 0, result.exception
-    assert set(tree(place / "figures")) == files_of(["1b"])
+    assert named(place / "figures") == files_of(["1b"])
 
 
-@pytest.mark.parametrize("args", [SIMULATE, ["reproduce", "--figure", "1a", "--trials", "2"]])
-def test_an_interrupted_command_says_so_in_one_line(
-    place: Path, short: None, monkeypatch: pytest.MonkeyPatch, args: list[str]
+def interrupt(*args: object, **options: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_simulation_says_so_in_one_line(
+    place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*args: object, **options: object) -> NoReturn:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(Plan, "run", interrupt)
-    result = RUNNER.invoke(app, args)
+    result = RUNNER.invoke(app, SIMULATE)
     assert result.exit_code == 130
-    assert [line for line in tree(place) if line != "figures"] == []
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert "stopped" in result.stderr
+    assert result.stderr == "stopped; nothing was written for what had not finished.\n"
+    assert tree(place) == {}
+
+
+@pytest.mark.parametrize(
+    ("args", "key", "output", "policies"),
+    [
+        (["reproduce", "--figure", "1a", "--trials", "2"], "1a", "figures", 8),
+        ([*SIMULATE, "--policy=ts-n", "--policy=ucb-n", "--output=out"], "simulation", "out", 3),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_interrupted_run_keeps_what_had_finished_and_goes_on(
+    place: Path,
+    short: None,
+    monkeypatch: pytest.MonkeyPatch,
+    args: list[str],
+    key: str,
+    output: str,
+    policies: int,
+) -> None:
+    args, write, left = [*args, "--workers", "1"], Store.write, [2]
+
+    def stop_after_two(*given: Any) -> Any:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return write(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "write", stop_after_two)
+        result = RUNNER.invoke(app, args)
+    assert result.exit_code == 130
+    there = f"4 of {2 * policies} trials are kept in {output}"
+    assert result.stderr == f"stopped; {there}: the same command goes on there.\n"
+    before = shards(place / output)
+    assert len(before) == 2
+    assert not (place / output / "report.html").exists()
+    run(*args)
+    after = shards(place / output)
+    assert len(after) == policies
+    assert before.items() <= after.items()  # they were not written again
+    results = kept(place / output, key)
+    whole = graphbandits.simulate(
+        list(results.policies), graph="paper", horizon=results.settings["horizon"], trials=2
+    )
+    assert results.hash == whole.hash
 
 
 # --- bad input --------------------------------------------------------------------------------
@@ -1037,7 +1113,7 @@ def test_an_output_without_permission(place: Path, short: None, below: str) -> N
     assert f"cannot write locked{below}: Permission denied" in message
 
 
-@pytest.mark.parametrize("taken", ["results-1a/thesis.tex", "figure-1a.png/x", "summary.json/x"])
+@pytest.mark.parametrize("taken", ["figure-1a-plays.svg/x", "figure-1a.png/x", "summary.json/x"])
 def test_an_output_whose_names_are_taken_is_refused_before_anything_runs(
     place: Path, short: None, taken: str
 ) -> None:
