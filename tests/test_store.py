@@ -554,6 +554,7 @@ CLOSED = """
 
 
 def test_a_directory_that_cannot_be_written(store: Store) -> None:
+    put_study(store, {"": a_plan()})
     file = store.write(synthetic("a"), a_shard(0, 2), {})
     folder = store.path
     for place in (*folder.rglob("*"), folder):
