@@ -16,17 +16,19 @@ from typer.testing import CliRunner
 
 import graphbandits
 from graphbandits.cli import app
+from graphbandits.engine import Plan
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.cells import Setup
 from graphbandits.experiments.figures import OPTIONS, FigureTable
 from graphbandits.experiments.load import TABLES, _first_mistake, keys_of
-from graphbandits.experiments.sweeps import FIXED, KEYS, SweepTable
+from graphbandits.experiments.sweeps import FIXED, KEYS, SweepTable, cell_name
 from graphbandits.experiments.tables import RecordTable, Table
 from graphbandits.experiments.texts import LONGEST, file_part
 from graphbandits.experiments.worlds import world_of
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import QUANTILES
+from graphbandits.store import series_of
 from graphbandits.worlds import Bernoulli
 
 ROOT = Path(__file__).parents[1]
@@ -276,8 +278,8 @@ def test_a_grid_has_all_combinations_the_last_parameter_first() -> None:
     (swept,) = experiment.swept()
     assert (swept.title, swept.parameters, swept.x) == ("T", ("r", "arms", "c"), "arms")
     assert (swept.label, swept.scale, swept.name) == ("arms", "linear", "r-arms-c")
-    with pytest.raises(InputError, match="several parameters"):
-        experiment.sweep_plans()
+    with pytest.raises(InputError, match=r"has 8 simulations: cells\(\) gives them"):
+        experiment.plan()
 
 
 def test_a_list_has_its_points_and_is_drawn_by_categories_if_there_are_several_parameters() -> None:
@@ -390,8 +392,10 @@ def test_two_lines_that_differ_by_the_name_of_their_placeholder_only_stay_two() 
 def test_a_policy_at_two_priors_is_run_at_both() -> None:
     """A policy that has met the same problem is not run again; another prior is another one."""
     text = ONE + '[[sweeps]]\nparameter = "prior"\nvalues = ["1,9", "9,1"]\n'
-    (sweep,) = experiment_of(text).sweep_plans()
-    assert [list(plan.policies) for plan in sweep.runs().values()] == [["ids-n", "ts-n"]] * 2
+    cells = experiment_of(text).cells()
+    assert [list(cell.plan.policies) for cell in cells] == [["ids-n", "ts-n"]] * 2
+    series = {series_of(cell.plan, name).name for cell in cells for name in cell.plan.policies}
+    assert len(series) == 4
 
 
 @settings(deadline=None, max_examples=60)
@@ -435,7 +439,7 @@ def test_every_key_can_be_swept_or_is_told_not_to_be() -> None:
 
 
 @pytest.mark.parametrize("name", experiment_names())
-def test_cells_of_a_packaged_experiment_are_its_plans(name: str) -> None:
+def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
     experiment = load_experiment(name)
     cells = experiment.cells(trials=3)
     assert len({cell.name for cell in cells}) == len(cells) == experiment.runs
@@ -445,13 +449,20 @@ def test_cells_of_a_packaged_experiment_are_its_plans(name: str) -> None:
         ]
         return
     assert experiment.drawn(cells) == [{"kind": "sweep"}]
-    for number, sweep in enumerate(experiment.sweep_plans(trials=3)):
-        mine = [cell for cell in cells if cell.sweep == number]
-        for cell, (value, plan) in zip(mine, sweep.plans.items(), strict=True):
-            assert cell.point == {sweep.parameter: value}
-            assert cell.name == sweep.file_part(value)
-            assert cell.lines == sweep.lines[value]
-            assert cell.plan.settings() == plan.settings()
+    swept = experiment.swept()
+    assert len(swept) == len(experiment.sweeps)
+    points = [point for sweep in experiment.sweeps for point in sweep.points()]
+    for cell, point, setup in zip(cells, points, experiment.setups(), strict=True):
+        assert cell.point == point
+        assert tuple(cell.point) == swept[cell.sweep].parameters
+        assert cell.name == cell_name(point)
+        assert list(cell.lines) == list(cell.plan.policies)
+        assert set(cell.lines.values()) <= set(experiment.lines())
+        # as the texts say, without what a sweep is
+        alone = Plan.of(
+            setup.policies, graph=setup.graph, arms=setup.arms, horizon=setup.horizon, trials=3
+        )
+        assert cell.plan.settings() == alone.settings()
 
 
 # --- figures ------------------------------------------------------------------------------------

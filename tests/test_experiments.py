@@ -12,15 +12,15 @@ import pytest
 from typer.testing import CliRunner
 
 import graphbandits
-from graphbandits import Results
+from graphbandits import open_study
 from graphbandits.cli import app
 from graphbandits.cli.tables import claim_table, published_table, sweep_tables
-from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import experiment_names, load_experiment
 from graphbandits.plots.style import Look, looks
 from graphbandits.results import Claim, Published, judge
 from graphbandits.results.published import compare
+from graphbandits.store import Series, Store, series_of
 
 SINGLE = """
 title = "One run"
@@ -103,11 +103,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", experiment_names())
 def test_a_packaged_experiment_can_be_run(name: str) -> None:
     experiment = load_experiment(name)
-    if experiment.sweeps:
-        sweeps = experiment.sweep_plans()
-        plans = [plan for sweep in sweeps for plan in sweep.plans.values()]
-    else:
-        plans = [experiment.plan()]
+    plans = [cell.plan for cell in experiment.cells()]
     assert len(plans) == experiment.runs == len(experiment.setups())
     for plan, setup in zip(plans, experiment.setups(), strict=True):
         assert plan.horizon == setup.horizon == 1000
@@ -149,14 +145,15 @@ def test_the_published_means_of_bernoulli_arms_without_a_graph() -> None:
 
 
 def test_the_swept_policy_is_one_line_under_all_its_names() -> None:
-    (sweep,) = load_experiment("eps-greedy-sensitivity").sweep_plans()
-    assert (sweep.parameter, sweep.label, sweep.scale) == ("c", "c/d²", "log")
-    names = [next(iter(plan.policies)) for plan in sweep.plans.values()]
+    experiment = load_experiment("eps-greedy-sensitivity")
+    (swept,), cells = experiment.swept(), experiment.cells()
+    assert (swept.parameters, swept.x, swept.label, swept.scale) == (("c",), "c", "c/d²", "log")
+    names = [next(iter(cell.plan.policies)) for cell in cells]
     # 5 is the default of c, and so not in the name
     assert names[:4] == [*(f"eps-greedy-lp(c={c})" for c in (0.5, 1, 2)), "eps-greedy-lp"]
-    for (value, plan), name in zip(sweep.plans.items(), names, strict=True):
-        assert vars(plan.policies[name])["c"] == value
-        assert list(sweep.lines[value].values())[:2] == ["eps-greedy-lp(c=…)", "ts-n"]
+    for cell, name in zip(cells, names, strict=True):
+        assert {"c": vars(cell.plan.policies[name])["c"]} == cell.point
+        assert list(cell.lines.values())[:2] == ["eps-greedy-lp(c=…)", "ts-n"]
 
 
 def test_the_readme_tells_of_the_experiments_there_are(place: Path) -> None:
@@ -181,42 +178,47 @@ def test_values_take_the_place_of_placeholders_and_sweeps_go_before_the_experime
     experiment = load_experiment("sweep.toml")
     assert experiment.runs == 5
     assert experiment.lines() == ["ts-n", "eps-greedy-lp(c=…)", "ids-n"]
-    first, second = experiment.sweep_plans(policies=["ucb-n"])
-    assert list(first.plans) == [5, 0.5, 2]
-    assert list(second.plans) == [2, 4]
-    assert [list(plan.policies)[1] for plan in first.plans.values()] == [
+    cells = experiment.cells(policies=["ucb-n"])
+    assert [cell.point for cell in cells] == [
+        *({"c": c} for c in (5, 0.5, 2)),
+        *({"arms": arms} for arms in (2, 4)),
+    ]
+    assert [cell.sweep for cell in cells] == [0, 0, 0, 1, 1]
+    first, second = [cell.plan for cell in cells[:3]], [cell.plan for cell in cells[3:]]
+    assert [list(plan.policies)[1] for plan in first] == [
         "eps-greedy-lp",
         "eps-greedy-lp(c=0.5)",
         "eps-greedy-lp(c=2)",
     ]
-    assert [plan.process.arms for plan in second.plans.values()] == [2, 4]
-    assert {plan.graph_text for plan in first.plans.values()} == {"star"}
-    assert first.title == "Exploration"
-    assert (second.label, second.scale) == ("arms", "linear")
-    for sweep in (first, second):
-        for plan in sweep.plans.values():
-            assert (plan.horizon, plan.trials, plan.seed) == (20, 5, 3)
-            assert list(plan.policies)[-1] == "ucb-n"
-    again = experiment.sweep_plans(trials=7, seed=8)
-    assert {(p.trials, p.seed) for sweep in again for p in sweep.plans.values()} == {(7, 8)}
+    assert [plan.process.arms for plan in second] == [2, 4]
+    assert {plan.graph_text for plan in first} == {"star"}
+    by_c, by_arms = experiment.swept()
+    assert by_c.title == "Exploration"
+    assert (by_arms.label, by_arms.scale) == ("arms", "linear")
+    for plan in (*first, *second):
+        assert (plan.horizon, plan.trials, plan.seed) == (20, 5, 3)
+        assert list(plan.policies)[-1] == "ucb-n"
+    again = experiment.cells(trials=7, seed=8)
+    assert {(cell.plan.trials, cell.plan.seed) for cell in again} == {(7, 8)}
 
 
 def test_sweeps_without_a_title_can_be_told_apart(place: Path) -> None:
     both, one = SWEEP.replace('title = "Exploration"\n', ""), SWEEP[: SWEEP.rindex("[[sweeps]]")]
     (place / "both.toml").write_text(both, "utf-8")
     (place / "one.toml").write_text(one.replace('title = "Exploration"\n', ""), "utf-8")
-    titles = [sweep.title for sweep in load_experiment(place / "both.toml").sweep_plans()]
+    titles = [sweep.title for sweep in load_experiment(place / "both.toml").swept()]
     assert titles == ["Two sweeps: by c/d²", "Two sweeps: by arms"]
-    (alone,) = load_experiment(place / "one.toml").sweep_plans()
+    (alone,) = load_experiment(place / "one.toml").swept()
     assert alone.title == "Two sweeps"
 
 
 def test_a_policy_given_besides_may_be_swept_too(place: Path) -> None:
     text = SWEEP[: SWEEP.index('[[sweeps]]\nparameter = "arms"')]
     (place / "one.toml").write_text(text, "utf-8")
-    (sweep,) = load_experiment("one.toml").sweep_plans(policies=["eps-greedy-lp(d=0.5, c={c})"])
-    assert list(sweep.plans[2].policies)[-1] == "eps-greedy-lp(c=2, d=0.5)"
-    assert sweep.lines[2]["eps-greedy-lp(c=2, d=0.5)"] == "eps-greedy-lp(d=0.5, c=…)"
+    *_, cell = load_experiment("one.toml").cells(policies=["eps-greedy-lp(d=0.5, c={c})"])
+    assert cell.point == {"c": 2}
+    assert list(cell.plan.policies)[-1] == "eps-greedy-lp(c=2, d=0.5)"
+    assert cell.lines["eps-greedy-lp(c=2, d=0.5)"] == "eps-greedy-lp(d=0.5, c=…)"
 
 
 def test_texts_can_be_swept_and_files_of_graphs_lie_beside_the_experiment(place: Path) -> None:
@@ -227,15 +229,18 @@ def test_texts_can_be_swept_and_files_of_graphs_lie_beside_the_experiment(place:
     for graph in ("file:{name}.csv", "file(path={name}.csv, directed=false)"):
         text = f'{base}parameter = "name"\nvalues = ["pair", "line"]\ngraph = "{graph}"\n'
         (place / "deep" / "files.toml").write_text(text)
-        (sweep,) = load_experiment("deep/files.toml").sweep_plans()
-        assert [plan.process.names for plan in sweep.plans.values()] == [
+        cells = load_experiment("deep/files.toml").cells()
+        assert [cell.plan.process.names for cell in cells] == [
             ("ann", "bob"),
             ("ann", "bob", "eve"),
         ]
     text = f'{base}parameter = "graph"\nvalues = ["star", "random(r=0.5)"]\ngraph = "{{graph}}"\n'
     (place / "graphs.toml").write_text(text)
     run("run", "graphs.toml")
-    assert (place / "graphs" / "results-graphs-graph-random-r-0.5").is_dir()
+    star, random = open_study("graphs").cells
+    assert (star.name, random.name) == ("graph-star", "graph-random-r-0.5")
+    assert random.point == {"graph": "random(r=0.5)"}
+    assert random.results().settings["graph"] == "random(r=0.5)"
 
 
 def test_a_horizon_can_be_swept(place: Path) -> None:
@@ -243,8 +248,7 @@ def test_a_horizon_can_be_swept(place: Path) -> None:
     text += '[[sweeps]]\nparameter = "horizon"\nvalues = [10, 30]\n'
     (place / "long.toml").write_text(text)
     experiment = load_experiment("long.toml")
-    (sweep,) = experiment.sweep_plans()
-    assert [plan.horizon for plan in sweep.plans.values()] == [10, 30]
+    assert [cell.plan.horizon for cell in experiment.cells()] == [10, 30]
     with pytest.raises(InputError, match="2 simulations"):
         experiment.plan()
 
@@ -395,21 +399,28 @@ def test_results_under_other_names_are_the_same_results() -> None:
 # --- run ----------------------------------------------------------------------------------------
 
 
+def shards(output: Path) -> dict[Path, int]:
+    """Every shard of a store, and when it was written."""
+    return {path: path.stat().st_mtime_ns for path in output.glob("shards/*/*.parquet")}
+
+
 def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) -> None:
     shown = run("run", "sweep.toml", "--output", "out", "--workers", 1)
     out = place / "out"
     figures = {f"figure-sweep-{p}.{kind}" for p in ("c", "arms") for kind in ("png", "svg")}
-    values = ["c-5", "c-0.5", "c-2", "arms-2", "arms-4"]
-    places = {f"results-sweep-{value}" for value in values}
-    assert {p.name for p in out.iterdir()} == figures | places | {"report.html", "summary.json"}
+    store = {"store.json", "studies", "cells", "shards", "running"}
+    assert {p.name for p in out.iterdir()} == figures | store | {"report.html", "summary.json"}
+    study = open_study(out)
+    names = ["c-5", "c-0.5", "c-2", "arms-2", "arms-4"]
+    assert [cell.name for cell in study.cells] == names
     # the results are those of simulate, under their true names
     alone = graphbandits.simulate(
         ["ts-n", "eps-greedy-lp(c=0.5)"], graph="star", arms=4, horizon=20, trials=5, seed=3
     )
-    kept = Results.load(out / "results-sweep-c-0.5")
+    kept = study.cell(c=0.5).results(curves=True)
     assert list(kept.policies) == list(alone.policies)
     assert kept.hash == alone.hash
-    assert Results.load(out / "results-sweep-arms-2").settings["arms"] == 2
+    assert study.results(arms=2).settings["arms"] == 2
 
     summary = read_json(out / "summary.json")
     assert list(summary) == ["sweep-c", "sweep-arms"]
@@ -431,12 +442,9 @@ def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) 
     for text in ("Exploration", "Two sweeps", "A note of mine.", "c/d²", "eps-greedy-lp(c=…)"):
         assert text in page
     assert "graphbandits run sweep.toml --trials=5 --seed=3 --output=out" in page
-    assert "out/figure-sweep-c.png" in shown
-    written = shown[shown.index("Written:") :].split()[1:]
-    assert set(written) == {f"out/{name}" for name in places | {"report.html"}} | {
-        "out/figure-sweep-c.png",
-        "out/figure-sweep-arms.png",
-    }
+    written = shown[shown.index("Written to out/:") :].split()[3:]
+    pictures = ["figure-sweep-c.png", "figure-sweep-arms.png"]
+    assert written == ["report.html", "summary.json", *pictures]
 
 
 def test_a_policy_has_one_look_in_all_pictures_of_an_experiment(
@@ -457,7 +465,7 @@ def test_a_policy_has_one_look_in_all_pictures_of_an_experiment(
 def test_the_table_of_a_sweep_has_means_and_marks_the_best(place: Path) -> None:
     shown = run("run", "sweep.toml", "--output", "out")
     for value in ("5", "0.5", "2"):
-        results = Results.load(place / "out" / f"results-sweep-c-{value}")
+        results = open_study("out").results(c=float(value))
         row = next(line for line in shown.splitlines() if line.split()[:1] == [value])
         for name, result in results.policies.items():
             cell = f"{result.mean[-1]:.2f} ({result.standard_error[-1]:.2f})"
@@ -468,8 +476,10 @@ def test_another_size_and_seed_and_one_more_policy_for_every_value(place: Path) 
     words = ["--trials", 1, "--seed", 9, "--policy", "uniform", "--workers", 1]
     shown = run("run", "sweep.toml", *words)
     assert "nan" not in shown
-    for path in (place / "sweep").glob("results-*"):
-        results = Results.load(path)
+    cells = open_study("sweep").cells
+    assert len(cells) == 5
+    for cell in cells:
+        results = cell.results()
         assert (results.trials, results.settings["seed"]) == (1, 9)
         assert list(results.policies)[-1] == "uniform"
     summary = read_json(place / "sweep" / "summary.json")
@@ -478,7 +488,7 @@ def test_another_size_and_seed_and_one_more_policy_for_every_value(place: Path) 
 
 
 @pytest.mark.parametrize(
-    "taken", ["results-sweep-arms-4/mine.tex", "figure-sweep-arms.svg/x", "report.html/x"]
+    "taken", ["figure-sweep-c.png/mine.tex", "figure-sweep-arms.svg/x", "report.html/x"]
 )
 def test_a_name_that_is_taken_is_noticed_before_anything_runs(place: Path, taken: str) -> None:
     path = place / "out" / taken
@@ -499,52 +509,75 @@ def test_a_name_that_is_too_long_is_noticed_before_anything_runs(place: Path, le
 def test_a_sweep_that_is_stopped_keeps_what_had_finished(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finish = Plan.run
+    write = Store.write
 
-    def stop_at_two(plan: Plan, **options: Any) -> Results:
-        if "eps-greedy-lp(c=2)" in plan.policies:
+    def stop_at_two(store: Store, series: Series, *more: Any) -> Any:
+        if series.name == at_two:
             raise KeyboardInterrupt
-        return finish(plan, **options)
+        return write(store, series, *more)
 
-    monkeypatch.setattr(Plan, "run", stop_at_two)
-    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
+    cells = load_experiment("sweep.toml").cells()
+    at_two = series_of(cells[2].plan, "eps-greedy-lp(c=2)").name
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "write", stop_at_two)
+        result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
     assert result.exit_code == 130
-    kept = "sweep/results-sweep-c-5, sweep/results-sweep-c-0.5"
-    assert f"stopped; values that had finished were kept: {kept};" in result.stderr
-    left = {path.name for path in (place / "sweep").iterdir()}
-    assert left == {"results-sweep-c-5", "results-sweep-c-0.5"}
-    assert Results.load(place / "sweep" / "results-sweep-c-0.5").trials == 5
+    # ts-n, which is the same for all c, and what c = 5 and c = 0.5 are
+    kept = "15 of 40 trials are kept in sweep"
+    assert result.stderr == f"stopped; {kept}: the same command goes on there.\n"
+    study, before = open_study("sweep"), shards(place / "sweep")
+    assert len(before) == 3
+    assert study.cell(c=0.5).results(curves=True).hash == cells[1].plan.run(progress=False).hash
+    with pytest.raises(InputError, match=r"lacks 5 of 5 trials of 'eps-greedy-lp\(c=2\)' at c = 2"):
+        study.results(c=2)
+    assert not list((place / "sweep").glob("figure-*"))
+    run("run", "sweep.toml", "--workers", 1)
+    after = shards(place / "sweep")
+    assert len(after) == 8
+    assert before.items() <= after.items()
+    for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
+        assert cell.results(curves=True).hash == whole.plan.run(progress=False).hash
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "computed"),
     [
-        ([], ""),
-        (["--seed=4"], "results-sweep-arms-2"),
-        (["--trials=6"], "results-sweep-arms-2"),
-        (["--policy=ucb-n"], "results-sweep-arms-2"),
-        (["[5, 0.5, 2]", "[5, 2]"], "results-sweep-c-0.5"),
-        (["[5, 0.5, 2]", "[5, 0.5, 2, 1]"], ""),
-        (['"star"', '"ring"'], "results-sweep-c-0.5"),
+        ([], 0),
+        (["--seed=4"], 8),
+        (["--trials=6"], 8),  # the sixth of each
+        (["--trials=3"], 8),  # a shard is used whole, and those that are there have five
+        (["--policy=ucb-n"], 3),  # for all c at once, and for two numbers of arms
+        (["[5, 0.5, 2]", "[5, 2]"], 0),
+        (["[5, 0.5, 2]", "[5, 0.5, 2, 1]"], 1),
+        (['"star"', '"ring"'], 4),
     ],
 )
-def test_results_of_another_run_in_the_same_place_are_told_of(
-    place: Path, change: list[str], told: str
+def test_another_run_in_the_same_place_computes_only_what_is_not_there(
+    place: Path, change: list[str], computed: int
 ) -> None:
     run("run", "sweep.toml", "--workers", 1)
-    other = [option for option in change if option.startswith("--")]
-    if not other:
-        (place / "sweep.toml").write_text(SWEEP.replace(*(change or ["", ""])), "utf-8")
-    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers=1", *other])
-    assert result.exit_code == 0
-    assert len(result.stderr.splitlines()) == bool(told)
-    assert told in result.stderr
-    assert ("sweep holds results of an earlier run" in result.stderr) == bool(told)
+    before = shards(place / "sweep")
+    options = [option for option in change if option.startswith("--")]
+    if change and not options:
+        (place / "sweep.toml").write_text(SWEEP.replace(*change), "utf-8")
+    run("run", "sweep.toml", "--workers=1", *options)
+    after = shards(place / "sweep")
+    assert before.items() <= after.items()
+    assert len(after) - len(before) == computed
+    given = dict(option.removeprefix("--").split("=") for option in options)
+    wanted = load_experiment("sweep.toml").cells(
+        int(given["trials"]) if "trials" in given else None,
+        int(given["seed"]) if "seed" in given else None,
+        [given["policy"]] if "policy" in given else [],
+    )
+    for cell, whole in zip(open_study("sweep").cells, wanted, strict=True):
+        assert cell.point == whole.point
+        assert cell.results(curves=True).hash == whole.plan.run(progress=False).hash
 
 
 def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
     shown = run("run", "single.toml", "--trials", 40)
-    results = Results.load(place / "single" / "results-single")
+    results = open_study("single").cells[0].results(curves=True)
     summary = read_json(place / "single" / "summary.json")["single"]
     judgement = judge(Claim("Information pays.", ("ids-n",), ("ts-n", "ucb-n")), results)
     (claim,) = summary["claims"]
@@ -576,31 +609,41 @@ def test_one_trial_says_nothing_of_claims_and_published_means(place: Path) -> No
     assert summary["published"]["means"]["ts-n"]["distance"] is None
 
 
-def test_a_policy_that_meets_the_same_problem_again_is_run_once(place: Path) -> None:
-    first, second = load_experiment("sweep.toml").sweep_plans()
-    assert [list(plan.policies) for plan in first.runs().values()] == [
-        ["ts-n", "eps-greedy-lp"],
-        ["eps-greedy-lp(c=0.5)"],
-        ["eps-greedy-lp(c=2)"],
-    ]
-    assert [list(plan.policies) for plan in second.runs().values()] == [["ids-n", "ts-n"]] * 2
-    for sweep in (first, second):
-        ran = {}
-        for value, plan in sweep.plans.items():
-            ran[value] = sweep.runs()[value].run(progress=False)
-            assert sweep.whole(value, ran).hash == plan.run(progress=False).hash
+def test_a_policy_that_meets_the_same_problem_again_is_run_once(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, write = [], Store.write
+
+    def count(store: Store, series: Series, *more: Any) -> Any:
+        written.append(series.name)
+        return write(store, series, *more)
+
+    monkeypatch.setattr(Store, "write", count)
+    run("run", "sweep.toml", "--workers", 1)
+    cells = load_experiment("sweep.toml").cells()
+    series = [series_of(c.plan, name).name for c in cells for name in c.plan.policies]
+    assert len(series) == 10
+    assert len({series_of(cell.plan, "ts-n").name for cell in cells[:3]}) == 1
+    assert len({series_of(cell.plan, "ts-n").name for cell in cells}) == 3
+    # each once, in the order in which cells ask for them
+    assert written == list(dict.fromkeys(series))
+    for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
+        assert cell.results(curves=True).hash == whole.plan.run(progress=False).hash
 
 
 def test_a_long_run_says_how_long_before_it_starts(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphbandits.cli.show.LONG", 8 * 20 * 5)  # eight runs of a policy
-    assert re.search(
-        r"About \d+ s of simulation on 2 threads, and some seconds .*\n.* sweep/",
-        run("run", "sweep.toml", "--workers=2"),
-    )
-    monkeypatch.setattr("graphbandits.cli.show.LONG", 8 * 20 * 5 + 1)
-    assert "About" not in run("run", "sweep.toml")
+    size = 8 * 20 * 5  # eight series of a policy
+    monkeypatch.setattr("graphbandits.cli.conduct.LONG", size + 1)
+    assert "About" not in run("run", "sweep.toml", "--output=brief")
+    monkeypatch.setattr("graphbandits.cli.conduct.LONG", size)
+    shown = run("run", "sweep.toml", "--workers=2")
+    said = r"About \d+ s of simulation on 2 workers;\nabout [\d.]+ (bytes|kB) go to sweep/, and"
+    assert re.search(said, shown)
+    assert shown.index("About") < shown.index("Exploration")
+    # it is about what is missing, and that is little now
+    assert "About" not in run("run", "sweep.toml", "--workers=2", "--trials=6")
 
 
 def test_the_listing_tells_sweeps_and_how_many_runs() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from graphbandits import Results, simulate
+from graphbandits import open_study, simulate
 from graphbandits.cli import app
 from graphbandits.plugins import load_plugin, unload_plugin
 from graphbandits.registry import registered
@@ -253,7 +253,7 @@ def test_an_experiment_of_a_file_with_a_plug_in_beside_it(place: Path) -> None:
     shown = run("run", "studies/study.toml")
     unload_plugin(folder / "mine.py")
     assert "A study of mine" in shown
-    results = Results.load("study/results-study")
+    results = open_study("study").results()
     assert list(results.policies) == ["mine", "ids-n"]
     wanted = {"graph": "star(direction=out)", "horizon": 20, "trials": 6, "seed": 3}
     assert wanted.items() <= results.settings.items()
@@ -264,7 +264,7 @@ def test_an_experiment_of_a_file_with_a_plug_in_beside_it(place: Path) -> None:
 def test_a_packaged_experiment_with_another_policy_and_size(place: Path) -> None:
     words = ["run", "paper-2a", "--trials", 3, "--seed", 9, "--output", "out"]
     run(*words, "--plugin", "mine.py", "--policy", "mine(c=2)")
-    results = Results.load("out/results-paper-2a")
+    results = open_study("out", "paper-2a").results()
     assert list(results.policies)[-1] == "mine(c=2)"
     assert results.settings["seed"] == 9
     assert results.trials == 3

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from graphbandits import Results
+from graphbandits import open_study
 from graphbandits.plugins import unload_plugin
 
 ROOT = Path(__file__).parents[1]
@@ -77,7 +77,7 @@ def test_the_commands_of_contributing_do_what_it_says(walked: tuple[Path, list[s
         "my_ucb.py",
         "my-study",
     }
-    results = Results.load(place / "my-study" / "results-simulation")
+    results = open_study(place / "my-study").results()
     assert set(results.policies) == {"my-ucb", "my-ucb(c=0.25)", "ids-n"}
     assert results.settings["policies"]["my-ucb"]["plugin"] == "my_ucb.py"
 
@@ -189,7 +189,7 @@ def test_a_stranger_writes_one_file_and_sees_it_in_the_report(tmp_path: Path) ->
     command(tmp_path, "graphbandits", *words.split(), *size.split())
     touched = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert touched == {"root_ucb.py", "study"}
-    results = Results.load(tmp_path / "study" / "results-simulation")
+    results = open_study(tmp_path / "study").cells[0].results(curves=True)
     page = Words((tmp_path / "study" / "report.html").read_text()).words
     for name in ("root-ucb", "ids-n"):
         assert name in page
