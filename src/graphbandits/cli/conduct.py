@@ -16,7 +16,6 @@ from graphbandits.cli.show import announce_compilation, duration, plain_console
 from graphbandits.engine.crews import crew_of
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.tasks import Task
-from graphbandits.errors import InputError
 from graphbandits.store import ShardFile, Store
 from graphbandits.studies.estimate import estimate
 from graphbandits.studies.recording import Commission
@@ -35,26 +34,51 @@ from graphbandits.studies.runner import (
 LONG = 10**6
 #: Failures that are told one by one.
 TOLD = 5
+#: How often a run looks again whether all is there.
+ROUNDS = 5
 
 
-def run_into(store: Store, commissions: Sequence[Commission], how: How) -> Outcome:
-    """Compute what the store lacks of the studies, with a live table."""
+@contextmanager
+def working_in(store: Store, commissions: Sequence[Commission]) -> Iterator[list[Part]]:
+    """Be known in the store as long as this lasts; a stop says how to go on.
+
+    Gives the parts of all studies. Other runs that work there are told of.
+    """
     parts = parts_of(commissions)
-    _tell_of_others(store)
-    with store.announce(), _ending(store, parts):
-        notes = _Notes()
-        with progress_bar("checking what is there", len(parts)) as notes.checking:
-            check_present(store, parts, notes)
-        tasks = tasks_of(store, parts, how.count, how.shard)
-        decisions = sum(task.decisions for _, task in tasks)
-        plans = list({id(part.plan): part.plan for part in parts}.values())
-        crew = crew_of(how.count, how.cluster, how.parallel, plans, decisions)
-        if not tasks:
-            return Outcome()
-        _announce(store, parts, decisions, how)
-        with crew, LiveTable(_work(store, parts, tasks), crew.workers) as table:
-            notes.table = table
-            return conduct(store, tasks, crew, notes)
+    with _stopping(store, parts), store.announce():
+        for other in store.others():
+            typer.echo(
+                f"another run works in {store.path} (process {other.pid} on {other.host}, since "
+                f"{other.started}): both go on, and each uses what the other has finished",
+                err=True,
+            )
+        yield parts
+
+
+def run_into(store: Store, parts: Sequence[Part], how: How) -> Outcome:
+    """Compute what the store lacks, with a live table."""
+    notes = _Notes()
+    with progress_bar("checking what is there", len(parts)) as notes.checking:
+        check_present(store, parts, notes)
+    outcome = Outcome()
+    tasks = tasks_of(store, parts, how.count, how.shard)
+    decisions = sum(task.decisions for _, task in tasks)
+    plans = list({id(part.plan): part.plan for part in parts}.values())
+    crew = crew_of(how.count, how.cluster, how.parallel, plans, decisions)
+    if not tasks:
+        return outcome
+    _announce(store, parts, decisions, how)
+    with crew, LiveTable(_work(store, parts, tasks), crew.workers) as table:
+        notes.table = table
+        for _ in range(ROUNDS):
+            outcome.add(conduct(store, tasks, crew, notes))
+            # somebody may have removed what was there, or set it aside
+            failed = {(failure.part.series.name, failure.first) for failure in outcome.failures}
+            again = tasks_of(store, parts, how.count, how.shard)
+            tasks = [(p, task) for p, task in again if (p.series.name, task.first) not in failed]
+            if not tasks:
+                break
+    return outcome
 
 
 def _work(
@@ -128,17 +152,8 @@ def _announce(store: Store, parts: Sequence[Part], lacking: int, how: How) -> No
     )
 
 
-def _tell_of_others(store: Store) -> None:
-    for other in store.others():
-        typer.echo(
-            f"another run works in {store.path} (process {other.pid} on {other.host}, since "
-            f"{other.started}): both go on, and each uses what the other has finished",
-            err=True,
-        )
-
-
 @contextmanager
-def _ending(store: Store, parts: Sequence[Part]) -> Iterator[None]:
+def _stopping(store: Store, parts: Sequence[Part]) -> Iterator[None]:
     """A stop, by Ctrl-C or by the terminator of a batch system, says how to go on."""
     before = None
     if threading.current_thread() is threading.main_thread():
@@ -160,18 +175,12 @@ def _stop(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def tell_failures(outcome: Outcome) -> None:
-    """What could not be computed, and that it ends the command with an error."""
-    failures = outcome.failures
+def tell_failures(failures: Sequence[Failure]) -> None:
+    """What could not be computed, line by line."""
     for failure in failures[:TOLD]:
         typer.echo(" ".join(f"failed: {failure}".split()), err=True)
-    if failures:
-        count = len(failures)
-        more = f" (the first {TOLD} of them are above)" if count > TOLD else ""
-        raise InputError(
-            f"{count} shard{'s' * (count > 1)} failed{more}; the others are kept, and the same "
-            "command tries what is missing again"
-        )
+    if len(failures) > TOLD:
+        typer.echo(f"failed: {len(failures) - TOLD} more", err=True)
 
 
 def size(count: float) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from graphbandits.cli.dry_run import dry_run
 from graphbandits.cli.how import How
 from graphbandits.cli.keep import carry_out
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import load_experiment
 from graphbandits.studies import Commission
 
@@ -33,7 +33,8 @@ def run(
     place = Path(key) if output is None else output
     command = ["run", experiment]
     command += [f"--trials={described.trials if trials is None else trials}"]
-    command += [f"--seed={described.seed if seed is None else seed}"]
+    if not described.sweeps_seed:
+        command += [f"--seed={described.seed if seed is None else seed}"]
     command += [f"--policy={policy}" for policy in policies]
     command += [f"--output={place}"]
     command += ["--bounds"] if bounds else []
@@ -48,6 +49,12 @@ def run(
             policies=policies,
             ratios=ratios,
             bounds=bounds,
+        )
+    if bounds and commission.sweeps and not any(f["kind"] == "regret" for f in commission.figures):
+        raise InputError(
+            f"{experiment} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
+            'point; ask for them with a table [[figures]] with kind = "regret", or leave --bounds '
+            "out"
         )
     if dry:
         dry_run(commission, place, how)

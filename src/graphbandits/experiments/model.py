@@ -93,11 +93,16 @@ class Experiment(Table):
                 check_sweep(sweep, self._setup(sweep))
             except InputError as error:
                 raise InputError(f"sweeps {number}: {error}") from error
-        self._check_files(named)
+        self._check_files()
         return self
 
-    def _check_files(self, named: Sequence[str]) -> None:
-        """Refuse what would be written to the same files; ``named`` are those of sweeps."""
+    def _check_files(self) -> None:
+        """Refuse what would be written to the same files."""
+        facets = {
+            swept.facet_name(point): None
+            for swept, sweep in zip(self.swept(), self.sweeps, strict=True)
+            for point in shown_points(sweep)
+        }
         cells = [cell_name(point) for sweep in self.sweeps for point in shown_points(sweep)]
         if (twice := _first_twice(cells)) is not None:
             raise InputError(
@@ -110,7 +115,7 @@ class Experiment(Table):
                     f"figures {number}: kind = 'sweep' is for an experiment with [[sweeps]]; "
                     f"without, there are {', '.join(FIGURES)}"
                 )
-            places = named if figure.kind == "sweep" else cells if self.sweeps else [""]
+            places = list(facets) if figure.kind == "sweep" else cells if self.sweeps else [""]
             files += ["-".join(filter(None, (place, figure.part))) for place in places]
             if _first_twice(files) is not None:
                 raise InputError(
@@ -128,6 +133,11 @@ class Experiment(Table):
     def runs(self) -> int:
         """How many simulations it has."""
         return sum(len(sweep.points()) for sweep in self.sweeps) or 1
+
+    @property
+    def sweeps_seed(self) -> bool:
+        """Whether a sweep says which seeds there are."""
+        return any("seed" in sweep.parameters for sweep in self.sweeps)
 
     def setups(self) -> list[Setup]:
         """All simulations in texts.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import contains
@@ -115,8 +115,24 @@ class Swept:
 
     @property
     def name(self) -> str:
-        """What files of the whole sweep have in their names."""
+        """What it is called: by its parameters."""
         return "-".join(self.parameters)
+
+    def facet_name(self, point: Mapping[str, Value]) -> str:
+        """What a figure has in its name: what is on its axis, and at which values of all else.
+
+        >>> Swept("", ("r", "arms"), "r", "", "linear").facet_name({"r": 0.5, "arms": 5})
+        'r-arms-5'
+        """
+        return facet_name(self.parameters, self.x, point)
+
+
+def facet_name(parameters: Sequence[str], x: str | None, point: Mapping[str, Value]) -> str:
+    """The name of the facet that a point is of; a list is one facet."""
+    if x is None:
+        return "-".join(parameters)
+    fixed = {name: value for name, value in point.items() if name != x}
+    return "-".join(filter(None, (x, cell_name(fixed))))
 
 
 class SweepTable(Table):

@@ -25,7 +25,7 @@ def studies_of(store: Store, keys: Sequence[str] | None = None) -> list[Study | 
     chosen = Studies(store).chosen(list(keys or ()))
     found: list[Study | Sweep] = []
     for study in chosen:
-        for entry in _told(study):
+        for entry in entries_of(study):
             key, number = entry.key, 2
             while any(key == other.key for other in found):
                 key, number = f"{entry.key}-{number}", number + 1
@@ -46,7 +46,7 @@ def missing_of(store: Store, keys: Sequence[str] | None = None) -> list[str]:
     ]
 
 
-def _told(study: StoredStudy) -> list[Study | Sweep]:
+def entries_of(study: StoredStudy) -> list[Study | Sweep]:
     """A study and its sweeps, without what is not complete."""
     found: list[Study | Sweep] = []
     for cell in study.cells:
@@ -63,7 +63,7 @@ def _told(study: StoredStudy) -> list[Study | Sweep]:
 
 def _simulation(study: StoredStudy, cell: StoredCell, complete: Sequence[str]) -> Study:
     results = cell.results(complete)
-    bounds, why = _bounds(cell, results)
+    bounds, why = bounds_at(cell, results)
     notes = _missing(study, cell.progress().missing)
     return Study(
         study.key,
@@ -117,7 +117,7 @@ def _published(study: StoredStudy, complete: Sequence[str]) -> Published | None:
     return Published(means, given.source) if given and means else None
 
 
-def _bounds(cell: StoredCell, results: Results) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
+def bounds_at(cell: StoredCell, results: Results) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
     """The bounds that are proved for the policies, and why there is none that could be told."""
     settings, prior = results.settings, cell.prior
     if settings.get("means") is not None or why_unfit(prior):

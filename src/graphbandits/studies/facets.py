@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from graphbandits.experiments.sweeps import facet_name
 from graphbandits.experiments.texts import point_text
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ def facets_of(study: StoredStudy) -> list[Facet]:
             groups.setdefault(repr(_fixed(cell, sweep)), []).append(cell)
         for cells in groups.values():
             fixed = _fixed(cells[0], sweep)
-            parts = [study.key, *(sweep.parameters if sweep.x is None else [sweep.x])]
-            parts += [f"{name}-{value}" for name, value in fixed.items()]
-            key = "-".join(parts)
+            key = f"{study.key}-{facet_name(sweep.parameters, sweep.x, cells[0].point)}"
             if any(key == facet.key for facet in found):
                 key += f"-{number + 1}"  # two sweeps of the same parameters
             title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title

@@ -72,10 +72,12 @@ class Commission:
         ]
 
 
-def record(store: Store, commission: Commission) -> None:
+def record(store: Store, commission: Commission) -> dict[str, Any]:
     """Write into the store what a study is made of, so that it can be read without its files."""
     described = [store.put_cell(*describe_cell(cell.plan)) for cell in commission.cells]
-    store.put_study(commission.key, record_of(commission, described))
+    written = record_of(commission, described)
+    store.put_study(commission.key, written)
+    return written
 
 
 def record_of(commission: Commission, described: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from graphbandits.engine.simulation import BLOCK, ENTRIES
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import GraphBanditsError
 from graphbandits.experiments.texts import point_text
-from graphbandits.store import DamagedShardError, Series, ShardFile, Store
+from graphbandits.store import Cover, DamagedShardError, Series, ShardFile, Store
 from graphbandits.studies.recording import Commission
 
 #: Decisions of a shard, at most: what a kill may cost is a minute of work, not an hour.
@@ -58,6 +58,13 @@ class Outcome:
     found: int = 0
     failures: list[Failure] = field(default_factory=list)
     seconds: float = 0.0
+
+    def add(self, more: Outcome) -> None:
+        """Count in what was done besides."""
+        self.shards += more.shards
+        self.found += more.found
+        self.failures += more.failures
+        self.seconds += more.seconds
 
 
 class Watcher(Protocol):
@@ -106,23 +113,30 @@ def shard_size(parts: Sequence[Part], plan: Plan, workers: int, asked: int | Non
 
 def missing(store: Store | None, part: Part) -> list[tuple[int, int]]:
     """The trials of a part that the store lacks, as (first, trials)."""
-    first = part.plan.first_trial
     if store is None:
-        return [(first, part.trials)]
-    return list(store.cover(part.series.name, part.trials, first).gaps)
+        return [(part.plan.first_trial, part.trials)]
+    return list(_cover(store, part).gaps)
 
 
 def check_present(store: Store, parts: Sequence[Part], watcher: Watcher) -> None:
     """Read every shard that is there and wanted; set aside what is damaged."""
     for part in parts:
         store.describe(part.series)
-        for file in store.cover(part.series.name, part.trials, part.plan.first_trial).used:
-            try:
-                store.read(file)
-            except DamagedShardError as error:
-                store.set_aside(file)
-                watcher.damaged(file, str(error))
+        sound: set[ShardFile] = set()
+        # others may stand in for one that is set aside, and are read then
+        while doubtful := set(_cover(store, part).used) - sound:
+            for file in sorted(doubtful):
+                try:
+                    store.read(file)
+                    sound.add(file)
+                except DamagedShardError as error:
+                    store.set_aside(file)
+                    watcher.damaged(file, str(error))
         watcher.checked(part)
+
+
+def _cover(store: Store, part: Part) -> Cover:
+    return store.cover(part.series.name, part.trials, part.plan.first_trial)
 
 
 def conduct(
@@ -137,7 +151,8 @@ def conduct(
 
     def wanted() -> Iterator[Task]:
         for part, task in tasks:
-            if store.cover(part.series.name, task.trials, task.first).gaps:
+            end = task.first + task.trials
+            if any(first < end and task.first < first + n for first, n in missing(store, part)):
                 yield task
             else:
                 outcome.found += 1
