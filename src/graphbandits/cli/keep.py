@@ -124,7 +124,7 @@ def pictures(study: StoredStudy) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def draw_all(study: StoredStudy, entries: Sequence[Study | Sweep], output: Path) -> list[Path]:
-    """Draw the figures that the study asks for; the first file of each."""
+    """Draw the figures that the study asks for, of what is there; the first file of each."""
     order, drawn = study.lines(), []
 
     def keep(picture: Any, figure: Mapping[str, Any], place: str) -> None:
@@ -133,6 +133,8 @@ def draw_all(study: StoredStudy, entries: Sequence[Study | Sweep], output: Path)
 
     for figure in study.figures:
         for entry in entries:
+            if not _has_enough(figure, _lines_in(entry)):
+                continue
             if isinstance(entry, Study):
                 bounds = entry.drawn_bounds if study.record["bounds"] else ()
                 keep(draw(figure, entry.results, entry.title, bounds), figure, entry.key)
@@ -144,11 +146,30 @@ def draw_all(study: StoredStudy, entries: Sequence[Study | Sweep], output: Path)
         if study.sweeps and figure["kind"] != "sweep":
             for facet in study.facets():
                 for value, results in _by_value(facet.key, entries).items():
+                    if not _has_enough(figure, list(results.policies)):
+                        continue
                     cell = facet.cells[value]
                     title = f"{facet.title}, {cell.where.removeprefix(' at ')}"
                     picture = draw(figure, results, title, order=order)
                     keep(picture, figure, f"{study.key}-{cell.name}")
     return drawn
+
+
+def _lines_in(entry: Study | Sweep) -> list[str]:
+    """The policies that a study has results of, or a sweep at some value."""
+    found = entry.results.values() if isinstance(entry, Sweep) else [entry.results]
+    return list(dict.fromkeys(name for results in found for name in results.policies))
+
+
+def _has_enough(figure: Mapping[str, Any], there: Sequence[str]) -> bool:
+    """Whether these policies make the figure, where others that it was to show have failed.
+
+    >>> _has_enough({"kind": "final"}, ["ts-n"]), _has_enough({"kind": "differences"}, ["ts-n"])
+    (True, False)
+    """
+    shown = [name for name in there if name in figure.get("policies", there)]
+    least = 2 if figure["kind"] == "differences" else 1
+    return len(shown) >= least and figure.get("reference", shown[0]) in shown
 
 
 def _by_value(key: str, entries: Sequence[Study | Sweep]) -> Mapping[Any, Results]:
