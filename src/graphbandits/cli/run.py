@@ -10,7 +10,7 @@ from pathlib import Path
 from graphbandits.cli.dry_run import dry_run
 from graphbandits.cli.how import How
 from graphbandits.cli.keep import carry_out
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import load_experiment
 from graphbandits.studies import Commission
 
@@ -31,6 +31,11 @@ def run(
     described = load_experiment(experiment)
     key = Path(experiment).stem
     place = Path(key) if output is None else output
+    if bounds and described.sweeps:
+        raise InputError(
+            f"{experiment} has sweeps, which are drawn against a parameter, and bounds are of one "
+            "simulation: leave --bounds out"
+        )
     command = ["run", experiment]
     command += [f"--trials={described.trials if trials is None else trials}"]
     command += [f"--seed={described.seed if seed is None else seed}"]
