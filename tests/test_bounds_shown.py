@@ -13,7 +13,7 @@ from matplotlib.text import Annotation
 from pages import Node, Page, made_up
 from typer.testing import CliRunner
 
-from graphbandits import Results, simulate
+from graphbandits import Results, open_study, simulate
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
@@ -293,6 +293,21 @@ def test_recorded_ratios_give_each_policy_a_bound_of_its_own() -> None:
         assert list(bound["policies"]) == [policy]
         assert bound["policies"][policy]["mean"] < bound["value"] < 40
         assert bound["standard_error"] > 0.0
-    refused = RUNNER.invoke(app, ["run", "density", "--ratios", "bound"])
-    assert refused.exit_code == 2
-    assert "leave --ratios out" in refused.stderr
+
+
+def test_ratios_of_a_sweep_are_kept_for_every_point(tmp_path: Path) -> None:
+    file, out = tmp_path / "swept.toml", tmp_path / "out"
+    file.write_text(
+        'title = "T"\nhorizon = 10\ntrials = 4\narms = 3\npolicies = ["ids-n", "ts-n"]\n'
+        '[[sweeps]]\nparameter = "r"\nvalues = [0.25, 1]\ngraph = "random(r={r})"\n'
+    )
+    run("run", file, "--ratios", "bound", "--output", out)
+    for cell in open_study(out).cells:
+        graph = f"random(r={cell.point['r']})"
+        how = {"graph": graph, "arms": 3, "horizon": 10, "trials": 4, "ratios": "bound"}
+        alone, kept = simulate(["ids-n", "ts-n"], **how), cell.results(curves=True)  # type: ignore[arg-type]
+        assert kept.hash == alone.hash
+        for name in ("ids-n", "ts-n"):
+            ratios = kept[name].ratios
+            assert ratios is not None
+            assert np.array_equal(ratios.ratio, alone[name].ratios.ratio, equal_nan=True)
