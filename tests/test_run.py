@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -16,6 +18,7 @@ from graphbandits.cli import app
 from graphbandits.engine.crews import cluster
 from graphbandits.experiments import load_experiment
 from graphbandits.plugins import unload_plugin
+from graphbandits.store import Store
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
@@ -113,7 +116,7 @@ def test_a_policy_that_raises_in_some_trials_leaves_the_others_alone(place: Path
     words = ["study.toml", "--shard=4", "--workers=1", "--output=out"]
     result = invoke("run", *words)
     assert result.exit_code == 2
-    first, second, last = result.stderr.splitlines()
+    first, second, *_, last = result.stderr.splitlines()
     for line, c in ((first, 1), (second, 2)):
         # 1 is the default, and so not in the name
         name = "frail" if c == 1 else f"frail(c={c})"
@@ -153,8 +156,9 @@ def test_failures_are_tried_again_and_fail_again(place: Path) -> None:
     before = shards(place / "one")
     assert len(before) == 5
     for result in results:
-        failed, error = result.stderr.splitlines()
+        failed, drawn, error = result.stderr.splitlines()
         assert result.exit_code == 2
+        assert drawn == "figure-one-differences was not drawn: its policies lack trials"
         assert failed.startswith("failed: 'frail', trials 8 to 9: ")
         assert error.startswith("Error: 1 shard failed; ")
 
@@ -162,11 +166,12 @@ def test_failures_are_tried_again_and_fail_again(place: Path) -> None:
 def test_of_many_failures_some_are_told(place: Path) -> None:
     (place / "broken").touch()
     result = invoke("run", "one.toml", "--shard=2", "--trials=14", "--workers=1")
-    *failed, error = result.stderr.splitlines()
+    *failed, more, _, error = result.stderr.splitlines()
+    assert more == "failed: 2 more"
     assert [re.findall(r"trials (\d+) to (\d+)", line) for line in failed] == [
         [(str(first), str(first + 1))] for first in (0, 2, 4, 6, 8)
     ]
-    assert error.startswith("Error: 7 shards failed (the first 5 of them are above); ")
+    assert error.startswith("Error: 7 shards failed; ")
     # what is left is ts-n
     assert list(json.loads(Path("one/summary.json").read_text())["one"]["policies"]) == ["ts-n"]
 
@@ -194,14 +199,14 @@ def test_a_dry_run_tells_cells_time_and_room_and_writes_nothing(place: Path) -> 
     before = everything(place)
     shown = run("study.toml", "--dry-run", "--workers=2")
     assert everything(place) == before
-    for c, name in ((1, "frail"), (2, "frail(c=2)"), (3, "frail(c=3)")):
+    assert "Policies: ts-n, frail(c=…)." in shown
+    for c in (1, 2, 3):
         cell = row(shown, f"c = {c}")
-        assert f"ts-n, {name}" in " ".join(cell)
         assert cell[-6:] == ["3", "15", "10", "x", "2", "0%"]
     assert "edges(1>2 2>3:0.5 3>1)" in shown
     # ts-n is met at three values and runs once
-    series = "3 simulations, 4 series (a policy in a simulation)"
-    assert f"{series}, 2 of them met again at other values; 40 of 40 trials to run." in shown
+    again = "2 of their policies are the same at other values, and run once."
+    assert f"3 simulations; 40 of 40 trials to run. {again}" in shown
     assert re.search(r"^Time: about \d+ s on 2 workers \(one: \d+ s\)\.$", shown, re.MULTILINE)
     amount = r"[\d.]+ (?:bytes|kB)"
     assert re.search(rf"^Room: about {amount}, at most {amount}, in study/\.$", shown, re.MULTILINE)
@@ -224,14 +229,15 @@ def test_a_dry_run_tells_what_is_there(place: Path) -> None:
     (place / "broken").unlink()
     run("study.toml", "--shard=4", "--workers=1", "--output=out")
     whole = run("study.toml", "--dry-run", "--output=out")
-    assert "; 0 of 40 trials to run.\nNothing was written.\n" in whole
+    assert "; 0 of 40 trials to run." in whole
+    assert "Time:" not in whole
     other = run("study.toml", "--dry-run", "--output=out", "--seed=5")
     assert "; 40 of 40 trials to run." in other
 
 
 def test_a_dry_run_of_one_simulation_has_no_points(place: Path) -> None:
     shown = run("one.toml", "--dry-run", "--workers=1", "--output=new/deep")
-    assert "1 simulation, 2 series (a policy in a simulation); 20 of 20 trials to run." in shown
+    assert "1 simulation; 20 of 20 trials to run.\n" in shown
     assert re.search(r"Time: about \d+ s on 1 worker \(one: \d+ s\)\.", shown)
     assert ", in new/deep/." in shown
     assert not (place / "new").exists()
@@ -244,7 +250,7 @@ def test_a_dry_run_of_many_cells_shows_the_first_and_the_last(place: Path) -> No
     shown_at = [int(c) for c in re.findall(r"^ *c = (\d+) ", shown, re.MULTILINE)]
     assert shown_at == [*range(1, 21), *range(26, 46)]
     assert "... (5 more)" in shown
-    assert "45 simulations, 46 series" in shown
+    assert "45 simulations; 460 of 460 trials to run." in shown
 
 
 def test_a_dry_run_refuses_what_a_run_refuses(place: Path) -> None:
@@ -295,3 +301,132 @@ def test_a_scheduler_that_does_not_answer(place: Path, monkeypatch: pytest.Monke
         message = refused("one.toml", f"--cluster={address}")
     assert f"no dask scheduler answers at {address}" in message
     assert shards(place / "one") == {}
+
+
+# --- what others do meanwhile -------------------------------------------------------------------
+
+
+def test_a_shard_that_goes_while_others_run_is_run_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("one.toml", "--shard=4", "--workers=1", "--trials=8")
+    victim = next((place / "one").rglob("0000000004-4.*.parquet"))
+    write, gone = Store.write, []
+
+    def remove(store: Store, *given: Any) -> Any:
+        if not gone:
+            victim.unlink()
+            gone.append(victim)
+        return write(store, *given)
+
+    monkeypatch.setattr(Store, "write", remove)
+    result = invoke("run", "one.toml", "--shard=4", "--workers=1", "--trials=10")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert gone == [victim]
+    assert victim.exists()  # the same bytes, and so the same name
+    assert open_study("one").progress().complete
+
+
+def test_what_stands_in_for_a_damaged_shard_is_read_as_well(place: Path) -> None:
+    run("one.toml", "--shard=4", "--workers=1", "--trials=8")
+    for path in (place / "one" / "shards").rglob("*.parquet"):
+        path.rename(place / path.name.replace(".parquet", f"-{path.parent.name}"))
+    run("one.toml", "--shard=8", "--workers=1", "--trials=8")
+    for path in place.glob("0000000*"):
+        name, series = path.name.rsplit("-", 1)
+        path.rename(place / "one" / "shards" / series / f"{name}.parquet")
+    damaged = [*(place / "one").rglob("0000000000-8.*.parquet")]
+    damaged += (place / "one").rglob("0000000000-4.*.parquet")
+    assert len(damaged) == 4
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:-1])
+    result = invoke("run", "one.toml", "--shard=4", "--workers=1", "--trials=8")
+    assert result.exit_code == 0
+    assert len(result.stderr.splitlines()) == 4
+    for line in result.stderr.splitlines():
+        assert line.endswith("it was set aside and is computed again")
+    whole = load_experiment("one.toml").plan(trials=8)
+    assert open_study("one").cells[0].results(curves=True).hash == whole.run(progress=False).hash
+
+
+def test_a_run_finishes_by_what_it_was_asked_for(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("one.toml", "--trials=30", "--workers=1", "--output=long")
+    other = (place / "long" / "studies" / "one.json").read_bytes()
+    write, first = Store.write, []
+
+    def another(store: Store, *given: Any) -> Any:
+        first.append(1)
+        if len(first) == 1:  # a run of more trials begins, and writes its record
+            (store.path / "studies" / "one.json").write_bytes(other)
+        return write(store, *given)
+
+    monkeypatch.setattr(Store, "write", another)
+    run("one.toml", "--trials=5", "--workers=1", "--output=short")
+    assert (
+        json.loads((place / "short" / "summary.json").read_text())["one"]["settings"]["trials"] == 5
+    )
+    assert open_study("short").trials == 5
+
+
+def test_another_study_of_the_same_name_is_told_of(place: Path) -> None:
+    run("one.toml", "--workers=1", "--output=out")
+    (place / "one.toml").write_text(ONE.replace("horizon = ", "horizon = 1"))
+    result = invoke("run", "one.toml", "--workers=1", "--output=out")
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("out had a study 'one' with other settings or sources (")
+    assert line.endswith("its trials stay until 'graphbandits store gc'")
+
+
+def test_the_command_that_makes_a_study_again_does_so(place: Path) -> None:
+    (place / "seeds.toml").write_text(ONE + '[[sweeps]]\nparameter = "seed"\nvalues = [3, 4]\n')
+    for name in ("one.toml", "seeds.toml", "study.toml"):
+        run(name, "--workers=1", "--output=out")
+        key = name.removesuffix(".toml")
+        before = shards(place / "out")
+        word, *words = shlex.split(open_study("out", key).rerun)
+        assert word == "graphbandits"
+        assert invoke(*words).exit_code == 0
+        assert shards(place / "out") == before
+
+
+def test_a_stop_while_figures_are_drawn_says_how_to_go_on(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*given: Any, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphbandits.cli.keep.draw", stop)
+    result = invoke("run", "one.toml", "--workers=1")
+    assert result.exit_code == 130
+    assert result.stderr == (
+        "stopped; 20 of 20 trials are kept in one: the same command goes on there.\n"
+    )
+
+
+def test_bounds_of_a_sweep_are_drawn_where_a_regret_figure_is_asked_for(place: Path) -> None:
+    swept = re.sub(r"(graph|prior) = .*\n", "", ONE.replace('"frail"', '"ids-n"'))
+    swept += 'graph = "star"\n[[sweeps]]\nparameter = "arms"\nvalues = [3, 4]\n'
+    (place / "plain.toml").write_text(swept)
+    result = invoke("run", "plain.toml", "--bounds")
+    assert result.exit_code == 2
+    assert not (place / "plain").exists()
+    assert 'kind = "regret"' in result.stderr
+    (place / "asked.toml").write_text(swept + '[[figures]]\nkind = "regret"\nformats = ["svg"]\n')
+    sizes = {}
+    for options in (["--bounds"], []):
+        run("asked.toml", "--workers=1", "--output=out", *options)
+        sizes[len(options)] = len((place / "out" / "figure-asked-arms-3.svg").read_bytes())
+    assert sizes[1] > sizes[0]  # a line and its name more
+
+
+def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
+    (place / "sub").mkdir()
+    (place / "sub" / "e.csv").write_text("source,target\na,b\nb,c\n")
+    text = re.sub(r"(graph|prior|horizon) = .*\n", "", ONE)
+    grid = 'grid = {horizon = [3, 5], graph = ["file:sub/e.csv"]}'
+    (place / "grid.toml").write_text(f"{text}[[sweeps]]\n{grid}\n")
+    run("grid.toml", "--workers=1")
+    assert (place / "grid" / "figure-grid-horizon-graph-file-sub-e.csv.png").is_file()
