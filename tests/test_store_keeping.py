@@ -146,6 +146,40 @@ def test_an_entry_is_touched_and_comes_back_if_somebody_removes_it(
     assert not file.exists()
 
 
+def test_a_directory_of_entries_comes_back_and_a_store_that_is_gone_does_not(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(running, "BEAT", 0.01)
+    store = Store.create(tmp_path / "store")
+    with store.announce():
+        (file,) = (store.path / "running").glob("*.json")
+        os.rename(file.parent, tmp_path / "moved")
+        for _ in range(1000):
+            if file.exists():
+                break
+            time.sleep(0.01)
+        assert file.exists()
+        os.rename(store.path, tmp_path / "gone")
+        time.sleep(0.05)
+        assert not store.path.exists()
+
+
+@pytest.mark.parametrize("name", ["here", "start_of"])
+def test_two_containers_of_the_same_names_and_numbers_have_a_file_each(
+    tmp_path: Path, monkeypatch, name: str
+) -> None:
+    """The first to leave does not take the other's file away."""
+    store = Store.create(tmp_path)
+    with store.announce("one"):
+        (mine,) = (tmp_path / "running").iterdir()
+        with monkeypatch.context() as other:
+            other.setattr(running, name, lambda *_: 12345678)
+            with store.announce("other"):
+                assert len(list((tmp_path / "running").iterdir())) == 2
+        assert list((tmp_path / "running").iterdir()) == [mine]
+        assert json.loads(mine.read_text())["command"] == "one"
+
+
 def test_temporary_names_tell_who_writes() -> None:
     name = _beside(Path("a-b.json")).name
     assert temporary_for(name) == "a-b.json"
@@ -363,7 +397,7 @@ def test_gc_removes_what_no_study_needs_and_says_so(filled, tmp_path: Path) -> N
     kept[str(later.relative_to(store.path))] = later.read_bytes()
     assert files_in(store.path) == before | kept
     assert not (store.path / "shards" / gone).exists()
-    assert not (store.path / "running").exists()
+    assert (store.path / "running").is_dir()  # somebody may be about to write there
     assert gc(store) == []
 
 

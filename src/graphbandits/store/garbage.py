@@ -25,7 +25,8 @@ from graphbandits.store.records import HASH, Needed, record_of
 
 #: Seconds after which nobody writes on a temporary file of a process that is not known.
 OLD = 3600.0
-PLACES = ("studies", "cells", "shards", running.PLACE)
+#: Directories that go when they are empty; not ``running``, where a run may be about to write.
+PLACES = ("studies", "cells", "shards")
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ SILENT = 600.0
 _NAME = re.compile(r"[A-Za-z0-9_.\-]*-[0-9]+\.json")
 
 _LOCK = threading.Lock()
+#: In the name of a file where nobody says when a process began: when it came here.
+_CAME = time.time_ns()
 #: How many contexts this process has open, by its number (it may fork) and file.
 _OPEN: dict[tuple[int, Path], int] = {}
 
@@ -51,14 +53,17 @@ class Run:
 def announced(place: Path, command: str | None = None) -> Iterator[None]:
     """Let others know, until the end of the context, that this process works here."""
     host = re.sub(r"[^A-Za-z0-9_.\-]", "_", socket.gethostname())
-    file = place.resolve() / f"{host}-{os.getpid()}.json"
+    start = start_of(os.getpid())
+    # containers may share the name of the host and the numbers of processes
+    who = f"{host}-{here()}-{_CAME if start is None else start}-{os.getpid()}"
+    file = place.resolve() / f"{who}.json"
     entry = {
         "host": socket.gethostname(),
         "pid": os.getpid(),
         "started": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
         "command": command or shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "here": here(),
-        "start": start_of(os.getpid()),
+        "start": start,
     }
     text, key = json.dumps(entry, indent=1) + "\n", (os.getpid(), file)
     with _LOCK:
@@ -87,7 +92,8 @@ def _beat(file: Path, text: str, done: threading.Event) -> None:
             try:
                 os.utime(file)
             except FileNotFoundError:  # somebody took us for dead
-                with suppress(GraphBanditsError):
+                with suppress(GraphBanditsError, OSError):
+                    file.parent.mkdir(exist_ok=True)  # but no store that is gone
                     write_text(file, text)
             except OSError:  # a file system that is away for a while
                 pass
