@@ -129,6 +129,20 @@ def test_the_dead_and_the_silent_are_forgotten(tmp_path: Path) -> None:
     assert not any(path.exists() for path in dead)
 
 
+@pytest.mark.parametrize(
+    "text", ["", "garbage", "[]", "{}", '{"pid": 1}', '{"here": "x"}', '{"here": "x", "pid": 0}']
+)
+def test_what_nobody_says_of_himself_counts_for_nothing_and_goes_when_it_is_old(
+    filled, text: str
+) -> None:
+    store, _ = filled
+    new = told(store, "x-1.json", text)
+    old = told(store, "y-1.json", text, age=running.SILENT + 60)
+    assert [one.path for one in gc(store)] == [old]
+    assert store.others() == []
+    assert new.exists()
+
+
 def test_an_entry_is_touched_and_comes_back_if_somebody_removes_it(
     tmp_path: Path, monkeypatch
 ) -> None:

@@ -127,16 +127,25 @@ def entries(place: Path) -> list[tuple[Path, Run | None]]:
             continue
         except (ValueError, RecursionError):
             entry = None
-        found.append((file, _living(entry, now - seen)))
+        silent = now - seen
+        if _is_entry(entry):
+            found.append((file, _living(entry, silent)))
+        elif silent > SILENT:  # nobody's: it counts for nothing, and goes when it is old
+            found.append((file, None))
     return found
 
 
-def _living(entry: Any, silent: float) -> Run | None:
-    """Who an entry is of, if that process is there."""
+def _is_entry(entry: Any) -> bool:
+    """Whether something is what a process says of itself."""
     fields = entry if isinstance(entry, dict) else {}
-    number, start = fields.get("pid"), fields.get("start")
-    pid = number if isinstance(number, int) else 0
-    neighbour = fields.get("here") == here()
+    pid = fields.get("pid")
+    return isinstance(fields.get("here"), str) and type(pid) is int and pid > 0
+
+
+def _living(fields: dict[str, Any], silent: float) -> Run | None:
+    """Who an entry is of, if that process is there."""
+    pid, start = fields["pid"], fields.get("start")
+    neighbour = fields["here"] == here()
     if neighbour and not is_alive(pid, start if isinstance(start, int) else None):
         return None
     if not neighbour and silent > SILENT:
