@@ -7,10 +7,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -269,9 +269,18 @@ class Store:
 
     # --- who works here
 
-    def announce(self, command: str | None = None) -> AbstractContextManager[None]:
-        """Let others know, until the end of the context, that this process works here."""
-        return running.announced(make_place(self.path / running.PLACE), command)
+    def announce(
+        self,
+        command: str | None = None,
+        kind: Literal["run", "gc"] = "run",
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> AbstractContextManager[None]:
+        """Let others know, until the end of the context, that this process works here.
+
+        A run does so before it looks what is there. It waits for a ``gc`` that is at work, and
+        ``tell`` is told so; after a minute that is an error.
+        """
+        return running.announced(make_place(self.path / running.PLACE), command, kind, tell)
 
     def others(self) -> list[running.Run]:
         """The other processes that work here now; what killed ones left of them is removed."""

@@ -11,14 +11,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.files import write_text
 from graphbandits.processes import here, is_alive, start_of
 
@@ -26,6 +26,9 @@ PLACE = "running"
 #: Seconds between two touches, and after how many without one a process elsewhere is gone.
 BEAT = 60.0
 SILENT = 600.0
+#: Seconds that a run waits for a gc to end, and between two looks.
+PATIENCE = 60.0
+LOOK = 0.1
 _NAME = re.compile(r"[A-Za-z0-9_.\-]*-[0-9]+\.json")
 
 _LOCK = threading.Lock()
@@ -44,20 +47,31 @@ class Run:
     started: str  # in UTC
     command: str
     mine: bool = False
+    kind: str = "run"
 
     def __str__(self) -> str:
         return f"'{self.command}' (process {self.pid} on {self.host}, since {self.started})"
 
 
 @contextmanager
-def announced(place: Path, command: str | None = None) -> Iterator[None]:
-    """Let others know, until the end of the context, that this process works here."""
+def announced(
+    place: Path,
+    command: str | None = None,
+    kind: Literal["run", "gc"] = "run",
+    tell: Callable[[str], None] = lambda line: None,
+) -> Iterator[None]:
+    """Let others know, until the end of the context, that this process works here.
+
+    A run then waits for a gc that is at work, and ``tell`` is told so. Each says that it is here
+    before it looks for the other, so that at least one of two that come at once sees the other.
+    """
     host = re.sub(r"[^A-Za-z0-9_.\-]", "_", socket.gethostname())
     start = start_of(os.getpid())
     # containers may share the name of the host and the numbers of processes
-    who = f"{host}-{here()}-{_CAME if start is None else start}-{os.getpid()}"
+    who = f"{kind}-{host}-{here()}-{_CAME if start is None else start}-{os.getpid()}"
     file = place.resolve() / f"{who}.json"
     entry = {
+        "kind": kind,
         "host": socket.gethostname(),
         "pid": os.getpid(),
         "started": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
@@ -73,6 +87,8 @@ def announced(place: Path, command: str | None = None) -> Iterator[None]:
     done = threading.Event()
     threading.Thread(target=_beat, args=(file, text, done), daemon=True).start()
     try:
+        if kind == "run":
+            _wait_for_gc(place, tell)
         yield
     finally:
         done.set()
@@ -82,6 +98,25 @@ def announced(place: Path, command: str | None = None) -> Iterator[None]:
                 del _OPEN[key]
                 with suppress(OSError):
                     file.unlink(missing_ok=True)
+
+
+def _wait_for_gc(place: Path, tell: Callable[[str], None]) -> None:
+    began, waits = time.monotonic(), False
+    while found := [(file, run) for file, run in entries(place) if run and _is_others_gc(run)]:
+        file, run = found[0]
+        if time.monotonic() - began > PATIENCE:
+            raise InputError(
+                f"{place.parent} is still being tidied by {run}: wait until that has ended, or end "
+                f"it, and run the same again; if there is no such process any more, delete {file}"
+            )
+        if not waits:
+            tell(f"{place.parent} is being tidied by {run}: waiting until that has ended")
+        waits = True
+        time.sleep(LOOK)
+
+
+def _is_others_gc(run: Run) -> bool:
+    return run.kind == "gc" and not run.mine
 
 
 def _beat(file: Path, text: str, done: threading.Event) -> None:
@@ -117,7 +152,7 @@ def entries(place: Path) -> list[tuple[Path, Run | None]]:
         files = [place / name for name in sorted(os.listdir(place)) if _NAME.fullmatch(name)]
     except OSError:
         files = []
-    now = _now(place) if files else 0.0
+    now = file_time(place) if files else 0.0
     found = []
     for file in files:
         try:
@@ -154,10 +189,10 @@ def _living(fields: dict[str, Any], silent: float) -> Run | None:
         str(fields.get(name, "unknown")) for name in ("host", "started", "command")
     )
     mine = neighbour and pid == os.getpid()
-    return Run(host, pid, started, command, mine)
+    return Run(host, pid, started, command, mine, str(fields.get("kind", "run")))
 
 
-def _now(place: Path) -> float:
+def file_time(place: Path) -> float:
     """The time by the clock of the file system, by which files are touched: it may be elsewhere."""
     try:
         with tempfile.TemporaryFile(dir=place) as probe:
