@@ -49,7 +49,8 @@ UNREADABLE = (
     ValueError,
     pa.ArrowException,
 )
-_AGAIN = "run the experiment again, which mends it"
+#: What to do about most that is damaged or missing.
+AGAIN = "run the experiment again, which mends it"
 
 
 class DamagedShardError(InputError):
@@ -231,10 +232,10 @@ class Store:
         """What :meth:`put_cell` kept."""
         path = self.path / "cells" / f"{name}.npz"
         if not path.exists():
-            raise InputError(f"the description of a cell {path} is missing: {_AGAIN}")
+            raise InputError(f"the description of a cell {path} is missing: {AGAIN}")
         data = read_bytes(path, "description of a cell")
         if hashlib.sha256(data).hexdigest() != name:
-            raise InputError(f"{path} is damaged: {_AGAIN}")
+            raise InputError(f"{path} is damaged: {AGAIN}")
         return from_npz(data)
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
@@ -254,7 +255,7 @@ class Store:
             raise InputError(f"no study '{key}' in {self.path}: {nearest(key, self.studies())}")
         record = parsed(read_bytes(path, "study"))
         if not isinstance(record, dict):
-            raise InputError(f"{path} is damaged: {_AGAIN}")
+            raise InputError(f"{path} is damaged: {AGAIN}")
         return record
 
     def studies(self) -> list[str]:
