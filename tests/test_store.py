@@ -429,6 +429,33 @@ def test_cells_are_named_by_their_content_and_mended(store: Store) -> None:
         store.cell(name)
 
 
+def test_what_is_of_a_newer_format_is_not_overwritten(store: Store) -> None:
+    store.put_study("density", {"format": 2, "new": 1})
+    name = store.put_cell({"rounds": [1]}, {})
+    cell = store.path / "cells" / f"{name}.npz"
+    cell.write_bytes(files.to_npz({"rounds": [1], "format": 2}, {}))
+    before = files_in(store.path)
+    with pytest.raises(
+        InputError, match=r"study 'density' in .* is of format 2, .* writes 1: update graphbandits"
+    ):
+        store.put_study("density", {"format": 1})
+    with pytest.raises(
+        InputError, match=rf"cell .*{name}\.npz is of format 2, .* writes 1: update"
+    ):
+        store.put_cell({"rounds": [1]}, {})
+    assert files_in(store.path) == before
+    store.put_study("density", {"format": 2})  # whoever knows it may
+    assert store.study("density") == {"format": 2}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": "new"}', '{"format": 1}'])
+def test_a_damaged_record_is_mended(store: Store, text: str) -> None:
+    store.put_study("density", {"format": 1})
+    (store.path / "studies" / "density.json").write_text(text)
+    store.put_study("density", {"format": 1, "again": True})
+    assert store.study("density") == {"format": 1, "again": True}
+
+
 def test_the_description_of_a_series_is_mended(store: Store) -> None:
     file = store.write(synthetic("a"), a_shard(0, 1), {})
     path = store.path_of(file).with_name("series.json")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -222,10 +223,16 @@ class Store:
     # --- cells and studies
 
     def put_cell(self, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
-        """Keep the description of a cell under the hash of its content."""
+        """Keep the description of a cell under the hash of its content.
+
+        One of a newer format in its place is refused, and nothing is written.
+        """
         data = to_npz(meta, arrays)
         name = hashlib.sha256(data).hexdigest()
-        put(make_place(self.path / "cells") / f"{name}.npz", data)
+        path = self.path / "cells" / f"{name}.npz"
+        _refuse_newer(f"the description of a cell {path}", _described_in(path), meta)
+        make_place(path.parent)
+        put(path, data)
         return name
 
     def cell(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -239,14 +246,26 @@ class Store:
         return from_npz(data)
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
-        """Keep what a study is made of, in the place of what it was before."""
+        """Keep what a study is made of, in the place of what it was before.
+
+        A record of a newer format is refused, and nothing is written.
+        """
         path = self._study_path(key)
+        self.check_study(key, record)
         try:
             text = json.dumps(record, indent=1, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the record of a study is plain values of JSON: {error}") from None
         make_place(path.parent)
         write_text(path, text + "\n")
+
+    def check_study(self, key: str, record: Mapping[str, Any]) -> None:
+        """Refuse what :meth:`put_study` would, as far as its place goes: a newer format there."""
+        try:
+            there = parsed(self._study_path(key).read_bytes())
+        except OSError:  # there is none, or writing will say why not
+            return
+        _refuse_newer(f"the study '{key}' in {self.path}", there, record)
 
     def study(self, key: str) -> dict[str, Any]:
         """What :meth:`put_study` kept."""
@@ -303,6 +322,25 @@ def names_in(path: Path) -> list[str]:
         return []
     except OSError as error:
         raise InputError(f"cannot list {path}: {error.strerror}") from None
+
+
+def _refuse_newer(what: str, there: Any, given: Mapping[str, Any]) -> None:
+    """Do not write in the place of something whose format is newer than that of what is given."""
+    number = there.get("format") if isinstance(there, dict) else None
+    known = given.get("format", 1)
+    if isinstance(number, int) and number > known:
+        raise InputError(
+            f"{what} is of format {number}, and this version of graphbandits writes {known}: "
+            "update graphbandits, or choose another place; it was left as it is"
+        )
+
+
+def _described_in(path: Path) -> Any:
+    """What the file of a cell says; None if there is none that can be read."""
+    try:
+        return from_npz(path.read_bytes())[0]
+    except (*UNREADABLE, EOFError, BadZipFile):
+        return None
 
 
 def put(path: Path, data: bytes) -> None:
