@@ -201,6 +201,9 @@ def _leftovers(store: Store, series: Sequence[str]) -> Iterator[Finding]:
             elif file.endswith(".parquet") and ShardFile.of(name, file) is None:
                 what = "its name is not that of a shard, so nobody reads it"
                 yield Finding(place / file, what, "move it elsewhere", wrong=True)
+            elif ShardFile.of(name, file) is not None and (place / file).is_dir():
+                what = "a directory under the name of a shard, which cannot be written there"
+                yield Finding(place / file, what, "move it elsewhere", wrong=True)
     for path, run in running.entries(store.path / running.PLACE):
         if run is None:
             what = "of a run that has ended without taking its leave"

@@ -129,8 +129,9 @@ class Store:
     # --- shards
 
     def shards(self, series: str) -> list[ShardFile]:
-        """The files of a series, by their names alone."""
-        found = (ShardFile.of(series, name) for name in names_in(self.path / "shards" / series))
+        """The files of a series, by their names alone; a directory is none, whatever its name."""
+        place = self.path / "shards" / series
+        found = (ShardFile.of(series, name) for name in names_in(place, files=True))
         return sorted(file for file in found if file is not None)
 
     def cover(self, series: str, trials: int, first: int = 0) -> Cover:
@@ -310,18 +311,34 @@ class Store:
 def make_place(path: Path) -> Path:
     """A directory of the store, made when it is first needed."""
     with readable_errors(path):
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise _no_directory(path) from None
     return path
 
 
-def names_in(path: Path) -> list[str]:
-    """The names in a directory, in their order; none if it is not there."""
+def names_in(path: Path, files: bool = False) -> list[str]:
+    """The names in a directory, or of its files, in their order; none if it is not there."""
     try:
-        return sorted(os.listdir(path))
+        with os.scandir(path) as entries:
+            return sorted(entry.name for entry in entries if not (files and entry.is_dir()))
     except FileNotFoundError:
         return []
+    except NotADirectoryError:
+        raise _no_directory(path) from None
     except OSError as error:
         raise InputError(f"cannot list {path}: {error.strerror}") from None
+
+
+def _no_directory(path: Path) -> InputError:
+    """Something else is in the place of a directory of the store, or of one above it."""
+    above = (place for place in (*reversed(path.parents), path) if os.path.lexists(place))
+    wrong = next((place for place in above if not place.is_dir()), path)
+    return InputError(
+        f"{wrong} is not a directory, and that of a store is to be there: move it elsewhere, and "
+        "run the same again"
+    )
 
 
 def _refuse_newer(what: str, there: Any, given: Mapping[str, Any]) -> None:
