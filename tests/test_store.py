@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -398,15 +399,34 @@ def test_a_file_in_the_place_of_a_directory(store: Store, name: str) -> None:
         "cells": lambda: store.put_cell({}, {}),
         "running": lambda: store.announce().__enter__(),
     }
-    with pytest.raises(InputError, match=f"cannot write .*{name}"):
+    advice = f"{re.escape(str(store.path / name))} is not a directory, .*: move it elsewhere, and"
+    with pytest.raises(InputError, match=advice):
         attempts[name]()
     listed: dict[str, Callable[[], object]] = {
         "shards": lambda: store.shards("0" * 64),
         "studies": store.studies,
     }
     if name in listed:
-        with pytest.raises(InputError, match="cannot list"):
+        with pytest.raises(InputError, match=advice):
             listed[name]()
+
+
+def test_a_directory_under_the_name_of_a_shard(store: Store) -> None:
+    """It is no shard: the trials are missing, and only this very shard cannot be written."""
+    lost, kept = (store.write(synthetic("a"), a_shard(first, 2), {}) for first in (0, 2))
+    path = store.path_of(lost)
+    path.unlink()
+    path.mkdir()
+    (path / "thesis.tex").write_text("mine")
+    assert store.cover(lost.series, 4) == Cover((kept,), ((0, 2),))
+    assert [(one.path, one.advice) for one in wrong(store)] == [(path, "move it elsewhere")]
+    with pytest.raises(
+        InputError, match=f"cannot write .*{lost.name}: a directory has this name; move it else"
+    ):
+        store.write(synthetic("a"), a_shard(0, 2), {})
+    put_study(store, {"": a_plan()})
+    assert {one.path for one in gc(store)} == {store.path_of(kept), path.with_name("series.json")}
+    assert (path / "thesis.tex").read_text() == "mine"
 
 
 def test_cells_are_named_by_their_content_and_mended(store: Store) -> None:
@@ -427,6 +447,33 @@ def test_cells_are_named_by_their_content_and_mended(store: Store) -> None:
     path.unlink()
     with pytest.raises(InputError, match="is missing: run the experiment again"):
         store.cell(name)
+
+
+def test_what_is_of_a_newer_format_is_not_overwritten(store: Store) -> None:
+    store.put_study("density", {"format": 2, "new": 1})
+    name = store.put_cell({"rounds": [1]}, {})
+    cell = store.path / "cells" / f"{name}.npz"
+    cell.write_bytes(files.to_npz({"rounds": [1], "format": 2}, {}))
+    before = files_in(store.path)
+    with pytest.raises(
+        InputError, match=r"study 'density' in .* is of format 2, .* writes 1: update graphbandits"
+    ):
+        store.put_study("density", {"format": 1})
+    with pytest.raises(
+        InputError, match=rf"cell .*{name}\.npz is of format 2, .* writes 1: update"
+    ):
+        store.put_cell({"rounds": [1]}, {})
+    assert files_in(store.path) == before
+    store.put_study("density", {"format": 2})  # whoever knows it may
+    assert store.study("density") == {"format": 2}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": "new"}', '{"format": 1}'])
+def test_a_damaged_record_is_mended(store: Store, text: str) -> None:
+    store.put_study("density", {"format": 1})
+    (store.path / "studies" / "density.json").write_text(text)
+    store.put_study("density", {"format": 1, "again": True})
+    assert store.study("density") == {"format": 1, "again": True}
 
 
 def test_the_description_of_a_series_is_mended(store: Store) -> None:

@@ -90,8 +90,7 @@ def test_verify_names_what_is_wrong_and_what_to_do(store: Store) -> None:
     name = path.relative_to(store.path)
     place = lines.index(f"wrong {name}")
     assert lines[place + 1] == (
-        "      is damaged: its sha256 is not its name's: run the experiment again, "
-        "which does it anew"
+        "      is damaged: its sha256 is not its name's: run the experiment again, which mends it"
     )
     assert "note  studies/study.json" in lines
     assert lines[-1] == f"{store.path}: 5 shards read, 1 thing is wrong."

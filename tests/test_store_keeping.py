@@ -20,7 +20,7 @@ from graphbandits.errors import InputError
 from graphbandits.files import _beside, is_abandoned, temporary_for
 from graphbandits.processes import here, start_of
 from graphbandits.rng import Keys
-from graphbandits.store import Store, running, series_of
+from graphbandits.store import Store, garbage, running, series_of
 from graphbandits.store.check import verify
 from graphbandits.store.contents import contents_of
 from graphbandits.store.garbage import gc
@@ -129,6 +129,20 @@ def test_the_dead_and_the_silent_are_forgotten(tmp_path: Path) -> None:
     assert not any(path.exists() for path in dead)
 
 
+@pytest.mark.parametrize(
+    "text", ["", "garbage", "[]", "{}", '{"pid": 1}', '{"here": "x"}', '{"here": "x", "pid": 0}']
+)
+def test_what_nobody_says_of_himself_counts_for_nothing_and_goes_when_it_is_old(
+    filled, text: str
+) -> None:
+    store, _ = filled
+    new = told(store, "x-1.json", text)
+    old = told(store, "y-1.json", text, age=running.SILENT + 60)
+    assert [one.path for one in gc(store)] == [old]
+    assert store.others() == []
+    assert new.exists()
+
+
 def test_an_entry_is_touched_and_comes_back_if_somebody_removes_it(
     tmp_path: Path, monkeypatch
 ) -> None:
@@ -144,6 +158,40 @@ def test_an_entry_is_touched_and_comes_back_if_somebody_removes_it(
             time.sleep(0.01)
     time.sleep(0.05)
     assert not file.exists()
+
+
+def test_a_directory_of_entries_comes_back_and_a_store_that_is_gone_does_not(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(running, "BEAT", 0.01)
+    store = Store.create(tmp_path / "store")
+    with store.announce():
+        (file,) = (store.path / "running").glob("*.json")
+        os.rename(file.parent, tmp_path / "moved")
+        for _ in range(1000):
+            if file.exists():
+                break
+            time.sleep(0.01)
+        assert file.exists()
+        os.rename(store.path, tmp_path / "gone")
+        time.sleep(0.05)
+        assert not store.path.exists()
+
+
+@pytest.mark.parametrize("name", ["here", "start_of"])
+def test_two_containers_of_the_same_names_and_numbers_have_a_file_each(
+    tmp_path: Path, monkeypatch, name: str
+) -> None:
+    """The first to leave does not take the other's file away."""
+    store = Store.create(tmp_path)
+    with store.announce("one"):
+        (mine,) = (tmp_path / "running").iterdir()
+        with monkeypatch.context() as other:
+            other.setattr(running, name, lambda *_: 12345678)
+            with store.announce("other"):
+                assert len(list((tmp_path / "running").iterdir())) == 2
+        assert list((tmp_path / "running").iterdir()) == [mine]
+        assert json.loads(mine.read_text())["command"] == "one"
 
 
 def test_temporary_names_tell_who_writes() -> None:
@@ -363,8 +411,107 @@ def test_gc_removes_what_no_study_needs_and_says_so(filled, tmp_path: Path) -> N
     kept[str(later.relative_to(store.path))] = later.read_bytes()
     assert files_in(store.path) == before | kept
     assert not (store.path / "shards" / gone).exists()
-    assert not (store.path / "running").exists()
+    assert (store.path / "running").is_dir()  # somebody may be about to write there
     assert gc(store) == []
+
+
+def parent(kind: str) -> dict[str, object]:
+    """The entry of another process that lives."""
+    return neighbour(os.getppid(), start_of(os.getppid())) | {"kind": kind}
+
+
+@pytest.mark.parametrize("kind", ["run", "gc"])
+def test_gc_yields_to_a_run_that_comes_while_it_looks_for_garbage(
+    filled, monkeypatch, kind: str
+) -> None:
+    store, _ = filled
+    store.write(synthetic("nobody's"), a_shard(0, 2), {})
+    before = files_in(store.path / "shards")
+    look = garbage._garbage
+
+    def slow(*given: object) -> list[garbage.Removed]:
+        found = list(look(*given))
+        assert found
+        (mine,) = (store.path / "running").iterdir()
+        assert json.loads(mine.read_text())["kind"] == "gc"
+        told(store, "a-1.json", parent(kind))
+        return found
+
+    monkeypatch.setattr(garbage, "_garbage", slow)
+    with pytest.raises(InputError, match=f"another {kind} works in .*; wait until it has ended"):
+        gc(store)
+    assert files_in(store.path / "shards") == before
+    assert [path.name for path in (store.path / "running").iterdir()] == ["a-1.json"]
+
+
+def test_gc_that_cannot_announce_itself_looks_before_every_file(filled, monkeypatch) -> None:
+    store, _ = filled
+    files = [store.write(synthetic("nobody's"), a_shard(first, 2), {}) for first in (0, 2)]
+    unlink = Path.unlink
+
+    def unlink_and_come(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        if path.suffix == ".parquet":
+            told(store, "a-1.json", parent("run"))
+
+    def full(*_: object, **__: object) -> None:
+        raise InputError("the disk is full")
+
+    monkeypatch.setattr(running, "announced", full)
+    monkeypatch.setattr(Path, "unlink", unlink_and_come)
+    with pytest.raises(InputError, match="another run works in"):
+        gc(store)
+    assert store.shards(synthetic("nobody's").name) == files[1:]
+
+
+def test_gc_leaves_alone_what_is_younger_than_itself(filled, monkeypatch) -> None:
+    store, plan = filled
+    read = garbage.record_of
+    later: list[Path] = []
+
+    def read_and_write(*given: object) -> object:
+        record = read(*given)
+        later.append(store.path_of(store.write(synthetic("new"), a_shard(0, 2), {})))
+        later.append(store.path_of(*fill(store, plan, "ts-n", (1, 4))))
+        later.append(store.path / "cells" / f"{store.put_cell({'new': 1}, {})}.npz")
+        return record
+
+    monkeypatch.setattr(garbage, "record_of", read_and_write)
+    assert gc(store) == []
+    monkeypatch.undo()
+    removed = {one.path for one in gc(store)}
+    assert removed == {*later, later[0].with_name("series.json")}
+
+
+def test_a_run_waits_until_gc_has_ended(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    tidying = told(store, "a-1.json", parent("gc"))
+    lines: list[str] = []
+
+    def tell(line: str) -> None:
+        lines.append(line)
+        assert len(list((tmp_path / "running").iterdir())) == 2  # gc can see that we are here
+        tidying.unlink()
+
+    with store.announce("my run", tell=tell):
+        assert not tidying.exists()
+    (line,) = lines
+    assert f"{tmp_path} is being tidied by 'graphbandits run x' (process {os.getppid()}" in line
+
+
+def test_a_run_does_not_wait_for_ever_nor_for_runs(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(running, "PATIENCE", 0.0)
+    store = Store.create(tmp_path)
+    other = told(store, "a-1.json", parent("run"))
+    with store.announce():
+        pass
+    tidying = told(store, "b-1.json", parent("gc"))
+    with (
+        pytest.raises(InputError, match=r"still being tidied by .*, delete .*b-1\.json"),
+        store.announce(),
+    ):
+        pass
+    assert sorted((tmp_path / "running").iterdir()) == [other, tidying]
 
 
 def test_gc_refuses_shards_without_any_study(filled) -> None:

@@ -1,4 +1,4 @@
-"""Summaries of stores: the bits of a simulation, in memory that does not grow."""
+"""Summaries of stores: the bits of a simulation, without the curves in memory."""
 
 from __future__ import annotations
 

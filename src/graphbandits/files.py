@@ -36,6 +36,8 @@ def readable_errors(target: Path) -> Iterator[None]:
         why = error.strerror or str(error)
         if error.errno in _FULL:
             why = f"the disk is full ({why}): nothing is lost; free space and run the same again"
+        elif error.errno == errno.EISDIR:
+            why = "a directory has this name; move it elsewhere, or choose another place"
         elif error.errno in _FORBIDDEN:
             why += "; make it writable, or choose another place"
         else:

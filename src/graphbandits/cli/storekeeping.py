@@ -29,8 +29,14 @@ def show(directory: Path, as_json: bool) -> None:
                 "total": asdict(contents.total),
                 "without_study": asdict(contents.without_study),
                 "running": [
-                    {"host": r.host, "pid": r.pid, "started": r.started, "command": r.command}
-                    for r in runs
+                    {
+                        "kind": run.kind,
+                        "host": run.host,
+                        "pid": run.pid,
+                        "started": run.started,
+                        "command": run.command,
+                    }
+                    for run in runs
                 ],
             }
         )

@@ -16,6 +16,7 @@ from graphbandits.results import Shard
 from graphbandits.store import running
 from graphbandits.store.covers import ShardFile
 from graphbandits.store.directory import (
+    AGAIN,
     DAMAGED,
     SERIES,
     UNREADABLE,
@@ -27,7 +28,6 @@ from graphbandits.store.directory import (
 from graphbandits.store.records import HASH, record_of
 from graphbandits.store.series import name_of
 
-_AGAIN = "run the experiment again, which does it anew"
 _GC = "'graphbandits store gc' removes it"
 
 
@@ -73,12 +73,12 @@ def _studies(store: Store) -> Iterator[Finding]:
         try:
             record = record_of(store, key)
         except InputError as error:
-            yield Finding(path, _without(path, error), _AGAIN)
+            yield Finding(path, _without(path, error), AGAIN)
             continue
         for cell in dict.fromkeys(record.cells):
             file = store.path / "cells" / f"{cell}.npz"
             if not file.is_file():
-                yield Finding(file, f"the study '{key}' refers to it, and it is missing", _AGAIN)
+                yield Finding(file, f"the study '{key}' refers to it, and it is missing", AGAIN)
         gaps = [store.cover(one.series, one.trials, one.first).missing for one in record.needed]
         if lacking := sum(gaps):
             whole = sum(one.trials for one in record.needed)
@@ -95,7 +95,7 @@ def _cells(store: Store) -> Iterator[Finding]:
                 store.cell(cell)
             except UNREADABLE as error:
                 path = store.path / "cells" / name
-                yield Finding(path, _without(path, error), _AGAIN)
+                yield Finding(path, _without(path, error), AGAIN)
 
 
 def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Fin
     facts = _facts(path)
     if facts is None and (files or path.exists()):
         why = "is damaged" if path.exists() else "is missing"
-        yield Finding(path, f"what determines the shards beside it {why}", _AGAIN)
+        yield Finding(path, f"what determines the shards beside it {why}", AGAIN)
     rows = _Rows(store)
     for number, file in enumerate(files):
         try:
@@ -113,7 +113,7 @@ def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Fin
         except UNREADABLE as error:
             where = store.path_of(file)
             is_kept_off = isinstance(error, InputError) and not isinstance(error, DamagedShardError)
-            advice = "make it readable" if is_kept_off else _AGAIN
+            advice = "make it readable" if is_kept_off else AGAIN
             yield Finding(where, _without(where, error), advice)
         else:
             overlaps = number + 1 < len(files) and files[number + 1].first < file.end
@@ -201,6 +201,9 @@ def _leftovers(store: Store, series: Sequence[str]) -> Iterator[Finding]:
             elif file.endswith(".parquet") and ShardFile.of(name, file) is None:
                 what = "its name is not that of a shard, so nobody reads it"
                 yield Finding(place / file, what, "move it elsewhere", wrong=True)
+            elif ShardFile.of(name, file) is not None and (place / file).is_dir():
+                what = "a directory under the name of a shard, which cannot be written there"
+                yield Finding(place / file, what, "move it elsewhere", wrong=True)
     for path, run in running.entries(store.path / running.PLACE):
         if run is None:
             what = "of a run that has ended without taking its leave"
@@ -223,4 +226,4 @@ def _without(path: Path, error: BaseException) -> str:
     text = " ".join(str(error).split())
     for phrase in (f"the shard {path} ", f"the description of a cell {path} ", f"{path} "):
         text = text.replace(phrase, "")
-    return text.partition(": run the experiment again")[0]
+    return text.partition(f": {AGAIN}")[0]

@@ -7,10 +7,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +50,8 @@ UNREADABLE = (
     ValueError,
     pa.ArrowException,
 )
-_AGAIN = "run the experiment again, which mends it"
+#: What to do about most that is damaged or missing.
+AGAIN = "run the experiment again, which mends it"
 
 
 class DamagedShardError(InputError):
@@ -127,8 +129,9 @@ class Store:
     # --- shards
 
     def shards(self, series: str) -> list[ShardFile]:
-        """The files of a series, by their names alone."""
-        found = (ShardFile.of(series, name) for name in names_in(self.path / "shards" / series))
+        """The files of a series, by their names alone; a directory is none, whatever its name."""
+        place = self.path / "shards" / series
+        found = (ShardFile.of(series, name) for name in names_in(place, files=True))
         return sorted(file for file in found if file is not None)
 
     def cover(self, series: str, trials: int, first: int = 0) -> Cover:
@@ -221,31 +224,49 @@ class Store:
     # --- cells and studies
 
     def put_cell(self, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
-        """Keep the description of a cell under the hash of its content."""
+        """Keep the description of a cell under the hash of its content.
+
+        One of a newer format in its place is refused, and nothing is written.
+        """
         data = to_npz(meta, arrays)
         name = hashlib.sha256(data).hexdigest()
-        put(make_place(self.path / "cells") / f"{name}.npz", data)
+        path = self.path / "cells" / f"{name}.npz"
+        _refuse_newer(f"the description of a cell {path}", _described_in(path), meta)
+        make_place(path.parent)
+        put(path, data)
         return name
 
     def cell(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What :meth:`put_cell` kept."""
         path = self.path / "cells" / f"{name}.npz"
         if not path.exists():
-            raise InputError(f"the description of a cell {path} is missing: {_AGAIN}")
+            raise InputError(f"the description of a cell {path} is missing: {AGAIN}")
         data = read_bytes(path, "description of a cell")
         if hashlib.sha256(data).hexdigest() != name:
-            raise InputError(f"{path} is damaged: {_AGAIN}")
+            raise InputError(f"{path} is damaged: {AGAIN}")
         return from_npz(data)
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
-        """Keep what a study is made of, in the place of what it was before."""
+        """Keep what a study is made of, in the place of what it was before.
+
+        A record of a newer format is refused, and nothing is written.
+        """
         path = self._study_path(key)
+        self.check_study(key, record)
         try:
             text = json.dumps(record, indent=1, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the record of a study is plain values of JSON: {error}") from None
         make_place(path.parent)
         write_text(path, text + "\n")
+
+    def check_study(self, key: str, record: Mapping[str, Any]) -> None:
+        """Refuse what :meth:`put_study` would, as far as its place goes: a newer format there."""
+        try:
+            there = parsed(self._study_path(key).read_bytes())
+        except OSError:  # there is none, or writing will say why not
+            return
+        _refuse_newer(f"the study '{key}' in {self.path}", there, record)
 
     def study(self, key: str) -> dict[str, Any]:
         """What :meth:`put_study` kept."""
@@ -254,7 +275,7 @@ class Store:
             raise InputError(f"no study '{key}' in {self.path}: {nearest(key, self.studies())}")
         record = parsed(read_bytes(path, "study"))
         if not isinstance(record, dict):
-            raise InputError(f"{path} is damaged: {_AGAIN}")
+            raise InputError(f"{path} is damaged: {AGAIN}")
         return record
 
     def studies(self) -> list[str]:
@@ -269,9 +290,18 @@ class Store:
 
     # --- who works here
 
-    def announce(self, command: str | None = None) -> AbstractContextManager[None]:
-        """Let others know, until the end of the context, that this process works here."""
-        return running.announced(make_place(self.path / running.PLACE), command)
+    def announce(
+        self,
+        command: str | None = None,
+        kind: Literal["run", "gc"] = "run",
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> AbstractContextManager[None]:
+        """Let others know, until the end of the context, that this process works here.
+
+        A run does so before it looks what is there. It waits for a ``gc`` that is at work, and
+        ``tell`` is told so; after a minute that is an error.
+        """
+        return running.announced(make_place(self.path / running.PLACE), command, kind, tell)
 
     def others(self) -> list[running.Run]:
         """The other processes that work here now; what killed ones left of them is removed."""
@@ -281,18 +311,53 @@ class Store:
 def make_place(path: Path) -> Path:
     """A directory of the store, made when it is first needed."""
     with readable_errors(path):
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise _no_directory(path) from None
     return path
 
 
-def names_in(path: Path) -> list[str]:
-    """The names in a directory, in their order; none if it is not there."""
+def names_in(path: Path, files: bool = False) -> list[str]:
+    """The names in a directory, or of its files, in their order; none if it is not there."""
     try:
-        return sorted(os.listdir(path))
+        with os.scandir(path) as entries:
+            return sorted(entry.name for entry in entries if not (files and entry.is_dir()))
     except FileNotFoundError:
         return []
+    except NotADirectoryError:
+        raise _no_directory(path) from None
     except OSError as error:
         raise InputError(f"cannot list {path}: {error.strerror}") from None
+
+
+def _no_directory(path: Path) -> InputError:
+    """Something else is in the place of a directory of the store, or of one above it."""
+    above = (place for place in (*reversed(path.parents), path) if os.path.lexists(place))
+    wrong = next((place for place in above if not place.is_dir()), path)
+    return InputError(
+        f"{wrong} is not a directory, and that of a store is to be there: move it elsewhere, and "
+        "run the same again"
+    )
+
+
+def _refuse_newer(what: str, there: Any, given: Mapping[str, Any]) -> None:
+    """Do not write in the place of something whose format is newer than that of what is given."""
+    number = there.get("format") if isinstance(there, dict) else None
+    known = given.get("format", 1)
+    if isinstance(number, int) and number > known:
+        raise InputError(
+            f"{what} is of format {number}, and this version of graphbandits writes {known}: "
+            "update graphbandits, or choose another place; it was left as it is"
+        )
+
+
+def _described_in(path: Path) -> Any:
+    """What the file of a cell says; None if there is none that can be read."""
+    try:
+        return from_npz(path.read_bytes())[0]
+    except (*UNREADABLE, EOFError, BadZipFile):
+        return None
 
 
 def put(path: Path, data: bytes) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphbandits.errors import InputError
-from graphbandits.store.directory import UNREADABLE, Store
+from graphbandits.store.directory import AGAIN, UNREADABLE, Store
 
 #: The layout of a study's record; a newer one is refused by name.
 FORMAT = 1
@@ -49,10 +49,8 @@ def record_of(store: Store, key: str) -> Record:
         return _record(key, given)
     except UNREADABLE as error:
         path = store.path / "studies" / f"{key}.json"
-        raise InputError(
-            f"{path} is damaged ({type(error).__name__}: {error}): run the experiment again, which "
-            "mends it"
-        ) from None
+        why = f"{type(error).__name__}: {error}"
+        raise InputError(f"{path} is damaged ({why}): {AGAIN}") from None
 
 
 def _record(key: str, given: dict[str, Any]) -> Record:

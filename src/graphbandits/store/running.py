@@ -11,14 +11,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.files import write_text
 from graphbandits.processes import here, is_alive, start_of
 
@@ -26,9 +26,14 @@ PLACE = "running"
 #: Seconds between two touches, and after how many without one a process elsewhere is gone.
 BEAT = 60.0
 SILENT = 600.0
+#: Seconds that a run waits for a gc to end, and between two looks.
+PATIENCE = 60.0
+LOOK = 0.1
 _NAME = re.compile(r"[A-Za-z0-9_.\-]*-[0-9]+\.json")
 
 _LOCK = threading.Lock()
+#: In the name of a file where nobody says when a process began: when it came here.
+_CAME = time.time_ns()
 #: How many contexts this process has open, by its number (it may fork) and file.
 _OPEN: dict[tuple[int, Path], int] = {}
 
@@ -42,23 +47,37 @@ class Run:
     started: str  # in UTC
     command: str
     mine: bool = False
+    kind: str = "run"
 
     def __str__(self) -> str:
         return f"'{self.command}' (process {self.pid} on {self.host}, since {self.started})"
 
 
 @contextmanager
-def announced(place: Path, command: str | None = None) -> Iterator[None]:
-    """Let others know, until the end of the context, that this process works here."""
+def announced(
+    place: Path,
+    command: str | None = None,
+    kind: Literal["run", "gc"] = "run",
+    tell: Callable[[str], None] = lambda line: None,
+) -> Iterator[None]:
+    """Let others know, until the end of the context, that this process works here.
+
+    A run then waits for a gc that is at work, and ``tell`` is told so. Each says that it is here
+    before it looks for the other, so that at least one of two that come at once sees the other.
+    """
     host = re.sub(r"[^A-Za-z0-9_.\-]", "_", socket.gethostname())
-    file = place.resolve() / f"{host}-{os.getpid()}.json"
+    start = start_of(os.getpid())
+    # containers may share the name of the host and the numbers of processes
+    who = f"{kind}-{host}-{here()}-{_CAME if start is None else start}-{os.getpid()}"
+    file = place.resolve() / f"{who}.json"
     entry = {
+        "kind": kind,
         "host": socket.gethostname(),
         "pid": os.getpid(),
         "started": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
         "command": command or shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "here": here(),
-        "start": start_of(os.getpid()),
+        "start": start,
     }
     text, key = json.dumps(entry, indent=1) + "\n", (os.getpid(), file)
     with _LOCK:
@@ -68,6 +87,8 @@ def announced(place: Path, command: str | None = None) -> Iterator[None]:
     done = threading.Event()
     threading.Thread(target=_beat, args=(file, text, done), daemon=True).start()
     try:
+        if kind == "run":
+            _wait_for_gc(place, tell)
         yield
     finally:
         done.set()
@@ -79,6 +100,25 @@ def announced(place: Path, command: str | None = None) -> Iterator[None]:
                     file.unlink(missing_ok=True)
 
 
+def _wait_for_gc(place: Path, tell: Callable[[str], None]) -> None:
+    began, waits = time.monotonic(), False
+    while found := [(file, run) for file, run in entries(place) if run and _is_others_gc(run)]:
+        file, run = found[0]
+        if time.monotonic() - began > PATIENCE:
+            raise InputError(
+                f"{place.parent} is still being tidied by {run}: wait until that has ended, or end "
+                f"it, and run the same again; if there is no such process any more, delete {file}"
+            )
+        if not waits:
+            tell(f"{place.parent} is being tidied by {run}: waiting until that has ended")
+        waits = True
+        time.sleep(LOOK)
+
+
+def _is_others_gc(run: Run) -> bool:
+    return run.kind == "gc" and not run.mine
+
+
 def _beat(file: Path, text: str, done: threading.Event) -> None:
     while not done.wait(BEAT):
         with _LOCK:
@@ -87,7 +127,8 @@ def _beat(file: Path, text: str, done: threading.Event) -> None:
             try:
                 os.utime(file)
             except FileNotFoundError:  # somebody took us for dead
-                with suppress(GraphBanditsError):
+                with suppress(GraphBanditsError, OSError):
+                    file.parent.mkdir(exist_ok=True)  # but no store that is gone
                     write_text(file, text)
             except OSError:  # a file system that is away for a while
                 pass
@@ -111,7 +152,7 @@ def entries(place: Path) -> list[tuple[Path, Run | None]]:
         files = [place / name for name in sorted(os.listdir(place)) if _NAME.fullmatch(name)]
     except OSError:
         files = []
-    now = _now(place) if files else 0.0
+    now = file_time(place) if files else 0.0
     found = []
     for file in files:
         try:
@@ -121,16 +162,25 @@ def entries(place: Path) -> list[tuple[Path, Run | None]]:
             continue
         except (ValueError, RecursionError):
             entry = None
-        found.append((file, _living(entry, now - seen)))
+        silent = now - seen
+        if _is_entry(entry):
+            found.append((file, _living(entry, silent)))
+        elif silent > SILENT:  # nobody's: it counts for nothing, and goes when it is old
+            found.append((file, None))
     return found
 
 
-def _living(entry: Any, silent: float) -> Run | None:
-    """Who an entry is of, if that process is there."""
+def _is_entry(entry: Any) -> bool:
+    """Whether something is what a process says of itself."""
     fields = entry if isinstance(entry, dict) else {}
-    number, start = fields.get("pid"), fields.get("start")
-    pid = number if isinstance(number, int) else 0
-    neighbour = fields.get("here") == here()
+    pid = fields.get("pid")
+    return isinstance(fields.get("here"), str) and type(pid) is int and pid > 0
+
+
+def _living(fields: dict[str, Any], silent: float) -> Run | None:
+    """Who an entry is of, if that process is there."""
+    pid, start = fields["pid"], fields.get("start")
+    neighbour = fields["here"] == here()
     if neighbour and not is_alive(pid, start if isinstance(start, int) else None):
         return None
     if not neighbour and silent > SILENT:
@@ -139,10 +189,10 @@ def _living(entry: Any, silent: float) -> Run | None:
         str(fields.get(name, "unknown")) for name in ("host", "started", "command")
     )
     mine = neighbour and pid == os.getpid()
-    return Run(host, pid, started, command, mine)
+    return Run(host, pid, started, command, mine, str(fields.get("kind", "run")))
 
 
-def _now(place: Path) -> float:
+def file_time(place: Path) -> float:
     """The time by the clock of the file system, by which files are touched: it may be elsewhere."""
     try:
         with tempfile.TemporaryFile(dir=place) as probe:

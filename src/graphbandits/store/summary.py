@@ -1,4 +1,4 @@
-"""Summaries of shards, in memory that does not grow with the trials; or all of them, whole."""
+"""Summaries of shards without their curves in memory; or all of them, whole."""
 
 from __future__ import annotations
 
