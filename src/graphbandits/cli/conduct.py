@@ -45,7 +45,7 @@ def working_in(store: Store, commissions: Sequence[Commission]) -> Iterator[list
     Gives the parts of all studies. Other runs that work there are told of.
     """
     parts = parts_of(commissions)
-    with _stopping(store, parts), store.announce():
+    with _stopping(store, parts), store.announce(tell=_say):
         for other in store.others():
             typer.echo(
                 f"another run works in {store.path} (process {other.pid} on {other.host}, since "
@@ -169,6 +169,10 @@ def _stopping(store: Store, parts: Sequence[Part]) -> Iterator[None]:
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
 
 
 def _stop(number: int, frame: object) -> None:

@@ -74,6 +74,7 @@ class Commission:
 
 def record(store: Store, commission: Commission) -> dict[str, Any]:
     """Write into the store what a study is made of, so that it can be read without its files."""
+    store.check_study(commission.key, {"format": FORMAT})  # before anything is written
     described = [store.put_cell(*describe_cell(cell.plan)) for cell in commission.cells]
     written = record_of(commission, described)
     store.put_study(commission.key, written)
