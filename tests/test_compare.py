@@ -17,6 +17,7 @@ from graphbandits import Bernoulli, BetaBernoulli, Results, load_plugin, open_st
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
+from graphbandits.plugins import unload_plugin
 from graphbandits.results import Difference
 from graphbandits.results.compare import independent_difference
 from graphbandits.studies.compare import Compared, compare_stores, directory_names
@@ -277,6 +278,53 @@ def test_a_graph_is_what_it_is_whatever_its_text(tmp_path: Path) -> None:
     put(tmp_path / "a", "s", [Point(plan("ts-n", graph="edges(1-2 2-3)"))])
     put(tmp_path / "b", "t", [Point(plan("ids-n", graph="edges(2-3 1-2)"))])
     assert compared(tmp_path / "a", tmp_path / "b").alone == ()
+
+
+GRAPH = """
+from dataclasses import dataclass
+import numpy as np
+from graphbandits.graphs.feedback import Dense
+from graphbandits.registry import register
+
+@dataclass(frozen=True)
+class Turning:
+    arms: int
+    names = None
+    deterministic = True
+    rounds = None
+    def round(self, t, keys):
+        return Dense(np.eye(self.arms) + STEP * np.eye(self.arms, k=1))
+
+@register("graph", "turning")
+@dataclass(frozen=True)
+class Recipe:
+    table: str = ""
+    def process(self, arms):
+        return Turning(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "numbers", "same"), [(1, "a", True), (0, "a", False), (1, "b", False)]
+)
+def test_a_graph_of_a_plugin_is_its_file_and_what_that_reads(
+    tmp_path: Path, request: pytest.FixtureRequest, step: int, numbers: str, same: bool
+) -> None:
+    file, table = tmp_path / "turning.py", tmp_path / "table.txt"
+    request.addfinalizer(lambda: unload_plugin(file))
+    graph = f"turning(table={table})"
+    for place, policy, k, text in (("a", "ts-n", 1, "a"), ("b", "ids-n", step, numbers)):
+        table.write_text(text)
+        file.write_text(GRAPH.replace("STEP", str(k)))
+        load_plugin(file)
+        put(tmp_path / place, "s", [Point(plan(policy, graph=graph, trials=2, horizon=3))])
+    assert bool(compared(tmp_path / "a", tmp_path / "b").comparisons) is same
+    parts = [open_studies(tmp_path / place)["s"].results() for place in ("a", "b")]
+    if same:
+        assert Results.concat(parts).trials == 2
+    else:
+        with pytest.raises(InputError, match="graph_source"):
+            Results.concat(parts)
 
 
 def by_parameter(values: tuple[float, ...]) -> list[Point]:
