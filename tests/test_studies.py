@@ -126,6 +126,13 @@ def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
     assert len({facet.key for facet in study.facets()}) == 3
 
 
+def test_categories_with_commas_in_their_values_name_the_parameters(tmp_path: Path) -> None:
+    cells = [("1,9", 3), ("uniform", 4)]
+    points = [Point(plan(), {"prior": p, "arms": k}, 0) for p, k in cells]
+    (facet,) = put(tmp_path, "a", points, sweeps=[sweep("prior", "arms", x=None)]).facets()
+    assert list(facet.cells) == ["prior = 1,9, arms = 3", "prior = uniform, arms = 4"]
+
+
 def test_results_with_curves_are_all_that_simulate_has(tmp_path: Path) -> None:
     study = put(tmp_path, "a", [Point(plan(ratios="bound"))])
     wanted = simulate(NAMES, graph=DIRECTED, horizon=20, trials=6, seed=3, ratios="bound")
