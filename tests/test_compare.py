@@ -17,6 +17,7 @@ from graphbandits import Bernoulli, BetaBernoulli, Results, load_plugin, open_st
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
+from graphbandits.plugins import unload_plugin
 from graphbandits.results import Difference
 from graphbandits.results.compare import independent_difference
 from graphbandits.studies.compare import Compared, compare_stores, directory_names
@@ -232,6 +233,22 @@ def test_of_three_stores_each_pair_by_what_it_has_in_common(tmp_path: Path) -> N
     wanted = stats.ttest_1samp(gap, 0.0).confidence_interval(0.975)  # two pairs
     assert (d.low, d.high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
     assert not rows["ucb-n"].paired
+    # the means are over other trials than the difference, and it says so
+    assert d.mean != pytest.approx(rows["ids-n"].mean - rows["ts-n"].mean, rel=1e-6)
+    (said,) = [note for note in found.notes if "means over all" in note]
+    assert said in run(tmp_path / "a", tmp_path / "b", tmp_path / "c", "--reference", "ts-n")
+
+
+def test_means_over_the_same_trials_as_differences_need_no_word(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", [Point(plan(["ts-n", "ids-n"], trials=3))])
+    put(tmp_path / "b", "s", [Point(plan("ucb-n", seed=5, trials=3))])
+    found = only(tmp_path / "a", tmp_path / "b")
+    assert not [note for note in found.notes if "means over all" in note]
+
+
+def test_nothing_to_compare_is_refused() -> None:
+    with pytest.raises(InputError, match="no store to compare"):
+        compare_stores([])
 
 
 def test_the_longer_of_two_equal_records_stays_where_worlds_differ(tmp_path: Path) -> None:
@@ -279,6 +296,53 @@ def test_a_graph_is_what_it_is_whatever_its_text(tmp_path: Path) -> None:
     assert compared(tmp_path / "a", tmp_path / "b").alone == ()
 
 
+GRAPH = """
+from dataclasses import dataclass
+import numpy as np
+from graphbandits.graphs.feedback import Dense
+from graphbandits.registry import register
+
+@dataclass(frozen=True)
+class Turning:
+    arms: int
+    names = None
+    deterministic = True
+    rounds = None
+    def round(self, t, keys):
+        return Dense(np.eye(self.arms) + STEP * np.eye(self.arms, k=1))
+
+@register("graph", "turning")
+@dataclass(frozen=True)
+class Recipe:
+    table: str = ""
+    def process(self, arms):
+        return Turning(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "numbers", "same"), [(1, "a", True), (0, "a", False), (1, "b", False)]
+)
+def test_a_graph_of_a_plugin_is_its_file_and_what_that_reads(
+    tmp_path: Path, request: pytest.FixtureRequest, step: int, numbers: str, same: bool
+) -> None:
+    file, table = tmp_path / "turning.py", tmp_path / "table.txt"
+    request.addfinalizer(lambda: unload_plugin(file))
+    graph = f"turning(table={table})"
+    for place, policy, k, text in (("a", "ts-n", 1, "a"), ("b", "ids-n", step, numbers)):
+        table.write_text(text)
+        file.write_text(GRAPH.replace("STEP", str(k)))
+        load_plugin(file)
+        put(tmp_path / place, "s", [Point(plan(policy, graph=graph, trials=2, horizon=3))])
+    assert bool(compared(tmp_path / "a", tmp_path / "b").comparisons) is same
+    parts = [open_studies(tmp_path / place)["s"].results() for place in ("a", "b")]
+    if same:
+        assert Results.concat(parts).trials == 2
+    else:
+        with pytest.raises(InputError, match="graph_source"):
+            Results.concat(parts)
+
+
 def by_parameter(values: tuple[float, ...]) -> list[Point]:
     """A sweep of a policy's own parameter: the same problem at every value."""
     return [
@@ -308,6 +372,22 @@ def test_a_simulation_meets_every_point_of_a_sweep_of_a_policy(tmp_path: Path) -
     found = only(tmp_path / "a", tmp_path / "b")
     names = ["ids-n", "eps-greedy-lp(c=4)", "ts-n", "eps-greedy-lp(c=2)"]
     check_rows(found, ran(names, graph="star", arms=3))
+
+
+def test_a_line_is_a_reference_as_its_file_writes_it(tmp_path: Path) -> None:
+    put(tmp_path / "a", "s", by_parameter((2, 4)), sweeps=[sweep("c", x="c")])
+    found = compared(tmp_path / "a", reference="eps-greedy-lp(c={c})")
+    assert [one.against for one in found.comparisons] == ["eps-greedy-lp(c=…)"] * 2
+    text = run(tmp_path / "a", "--reference", "eps-greedy-lp(c={c})")
+    assert "< marks less than eps-greedy-lp(c=…)" in text
+
+
+def test_arms_of_other_names_are_another_problem(tmp_path: Path) -> None:
+    for place, edges in (("a", "x y\ny z\n"), ("b", "x y\ny w\n")):
+        file = tmp_path / f"{place}.txt"
+        file.write_text(edges)
+        put(tmp_path / place, "s", [Point(plan("ts-n", graph=f"file:{file}"))])
+    assert compared(tmp_path / "a", tmp_path / "b").comparisons == ()
 
 
 def test_ranges_agree_with_sets_of_numbers() -> None:

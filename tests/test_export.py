@@ -140,6 +140,13 @@ def test_swept_parameters_are_columns_in_front(swept: StoredStudy) -> None:
     assert len(frame) == 7 * (2 * 2 + 2)
 
 
+@pytest.mark.parametrize("table", SCHEMA)
+def test_a_parameter_has_the_same_column_in_all_tables(swept: StoredStudy, table: str) -> None:
+    columns = swept.to_polars(table).columns
+    assert columns[:4] == ["study", "r", "swept_seed", "arms"]
+    assert len(set(columns)) == len(columns)
+
+
 def test_lines_are_left_out_where_they_are_the_policies(one: StoredStudy) -> None:
     assert "line" not in one.to_pandas("curve")
 
@@ -152,7 +159,10 @@ def test_lines_are_left_out_where_they_are_the_policies(one: StoredStudy) -> Non
         ((True, False), pa.bool_()),
         ((1, "a"), pa.string()),
         ((True, 1), pa.string()),
-        ((1, 2**63), pa.float64()),
+        ((1, 2**63), pa.string()),
+        ((1, 2**63 + 1), pa.string()),
+        ((0.5, 2**53), pa.float64()),
+        ((0.5, 2**53 + 1), pa.string()),
     ],
 )
 def test_a_parameter_has_the_type_that_holds_its_values(

@@ -412,6 +412,17 @@ def test_sweep_points_are_final_means_at_sorted_values_with_their_intervals() ->
     ]
 
 
+@pytest.mark.parametrize("keys", [(2, 3), (3, 4, 5), (7,), (2, 200), (10**6, 10**6 + 1)])
+def test_an_axis_of_whole_numbers_has_whole_ticks(results: Results, keys: tuple[int, ...]) -> None:
+    axes = sweep_figure(dict.fromkeys(keys, results), "arms").axes[0]
+    low, high = axes.get_xlim()
+    ticks = [float(tick) for tick in axes.get_xticks() if low <= tick <= high]
+    assert ticks
+    assert all(tick.is_integer() for tick in ticks)
+    between = sweep_figure({float(key): results for key in (0, 1)}, "r").axes[0].get_xticks()
+    assert not all(float(tick).is_integer() for tick in between)
+
+
 def test_sweep_over_texts_keeps_their_order(results: Results) -> None:
     figure = sweep_figure({"star": results, "empty $1": results}, "graph")
     ticks = [text.get_text() for text in figure.axes[0].get_xticklabels()]

@@ -126,6 +126,80 @@ def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
     assert len({facet.key for facet in study.facets()}) == 3
 
 
+def test_categories_with_commas_in_their_values_name_the_parameters(tmp_path: Path) -> None:
+    cells = [("1,9", 3), ("uniform", 4)]
+    points = [Point(plan(), {"prior": p, "arms": k}, 0) for p, k in cells]
+    (facet,) = put(tmp_path, "a", points, sweeps=[sweep("prior", "arms", x=None)]).facets()
+    assert list(facet.cells) == ["prior = 1,9, arms = 3", "prior = uniform, arms = 4"]
+
+
+def test_results_with_curves_are_all_that_simulate_has(tmp_path: Path) -> None:
+    study = put(tmp_path, "a", [Point(plan(ratios="bound"))])
+    wanted = simulate(NAMES, graph=DIRECTED, horizon=20, trials=6, seed=3, ratios="bound")
+    found = study.results(curves=True)
+    for table in ("regret", "ratios"):
+        assert found.to_polars(table).equals(wanted.to_polars(table))
+    with pytest.raises(InputError, match=r"only means; .* StoredCell\.results\(curves=True\)"):
+        study.results().to_pandas("ratios")
+    without = put(tmp_path, "b", [Point(plan())])
+    with pytest.raises(InputError, match="simulate with ratios="):
+        without.results().to_pandas("ratios")
+
+
+def test_policies_go_by_their_text_or_line_one_or_several(tmp_path: Path) -> None:
+    texts = {c: f"eps-greedy-lp(c={c})" for c in (2, 4)}
+    points = [
+        Point(plan(["ts-n", text], graph="star", arms=3), {"c": c}, 0, {text: "eps-greedy-lp(c=…)"})
+        for c, text in texts.items()
+    ]
+    study = put(tmp_path, "a", points, sweeps=[sweep("c", x="c")])
+    assert list(study.results(c=2, policies="ts-n").policies) == ["ts-n"]
+    for name in (texts[4], "eps-greedy-lp(c=…)", "eps-greedy-lp(c={c})"):
+        assert list(study.results(c=4, policies=name).policies) == [texts[4]]
+    both = study.results(c=4, policies=["eps-greedy-lp(c=…)", texts[4], "ts-n"])
+    assert list(both.policies) == [texts[4], "ts-n"]
+    with pytest.raises(InputError, match=r"no policy 'eps-greedy-lp\(c=2\)' at c = 4: did you"):
+        study.results(c=4, policies=texts[2])
+
+
+def test_a_study_is_a_sequence_of_its_cells(tmp_path: Path) -> None:
+    study = grid(tmp_path)
+    assert study[0] is study.cells[0]
+    assert study[-1].point == {"r": 1, "arms": 3}
+    assert study[1:3] == study.cells[1:3]
+    with pytest.raises(IndexError):
+        study[6]
+
+
+def test_a_list_is_found_by_its_values_and_shown_apart(tmp_path: Path) -> None:
+    points = [
+        Point(plan(), {"prior": prior, "r": r}, 0) for prior in ("1,9", "1,2 3,4") for r in (1, 2)
+    ]
+    study = put(tmp_path, "a", points, sweeps=[sweep("prior", "r", x="r")])
+    assert study.cell(prior=[1, 9], r=2) is study[1]
+    assert study.cell(prior=(1.0, 9.0), r=1) is study[0]
+    assert study.cell(prior=[[1, 2], [3, 4]], r=1) is study[2]
+    assert study.cell({"prior": "1,9"}, r=1) is study[0]
+    with pytest.raises(InputError, match="nothing at prior = 1,8; prior: '1,9', '1,2 3,4'"):
+        study.cell(prior=[1, 8])
+
+
+def test_of_several_sweeps_each_says_what_to_give(tmp_path: Path) -> None:
+    points = [Point(plan(), {"r": r, "arms": 3}, 0) for r in (0.5, 1)]
+    points += [Point(plan(), {"arms": k}, 1) for k in (3, 4)]
+    points += [Point(plan(), {"arms": k}, 2) for k in (4, 5)]
+    titles = ("By r", "By arms", "Again")
+    swept = [("r", "arms"), ("arms",), ("arms",)]
+    sweeps = [sweep(*p, x=p[0], title=t) for p, t in zip(swept, titles, strict=True)]
+    study = put(tmp_path, "a", points, sweeps=sweeps)
+    said = "give r: 0.5, 1; arms: 3 (By r), or arms: 3, 4 (By arms), or arms: 4, 5 (Again)"
+    with pytest.raises(InputError, match=re.escape(said)):
+        study.results()
+    with pytest.raises(InputError, match="2 cells at arms = 4: choose one of those that select"):
+        study.results(arms=4)
+    assert [cell.sweep for cell in study.select(arms=4)] == [1, 2]
+
+
 def test_progress_counts_trials_and_names_what_lacks_them(tmp_path: Path) -> None:
     there = {"ids-n": [(0, 2), (4, 1)]}
     study = put(tmp_path, "half", [Point(plan(), there=there)])
@@ -164,7 +238,7 @@ def test_opening_reads_no_shard_and_no_description(
     assert [facet.key for facet in study.facets()] == ["grid-r-arms-2", "grid-r-arms-3"]
     text = repr(study) + repr(study.cells[0]) + repr(open_studies(tmp_path))
     assert "6 cells over r, arms, 6 trials" in text
-    assert "<Cell at r = 0.0, arms = 2: 6 trials of ts-n, ids-n>" in text
+    assert "<StoredCell at r = 0.0, arms = 2: 6 trials of ts-n, ids-n>" in text
 
 
 def test_studies_of_a_directory(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 
 from graphbandits.errors import InputError
@@ -132,6 +132,18 @@ def file_of(plugin: object) -> Path | None:
     cls = plugin if isinstance(plugin, type) else type(plugin)
     loaded = _LOADED.get(cls.__module__)
     return None if loaded is None else loaded.path
+
+
+def data_files(plugin: object) -> dict[str, str]:
+    """The sha256 of the files that the parameters of a plug-in name, by these parameters."""
+    if not is_dataclass(plugin):
+        return {}
+    given = {field.name: getattr(plugin, field.name, None) for field in fields(plugin)}
+    return {
+        f"{type(plugin).__name__}.{name}": hashlib.sha256(read_bytes(path, "file")).hexdigest()
+        for name, value in given.items()
+        if isinstance(value, str | Path) and (path := Path(value)).is_file()
+    }
 
 
 def blame(error: BaseException, file: Path | None, shown: Path | None = None) -> str:

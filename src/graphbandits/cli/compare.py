@@ -33,7 +33,7 @@ def run(directories: Sequence[Path], reference: str | None, as_json: bool) -> No
         title = f"{_title(found[0])}: {facet.title}"
         for table in comparison_tables(shown, title, facet.label, console.width) if shown else ():
             console.print(table)
-        console.print(f"Mean regret (standard error); {_marks(reference)}")
+        console.print(f"Mean regret (standard error); {_marks(compared.reference)}")
         for one in found:
             _print_notes(one, f"at {one.places[0].value}: ")
         console.print()

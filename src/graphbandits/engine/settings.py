@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from llvmlite.binding import get_host_cpu_name
 
+from graphbandits.graphs import Process
+from graphbandits.graphs.storage import fingerprint
 from graphbandits.jit import numba_config
-from graphbandits.plugins import file_of, source_hash
+from graphbandits.plugins import data_files, file_of, source_hash
 from graphbandits.policies import Policy
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.registry import summary_of
+from graphbandits.registry import build, summary_of
 from graphbandits.version import __version__
 from graphbandits.worlds import World
 
@@ -80,6 +82,25 @@ def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
         "plugin": None if file is None else file.name,
         "source": source_hash(type(policy)),
     } | ({"note": note} if note else {})
+
+
+def describe_graph(process: Process, text: str | None) -> dict[str, Any]:
+    """What a graph is, as a hash; for a plug-in's own class, which has none, what it is made from.
+
+    That is the sha256 of the files of its class and of the recipe that ``text`` names, and of the
+    files that their parameters name.
+
+    >>> from graphbandits.graphs import as_process
+    >>> list(describe_graph(as_process("paper"), "paper"))
+    ['graph_hash']
+    """
+    known = fingerprint(process)
+    if known is not None:
+        return {"graph_hash": known}
+    pieces: list[object] = [process] if text is None else [process, build("graph", text)]
+    sources = {source_hash(type(piece)) for piece in pieces} - {None}
+    files = {digest for piece in pieces for digest in data_files(piece).values()}
+    return {"graph_hash": None, "graph_source": sorted(map(str, sources | files))}
 
 
 def describe_world(world: World) -> dict[str, Any]:

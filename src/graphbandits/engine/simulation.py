@@ -13,14 +13,13 @@ from graphbandits.engine.crews import Crew, crew_of
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import Recording
-from graphbandits.engine.settings import describe_policy, describe_world, versions
+from graphbandits.engine.settings import describe_graph, describe_policy, describe_world, versions
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import GraphBanditsError, InputError, horizon_of, whole_number
 from graphbandits.gains import check_joint
 from graphbandits.graphs import Fixed, GraphLike, Process, as_process
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.prospect import Prospect
-from graphbandits.graphs.storage import fingerprint
 from graphbandits.policies import Policy, Problem, as_policy, check_needs
 from graphbandits.policies.base import check_problem
 from graphbandits.posteriors import BetaBernoulli
@@ -243,7 +242,7 @@ class Plan:
         run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
         return {
             "graph": self.graph_text,
-            "graph_hash": fingerprint(self.process),
+            **describe_graph(self.process, self.given_text),
             "arms": self.process.arms,
             "horizon": self.horizon,
             "trials": self.trials,

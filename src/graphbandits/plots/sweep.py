@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from graphbandits.errors import InputError
@@ -80,6 +81,8 @@ def sweep_figure(
         handles = _lines(axes, x, points, curves, apart, numeric, order)
         axes.autoscale_view()
         tidy(axes, "both" if numeric else "y")
+        if scale == "linear" and all(isinstance(key, Integral) for key in keys):
+            axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
         if scale == "log" and len(keys) <= 12:
             axes.set_xticks(x, [f"{value:g}" for value in x])
             axes.set_xticks([], minor=True)

@@ -11,7 +11,7 @@ from graphbandits.results import Published, Results
 from graphbandits.rng import Keys
 from graphbandits.store import Store
 from graphbandits.studies import Facet, StoredCell, StoredStudy, Studies
-from graphbandits.studies.progress import Part, listed
+from graphbandits.studies.progress import Share, listed
 from graphbandits.theory import Bound, bounds_for
 from graphbandits.theory.regret import recorded_bounds, why_unfit
 
@@ -80,7 +80,7 @@ def _simulation(study: StoredStudy, cell: StoredCell, complete: Sequence[str]) -
 def _sweep(study: StoredStudy, facet: Facet) -> Sweep | None:
     """The values at which a policy is complete, with these; None if there is no such value."""
     results: dict[float | str, Results] = {}
-    missing: list[Part] = []
+    missing: list[Share] = []
     for value, cell in facet.cells.items():
         missing += cell.progress().missing
         if complete := cell.complete():
@@ -104,7 +104,7 @@ def _sweep(study: StoredStudy, facet: Facet) -> Sweep | None:
     )
 
 
-def _missing(study: StoredStudy, parts: Sequence[Part]) -> tuple[str, ...]:
+def _missing(study: StoredStudy, parts: Sequence[Share]) -> tuple[str, ...]:
     """What is left out, and how to go on with it."""
     if not parts:
         return ()

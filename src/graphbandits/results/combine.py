@@ -84,7 +84,8 @@ def _check_same_problem(one: Results, other: Results) -> None:
         ):
             default = _DEFAULTS.get(setting)
             mine, theirs = (r.settings.get(setting, default) for r in (one, other))
-            if _plain(mine) != _plain(theirs):
+            unknown = setting == "graph_source" and None in (mine, theirs)  # before 0.6
+            if not unknown and _plain(mine) != _plain(theirs):
                 raise _differ(setting, mine, theirs)
     if one.arms != other.arms:
         raise _differ("names of the arms", one.arms, other.arms)

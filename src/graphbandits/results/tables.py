@@ -126,6 +126,11 @@ def whole_table(results: Results, table: str) -> pa.Table:
         return edges
     names, axes = policies_of(results, table), Axes.of(results)
     if not names and table == "ratios":
+        if any(result.ratio_sums is not None for result in results.policies.values()):
+            raise InputError(
+                "these results have of their information ratios only means; the store that they "
+                "are from has those of each trial: StoredCell.results(curves=True)"
+            )
         raise InputError(
             "these results have no information ratios: simulate with ratios='bound' or 'joint'"
         )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,7 +17,7 @@ from graphbandits.engine import Plan
 from graphbandits.engine.crews.travel import as_message, why_not
 from graphbandits.engine.settings import versions
 from graphbandits.errors import InputError
-from graphbandits.files import read_bytes
+from graphbandits.plugins import data_files
 from graphbandits.registry import build
 from graphbandits.store.sources import sources_of
 
@@ -58,7 +57,7 @@ def series_of(plan: Plan, policy: str) -> Series:
     facts = {
         "policy": policy,
         "problem": problem,
-        "files": {name: digest for piece in pieces for name, digest in _files_of(piece).items()},
+        "files": {name: digest for piece in pieces for name, digest in data_files(piece).items()},
         "sources": sources_of(map(type, pieces), LOOP),
         "versions": dict(_versions()),
         "compiler": {name: int(getattr(config, name)) for name in COMPILER},
@@ -86,18 +85,6 @@ def _problem(plan: Plan) -> dict[str, Any]:
     needed = {name: array for name, array in arrays.items() if not name.startswith("plugin/")}
     digests = {name: _digest(array) for name, array in needed.items()}
     return {key: meta[key] for key in meta if key not in PLACES} | {"arrays": digests}
-
-
-def _files_of(piece: object) -> dict[str, str]:
-    """The content of files that the parameters of a plug-in name, by these parameters."""
-    if not is_dataclass(piece):
-        return {}
-    given = {field.name: getattr(piece, field.name, None) for field in fields(piece)}
-    return {
-        f"{type(piece).__name__}.{name}": hashlib.sha256(read_bytes(path, "file")).hexdigest()
-        for name, value in given.items()
-        if isinstance(value, str | Path) and (path := Path(value)).is_file()
-    }
 
 
 def name_of(facts: dict[str, Any]) -> str:

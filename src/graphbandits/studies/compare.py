@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.experiments.texts import line_of
 from graphbandits.studies.opening import Studies
 from graphbandits.studies.places import Place, places_of
 from graphbandits.studies.pooled import Comparison, pooled
@@ -14,18 +15,26 @@ from graphbandits.studies.pooled import Comparison, pooled
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """All comparisons, and the cells that found no partner in another store."""
+    """All comparisons, and the cells that found no partner in another store.
+
+    ``reference`` is the policy, or line of a sweep, that was to be compared with.
+    """
 
     comparisons: tuple[Comparison, ...]
     alone: tuple[Place, ...]
+    reference: str | None = None
 
 
 def compare_stores(stores: Sequence[Studies], reference: str | None = None) -> Compared:
     """Each cell of one store, or each problem that several have, with the policies of all.
 
     Cells are the same problem where all but policies, seed and trials agree. Differences are from
-    the policy of least regret, or from ``reference`` where it is there.
+    the policy of least regret, or from ``reference`` where it is there: the line of a sweep may be
+    named as its file has it, as ``eps-greedy-lp(c={c})``.
     """
+    if not stores:
+        raise InputError("there is no store to compare: give the studies of one or more")
+    reference = None if reference is None else line_of(reference)
     names = directory_names([studies.store.path for studies in stores])
     places = [places_of(name, studies) for name, studies in zip(names, stores, strict=True)]
     groups: list[tuple[Place, ...]] = []
@@ -38,7 +47,7 @@ def compare_stores(stores: Sequence[Studies], reference: str | None = None) -> C
     known = {row.policy for one in found for row in one.rows}
     if reference is not None and known and reference not in known:
         raise InputError(f"no policy '{reference}' to compare with: {nearest(reference, known)}")
-    return Compared(found, tuple(alone))
+    return Compared(found, tuple(alone), reference)
 
 
 def directory_names(paths: Sequence[Path]) -> list[str]:

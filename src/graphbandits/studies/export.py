@@ -123,9 +123,9 @@ class _Front:
         )
 
     def schema(self, table: str) -> pa.Schema:
-        """All columns; a parameter with the name of another column is ``swept_...``."""
+        """All columns; a parameter with the name of one of any table is ``swept_...`` in all."""
         fields = [("study", pa.string())]
-        taken = {"study", "line", *SCHEMA[table]}
+        taken = {"study", "line"}.union(*SCHEMA.values())
         fields += [(f"swept_{n}" if n in taken else n, t) for n, t in self.types.items()]
         fields += [("line", pa.string())] if self.lines else []
         return pa.schema([*fields, *arrow_schema(table)])
@@ -147,13 +147,14 @@ class _Front:
 
 
 def _type(values: Sequence[Any]) -> pa.DataType:
-    """What holds all values of a parameter: whole numbers, numbers, yes and no, or texts."""
+    """What holds all values of a parameter, with all digits: numbers, yes and no, or texts."""
     kinds = {type(value) for value in values}
     if kinds == {bool}:
         return pa.bool_()
-    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values):
-        return pa.int64()
-    return pa.float64() if kinds <= {int, float} else pa.string()
+    if kinds == {int}:
+        return pa.int64() if all(-(2**63) <= value < 2**63 for value in values) else pa.string()
+    exact = all(abs(value) <= 2**53 for value in values if isinstance(value, int))
+    return pa.float64() if kinds <= {int, float} and exact else pa.string()
 
 
 def _rows(

@@ -35,7 +35,7 @@ class Facet:
     @property
     def label(self) -> str:
         """What its axis says."""
-        return self.sweep.label or self.sweep.x or ", ".join(self.sweep.parameters)
+        return self.sweep.label
 
 
 def facets_of(study: StoredStudy) -> list[Facet]:
@@ -43,8 +43,11 @@ def facets_of(study: StoredStudy) -> list[Facet]:
     found: list[Facet] = []
     for number, sweep in enumerate(study.sweeps):
         mine = [cell for cell in study.cells if cell.sweep == number]
+        # values alone will do where the axis says what they are, and no comma is within them
+        commas = any("," in str(value) for cell in mine for value in cell.point.values())
+        alone = sweep.label == ", ".join(sweep.parameters) and not commas
         # an axis has numbers only, or categories only
-        texts = any(isinstance(_on_axis(cell, sweep), str | bool) for cell in mine)
+        texts = any(isinstance(_on_axis(cell, sweep, alone), str | bool) for cell in mine)
         groups: dict[str, list[StoredCell]] = {}
         for cell in mine:
             groups.setdefault(repr(_fixed(cell, sweep)), []).append(cell)
@@ -54,9 +57,9 @@ def facets_of(study: StoredStudy) -> list[Facet]:
             if any(key == facet.key for facet in found):
                 key += f"-{number + 1}"  # two sweeps of the same parameters
             title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title
-            at = ((_on_axis(cell, sweep), cell) for cell in cells)
+            at = ((_on_axis(cell, sweep, alone), cell) for cell in cells)
             values = {str(value) if texts else value: cell for value, cell in at}
-            if len(values) < len(cells):  # texts with commas that read the same
+            if len(values) < len(cells):  # texts that read the same, as 1 and '1'
                 values = {repr(cell.point): cell for cell in cells}
             found.append(Facet(key, title, sweep, fixed, values))
     return found
@@ -69,11 +72,9 @@ def _fixed(cell: StoredCell, sweep: StoredSweep) -> dict[str, Any]:
     return {name: value for name, value in cell.point.items() if name != sweep.x}
 
 
-def _on_axis(cell: StoredCell, sweep: StoredSweep) -> Any:
-    """Where a cell is on the axis: a value, or the point in words."""
+def _on_axis(cell: StoredCell, sweep: StoredSweep, alone: bool) -> Any:
+    """Where a cell is on the axis: a value, or the point in words or its values ``alone``."""
     if sweep.x is not None:
         return cell.point[sweep.x]
-    named = sweep.label in ("", ", ".join(sweep.parameters))  # the axis says what they are
-    return (
-        ", ".join(str(cell.point[n]) for n in sweep.parameters) if named else point_text(cell.point)
-    )
+    values = (str(cell.point[name]) for name in sweep.parameters)
+    return ", ".join(values) if alone else point_text(cell.point)

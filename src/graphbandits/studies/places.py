@@ -38,7 +38,11 @@ class Place:
 
     @cached_property
     def problem(self) -> str:
-        """Everything that regret depends on but the policy, the seed and the trials."""
+        """Everything that regret depends on but the policy, the seed and the trials.
+
+        A graph of a plug-in's own kind is its text and ``graph_source``: so two versions of its
+        file are two problems.
+        """
         meta, _ = self.cell.description
         left = {k: v for k, v in meta["settings"].items() if k not in JOINED | RECORDING}
         if left.get("graph_hash") is not None:

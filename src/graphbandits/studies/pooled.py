@@ -150,6 +150,11 @@ def pooled(places: tuple[Place, ...], reference: str | None) -> Comparison:
     if against is not None:
         chosen = reference is None
         found = (_together if together else _apart)(named, against, chosen)
+    if against is not None and any(_partly(one, named[against]) for one in named.values()):
+        notes.append(
+            "a paired difference is over the trials that both policies have, the means over all "
+            "that each has: so it need not be the difference of the means"
+        )
     rows = tuple(_row(label, named[label], *found.get(label, (None, True))) for label in ranking)
     by_name = reference is not None
     return Comparison(places, rows, against, tuple(notes), _versions(named), by_name)
@@ -280,6 +285,12 @@ def _apart(
         for label in named
         if label != against
     }
+
+
+def _partly(one: Entry, other: Entry) -> bool:
+    """Whether two policies met in some worlds, and one of them in others besides."""
+    shared = one.shares(other)
+    return count_of(shared) > 0 and not shared == one.ranges == other.ranges
 
 
 def _pair(

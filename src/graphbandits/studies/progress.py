@@ -13,7 +13,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class Share:
     """One policy at one point: how many of its trials there are."""
 
     policy: str
@@ -34,11 +34,11 @@ class Part:
 class Progress:
     """The policies of all cells; trials that several cells share are counted once.
 
-    >>> Progress((Part("ts-n", {"r": 0.5}, 250, 1000), Part("ids-n", {"r": 0.5}, 1000, 1000)))
+    >>> Progress((Share("ts-n", {"r": 0.5}, 250, 1000), Share("ids-n", {"r": 0.5}, 1000, 1000)))
     <Progress: 1250 of 2000 trials (62 %); incomplete: ts-n at r = 0.5 (250 of 1000 trials)>
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Share, ...]
 
     @property
     def done(self) -> int:
@@ -55,7 +55,7 @@ class Progress:
         return not self.missing
 
     @property
-    def missing(self) -> tuple[Part, ...]:
+    def missing(self) -> tuple[Share, ...]:
         """The policies that lack trials."""
         return tuple(part for part in self.parts if part.missing)
 
@@ -65,7 +65,7 @@ class Progress:
         return f"<Progress: {text}{'; incomplete: ' if self.missing else ''}{listed(self.missing)}>"
 
 
-def listed(parts: Sequence[Part]) -> str:
+def listed(parts: Sequence[Share]) -> str:
     """The policies with what they have, of many the first."""
     shown = ", ".join(map(str, parts[:NAMED]))
     more = len(parts) - NAMED

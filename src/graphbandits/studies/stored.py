@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.texts import point_text
+from graphbandits.experiments.texts import Given, line_of, point_text, shown_value
 from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
 from graphbandits.store import Cover, ShardFile, Store, summarise, whole
 from graphbandits.studies.facets import Facet, facets_of
-from graphbandits.studies.progress import Part, Progress
+from graphbandits.studies.progress import Progress, Share
 from graphbandits.studies.record import read_record
 
 if TYPE_CHECKING:
@@ -68,13 +68,21 @@ class StoredCell:
         return self.store.cell(self.entry["cell"])
 
     def __repr__(self) -> str:
-        return f"<Cell{self.where}: {self.trials} trials of {', '.join(self.series)}>"
+        return f"<StoredCell{self.where}: {self.trials} trials of {', '.join(self.series)}>"
 
     def cover(self, policy: str) -> Cover:
         """Which shards a policy's trials are in, and the trials that none has; none is read."""
-        if policy not in self.series:
-            raise InputError(f"no policy '{policy}'{self.where}: {nearest(policy, self.series)}")
-        return self.store.cover(self.series[policy], self.trials, self.first_trial)
+        return self.store.cover(self.series[self.policy(policy)], self.trials, self.first_trial)
+
+    def policy(self, name: str) -> str:
+        """The policy of this text, or of this line, as figures show it or as its file has it."""
+        if name in self.series:
+            return name
+        by_line = {line: policy for policy, line in self.lines.items()}
+        if line_of(name) not in by_line:
+            known = {*self.series, *by_line}
+            raise InputError(f"no policy '{name}'{self.where}: {nearest(name, known)}")
+        return by_line[line_of(name)]
 
     def files(self, policy: str) -> tuple[ShardFile, ...]:
         """The shards of a policy's trials; what is missing is said."""
@@ -98,18 +106,20 @@ class StoredCell:
             policy: self.trials - sum(count for _, count in self.cover(policy).gaps)
             for policy in self.series
         }
-        return Progress(tuple(Part(p, self.point, n, self.trials) for p, n in done.items()))
+        return Progress(tuple(Share(p, self.point, n, self.trials) for p, n in done.items()))
 
     def complete(self) -> list[str]:
         """The policies that have all their trials."""
         return [part.policy for part in self.progress().parts if not part.missing]
 
-    def results(self, policies: Iterable[str] | None = None, curves: bool = False) -> Results:
+    def results(self, policies: str | Iterable[str] | None = None, curves: bool = False) -> Results:
         """The results of these policies, or of all, summarised shard by shard.
 
+        A policy goes by its text or by the line that it belongs to; one may be given by itself.
         With ``curves`` all that was recorded of every trial is loaded, as a simulation has it.
         """
-        names = list(self.series if policies is None else policies)
+        given = [policies] if isinstance(policies, str) else policies
+        names = list(self.series if given is None else dict.fromkeys(map(self.policy, given)))
         meta, _ = self.description
         rounds, arms = np.array(meta["rounds"]), tuple(meta["arms"])
         read = whole if curves else summarise
@@ -159,7 +169,7 @@ class StoredSweep:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredStudy:
+class StoredStudy(Sequence[StoredCell]):
     """One experiment that was run, or begun, in a store; its shards are read when asked for.
 
     :func:`graphbandits.open_study` opens one. It is a sequence of its cells.
@@ -193,6 +203,13 @@ class StoredStudy:
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    @overload
+    def __getitem__(self, number: int) -> StoredCell: ...
+    @overload
+    def __getitem__(self, number: slice) -> tuple[StoredCell, ...]: ...
+    def __getitem__(self, number: int | slice) -> StoredCell | tuple[StoredCell, ...]:
+        return self.cells[number]
 
     @property
     def key(self) -> str:
@@ -269,14 +286,14 @@ class StoredStudy:
 
         Parameters whose names are no names of Python's go in a dict: ``select({"prior.a": 2})``.
         """
-        wanted = {**(point or {}), **more}
+        wanted = _shown({**(point or {}), **more})
         for name in wanted:
             if name not in self.parameters:
                 swept = nearest(name, self.parameters) if self.parameters else "nothing was"
                 raise InputError(f"'{name}' was not swept in the study '{self.key}': {swept}")
         found = [cell for cell in self.cells if wanted.items() <= cell.point.items()]
         if not found:
-            there = "; ".join(f"{name}: {self._values(name, self.cells)}" for name in wanted)
+            there = _values(self.cells, wanted)
             raise InputError(f"the study '{self.key}' has nothing at {point_text(wanted)}; {there}")
         return found
 
@@ -284,30 +301,41 @@ class StoredStudy:
         """The one cell at these values of the swept parameters."""
         found = self.select(point, **more)
         if len(found) > 1:
-            wanted = {**(point or {}), **more}
+            wanted = _shown({**(point or {}), **more})
             at = f" at {point_text(wanted)}" if wanted else ""
-            open_ = [name for name in self.parameters if name not in wanted]
-            there = "; ".join(f"{name}: {self._values(name, found)}" for name in open_)
-            raise InputError(f"the study '{self.key}' has {len(found)} cells{at}: give {there}")
+            raise InputError(
+                f"the study '{self.key}' has {len(found)} cells{at}: {self._choices(found, wanted)}"
+            )
         return found[0]
+
+    def _choices(self, cells: Sequence[StoredCell], given: Mapping[str, Any]) -> str:
+        """What tells cells apart, sweep by sweep."""
+        by_sweep: dict[int | None, list[StoredCell]] = {}
+        for cell in cells:
+            by_sweep.setdefault(cell.sweep, []).append(cell)
+        texts: list[str] = []
+        for sweep, mine in by_sweep.items():
+            title = "" if sweep is None or len(by_sweep) == 1 else self.sweeps[sweep].title
+            left = [name for name in mine[0].point if name not in given]
+            if not left:  # the same point is in several sweeps, or is all that this one has
+                return "choose one of those that select() gives by its 'sweep'"
+            texts.append(f"{_values(mine, left)}{f' ({title})' if title else ''}")
+        return f"give {', or '.join(texts)}"
 
     def results(
         self,
         point: Mapping[str, Any] | None = None,
         /,
-        policies: Iterable[str] | None = None,
+        policies: str | Iterable[str] | None = None,
+        curves: bool = False,
         **more: Any,
     ) -> Results:
-        """The results at one point, summarised shard by shard: ``study.results(r=0.25)``."""
-        return self.cell(point, **more).results(policies)
-
-    def _values(self, name: str, cells: Iterable[StoredCell]) -> str:
-        values = dict.fromkeys(cell.point[name] for cell in cells if name in cell.point)
-        return ", ".join(map(str, values))
+        """The results at one point, as :meth:`StoredCell.results`: ``study.results(r=0.25)``."""
+        return self.cell(point, **more).results(policies, curves)
 
     def progress(self) -> Progress:
         """How much of it is there, from the names of the shards alone."""
-        parts: dict[str, Part] = {}
+        parts: dict[str, Share] = {}
         for cell in self.cells:
             for part in cell.progress().parts:
                 parts.setdefault(cell.series[part.policy], part)
@@ -339,3 +367,27 @@ class StoredStudy:
         from graphbandits.studies.export import to_polars
 
         return to_polars([self], table, partial)
+
+
+def _shown(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a point as they are kept, where lists are texts.
+
+    >>> _shown({"prior": [1, 9], "r": 0.5})
+    {'prior': '1,9', 'r': 0.5}
+    """
+
+    def given(value: Any) -> Given:
+        return tuple(map(given, value)) if isinstance(value, list | tuple) else value
+
+    return {name: shown_value(given(value)) for name, value in point.items()}
+
+
+def _values(cells: Iterable[StoredCell], names: Iterable[str]) -> str:
+    """The values that parameters have in cells; a text with a comma is in quotes."""
+    points = [cell.point for cell in cells]
+    texts = []
+    for name in names:
+        values = dict.fromkeys(point[name] for point in points if name in point)
+        shown = (repr(v) if isinstance(v, str) and "," in v else str(v) for v in values)
+        texts.append(f"{name}: {', '.join(shown)}")
+    return "; ".join(texts)
