@@ -8,9 +8,11 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import graphbandits
 from graphbandits import jit, policies
+from graphbandits.cli import app
 from graphbandits.registry import build as build_plugin
 from graphbandits.registry import name_of, registered, summary_of, text_of
 
@@ -80,8 +82,14 @@ def test_every_module_has_a_docstring() -> None:
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 4
+    readme = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len(blocks) == 5
+    # the study that one of them opens: the README's own experiment, with few trials
+    (study,) = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
+    (tmp_path / "my-study.toml").write_text(study + "[record]\npoints = 3\n")
+    command = ["run", "my-study.toml", "--trials=2", "--workers=1"]
+    assert CliRunner().invoke(app, command).exit_code == 0
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
@@ -89,6 +97,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch) -> None:
     assert decision.arm == "ann"  # type: ignore[attr-defined]
     assert (tmp_path / "agent.npz").is_file()
     assert (tmp_path / "my-results" / "manifest.json").is_file()
+    assert list(names["frame"]["r"].unique()) == [0, 0.5, 1]  # type: ignore[index]
     assert {"regret.pdf", "differences.svg", "sweep.png"} <= {p.name for p in tmp_path.iterdir()}
 
 
