@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from graphbandits import Bernoulli, BetaBernoulli, plots, simulate
 from graphbandits.cli import app
-from graphbandits.cli.keep import study_summary
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.report import (
@@ -27,6 +26,7 @@ from graphbandits.report import (
     studies_of,
     summary_of,
 )
+from graphbandits.report.summary import study_summary
 from graphbandits.store import Store
 from graphbandits.studies import StoredStudy
 from graphbandits.theory import bounds_of
