@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from graphbandits import errors
 from graphbandits.engine.crews.pipes import Message
-from graphbandits.engine.crews.travel import Latest
+from graphbandits.engine.crews.travel import Latest, wanted_of_worker
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import Recording
 from graphbandits.engine.settings import cpu
+from graphbandits.engine.sources import check_sources, plugin_name
 from graphbandits.engine.tasks import Done, Task
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.files import from_npz
@@ -40,7 +41,13 @@ from graphbandits.worlds import Bernoulli
 
 def request(plan: str, task: Task) -> dict[str, Any]:
     """What a worker is asked for; ``plan`` is the name of the packed plan."""
-    return {"plan": plan, "policy": task.policy, "first": task.first, "trials": task.trials}
+    return {
+        "plan": plan,
+        "policy": task.policy,
+        "first": task.first,
+        "trials": task.trials,
+        "sources": wanted_of_worker(task.plan, task.policy),
+    }
 
 
 def done_of(task: Task, meta: Mapping[str, Any], data: bytes) -> Done:
@@ -80,11 +87,13 @@ class Studies:
         try:
             # classes are found by name, so nobody may exchange the plug-ins meanwhile
             with self._lock:
-                self._plugins.exchange(study.meta["plugins"], study.arrays)
+                self._plugins.exchange(study.meta["plugins"], study.arrays, asked["sources"])
                 policy = study.prepared(asked["policy"])
+                check_sources(asked["sources"])
             start = time.perf_counter()
             shard = study.run(policy, asked["first"], asked["trials"], advance)
             spent = time.perf_counter() - start  # packing is not the kernels' own time
+            check_sources(asked["sources"])  # it may have imported more on the way
         except InterruptedError:
             raise
         except (Exception, SystemExit) as error:
@@ -106,19 +115,25 @@ class _Plugins:
         self._loaded: dict[tuple[str, str], Path] = {}
 
     def exchange(
-        self, wanted: list[tuple[str, str, bool]], arrays: Mapping[str, NDArray[Any]]
+        self,
+        wanted: list[tuple[str, str]],
+        arrays: Mapping[str, NDArray[Any]],
+        sources: Collection[str],
     ) -> None:
-        """Load what is wanted and not there, forget what is there and not wanted."""
-        for key in self._loaded.keys() - {(path, source) for path, source, _ in wanted}:
+        """Load what is wanted and not there, forget what is there and not wanted.
+
+        One that cannot be loaded is an error if it is among the sources of what is asked for.
+        """
+        for key in self._loaded.keys() - {(path, source) for path, source in wanted}:
             unload_plugin(self._loaded.pop(key))
-        for path, source, needed in wanted:
+        for path, source in wanted:
             if (path, source) in self._loaded:
                 continue
             try:
                 place = self._place(path, source, arrays[f"plugin/{source}"].tobytes())
                 load_plugin(place)
             except InputError:
-                if needed:
+                if plugin_name(source) in sources:
                     raise
                 continue
             self._loaded[path, source] = place
