@@ -8,15 +8,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from crew_pieces import alone, bits, children, name_of
+from crew_pieces import alone, bits, children, name_of, until
 
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Processes, Threads
+from graphbandits.engine.crews import Cluster, Processes, Threads
 from graphbandits.engine.tasks import Task
-from graphbandits.errors import SourceError
+from graphbandits.errors import InputError, PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
 from graphbandits.store import series_of
 
@@ -138,3 +140,149 @@ def test_the_package_itself_is_edited(tmp_path: Path, module: str, refused: set[
     changed = f"{file} was changed after the run began: start the run again"
     assert said == {policy: changed if policy in refused else "None" for policy in said}
     assert set(said) == {"ts-n", "ucb-n"}
+
+
+# Workers that do not fit, and what workers leave ------------------------------------------------
+
+#: A worker of a cluster that is not as the others are.
+OTHER = """
+import sys
+from pathlib import Path
+from graphbandits.engine import sources
+from graphbandits.engine.crews import remote
+if sys.argv[3] == "versions":
+    theirs = remote.identity() | {"numpy": "1.0"}
+    remote.identity = lambda: theirs
+else:
+    import graphbandits.policies.ts_n as module
+    sources._IMPORTED[Path(module.__file__)] = "of another day"
+remote.serve(*sys.argv[1:3])
+"""
+
+
+@contextmanager
+def another_worker(crew: Any, folder: Path, kind: str) -> Iterator[None]:
+    """One that joins the workers of a crew and does not fit; ended with the context."""
+    words = ["-c", OTHER, crew._address, str(folder / "dask"), kind]
+    source = str(Path(__file__).parents[1] / "src")
+    with subprocess.Popen(
+        [sys.executable, *words],
+        env=os.environ | {"PYTHONPATH": source},
+        stdin=subprocess.PIPE,
+        process_group=0,
+    ) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    ("kind", "saying"),
+    [("versions", "numpy is 1.0 there and"), ("sources", "ts_n.py was changed after the run")],
+)
+def test_a_worker_that_does_not_fit_is_left_out(
+    kind: str, saying: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And when the others have gone, it is an error: of the run, or of what it cannot do."""
+    plan = Plan.of(["ts-n", "ucb-n"], graph="star(direction=out)", horizon=5, trials=24)
+    tasks = [Task(plan, name, first, 2) for name in plan.policies for first in range(0, 24, 2)]
+    expected, done = alone(tasks), []
+    with Cluster("local", 1) as crew, another_worker(crew, tmp_path, kind):
+        until(lambda: len(crew._client.nthreads()) == 1)
+
+        def waiting() -> Iterator[Task]:
+            yield tasks[0]  # upon which the crew starts its own
+            until(lambda: len(crew._client.nthreads()) == 2)
+            yield from tasks[1:]
+
+        for one in crew.work(waiting()):
+            done.append(one)
+        assert len(crew._client.nthreads()) == 2
+        assert {name_of(one.task): bits(one) for one in done} == expected
+        said = [line for line in capfd.readouterr().err.splitlines() if "goes on without" in line]
+        assert len(said) == 1
+        assert "would give other bits: " in said[0]
+        assert saying in said[0]
+        crew._count = 0
+        crew._bury()
+        until(lambda: len(crew._client.nthreads()) == 1)
+        if kind == "versions":
+            with pytest.raises(InputError, match=saying):
+                list(crew.work(tasks))
+        else:
+            ended = {name_of(one.task): one for one in crew.work(tasks)}
+            for task in tasks:
+                if task.policy == "ts-n":
+                    with pytest.raises(SourceError, match=saying):
+                        raise ended[name_of(task)].error or AssertionError
+                else:
+                    assert bits(ended[name_of(task)]) == expected[name_of(task)]
+
+
+RAISES = '''
+from dataclasses import dataclass
+from graphbandits.policies.ts_n import TSN
+from graphbandits.registry import register
+
+@register("policy", "raises")
+@dataclass(frozen=True)
+class Raises(TSN):
+    """Raises what passes by most."""
+
+    what: str = ""
+
+    def propose(self, state, view):
+        raise {"k": KeyboardInterrupt, "g": GeneratorExit, "b": BaseException}[self.what]("so")
+'''
+
+
+def test_whatever_a_policy_raises_in_a_worker_is_its_error(tmp_path: Path) -> None:
+    file = tmp_path / "raises.py"
+    file.write_text(RAISES)
+    load_plugin(file)
+    names = {"k": "KeyboardInterrupt", "g": "GeneratorExit", "b": "BaseException"}
+    plan = Plan.of([f"raises(what={what})" for what in names], horizon=5, trials=2)
+    before = children()
+    with Processes(1) as crew:
+        ended = list(crew.work(Task(plan, policy, 0, 2) for policy in plan.policies))
+        assert len(children() - before) == 1
+    unload_plugin(file)
+    for one, (what, name) in zip(ended, names.items(), strict=True):
+        assert isinstance(one.error, PolicyError)
+        assert str(one.error) == f"policy 'raises(what={what})' failed: {file}, line 14: {name}: so"
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_copies_of_plug_ins_go_with_whoever_asked(killed: bool, tmp_path: Path) -> None:
+    """Also if it is killed, and so are its workers, or may be."""
+    places, file, met = tmp_path / "temporary", tmp_path / "raises.py", tmp_path / "met"
+    places.mkdir()
+    file.write_text(RAISES)
+    script = f"""
+from pathlib import Path
+from graphbandits import load_plugin
+from graphbandits.engine import Plan
+from graphbandits.engine.crews import Processes
+from graphbandits.engine.tasks import Task
+load_plugin({str(file)!r})
+Path({str(file)!r}).unlink()
+plan = Plan.of("raises(what=k)", horizon=5, trials=2)
+with Processes(1) as crew:
+    list(crew.work([Task(plan, "raises(what=k)", 0, 2)]))
+    assert list(Path({str(places)!r}).rglob("raises.py"))
+    if {killed}:
+        Path({str(met)!r}).touch()
+        input()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        env=os.environ
+        | {"PYTHONPATH": str(Path(__file__).parents[1] / "src"), "TMPDIR": str(places)},
+        stdin=subprocess.PIPE,
+    ) as process:
+        if killed:
+            until(lambda: process.poll() is not None or met.exists())
+            process.kill()
+        assert process.wait() == (-signal.SIGKILL if killed else 0)
+    until(lambda: not list(places.iterdir()), seconds=60)
