@@ -92,7 +92,7 @@ def check_sources(wanted: Mapping[str, str]) -> None:
 
     >>> from graphbandits.policies.ts_n import TSN
     >>> check_sources(sources_of([TSN]))
-    >>> check_sources({"graphbandits.rng": "of another day"})
+    >>> check_sources({"graphbandits.rng": "of another day"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     graphbandits.errors.SourceError: ...rng.py was changed after the run began: start the run again
     """
