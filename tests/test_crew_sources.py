@@ -16,7 +16,9 @@ import pytest
 from crew_pieces import alone, bits, children, name_of, until
 
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Cluster, Processes, Threads
+from graphbandits.engine.crews import Cluster, Processes, Threads, study, threads
+from graphbandits.engine.crews.travel import Packer
+from graphbandits.engine.sources import check_sources
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import InputError, PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
@@ -88,6 +90,33 @@ def test_threads_refuse_what_they_import_after_an_edit(
     else:
         with pytest.raises(SourceError, match=SAYING):
             raise done.error or AssertionError
+
+
+@pytest.mark.parametrize("tasks", ["inside"], indirect=True)
+@pytest.mark.parametrize("where", [threads, study])
+def test_what_is_imported_on_the_way_is_compared_afterwards(
+    tasks: list[Task], where: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edit between the look at a source and its import, by a thread and by a worker."""
+
+    def check_then_edit(wanted: Any) -> None:
+        check_sources(wanted)
+        if "advice" not in sys.modules:
+            (tmp_path / "advice.py").write_text("ARM = 22 // 11\n")
+
+    monkeypatch.setattr(where, "check_sources", check_then_edit)
+    if where is threads:
+        (done,) = Threads(1).work(tasks[:1])
+    else:
+        packed = Packer()(tasks[0].plan)
+        asked = study.request(packed.name, tasks[0])
+        worker = study.Studies(lambda: tmp_path / "copies")
+        answer = worker.answer(asked, packed.data, lambda rounds: None)
+        assert answer is not None
+        done = study.done_of(tasks[0], *answer)
+    assert "advice" in sys.modules
+    with pytest.raises(SourceError, match=SAYING):
+        raise done.error or AssertionError
 
 
 def test_a_plug_in_that_is_edited_or_removed_goes_on_as_it_was(
