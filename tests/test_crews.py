@@ -108,7 +108,7 @@ def test_plug_ins_travel_as_their_sources(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "crew_far.py"
     text = (folder / "crew_ts.py").read_text().replace("crew-ts", "crew-far")
     other = text.replace("return super().propose(state, view)", "return np.eye(5)[[0] * 4]")
-    worker, answers = Studies(), []
+    worker, answers = Studies(lambda: tmp_path / "copies"), []
     packed: list[tuple[Task, str, bytes]] = []
     for version in (text, other):
         file.write_text(version)
@@ -166,6 +166,7 @@ def test_a_task_that_kills_its_workers(kind: str, folder: Path, local_cluster: C
     assert isinstance(error, InputError)
     if kind == "processes":
         assert "(exit code 7)" in str(error)
+        assert str(error).endswith("Else the policy ends its process: run it alone to see")
     assert len(set(marks(folder, sin))) == 3
     good = {name_of(done.task): bits(done) for done in ended if done.error is None}
     assert len(good) == 5
@@ -393,13 +394,13 @@ def test_workers_of_other_versions_are_refused(
     local_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = flight.identity()
-    other = theirs | {"numpy": "1.0", "sources of graphbandits": "abc"}
+    other = theirs | {"numpy": "1.0", "scipy": "2.0"}
     monkeypatch.setattr(flight, "identity", lambda: other)
     with pytest.raises(InputError) as refused:
         list(local_cluster.work(tasks_of(plans()[:1])))
     saying = (
-        f"would give other bits: numpy is {theirs['numpy']} there and 1.0 here; sources of "
-        f"graphbandits is {theirs['sources of graphbandits']} there and abc here."
+        f"would give other bits: numpy is {theirs['numpy']} there and 1.0 here; "
+        f"scipy is {theirs['scipy']} there and 2.0 here."
     )
     assert str(refused.value).startswith("the worker at tcp://127.0.0.1:")
     assert saying in str(refused.value)

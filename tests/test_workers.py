@@ -253,8 +253,8 @@ def test_a_worker_that_dies_is_noticed(ucb: str) -> None:
 
 def test_a_file_that_is_gone_when_the_workers_start(ucb: str, tmp_path: Path) -> None:
     (tmp_path / "my_ucb.py").unlink()
-    with pytest.raises(InputError, match=r"cannot read the plug-in .*my_ucb\.py: No such file"):
-        simulate(ucb, **SMALL, workers=2, parallel="processes", block=4)
+    there = simulate(ucb, **SMALL, workers=2, parallel="processes", block=4)
+    assert there.hash == simulate(ucb, **SMALL).hash
 
 
 def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:

@@ -19,6 +19,10 @@ class InputError(GraphBanditsError, ValueError):
     """A value, name, file or combination that cannot be used."""
 
 
+class SourceError(InputError):
+    """A source is not what it was when the run began, or is another one at a worker."""
+
+
 class NeedsError(GraphBanditsError):
     """A policy asks for what it has not declared, or for what the problem cannot tell it."""
 

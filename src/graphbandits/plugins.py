@@ -1,6 +1,6 @@
 """A scratch file as a plug-in: ``load_plugin("my_policy.py")`` enrols what it registers.
 
-To another process a plug-in travels as the path of its file, and is loaded there again.
+To another process a plug-in travels as the text that was loaded, and is loaded there again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 
 from graphbandits.errors import InputError
@@ -20,11 +20,12 @@ from graphbandits.registry import PACKAGES, enrolled_by, exchange, registered
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded file, the names that it registered by kind, and the sha256 of what was loaded."""
+    """A loaded file, the names that it registered by kind, and what was loaded, with its sha256."""
 
     path: Path
     names: dict[str, tuple[str, ...]]
     source: str
+    text: bytes = field(repr=False)
 
 
 _LOADED: dict[str, Plugin] = {}
@@ -89,7 +90,7 @@ def load_plugin(path: str | Path) -> Plugin:
         for kind in PACKAGES
         if any(of == kind for of, _ in enrolled)
     }
-    plugin = Plugin(resolved, names, hashlib.sha256(source).hexdigest())
+    plugin = Plugin(resolved, names, hashlib.sha256(source).hexdigest(), source)
     _LOADED[name] = plugin
     return plugin
 
@@ -129,8 +130,7 @@ def source_hash(cls: type) -> str | None:
 
 def file_of(plugin: object) -> Path | None:
     """The scratch file that a plug-in (or its class) was loaded from, None for any other."""
-    cls = plugin if isinstance(plugin, type) else type(plugin)
-    loaded = _LOADED.get(cls.__module__)
+    loaded = plugin_of(plugin if isinstance(plugin, type) else type(plugin))
     return None if loaded is None else loaded.path
 
 
@@ -138,12 +138,17 @@ def data_files(plugin: object) -> dict[str, str]:
     """The sha256 of the files that the parameters of a plug-in name, by these parameters."""
     if not is_dataclass(plugin):
         return {}
-    given = {field.name: getattr(plugin, field.name, None) for field in fields(plugin)}
+    given = {one.name: getattr(plugin, one.name, None) for one in fields(plugin)}
     return {
         f"{type(plugin).__name__}.{name}": hashlib.sha256(read_bytes(path, "file")).hexdigest()
         for name, value in given.items()
         if isinstance(value, str | Path) and (path := Path(value)).is_file()
     }
+
+
+def plugin_of(cls: type) -> Plugin | None:
+    """The loaded file that a class comes from, None for any other class."""
+    return _LOADED.get(cls.__module__)
 
 
 def blame(error: BaseException, file: Path | None, shown: Path | None = None) -> str:

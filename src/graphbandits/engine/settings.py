@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,17 +44,6 @@ def cpu() -> str:
     True
     """
     return str(numba_config.CPU_NAME or get_host_cpu_name())
-
-
-@cache
-def sources() -> str:
-    """A sha256 of all files of this package from which numbers come."""
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted(path for kind in ("*.py", "*.csv") for path in root.rglob(kind)):
-        data = path.read_bytes()
-        digest.update(f"{path.relative_to(root).as_posix()} {len(data)} ".encode() + data)
-    return digest.hexdigest()
 
 
 def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:

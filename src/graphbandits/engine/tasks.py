@@ -12,6 +12,9 @@ from graphbandits.results import Shard
 if TYPE_CHECKING:
     from graphbandits.engine.simulation import Plan
 
+#: A task at which as many workers died is given up.
+DEATHS = 3
+
 
 @dataclass(frozen=True, eq=False)
 class Task:

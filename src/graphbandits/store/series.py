@@ -14,15 +14,12 @@ import numpy as np
 from numba.core import config
 
 from graphbandits.engine import Plan
-from graphbandits.engine.crews.travel import as_message, why_not
+from graphbandits.engine.crews.travel import as_message, rests_on, why_not
 from graphbandits.engine.settings import versions
 from graphbandits.errors import InputError
 from graphbandits.plugins import data_files
 from graphbandits.registry import build
-from graphbandits.store.sources import sources_of
 
-#: The modules of the loop, which imports nothing of the policy that it plays.
-LOOP = ("graphbandits.engine.loop", "graphbandits.engine.recorder")
 #: What of a message between processes says where things lie and not what they are.
 PLACES = frozenset({"plugins", "modules"})
 #: Numba's settings, which users may change, by which kernels come out differently.
@@ -52,13 +49,13 @@ def series_of(plan: Plan, policy: str) -> Series:
         _PROBLEMS[plan] = _problem(plan)
     problem = _PROBLEMS[plan]
     pieces: list[object] = [plan.policies[policy], plan.world, plan.process, plan.world.prior]
-    if "text" in problem["graph"]:  # of a plug-in's own class
+    if "text" in problem["graph"]:  # of a plug-in's own class, whose parameters may name files
         pieces.append(build("graph", problem["graph"]["text"]))
     facts = {
         "policy": policy,
         "problem": problem,
         "files": {name: digest for piece in pieces for name, digest in data_files(piece).items()},
-        "sources": sources_of(map(type, pieces), LOOP),
+        "sources": rests_on(plan, policy),
         "versions": dict(_versions()),
         "compiler": {name: int(getattr(config, name)) for name in COMPILER},
     }

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from typing import Any, Self
 
-from graphbandits.engine.crews.flight import Flight, gone, line_of
+from graphbandits.engine.crews.flight import Flight, line_of
 from graphbandits.engine.crews.remote import quiet
 from graphbandits.engine.crews.spawning import Process, bury, start
 from graphbandits.engine.crews.travel import Packer
@@ -85,7 +85,7 @@ class Cluster:
         waiting, done = iter(tasks), None
         try:
             while True:
-                self._look()
+                self._look(flight)
                 while len(flight) < DEPTH * max(1, self.workers):
                     task = next(waiting, None)
                     if task is None:
@@ -130,7 +130,7 @@ class Cluster:
                 "'dask scheduler', or name another address"
             ) from None
 
-    def _look(self) -> None:
+    def _look(self, flight: Flight) -> None:
         """Notice who came and who left; on this machine, replace who died."""
         now = time.monotonic()
         if now - self._looked < LOOK:
@@ -142,10 +142,7 @@ class Cluster:
             self._own = [process for process in self._own if process not in dead]
             while len(self._own) < self._count:
                 self._own.append(start("remote", self._address, self._folder))
-        try:
-            threads = sum(self._client.nthreads().values())
-        except (OSError, RuntimeError, ValueError) as error:
-            raise gone(self._address, line_of(error)) from None
+        threads = flight.look()
         if threads:
             self._met = now
         elif now - self._met > PATIENCE:

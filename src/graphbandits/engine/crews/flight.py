@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from collections import Counter
 from importlib import import_module
 from queue import Empty, SimpleQueue
@@ -11,11 +12,8 @@ from typing import Any
 from graphbandits.engine.crews.remote import identity, run
 from graphbandits.engine.crews.study import done_of, request
 from graphbandits.engine.crews.travel import Packer
-from graphbandits.engine.tasks import Done, Task
-from graphbandits.errors import InputError
-
-#: A task at which as many workers died is given up, if it was the only one at the last of them.
-DEATHS = 3
+from graphbandits.engine.tasks import DEATHS, Done, Task
+from graphbandits.errors import InputError, SourceError
 
 
 class Flight:
@@ -24,23 +22,46 @@ class Flight:
     A plan is sent when a worker says that it does not know it, and so once to each worker. When a
     worker dies, dask blames all tasks that it held. Those that it gives up are suspects: they
     are tried again one by one when nothing else is flying, so that only those fail that are guilty.
+
+    A worker that would give other bits refuses: all tasks if its versions are other ones, those of
+    a policy if that rests on other sources there. Then it is not asked again, and others are.
     """
 
     def __init__(self, client: Any, address: str, packed: Packer) -> None:
         self._client, self._address, self._packed = client, address, packed
-        self._flying: dict[str, tuple[Task, Any]] = {}
+        self._flying: dict[str, tuple[Task, Any, frozenset[str]]] = {}
         self._ended: SimpleQueue[Any] = SimpleQueue()
         self._suspects: list[Task] = []
         self._deaths: Counter[Task] = Counter()
         self._alone: Task | None = None
+        self._there: dict[str, int] = {}
+        self._refusing: dict[object, set[str]] = {}  # by policy; None for all of them
+        self._left_out: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._flying)
+
+    def look(self) -> int:
+        """Notice who is there now; the number of threads of those who may be asked."""
+        try:
+            self._there = dict(self._client.nthreads())
+        except (OSError, RuntimeError, ValueError) as error:
+            raise gone(self._address, line_of(error)) from None
+        # dask would wait for ever for workers that have left
+        for key, (task, future, asked) in list(self._flying.items()):
+            if asked and asked.isdisjoint(self._there):
+                del self._flying[key]
+                self._client.cancel([future], force=True)
+                self.submit(task)
+        unfit = self._refusing.get(None, set())
+        return sum(threads for place, threads in self._there.items() if place not in unfit)
 
     def submit(self, task: Task, plan: bytes = b"", worker: str | None = None) -> None:
         """Hand a task to the scheduler, for a certain worker if one is named."""
         dask: Any = import_module("dask")
         asked = request(self._packed(task.plan).name, task)
+        # if nobody is left that fits, any other may say so
+        fitting = self._fitting(task) if self._unfit(task) else frozenset()
         # a large plan is sent on purpose: dask would warn of it
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             future = self._client.submit(
@@ -50,10 +71,10 @@ class Flight:
                 plan,
                 key=f"graphbandits-{secrets.token_hex(8)}",
                 pure=False,
-                workers=worker,
-                allow_other_workers=worker is not None,
+                workers=list(fitting) or worker,
+                allow_other_workers=worker is not None and not fitting,
             )
-        self._flying[future.key] = task, future
+        self._flying[future.key] = task, future, fitting
         future.add_done_callback(self._ended.put)
 
     def submit_suspect(self) -> bool:
@@ -71,7 +92,9 @@ class Flight:
         except Empty:
             return None
         distributed: Any = import_module("distributed")
-        task, _ = self._flying.pop(future.key)
+        if future.key not in self._flying:  # it was cancelled
+            return None
+        task, _, _ = self._flying.pop(future.key)
         try:
             meta, data = future.result()
         except distributed.KilledWorker as error:
@@ -84,18 +107,45 @@ class Flight:
                 "install the same version for its scheduler and all of its workers"
             ) from error
         if "refused" in meta:
-            raise _refusal(meta["worker"], meta["refused"])
+            return self._refused(task, meta["worker"], None, _refusal(meta))
         if "unknown" in meta:
             self.submit(task, self._packed(task.plan).data, meta["worker"])
             return None
-        return done_of(task, meta, data)
+        done = done_of(task, meta, data)
+        if isinstance(done.error, SourceError):
+            policy = task.plan, task.policy
+            said = SourceError(f"{_would(meta)}: {done.error}, with the same version on both")
+            return self._refused(task, meta["worker"], policy, said)
+        return done
 
     def cancel(self) -> None:
         """Have the scheduler forget what is left; workers notice within a round's time."""
-        futures = [future for _, future in self._flying.values()]
+        futures = [future for _, future, _ in self._flying.values()]
         self._flying.clear()
         if futures and self._client.status == "running":
             self._client.cancel(futures, force=True)
+
+    def _unfit(self, task: Task) -> set[str]:
+        return set().union(
+            self._refusing.get(None, ()), self._refusing.get((task.plan, task.policy), ())
+        )
+
+    def _fitting(self, task: Task) -> frozenset[str]:
+        return frozenset(self._there) - self._unfit(task)
+
+    def _refused(self, task: Task, worker: str, what: object, error: InputError) -> Done | None:
+        """Give a task to others; its error if there are none, and the end if it is all tasks'."""
+        self._refusing.setdefault(what, set()).add(worker)
+        self.look()
+        if not self._fitting(task):
+            if what is None:
+                raise error
+            return Done(task, 0.0, "", error=error)
+        if worker not in self._left_out:
+            self._left_out.add(worker)
+            print(f"graphbandits goes on without a worker: {error}", file=sys.stderr)
+        self.submit(task)
+        return None
 
     def _died(self, task: Task, error: Any) -> Done | None:
         self._deaths[task] += error.allowed_failures + 1
@@ -124,12 +174,14 @@ def line_of(error: BaseException) -> str:
     return lines[0].rstrip(".:") if lines else type(error).__name__
 
 
-def _refusal(worker: str, theirs: dict[str, str]) -> InputError:
-    ours = identity()
+def _would(meta: dict[str, Any]) -> str:
+    return f"the worker at {meta['worker']} would give other bits"
+
+
+def _refusal(meta: dict[str, Any]) -> InputError:
+    ours, theirs = identity(), meta["refused"]
     differing = [name for name in ours if theirs.get(name) != ours[name]]
     said = "; ".join(
         f"{name} is {theirs.get(name)} there and {ours[name]} here" for name in differing
     )
-    return InputError(
-        f"the worker at {worker} would give other bits: {said}. Install the same versions on both"
-    )
+    return InputError(f"{_would(meta)}: {said}. Install the same versions on both")

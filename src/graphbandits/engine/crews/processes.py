@@ -5,7 +5,9 @@ One that dies is noticed and replaced, and its task done again.
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
@@ -16,11 +18,8 @@ from graphbandits.engine.crews.pipes import Message, receive, send
 from graphbandits.engine.crews.spawning import Process, bury, ends, kill, start
 from graphbandits.engine.crews.study import done_of, request
 from graphbandits.engine.crews.travel import Packer
-from graphbandits.engine.tasks import Done, Task
+from graphbandits.engine.tasks import DEATHS, Done, Task
 from graphbandits.errors import InputError
-
-#: A task at which as many workers died is not tried again.
-DEATHS = 3
 
 
 class Processes(LocalCrew):
@@ -32,11 +31,15 @@ class Processes(LocalCrew):
         self._idle: list[Process] = []
         self._busy: set[Process] = set()
         self._lock = Lock()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __exit__(self, *reason: object) -> None:
         self._end()
         bury(self._idle)
         self._idle.clear()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
     def _interrupt(self) -> None:
         with self._lock:  # nobody starts another one meanwhile
@@ -66,9 +69,9 @@ class Processes(LocalCrew):
                 return done_of(task, *answer)
             code = self._dead(process)
         raise InputError(
-            f"{DEATHS} worker processes ended, one after the other, while they ran {task} (exit "
-            f"code {code}): were they out of memory, or ended from outside? parallel='threads' "
-            "runs without such processes"
+            f"{DEATHS} worker processes ended, one after the other, while they ran {task} "
+            f"({_end_of(code)}): were they out of memory, or ended from outside? Else the policy "
+            "ends its process: run it alone to see"
         )
 
     def _take(self) -> Process:
@@ -82,7 +85,9 @@ class Processes(LocalCrew):
                     break
                 bury([process])
             else:
-                process = start("worker")
+                if self._folder is None:  # what workers write goes when they are gone
+                    self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+                process = start("worker", self._folder.name)
             self._busy.add(process)
             return process
 
@@ -100,6 +105,18 @@ class Processes(LocalCrew):
             self._busy.remove(process)
         bury([process])
         return code
+
+
+def _end_of(code: int | None) -> str:
+    """How a process ended.
+
+    >>> _end_of(7), _end_of(-11)
+    ('exit code 7', 'exit code -11, SIGSEGV')
+    """
+    try:
+        return f"exit code {code}, {signal.Signals(-(code or 0)).name}"
+    except ValueError:  # it ended by itself
+        return f"exit code {code}"
 
 
 def _ask(

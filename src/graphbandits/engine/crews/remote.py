@@ -8,26 +8,36 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from graphbandits.engine.crews.pipes import Message
 from graphbandits.engine.crews.study import Studies
 from graphbandits.engine.crews.worker import apart_from_policies, end
-from graphbandits.engine.settings import sources, versions
-
-_STUDIES = Studies()
+from graphbandits.engine.settings import versions
 
 
 @cache
 def identity() -> dict[str, str]:
-    """What must be the same here and there, so that the bits are.
+    """What must be the same here and there for all tasks, besides the sources of each.
 
     >>> identity()["python"].count(".")
     1
     """
     known = versions()
     known["python"] = ".".join(known["python"].split(".")[:2])
-    return known | {"sources of graphbandits": sources()[:12]}
+    return known
+
+
+def _folder() -> Path:
+    """Where a worker puts its files, which dask removes, be it later if the worker is killed."""
+    from distributed import get_worker
+
+    return Path(get_worker().local_directory, "plugins")
+
+
+#: One for all workers of this process, for they share its plug-ins.
+_STUDIES = Studies(_folder)
 
 
 def run(ours: Mapping[str, str], asked: Mapping[str, Any], data: bytes) -> Message:
@@ -50,7 +60,8 @@ def run(ours: Mapping[str, str], asked: Mapping[str, Any], data: bytes) -> Messa
         answer = _STUDIES.answer(asked, data, advance)
     except InterruptedError:
         answer = None  # which nobody will see
-    return answer or (here | {"unknown": True}, b"")
+    told, shard = answer or ({"unknown": True}, b"")
+    return here | told, shard
 
 
 def serve(address: str, folder: str) -> None:
@@ -61,7 +72,7 @@ def serve(address: str, folder: str) -> None:
 
     def listen() -> None:
         alive.read()
-        end()
+        end(folder)
 
     threading.Thread(target=listen, daemon=True).start()
 

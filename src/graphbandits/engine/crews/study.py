@@ -7,30 +7,28 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import shutil
-import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from weakref import finalize
 
 from numpy.typing import NDArray
 
 from graphbandits import errors
 from graphbandits.engine.crews.pipes import Message
-from graphbandits.engine.crews.travel import Latest
+from graphbandits.engine.crews.travel import Latest, wanted_of_worker
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import Recording
 from graphbandits.engine.settings import cpu
+from graphbandits.engine.sources import check_sources, plugin_name
 from graphbandits.engine.tasks import Done, Task
-from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.files import from_npz
+from graphbandits.errors import GraphBanditsError, InputError, PolicyError
+from graphbandits.files import from_npz, write_bytes
 from graphbandits.graphs.storage import unpack_process
-from graphbandits.plugins import load_plugin, unload_plugin
+from graphbandits.plugins import blame, load_plugin, source_file, unload_plugin
 from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Shard
@@ -40,7 +38,13 @@ from graphbandits.worlds import Bernoulli
 
 def request(plan: str, task: Task) -> dict[str, Any]:
     """What a worker is asked for; ``plan`` is the name of the packed plan."""
-    return {"plan": plan, "policy": task.policy, "first": task.first, "trials": task.trials}
+    return {
+        "plan": plan,
+        "policy": task.policy,
+        "first": task.first,
+        "trials": task.trials,
+        "sources": wanted_of_worker(task.plan, task.policy),
+    }
 
 
 def done_of(task: Task, meta: Mapping[str, Any], data: bytes) -> Done:
@@ -55,11 +59,14 @@ def done_of(task: Task, meta: Mapping[str, Any], data: bytes) -> Done:
 
 
 class Studies:
-    """The plans that a worker was told, and their plug-ins; threads may share it."""
+    """The plans that a worker was told, and their plug-ins; threads may share it.
 
-    def __init__(self) -> None:
+    Copies of plug-ins are put into ``folder()``, which is another's to remove: workers are killed.
+    """
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
         self._latest: Latest[_Study] = Latest()
-        self._plugins = _Plugins()
+        self._plugins = _Plugins(folder)
         self._lock = Lock()
 
     def answer(
@@ -76,19 +83,21 @@ class Studies:
                     return None
                 study = _Study(*from_npz(data))
                 self._latest.put(asked["plan"], study)
-        start = time.perf_counter()
+        start, policy = time.perf_counter(), None
         try:
             # classes are found by name, so nobody may exchange the plug-ins meanwhile
             with self._lock:
-                self._plugins.exchange(study.meta["plugins"], study.arrays)
+                self._plugins.exchange(study.meta["plugins"], study.arrays, asked["sources"])
                 policy = study.prepared(asked["policy"])
+                check_sources(asked["sources"])
             start = time.perf_counter()
             shard = study.run(policy, asked["first"], asked["trials"], advance)
             spent = time.perf_counter() - start  # packing is not the kernels' own time
+            check_sources(asked["sources"])  # it may have imported more on the way
         except InterruptedError:
             raise
-        except (Exception, SystemExit) as error:
-            spent = time.perf_counter() - start
+        except BaseException as raised:  # also what is made to pass by all others
+            spent, error = time.perf_counter() - start, _blamed(raised, asked["policy"], policy)
             ours = isinstance(error, GraphBanditsError)
             said = str(error) if ours else f"{type(error).__name__}: {error}".rstrip(": ")
             told = {"error": said, "kind": type(error).__name__ if ours else ""}
@@ -99,26 +108,41 @@ class Studies:
         return answer
 
 
+def _blamed(error: BaseException, name: str, policy: Policy | None) -> BaseException:
+    """An error that all others let pass is the policy's: nobody presses Ctrl-C in a worker."""
+    if policy is None or isinstance(error, Exception | SystemExit):
+        return error
+    reason = blame(error, source_file(type(policy)))
+    return PolicyError(f"policy '{name}' failed: {reason}")
+
+
 class _Plugins:
     """The plug-in files that are loaded here: those of the plan that is asked for, no others."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._folder = folder
         self._loaded: dict[tuple[str, str], Path] = {}
 
     def exchange(
-        self, wanted: list[tuple[str, str, bool]], arrays: Mapping[str, NDArray[Any]]
+        self,
+        wanted: list[tuple[str, str]],
+        arrays: Mapping[str, NDArray[Any]],
+        sources: Collection[str],
     ) -> None:
-        """Load what is wanted and not there, forget what is there and not wanted."""
-        for key in self._loaded.keys() - {(path, source) for path, source, _ in wanted}:
+        """Load what is wanted and not there, forget what is there and not wanted.
+
+        One that cannot be loaded is an error if it is among the sources of what is asked for.
+        """
+        for key in self._loaded.keys() - {(path, source) for path, source in wanted}:
             unload_plugin(self._loaded.pop(key))
-        for path, source, needed in wanted:
+        for path, source in wanted:
             if (path, source) in self._loaded:
                 continue
             try:
                 place = self._place(path, source, arrays[f"plugin/{source}"].tobytes())
                 load_plugin(place)
             except InputError:
-                if needed:
+                if plugin_name(source) in sources:
                     raise
                 continue
             self._loaded[path, source] = place
@@ -131,16 +155,10 @@ class _Plugins:
                 return file
         except OSError:
             pass
-        copy = self._folder / source / file.name
-        copy.parent.mkdir(exist_ok=True)
-        copy.write_bytes(text)
+        copy = self._folder() / source / file.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(copy, text)  # whole, for another worker may read it
         return copy
-
-    @cached_property
-    def _folder(self) -> Path:
-        made = tempfile.mkdtemp(prefix="graphbandits-plugins-")
-        finalize(self, shutil.rmtree, made, ignore_errors=True)
-        return Path(made)
 
 
 class _Study:

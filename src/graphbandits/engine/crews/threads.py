@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from graphbandits.engine.crews.local import LocalCrew
+from graphbandits.engine.crews.travel import noted
 from graphbandits.engine.settings import cpu
+from graphbandits.engine.sources import check_sources
 from graphbandits.engine.tasks import Done, Task, Tell, nobody
 from graphbandits.rng import Keys
 
@@ -61,8 +63,11 @@ class Threads(LocalCrew):
                 passed, now = 0, passed
                 tell(now * task.trials)
 
+        sources = noted(plan, task.policy)
+        check_sources(sources)
         keys = Keys(plan.seed, task.first, task.trials)
         shard = plan.run_shard(task.policy, keys, advance)
+        check_sources(sources)  # it may have imported more on the way
         if passed:
             tell(passed * task.trials)
         return Done(task, time.perf_counter() - start, cpu(), shard)

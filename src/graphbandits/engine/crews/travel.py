@@ -11,14 +11,16 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from graphbandits.engine.sources import sources_of
 from graphbandits.errors import InputError
-from graphbandits.files import read_bytes, to_npz
+from graphbandits.files import to_npz
 from graphbandits.graphs import Process, as_process
 from graphbandits.graphs.storage import Arrays, pack_process
-from graphbandits.plugins import Plugin, file_of, loaded_plugins
+from graphbandits.plugins import file_of, loaded_plugins
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import parse, registered
@@ -28,8 +30,17 @@ if TYPE_CHECKING:
     from graphbandits.engine.simulation import Plan
 
 V = TypeVar("V")
+Sources = dict[str, str]
 #: Plans that are kept ready at either end: there may be thousands, each with a large graph.
 LATEST = 8
+#: The modules of the loop, which imports nothing of the policy that it plays.
+LOOP = ("graphbandits.engine.loop", "graphbandits.engine.recorder")
+#: What makes a plan of a message again, in a worker.
+OTHER_END = "graphbandits.engine.crews.study"
+
+#: What the policies of plans rest on, without and with what a worker needs besides.
+_SOURCES: WeakKeyDictionary[Plan, dict[str, tuple[Sources, Sources]]] = WeakKeyDictionary()
+_ONE_LOOKS = Lock()
 
 
 class Latest(Generic[V]):
@@ -117,19 +128,11 @@ def as_message(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     pieces = [type(policy) for policy in plan.policies.values()]
     if "text" in graph:
         pieces.append(recipe_of(graph["text"]))
-    needed = {file_of(cls) for cls in pieces}
-    plugins = []
-    for plugin in loaded_plugins():  # all of them, for one may use another
-        try:
-            source = _source(plugin)
-        except InputError:
-            if plugin.path in needed:
-                raise
-            continue  # those that are not named here may have gone since
-        arrays[f"plugin/{plugin.source}"] = np.frombuffer(source, np.uint8)
-        plugins.append([str(plugin.path), plugin.source, plugin.path in needed])
+    plugins = loaded_plugins()  # all of them, for one may use another
+    for plugin in plugins:  # as they were loaded: their files may have been edited since
+        arrays[f"plugin/{plugin.source}"] = np.frombuffer(plugin.text, np.uint8)
     meta = {
-        "plugins": plugins,
+        "plugins": [[str(plugin.path), plugin.source] for plugin in plugins],
         "modules": sorted({cls.__module__ for cls in pieces if file_of(cls) is None}),
         "accuracy": prior.accuracy,
         "horizon": plan.horizon,
@@ -140,12 +143,34 @@ def as_message(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     return meta, arrays
 
 
-def _source(plugin: Plugin) -> bytes:
-    """The file of a plug-in, if it is still what was loaded."""
-    source = read_bytes(plugin.path, "plug-in")
-    if hashlib.sha256(source).hexdigest() != plugin.source:
-        raise InputError(f"{plugin.path} was changed after it was loaded: load it again")
-    return source
+def rests_on(plan: Plan, policy: str) -> Sources:
+    """The sources that determine the numbers of a policy, as they were when first asked for."""
+    return _looked_up(plan, policy)[0]
+
+
+def wanted_of_worker(plan: Plan, policy: str) -> Sources:
+    """The same, with those by which another process understands what it is told."""
+    return _looked_up(plan, policy)[1]
+
+
+def noted(plan: Plan, policy: str) -> Sources:
+    """What :func:`rests_on` has said before; nothing if nobody has asked."""
+    return _SOURCES.get(plan, {}).get(policy, ({}, {}))[0]
+
+
+def _looked_up(plan: Plan, policy: str) -> tuple[Sources, Sources]:
+    with _ONE_LOOKS:
+        if plan not in _SOURCES:  # all of its policies, so that a large graph is packed once
+            graph = _pack_graph(plan, {})
+            shared = [type(plan.world), type(plan.process), type(plan.world.prior)]
+            if "text" in graph:  # of a plug-in's own class
+                shared.append(recipe_of(graph["text"]))
+            there = sources_of((), [OTHER_END])
+            found = {
+                name: sources_of([type(one), *shared], LOOP) for name, one in plan.policies.items()
+            }
+            _SOURCES[plan] = {name: (mine, there | mine) for name, mine in found.items()}
+        return _SOURCES[plan][policy]
 
 
 def _pack_graph(plan: Plan, arrays: Arrays) -> Any:

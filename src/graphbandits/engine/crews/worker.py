@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
+from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
@@ -16,19 +18,19 @@ from graphbandits.engine.crews.study import Studies
 PACE = 0.2
 
 
-def serve() -> None:
-    """Answer requests until whoever asks is gone."""
+def serve(folder: str) -> None:
+    """Answer requests until whoever asks is gone; ``folder`` is for files, and goes then too."""
     requests, replies = apart_from_policies()
     asked: SimpleQueue[Message] = SimpleQueue()
 
     def listen() -> None:
         while (message := receive(requests)) is not None:
             asked.put(message)
-        end()
+        end(folder)
 
     # heard while a request is worked on: hours of work must not outlive whoever asked for it
     threading.Thread(target=listen, daemon=True).start()
-    studies = Studies()
+    studies = Studies(lambda: Path(folder))
     while True:
         request, data = asked.get()
         played, told = 0, time.monotonic()
@@ -44,7 +46,7 @@ def serve() -> None:
             answer = studies.answer(request, data, advance)
             send(replies, *(answer or ({"unknown": True},)))
         except OSError:
-            end()
+            end(folder)
 
 
 def apart_from_policies() -> tuple[IO[bytes], IO[bytes]]:
@@ -59,8 +61,12 @@ def apart_from_policies() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def end() -> None:
-    """End this process, whatever it is doing, and what its policies have started."""
+def end(folder: str) -> None:
+    """End this process, whatever it is doing, what its policies have started, and its files.
+
+    Whoever asked would remove them, but was killed maybe.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)

@@ -8,14 +8,14 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
-from graphbandits.errors import InputError
+from graphbandits.errors import InputError, SourceError
 from graphbandits.files import read_bytes
-from graphbandits.plugins import file_of, loaded_plugins, source_hash
+from graphbandits.plugins import Plugin, loaded_plugins, plugin_of
 from graphbandits.processes import began
 
 #: The package whose modules count; of others the version does.
@@ -38,6 +38,8 @@ ANYTHING = frozenset(
 _ROOT = Path(__file__).parents[1]
 #: The sources as they were when they first counted, by their files.
 _FIRST: dict[Path, str] = {}
+#: Those of modules that had been imported when they were looked at: what this process goes by.
+_IMPORTED: dict[Path, str] = {}
 
 
 def sources_of(classes: Iterable[type], modules: Iterable[str] = ()) -> dict[str, str]:
@@ -55,26 +57,85 @@ def sources_of(classes: Iterable[type], modules: Iterable[str] = ()) -> dict[str
     found: dict[str, str] = {}
     waiting = list(modules)
     for base in dict.fromkeys(base for cls in classes for base in cls.__mro__):
-        file = file_of(base)
-        if file is None:
+        plugin = plugin_of(base)
+        if plugin is None:
             waiting.append(base.__module__)
         else:
-            waiting += _add_plugin(found, file, source_hash(base) or "")
+            waiting += _add_plugin(found, plugin)
     while waiting:
         name = waiting.pop()
         if name in found:
             continue
         if name.split(".")[0] == PACKAGE:
             for own, file in _own(name).items():
-                found[own] = _digest(file, _began())
+                found[own] = _digest(own, file, _began())
             continue
         outside = _file(name)
         if outside is not None and _is_installed(outside):
             found |= _versions(name)
         elif outside is not None:
-            found[name] = _digest(outside)
-            waiting += _outside(found, name, outside)
+            found[name] = _digest(name, outside)
+            waiting += _outside(found, _imports(name, outside))
     return dict(sorted(found.items()))
+
+
+def plugin_name(source: str) -> str:
+    """What a plug-in is called among sources, by the sha256 of its file."""
+    return f"plugin {source[:16]}"
+
+
+def check_sources(wanted: Mapping[str, str]) -> None:
+    """Refuse to go on unless this process has imported what is wanted, or would do so now.
+
+    A module that is imported counts as it was when it was first looked at, so that nobody who
+    goes by the old one is disturbed by an edit. Plug-ins are left out: they are sent along.
+
+    >>> from graphbandits.policies.ts_n import TSN
+    >>> check_sources(sources_of([TSN]))
+    >>> check_sources({"graphbandits.rng": "of another day"})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    graphbandits.errors.SourceError: ...rng.py was changed after the run began: start the run again
+    """
+    if not wanted:
+        return
+    for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
+        if (file := _own_file(name)) is not None:
+            _imported(name, file, _began())
+    for name, digest in wanted.items():
+        kind, _, rest = name.partition(" ")
+        if kind == "plugin":
+            continue
+        if kind == "package":
+            if (here := _version(rest)) != digest:
+                raise SourceError(f"{rest} is {here} here, and {digest} where the run began")
+            continue
+        own = name.split(".")[0] == PACKAGE
+        file = _own_file(name) if own else _file(name)
+        if file is None or _imported(name, file, _began() if own else None) != digest:
+            raise SourceError(
+                f"{file or name} was changed after the run began: start the run again"
+            )
+
+
+def _imported(name: str, file: Path, since: float | None) -> str:
+    """The sha256 of a module as this process has it; empty if nobody knows."""
+    if file not in _IMPORTED:
+        try:
+            status = file.stat()
+            found = _hashed(file, status.st_mtime_ns, status.st_size)
+        except (OSError, InputError):
+            return ""
+        if name not in sys.modules:
+            return found
+        _IMPORTED[file] = "" if _is_late(status.st_mtime, since) else found
+    return _IMPORTED[file]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 @cache
@@ -84,9 +145,7 @@ def _own(name: str) -> dict[str, Path]:
     waiting = [name]
     while waiting:
         name = waiting.pop()
-        place = _ROOT.parent.joinpath(*name.split("."))
-        files = (place / "__init__.py", place.with_suffix(".py"))
-        file = next((file for file in files if file.is_file()), None)
+        file = _own_file(name)
         if file is not None and name not in found:  # else it is an attribute of a module
             found[name] = file
             named, _ = _imports(name, file)
@@ -94,25 +153,31 @@ def _own(name: str) -> dict[str, Path]:
     return found
 
 
-def _add_plugin(found: dict[str, str], file: Path, source: str) -> list[str]:
-    """Count a plug-in; the modules that it leads to."""
-    if _sha256(file) != source:
-        raise InputError(f"{file} was changed after it was loaded: load it again")
-    key = f"plugin {source[:16]}"
+@cache
+def _own_file(name: str) -> Path | None:
+    """The file of a module of the package; None if it is an attribute of one."""
+    place = _ROOT.parent.joinpath(*name.split("."))
+    files = (place / "__init__.py", place.with_suffix(".py"))
+    return next((file for file in files if file.is_file()), None)
+
+
+def _add_plugin(found: dict[str, str], plugin: Plugin) -> list[str]:
+    """Count a plug-in as it was loaded; the modules that it leads to."""
+    key = plugin_name(plugin.source)
     if key in found:
         return []
-    found[key] = source
-    return _outside(found, file.stem, file)
+    found[key] = plugin.source
+    return _outside(found, _parsed("", plugin.text))
 
 
-def _outside(found: dict[str, str], name: str, file: Path) -> list[str]:
-    """The modules that a file from outside the package leads to."""
-    named, anything = _imports(name, file)
+def _outside(found: dict[str, str], imports: tuple[tuple[str, ...], bool]) -> list[str]:
+    """The modules that a source from outside the package leads to by its imports."""
+    named, anything = imports
     waiting = [part for module in named for part in _with_parents(module)]
     if anything:
-        found |= {own: _digest(path, _began()) for own, path in _whole_package().items()}
+        found |= {own: _digest(own, path, _began()) for own, path in _whole_package().items()}
         for plugin in loaded_plugins():
-            waiting += _add_plugin(found, plugin.path, plugin.source)
+            waiting += _add_plugin(found, plugin)
     return waiting
 
 
@@ -166,17 +231,22 @@ def _distributions() -> dict[str, list[str]]:
     return dict(packages_distributions())
 
 
-def _digest(file: Path, since: float | None = None) -> str:
+def _digest(name: str, file: Path, since: float | None = None) -> str:
     """The sha256 of a source, which must not change while a process runs by it."""
     status = file.stat()
     found = _hashed(file, status.st_mtime_ns, status.st_size)
-    late = since is not None and status.st_mtime > since + 1.0  # clocks are not that exact
-    if late or _FIRST.setdefault(file, found) != found:
+    if _is_late(status.st_mtime, since) or _FIRST.setdefault(file, found) != found:
         raise InputError(
             f"{file} was changed while this process ran, which may go by what it was before: "
             "start Python again"
         )
+    if name in sys.modules:
+        _IMPORTED.setdefault(file, found)
     return found
+
+
+def _is_late(changed: float, since: float | None) -> bool:
+    return since is not None and changed > since + 1.0  # clocks are not that exact
 
 
 @cache
@@ -198,18 +268,22 @@ def _imports(name: str, file: Path) -> tuple[tuple[str, ...], bool]:
 
     And whether it may lead to others besides, as far as its words tell.
     """
-    return _parsed_imports(name, file, file.stat().st_mtime_ns)
+    return _imports_at(name, file, file.stat().st_mtime_ns)
 
 
 @cache
-def _parsed_imports(name: str, file: Path, changed: int) -> tuple[tuple[str, ...], bool]:
+def _imports_at(name: str, file: Path, changed: int) -> tuple[tuple[str, ...], bool]:
     if file.suffix != ".py":
         return (), False
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    return _parsed(package, file.read_bytes())
+
+
+def _parsed(package: str, source: bytes) -> tuple[tuple[str, ...], bool]:
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return (), True
-    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
     found: list[str] = []
     words: set[str] = set()
     waiting: list[ast.AST] = [tree]
