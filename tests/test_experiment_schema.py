@@ -87,6 +87,31 @@ def test_a_mistake_is_told_in_one_line_before_anything_runs(
         assert told == message
 
 
+def test_a_plugin_that_cannot_be_loaded_is_told_with_the_experiment_and_its_number(
+    place: Path,
+) -> None:
+    (place / "empty.py").write_text("", "utf-8")
+    for plugins, told in (
+        ('["none.py"]', "mine.toml: plugins 1: cannot read the plug-in none.py: No such file"),
+        ('["empty.py"]', "mine.toml: plugins 1: cannot load the plug-in empty.py: it registers"),
+    ):
+        (place / "mine.toml").write_text(f"{ONE}plugins = {plugins}\n", "utf-8")
+        with pytest.raises(InputError) as caught:
+            load_experiment("mine.toml")
+        assert str(caught.value).startswith(told)
+
+
+def test_what_was_given_besides_has_no_key_of_the_file() -> None:
+    for besides, told in (
+        ({"policies": ["idsn"]}, "unknown policy 'idsn'"),
+        ({"policies": ["ts-n"]}, "policy 'ts-n' is given twice"),
+        ({"trials": 2**33}, "trial numbers stop"),
+    ):
+        with pytest.raises(InputError) as caught:
+            experiment_of(ONE).cells(**besides)
+        assert str(caught.value).startswith(told)
+
+
 def test_a_figure_of_a_sweep_and_one_of_a_point_do_not_share_a_file() -> None:
     sweep = '[[sweeps]]\nparameter = "arms"\nvalues = [2, 3]\n'
     figures = '[[figures]]\nkind = "sweep"\nname = "{}"\n[[figures]]\nkind = "regret"\n'

@@ -1,5 +1,6 @@
 """Figures by a request in plain data: the same pictures as by hand, of some policies, refused."""
 
+import inspect
 import json
 from dataclasses import replace
 from typing import Any, get_args
@@ -221,6 +222,14 @@ def test_the_band_is_between_its_levels_and_says_so(
     assert f"{100 * levels[0]:g} % to {100 * levels[1]:g} % of" in " ".join(said.split())
 
 
+def test_options_of_kinds_are_said_once(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"kind": "final", "confidence": 0.9}
+    assert draw(asked, results, "")
+    monkeypatch.setitem(OPTIONS, "final", ())
+    with pytest.raises(InputError, match="kind 'final' has no option 'confidence'"):
+        draw(asked, results, "")
+
+
 def test_files_and_pictures_know_the_same_words() -> None:
     """The schema may not import the plots: what it allows is compared here."""
     fields = FigureTable.model_fields
@@ -228,7 +237,9 @@ def test_files_and_pictures_know_the_same_words() -> None:
     def words(key: str) -> set[str]:
         return set(get_args(fields[key].annotation))
 
-    assert {kind: options for kind, (_, options) in KINDS.items()} == OPTIONS
+    assert set(OPTIONS) == set(KINDS)
+    for kind, options in OPTIONS.items():
+        assert set(options) <= set(inspect.signature(KINDS[kind]).parameters)
     assert words("kind") == set(KINDS)
     assert words("band") == set(BANDS)
     assert words("scale") == set(SCALES)

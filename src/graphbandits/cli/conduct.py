@@ -140,7 +140,7 @@ def _announce(store: Store, parts: Sequence[Part], lacking: int, how: How) -> No
         return
     console = plain_console()
     console.print("Measuring how long it will take (the first run also compiles: half a minute)")
-    told = estimate(parts, store)
+    told = estimate(parts, store, how.count, how.shard)  # what fails is told by the run
     if how.cluster is None:
         who = f"{how.count} worker{'s' * (how.count > 1)}"
         console.print(f"About {duration(told.seconds / how.count)} of simulation on {who};")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphbandits.cli.conduct import size
+import typer
+
+from graphbandits.cli.conduct import TOLD, size
 from graphbandits.cli.how import How
 from graphbandits.cli.show import announce_compilation, duration, plain_console
 from graphbandits.cli.tables import plain_table
@@ -57,7 +59,8 @@ def dry_run(commission: Commission, output: Path, how: How) -> None:
     console.print(f"{_count(len(cells), 'simulation')}; {todo} of {total} trials to run.{again}")
     if todo:
         announce_compilation()
-        told = estimate(parts, store)
+        told = estimate(parts, store, how.count, how.shard)
+        _tell_failures(told.failures)
         alone = duration(told.seconds)
         if how.cluster is not None:
             console.print(f"Time: about {alone} for one worker of the cluster.")
@@ -66,8 +69,17 @@ def dry_run(commission: Commission, output: Path, how: How) -> None:
             console.print(f"Time: about {each} on {_count(how.count, 'worker')} (one: {alone}).")
         room = f"Room: about {size(told.bytes)}, at most {size(told.most_bytes)}, in {output}/."
         console.print(room, soft_wrap=True)
-        console.print("Measured by a short run here; start-up, compiling and figures come on top.")
+        console.print("Measured by a short run here; start-up and compiling come on top, and")
+        console.print("figures and the page take some MB more.")
     console.print("Nothing was written.")
+
+
+def _tell_failures(failures: Sequence[str]) -> None:
+    """What failed in its short run, and is not counted."""
+    for failure in failures[:TOLD]:
+        typer.echo(failure, err=True)
+    if len(failures) > TOLD:
+        typer.echo(f"... ({len(failures) - TOLD} more)", err=True)
 
 
 def _short(names: Sequence[str]) -> str:

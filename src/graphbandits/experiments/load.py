@@ -24,6 +24,7 @@ from graphbandits.experiments.tables import (
     Table,
     meant,
 )
+from graphbandits.experiments.texts import errors_at, toml_text
 from graphbandits.files import read_bytes
 from graphbandits.plugins import load_plugin
 
@@ -80,8 +81,9 @@ def load_experiment(given: str | Path) -> Experiment:
             f"unknown experiment '{given}': {nearest(str(given), known)}; or give a file *.toml"
         )
     experiment = _parse(read_bytes(path, "experiment"), str(path))
-    for plugin in experiment.plugins:
-        load_plugin(path.parent / plugin)
+    for number, plugin in enumerate(experiment.plugins, 1):
+        with errors_at(f"{path}: plugins {number}"):
+            load_plugin(path.parent / plugin)
     return experiment.beside(path.parent)
 
 
@@ -142,12 +144,12 @@ def _told(mistake: Any) -> str:
         told = mistake["ctx"]["error"]
         message = str(told)
         if isinstance(told, MisplacedError):
-            return f"{_place((*loc, *told.place))} = {told.given!r}: {message}"
+            return f"{_place((*loc, *told.place))} = {toml_text(told.given)}: {message}"
     if key == "[key]":  # of a table whose keys are of one's own
-        return f"{_place(loc[:-2])} = {given!r}: {message}"
+        return f"{_place(loc[:-2])} = {toml_text(given)}: {message}"
     if isinstance(given, dict):  # a table whose keys do not go together
         return f"{_place(loc)}: {message}" if loc else message
-    return f"{_place(loc)} = {given!r}: {message}"
+    return f"{_place(loc)} = {toml_text(given)}: {message}"
 
 
 def _place(loc: Sequence[str | int]) -> str:

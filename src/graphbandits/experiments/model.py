@@ -20,6 +20,7 @@ from graphbandits.experiments.cells import (
     shown_points,
 )
 from graphbandits.experiments.figures import FIGURES, FigureTable, requested
+from graphbandits.experiments.keys import check_keys
 from graphbandits.experiments.sweeps import KEYS, SweepTable, Swept, cell_name
 from graphbandits.experiments.tables import (
     Accuracy,
@@ -36,6 +37,7 @@ from graphbandits.experiments.tables import (
 )
 from graphbandits.experiments.texts import (
     check_placeholders,
+    errors_at,
     filled,
     point_text,
     varies_itself,
@@ -85,8 +87,7 @@ class Experiment(Table):
         if (twice := _first_twice(named)) is not None:
             raise InputError(
                 f"two sweeps have the parameter{'s' if '-' in twice else ''} "
-                f"'{twice.replace('-', ', ')}', and so the same files: give one of them another "
-                "name"
+                f"'{twice.replace('-', ', ')}', and so the same files: {self._way_out(twice)}"
             )
         for number, sweep in enumerate(self.sweeps, 1):
             try:
@@ -95,6 +96,13 @@ class Experiment(Table):
                 raise InputError(f"sweeps {number}: {error}") from error
         self._check_files()
         return self
+
+    def _way_out(self, twice: str) -> str:
+        """What to do about two sweeps of the same name: keys have the names that they have."""
+        alike = [s for s in self.swept() if s.name.casefold() == twice.casefold()]
+        if all(parameter in KEYS for swept in alike for parameter in swept.parameters):
+            return "put all values into one sweep"
+        return "give one of them another name, or put all values into one sweep"
 
     def _check_files(self) -> None:
         """Refuse what would be written to the same files."""
@@ -202,10 +210,8 @@ class Experiment(Table):
         names = line_names(texts)
         for given, point in zip(sweep.points(), shown_points(sweep), strict=True):
             more = [filled(policy, given) for policy in policies]
-            try:
+            with errors_at(f"sweeps {number + 1}, at {point_text(point)}"):
                 plan = self._plan(setup.at(given), trials, seed, more, ratios)
-            except GraphBanditsError as error:
-                raise type(error)(f"at {point_text(point)}: {error}") from error
             lines = {
                 name: names.get(text, name) for name, text in zip(plan.policies, texts, strict=True)
             }
@@ -277,19 +283,31 @@ class Experiment(Table):
         policies: Iterable[str],
         ratios: str | None,
     ) -> Plan:
-        graph = setup.graph if self._folder is None else _beside(setup.graph, self._folder)
-        return Plan.of(
-            [*setup.policies, *policies],
-            world_of(graph, setup.arms, setup.prior, setup.means, setup.accuracy),
-            graph,
-            arms=setup.arms,
-            horizon=setup.horizon,
-            trials=self.trials if trials is None else trials,
-            seed=setup.seed if seed is None else seed,
-            regret=setup.regret,
-            ratios=self.record.ratios if ratios is None else ratios,
-            rounds=self.record.points if self.record.rounds is None else self.record.rounds,
-        )
+        with errors_at("graph"):
+            graph = setup.graph if self._folder is None else _beside(setup.graph, self._folder)
+        world = world_of(graph, setup.arms, setup.prior, setup.means, setup.accuracy)
+        try:
+            return Plan.of(
+                [*setup.policies, *policies],
+                world,
+                graph,
+                arms=setup.arms,
+                horizon=setup.horizon,
+                trials=self.trials if trials is None else trials,
+                seed=setup.seed if seed is None else seed,
+                regret=setup.regret,
+                ratios=self.record.ratios if ratios is None else ratios,
+                rounds=self.record.points if self.record.rounds is None else self.record.rounds,
+            )
+        except GraphBanditsError:
+            # tells of what key it is; what was given besides has none
+            check_keys(
+                replace(setup, graph=graph),
+                world,
+                self.record,
+                self.trials if trials is None else 1,
+            )
+            raise
 
 
 def _first_twice(names: Sequence[str]) -> str | None:

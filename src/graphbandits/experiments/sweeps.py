@@ -31,6 +31,7 @@ from graphbandits.experiments.texts import (
     file_part,
     point_text,
     shown_value,
+    toml_text,
     varies_itself,
 )
 from graphbandits.experiments.worlds import MEANS, PRIOR, check_prior, is_means, is_number
@@ -231,11 +232,16 @@ class SweepTable(Table):
                         "a value is a finite number, or a text that is not empty; lists are for "
                         f"{' and '.join(LISTS)}",
                     )
-            numbers = [is_number(value) for value in column.values()]
-            if any(numbers) and not all(numbers):
-                raise InputError(
-                    f"{self._of(parameter)} are all numbers or all texts, not some of each"
-                )
+            first = next(iter(column.values()))
+            kind = "number" if is_number(first) else "text" if isinstance(first, str) else "list"
+            for place, value in column.items():
+                if is_number(value) != is_number(first):
+                    raise MisplacedError(
+                        place,
+                        _plain(value),
+                        f"{self._of(parameter)} are all numbers or all texts, and the first is "
+                        f"a {kind}",
+                    )
         return self
 
     def _column(self, parameter: str) -> dict[tuple[str | int, ...], Given]:
@@ -270,7 +276,7 @@ class SweepTable(Table):
             values = list(dict.fromkeys(values))
         for place, value in enumerate(values):
             if value in values[:place]:
-                raise InputError(f"the value {value!r} is given twice")
+                raise InputError(f"the value {toml_text(value)} is given twice")
         # some file systems do not tell capital letters apart
         files = {file_part(value).casefold() for value in values}
         if len(files) < len(values) or "" in files:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
 
-from graphbandits.errors import GraphBanditsError, InputError, nearest
-from graphbandits.experiments.texts import Given
+from graphbandits.errors import InputError, nearest
+from graphbandits.experiments.texts import Given, errors_at
 from graphbandits.experiments.worlds import MEANS, check_prior, is_means
 from graphbandits.policies import as_policy
 from graphbandits.registry import text_of
@@ -85,7 +85,16 @@ class PublishedTable(Table):
 
     @model_validator(mode="after")
     def _can_be_published(self) -> Self:
-        Published(self.means, self.source)
+        form = "policy = [mean, standard error]"
+        if not self.means:
+            raise MisplacedError(("means",), {}, f"published regrets are {form}, one or more")
+        for policy, pair in self.means.items():
+            try:
+                Published({policy: pair}, self.source)
+            except InputError:
+                message = f"the published regret of '{policy}' is [mean, standard error], two "
+                message += "numbers, the second at least 0"
+                raise MisplacedError(("means", policy), pair, message) from None
         return self
 
     def published(self) -> Published:
@@ -121,7 +130,5 @@ class RecordTable(Table):
 
 def policy_name(policy: str, what: str) -> str:
     """What a policy is called in results; ``what`` speaks of it."""
-    try:
+    with errors_at(what):
         return text_of(as_policy(policy))
-    except GraphBanditsError as error:
-        raise type(error)(f"{what}: {error}") from error

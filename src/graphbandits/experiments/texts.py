@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from graphbandits.errors import InputError
+from graphbandits.errors import GraphBanditsError, InputError
 
 #: A value of a sweep as it is shown and kept.
 Value = int | float | str
@@ -107,3 +109,35 @@ def file_part(value: Value) -> str:
     if len(part) <= LONGEST:
         return part
     return f"{part[: LONGEST - 9]}-{hashlib.sha256(str(value).encode()).hexdigest()[:8]}"
+
+
+def toml_text(value: object) -> str:
+    """A value as it would stand in the file, in one line.
+
+    >>> print(toml_text({"horizon": 3, "my r": [True, "a", 0.5]}))
+    { horizon = 3, "my r" = [true, 'a', 0.5] }
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        # between single quotes everything is as it is, and nothing can be told in other words
+        return f"'{value}'" if value.isprintable() and "'" not in value else json.dumps(value)
+    if isinstance(value, Mapping):
+        parts = [f"{_toml_key(key)} = {toml_text(one)}" for key, one in value.items()]
+        return f"{{ {', '.join(parts)} }}" if parts else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_text, value))}]"
+    return str(value)
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+
+
+@contextmanager
+def errors_at(place: str) -> Iterator[None]:
+    """Errors begin with the place in the file that they are about."""
+    try:
+        yield
+    except GraphBanditsError as error:
+        raise type(error)(f"{place}: {error}") from error

@@ -9,7 +9,7 @@ from typing import TypeGuard
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.experiments.texts import Given, placeholders
+from graphbandits.experiments.texts import Given, errors_at, placeholders
 from graphbandits.graphs import make_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.posteriors.beta_bernoulli import beta_pair, check_parameters
@@ -95,24 +95,29 @@ def world_of(
     """
     if prior is None and means is None and accuracy == "simulation":
         return None
-    pairs = [_pair(one) for one in prior] if _is_by_arm(prior) else None
+    pairs = None
+    if prior is not None:
+        with errors_at("prior"):
+            pairs = [_pair(one) for one in (prior if _is_by_arm(prior) else (prior,))]
+            check_parameters(pairs)
     sizes = {
         "arms": arms,
-        "prior": None if pairs is None else len(pairs),
+        "prior": len(prior) if _is_by_arm(prior) else None,
         "means": None if means is None else len(means),
     }
     known = {key: count for key, count in sizes.items() if count is not None}
     if arms is None:
-        known["graph"] = make_process(graph, next(iter(known.values()), None)).arms
+        with errors_at("graph"):
+            known["graph"] = make_process(graph, next(iter(known.values()), None)).arms
     if len(set(known.values())) > 1:
         told = ", ".join(f"{count} by {key}" for key, count in known.items())
         raise InputError(f"the number of arms is {told}: make them agree")
     count = next(iter(known.values()))
-    if pairs is not None:
+    if _is_by_arm(prior):
         a, b = np.array(pairs, np.float64).T
         posterior = BetaBernoulli(a, b)
     else:
-        posterior = BetaBernoulli.of(count, *((1.0, 1.0) if prior is None else _pair(prior)))
+        posterior = BetaBernoulli.of(count, *(pairs or [(1.0, 1.0)])[0])
     fixed = None if means is None else np.array(means, np.float64)
     return Bernoulli(replace(posterior, accuracy=accuracy), fixed)
 

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.experiments.figures import OPTIONS
 from graphbandits.plots.final import final_figure
 from graphbandits.plots.forest import forest_figure
 from graphbandits.plots.plays import plays_figure
@@ -17,13 +18,13 @@ from graphbandits.plots.sweep import sweep_figure
 from graphbandits.results import Results
 from graphbandits.theory import Bound
 
-#: What draws each kind, and the options that it takes besides those of all.
-KINDS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
-    "regret": (regret_figure, ("band", "levels", "confidence", "scale")),
-    "final": (final_figure, ("confidence",)),
-    "differences": (forest_figure, ("confidence", "reference", "simultaneous")),
-    "plays": (plays_figure, ()),
-    "sweep": (sweep_figure, ("confidence",)),
+#: What draws each kind.
+KINDS: dict[str, Callable[..., Figure]] = {
+    "regret": regret_figure,
+    "final": final_figure,
+    "differences": forest_figure,
+    "plays": plays_figure,
+    "sweep": sweep_figure,
 }
 #: What every kind may be told.
 COMMON = ("kind", "name", "title", "policies", "width", "formats")
@@ -65,7 +66,7 @@ def draw(
         options["reference"] = known_as.get(options["reference"], options["reference"])
     wanted = _wanted(figure, called.values())
     shown = results.only(name for name, line in called.items() if line in wanted)
-    return KINDS[figure["kind"]][0](shown, **options)
+    return KINDS[figure["kind"]](shown, **options)
 
 
 def draw_sweep(
@@ -104,7 +105,7 @@ def _options(figure: Mapping[str, Any], title: str, sweep: bool) -> dict[str, An
     known = [name for name in KINDS if (name == "sweep") == sweep]
     if kind not in known:
         raise InputError(f"unknown kind of figure {kind!r}: {nearest(str(kind), known)}")
-    own = KINDS[kind][1]
+    own = OPTIONS[kind]
     for key in figure:
         if key not in (*COMMON, *own):
             hint = nearest(key, (*COMMON, *own))

@@ -1,0 +1,159 @@
+"""What a run is said to take beforehand: its time, its room, and what cannot be tried."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from graphbandits.cli import app
+from graphbandits.engine.recorder import run_recorded
+from graphbandits.experiments import Experiment
+from graphbandits.files import to_npz
+from graphbandits.plugins import unload_plugin
+from graphbandits.store import Store
+from graphbandits.studies import Commission
+from graphbandits.studies import estimate as module
+from graphbandits.studies.estimate import LEAST, Pace, estimate, measure
+from graphbandits.studies.recording import describe_cell, record
+from graphbandits.studies.runner import Part, parts_of
+
+ONE = """title = "T"
+graph = "random(r=0.5)"
+arms = 3
+horizon = 20
+trials = 40
+policies = ["ts-n"]
+"""
+BOOM = """
+from dataclasses import dataclass
+from graphbandits.policies.ts_n import TSN
+from graphbandits.registry import register
+
+@register("policy", "boom")
+@dataclass(frozen=True)
+class Boom(TSN):
+    "Fails where c is 2."
+    c: int = 1
+
+    def propose(self, state, view):
+        if self.c == 2:
+            raise ZeroDivisionError("no\\nway")
+        return super().propose(state, view)
+"""
+
+
+def commission_of(text: str) -> Commission:
+    return Commission.of(Experiment.model_validate(tomllib.loads(text)), "key", "rerun")
+
+
+def parts(text: str) -> list[Part]:
+    return parts_of([commission_of(text)])
+
+
+def swept(parameter: str, values: str) -> str:
+    return f'{ONE}[[sweeps]]\nparameter = "{parameter}"\nvalues = {values}\n'
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Part, int]]:
+    """The parts that are tried, which all have the same pace, with the sizes of their shards."""
+    found: list[tuple[Part, int]] = []
+
+    def note(part: Part, size: int) -> Pace:
+        found.append((part, size))
+        return Pace(seconds=0.5, bytes=2.0, around=1000.0)
+
+    monkeypatch.setattr(module, "measure", note)
+    return found
+
+
+def test_each_accuracy_is_tried(tried: list[tuple[Part, int]]) -> None:
+    estimate(parts(swept("accuracy", '["simulation", "strict"]')))
+    assert [part.plan.world.prior.accuracy for part, _ in tried] == ["simulation", "strict"]
+
+
+def test_cells_that_are_alike_are_tried_where_trials_are_longest(
+    tried: list[tuple[Part, int]],
+) -> None:
+    told = estimate(parts(swept("horizon", "[1, 30, 10]")))
+    assert [part.plan.horizon for part, _ in tried] == [30]
+    assert told.seconds == 0.5 * 40 * (1 + 30 + 10)
+
+
+def test_the_room_is_that_of_numbers_shards_series_and_cells(
+    tried: list[tuple[Part, int]], tmp_path: Path
+) -> None:
+    commission = commission_of(ONE)
+    (part,) = parts_of([commission])
+    numbers = 40 * (20 + 2 * 3)
+    series = len(json.dumps(part.series.facts, indent=1))
+    cell = len(to_npz(*describe_cell(part.plan)))
+    assert series > 1000
+    assert cell > 1000
+    for workers, asked, shards in ((1, None, 1), (4, None, 4), (4, 16, 3)):
+        told = estimate([part], None, workers, asked)
+        assert told.bytes == 2 * numbers + 1000 * shards + series + cell
+        assert told.most_bytes == 8 * numbers + 1000 * shards + series + cell
+    assert [size for _, size in tried] == [40, 10, 16]
+    store = Store.create(tmp_path / "store")
+    record(store, commission)
+    store.describe(part.series)
+    assert estimate([part], store).bytes == 2 * numbers + 1000
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 20])
+def test_a_number_takes_some_room_however_short_trials_are(horizon: int) -> None:
+    (part,) = parts(ONE.replace("horizon = 20", f"horizon = {horizon}"))
+    pace = measure(part, 40)
+    assert LEAST <= pace.bytes <= 8
+    assert pace.seconds > 0
+
+
+def test_a_short_run_is_in_the_lockstep_of_shards_and_packs_what_will_be_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (part,) = parts(ONE.replace("horizon = 20", "horizon = 60") + "[record]\nrounds = [7, 50]\n")
+    runs = []
+
+    def note(policy, world, process, horizon, keys, recording, advance):  # type: ignore[no-untyped-def]
+        runs.append((keys.trials, recording.rounds))
+        return run_recorded(policy, world, process, horizon, keys, recording, advance)
+
+    monkeypatch.setattr(module, "run_recorded", note)
+    monkeypatch.setattr(module, "SECONDS", float("inf"))
+    measure(part, 16)
+    assert runs == [(16, (7, 20)), (16, (7, 50, 60)), (1, (1,))]
+    runs.clear()
+    monkeypatch.setattr(module, "SECONDS", -1.0)  # each run ends after its first round
+    measure(part, 16)
+    assert runs == [(16, (7, 20)), (16, (7, 50, 60)), (16, (1,)), (1, (1,))]
+
+
+def test_what_fails_in_a_short_run_is_named_and_the_others_are_estimated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("boom.py").write_text(BOOM, "utf-8")
+    text = ONE.replace('"ts-n"', '"ts-n", "boom(c={c})"') + 'plugins = ["boom.py"]\n'
+    Path("mine.toml").write_text(text + '[[sweeps]]\nparameter = "c"\nvalues = [3, 2]\n', "utf-8")
+    runner = CliRunner(env={"COLUMNS": "80"})
+    try:
+        dry = runner.invoke(app, ["run", "mine.toml", "--dry-run"])
+        assert dry.exit_code == 0, dry.output
+        (told,) = dry.stderr.splitlines()
+        assert told.startswith("boom(c=2) at c = 2 fails in a short run: policy 'boom' failed in")
+        assert told.endswith("ZeroDivisionError: no way")
+        assert "Time: about" in dry.stdout
+        assert "take some MB more" in dry.stdout
+        assert not Path("mine").exists()
+        # a long run says first how long it takes, and goes on
+        monkeypatch.setattr("graphbandits.cli.conduct.LONG", 1)
+        ran = runner.invoke(app, ["run", "mine.toml", "--workers", "1"])
+        assert ran.exit_code == 2
+        assert "short run" not in ran.stderr
+        assert "failed: 'boom(c=2)' at c = 2, trials 0 to 39" in ran.stderr
+        assert len(list(Path("mine").glob("shards/*/*.parquet"))) == 2
+    finally:
+        unload_plugin("boom.py")
