@@ -19,6 +19,8 @@ from graphbandits.engine.crews import cluster
 from graphbandits.experiments import load_experiment
 from graphbandits.plugins import unload_plugin
 from graphbandits.store import Store
+from graphbandits.studies import estimate
+from graphbandits.studies.runner import Part
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
@@ -430,3 +432,20 @@ def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
     (place / "grid.toml").write_text(f"{text}[[sweeps]]\n{grid}\n")
     run("grid.toml", "--workers=1")
     assert (place / "grid" / "figure-grid-horizon-graph-file-sub-e.csv.png").is_file()
+
+
+def test_a_long_run_does_not_try_plugins_by_itself(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphbandits.cli.conduct.LONG", 1)
+    tried: list[str] = []
+    measure = estimate.measure
+
+    def watched(part: Part, trials: int) -> Any:
+        tried.append(part.policy)
+        return measure(part, trials)
+
+    monkeypatch.setattr(estimate, "measure", watched)
+    shown = run("one.toml", "--workers=1")
+    assert tried == ["ts-n"]
+    assert "Not counting the policies of plug-ins:\nAbout 1 s of simulation on 1 worker;" in shown

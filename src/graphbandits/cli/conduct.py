@@ -16,6 +16,7 @@ from graphbandits.cli.show import announce_compilation, duration, plain_console
 from graphbandits.engine.crews import crew_of
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.tasks import Task
+from graphbandits.plugins import file_of
 from graphbandits.store import ShardFile, Store
 from graphbandits.studies.estimate import estimate
 from graphbandits.studies.recording import Commission
@@ -138,9 +139,15 @@ def _announce(store: Store, parts: Sequence[Part], lacking: int, how: How) -> No
     if lacking * max(10 if p.plan.recording.ratios else 1 for p in parts) < LONG:
         announce_compilation()
         return
+    # a plug-in may do anything, also end this process: it is tried by the workers alone
+    safe = [part for part in parts if file_of(part.plan.policies[part.policy]) is None]
+    if not safe:
+        return
     console = plain_console()
     console.print("Measuring how long it will take (the first run also compiles: half a minute)")
-    told = estimate(parts, store, how.count, how.shard)  # what fails is told by the run
+    told = estimate(safe, store, how.count, how.shard)  # what fails is told by the run
+    if len(safe) < len(parts):
+        console.print("Not counting the policies of plug-ins:")
     if how.cluster is None:
         who = f"{how.count} worker{'s' * (how.count > 1)}"
         console.print(f"About {duration(told.seconds / how.count)} of simulation on {who};")
