@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from crew_pieces import GRAPH
 from sound import UCB, enrolled
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
@@ -71,39 +72,8 @@ class MyUCB:
         return state
 '''
 
-GRAPH_FILE = '''
-from dataclasses import dataclass
-
-import numpy as np
-from graphbandits.graphs import Dense
-from graphbandits.registry import register
-from graphbandits.rng import Stream
-
-
-@dataclass(frozen=True)
-class Fixed:  # the name of a process of the package, on purpose
-    arms: int
-    p: float
-    names = None
-    deterministic = True
-    rounds = None
-
-    def round(self, t, keys):
-        u = Stream(keys, t, "my-graph").uniform(self.arms**2)
-        edges = u.reshape(-1, self.arms, self.arms) < self.p
-        return Dense((edges | np.eye(self.arms, dtype=bool)).astype(float))
-
-
-@register("graph", "my-graph")
-@dataclass(frozen=True)
-class MyGraph:
-    """Edges drawn each round."""
-
-    p: float = 0.3
-
-    def process(self, arms):
-        return Fixed(5 if arms is None else arms, self.p)
-'''
+#: Its process has the name of one of the package, on purpose.
+GRAPH_FILE = GRAPH.replace("Drawn", "Fixed").replace("crew-graph", "my-graph")
 
 
 TELL_TALE_FILE = '''
