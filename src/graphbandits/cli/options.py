@@ -57,7 +57,7 @@ Cluster = Annotated[
 ]
 Shard = Annotated[
     int | None,
-    number("Trials that are computed and kept together, at most; 250 if unset."),
+    number("Trials that are computed and kept together; 250 if unset, fewer of long ones."),
 ]
 Plugin = Annotated[
     list[Path] | None,
