@@ -278,7 +278,7 @@ def test_a_packaged_experiment_with_another_policy_and_size(place: Path) -> None
         (("horizon", "horizn"), ["'horizn'", "did you mean 'horizon'"]),
         (("20", "0"), ["horizon", "0", "1"]),
         (("20", "'long'"), ["horizon", "'long'"]),
-        (("20", "true"), ["horizon", "True"]),
+        (("20", "true"), ["horizon = true"]),
         (('["mine", "ids-n"]', "[]"), ["policies"]),
         (('"ids-n"', '"idsn"'), ["'idsn'", "did you mean"]),
         (('"mine.py"', '"other.py"'), ["other.py", "No such file"]),
