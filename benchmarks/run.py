@@ -19,11 +19,11 @@ import against_baseline
 import every_policy
 import inside
 import invariants
+import keeping
 import long_run
 import machine
 import many_arms
 import one_round
-import stores
 import strict
 import workers
 from display import Table
@@ -45,7 +45,7 @@ SECTIONS: dict[str, ModuleType] = {
     "machine": machine,
     "long-run": long_run,
     "workers": workers,
-    "stores": stores,
+    "stores": keeping,
     "invariants": invariants,
 }
 ROOT = Path(__file__).parents[1]

@@ -727,7 +727,7 @@ def test_reproduce_says_what_it_will_do_and_how_long_before_it_starts(
     place: Path, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graphbandits.cli.conduct.LONG", 1)
-    monkeypatch.setattr("graphbandits.cli.conduct.crew_of", interrupt)
+    monkeypatch.setattr("graphbandits.cli.conduct.LiveTable", interrupt)
     args = split("reproduce --figure 1b --figure 2a --trials 3 --workers 2 --output here")
     result = RUNNER.invoke(app, args)
     assert result.exit_code == 130
@@ -758,7 +758,11 @@ def test_reproduce_again_replaces_and_leaves_what_is_not_its_own(place: Path, sh
     run(*args, "--seed", 1)
     first, before = tree(place / "figures"), shards(place / "figures")
     (place / "figures" / "notes.txt").write_text("mine")
-    run(*args, "--seed", 2)
+    told = RUNNER.invoke(app, [str(arg) for arg in (*args, "--seed", 2)])
+    assert told.exit_code == 0
+    assert re.fullmatch(
+        r"figures had a study '2a' with other settings .*'graphbandits store gc'\n", told.stderr
+    )
     second = tree(place / "figures")
     assert second.pop("notes.txt") == b"mine"
     (place / "figures" / "notes.txt").unlink()
@@ -771,7 +775,7 @@ def test_reproduce_again_replaces_and_leaves_what_is_not_its_own(place: Path, sh
     assert all(first[name] != second[name] for name in changed)
     after = shards(place / "figures")
     assert len(after) == 2 * len(before)
-    run(*args, "--seed", 1)
+    RUNNER.invoke(app, [str(arg) for arg in (*args, "--seed", 1)])
     assert tree(place / "figures")["summary.json"] == first["summary.json"]
     # what the first seed had left is there still, and nothing was computed for it
     assert before.items() <= after.items()

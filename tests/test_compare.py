@@ -164,7 +164,10 @@ class Versioned:
 """
 
 
-def test_two_versions_of_a_policy_are_compared_trial_by_trial(tmp_path: Path) -> None:
+def test_two_versions_of_a_policy_are_compared_trial_by_trial(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(lambda: unload_plugin(tmp_path / "versioned.py"))
     versions = {}
     for name, arm in (("old", "1"), ("new", "2")):
         file = tmp_path / "versioned.py"

@@ -295,7 +295,7 @@ def test_workers_end_when_whoever_asked_is_killed(crew: str, folder: Path, tmp_p
     (tmp_path / "script.py").write_text(SCRIPT.format(crew=crew, sin=sin, **words))
     with command("-W", "error", "script.py", folder=tmp_path) as process:
         (busy,) = until(lambda: marks(folder, sin))
-        until(lambda: (tmp_path / "first").exists())
+        until(lambda: (tmp_path / "first").exists() and (tmp_path / "first").read_text())
         workers = Path(f"/proc/{process.pid}/task").glob("*/children")
         pids = [int(pid) for file in workers for pid in file.read_text().split()]
         assert busy in pids

@@ -564,7 +564,10 @@ def test_another_run_in_the_same_place_computes_only_what_is_not_there(
     options = [option for option in change if option.startswith("--")]
     if change and not options:
         (place / "sweep.toml").write_text(SWEEP.replace(*change), "utf-8")
-    run("run", "sweep.toml", "--workers=1", *options)
+    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers=1", *options])
+    assert result.exit_code == 0
+    # nothing of the study is left with another seed
+    assert ("sweep had a study 'sweep'" in result.stderr) == (options == ["--seed=4"])
     after = shards(place / "sweep")
     assert before.items() <= after.items()
     assert len(after) - len(before) == computed

@@ -21,7 +21,12 @@ class Clock:
 
 def console(terminal: bool, width: int = 80, height: int = 24) -> Console:
     return Console(
-        file=io.StringIO(), force_terminal=terminal, width=width, height=height, color_system=None
+        file=io.StringIO(),
+        force_terminal=terminal,
+        width=width,
+        height=height,
+        color_system=None,
+        _environ={"TERM": "xterm"},  # whatever that of the tests is
     )
 
 
