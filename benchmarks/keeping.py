@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from display import Table, digits, seconds
+from processes import peak_memory
 from settings import Settings
 
 from graphbandits.engine.crews import Processes
@@ -122,7 +122,7 @@ def main(place: str, trials: str) -> None:
     start = time.perf_counter()
     summarise(store, store.cover("0" * 64, int(trials)).used, ROUNDS, ARMS)
     wall = time.perf_counter() - start
-    print(wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    print(wall, peak_memory())
 
 
 def tables(section: dict[str, Any]) -> list[Table]:
