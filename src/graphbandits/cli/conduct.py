@@ -12,7 +12,7 @@ import typer
 
 from graphbandits.cli.how import How
 from graphbandits.cli.live import LiveTable, Work
-from graphbandits.cli.show import announce_compilation, duration, plain_console
+from graphbandits.cli.show import announce_compilation, duration, file_size, plain_console
 from graphbandits.engine.crews import crew_of
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.tasks import Task
@@ -154,7 +154,7 @@ def _announce(store: Store, parts: Sequence[Part], lacking: int, how: How) -> No
     else:
         console.print(f"About {duration(told.seconds)} of simulation for one worker;")
     console.print(
-        f"about {size(told.bytes)} go to {store.path}/, and what is there survives a stop\n",
+        f"about {file_size(told.bytes)} go to {store.path}/, and what is there survives a stop\n",
         soft_wrap=True,
     )
 
@@ -192,15 +192,3 @@ def tell_failures(failures: Sequence[Failure]) -> None:
         typer.echo(" ".join(f"failed: {failure}".split()), err=True)
     if len(failures) > TOLD:
         typer.echo(f"failed: {len(failures) - TOLD} more", err=True)
-
-
-def size(count: float) -> str:
-    """A number of bytes as one would say it.
-
-    >>> size(532), size(12_345_678)
-    ('532 bytes', '12.3 MB')
-    """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count:.0f} bytes"

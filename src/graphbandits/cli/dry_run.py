@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
-from graphbandits.cli.conduct import TOLD, size
+from graphbandits.cli.conduct import TOLD
 from graphbandits.cli.how import How
-from graphbandits.cli.show import announce_compilation, duration, plain_console
+from graphbandits.cli.show import announce_compilation, duration, file_size, plain_console
 from graphbandits.cli.tables import plain_table
 from graphbandits.experiments.texts import point_text
 from graphbandits.store import Store
@@ -67,8 +67,8 @@ def dry_run(commission: Commission, output: Path, how: How) -> None:
         else:
             each = duration(told.seconds / how.count)
             console.print(f"Time: about {each} on {_count(how.count, 'worker')} (one: {alone}).")
-        room = f"Room: about {size(told.bytes)}, at most {size(told.most_bytes)}, in {output}/."
-        console.print(room, soft_wrap=True)
+        room, most = file_size(told.bytes), file_size(told.most_bytes)
+        console.print(f"Room: about {room}, at most {most}, in {output}/.", soft_wrap=True)
         console.print("Measured by a short run here; start-up and compiling come on top, and")
         console.print("figures and the page take some MB more.")
     console.print("Nothing was written.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from graphbandits.cli.show import plain_console
+from graphbandits.cli.show import file_size, plain_console
 from graphbandits.studies import open_studies
 from graphbandits.studies.export import export
 from graphbandits.studies.progress import listed
@@ -21,5 +21,5 @@ def run(directory: Path, table: str, output: Path, studies: Sequence[str], parti
         for study in chosen:
             if missing := study.progress().missing:
                 typer.echo(f"not complete: {study.key}: {listed(missing)}", err=True)
-    size = output.stat().st_size / 1e6
-    plain_console().print(f"{output}: {rows} rows, {size:.1f} MB", soft_wrap=True)
+    room = file_size(output.stat().st_size)
+    plain_console().print(f"{output}: {rows} rows, {room}", soft_wrap=True)

@@ -68,3 +68,15 @@ def duration(seconds: float) -> str:
     """
     whole = max(1, round(seconds))
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
+
+
+def file_size(count: float) -> str:
+    """A number of bytes as one would say it.
+
+    >>> file_size(999), file_size(1_500_000), file_size(2 * 10**13)
+    ('999 bytes', '1.5 MB', '20000 GB')
+    """
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.{0 if count >= 100 * size else 1}f} {unit}"
+    return f"{count:.0f} byte{'s' * (round(count) != 1)}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from graphbandits.cli.show import plain_console, print_json
+from graphbandits.cli.show import file_size, plain_console, print_json
 from graphbandits.engine.progress import progress_bar
 from graphbandits.store import Store
 from graphbandits.store.check import Finding, verify
@@ -116,18 +116,6 @@ def tidy(directory: Path, dry_run: bool, as_json: bool) -> None:
     what = _count(len(removed), "file", "files") if removed else "nothing"
     size = f", {file_size(total)}" if removed else ""
     console.print(f"{directory}: {what} {done}{size}.", soft_wrap=True)
-
-
-def file_size(count: int) -> str:
-    """A number of bytes as one would say it.
-
-    >>> file_size(999), file_size(1_500_000), file_size(2 * 10**13)
-    ('999 bytes', '1.5 MB', '20000 GB')
-    """
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{count / size:.{0 if count >= 100 * size else 1}f} {unit}"
-    return _count(count, "byte", "bytes")
 
 
 def _print_study(console: Console, entry: StudyEntry) -> None:
