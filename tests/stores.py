@@ -10,11 +10,11 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan
-from graphbandits.graphs.storage import pack_process
 from graphbandits.results import Plays, Shard
 from graphbandits.rng import Keys
 from graphbandits.store import Series, ShardFile, Store, series_of
 from graphbandits.store.series import name_of
+from graphbandits.studies import describe_cell
 
 #: A directed graph with probabilities, and arms of which none is like another.
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)
@@ -43,20 +43,12 @@ def put_study(
     plans = list(cells.values())
     entries = []
     for name, plan in cells.items():
-        arrays: dict[str, Any] = {"prior/a": PRIOR.a, "prior/b": PRIOR.b}
-        graph = pack_process(plan.process, plan.given_text, arrays)
-        meta = {
-            "settings": plan.settings(),
-            "arms": [str(arm + 1) for arm in range(plan.process.arms)],
-            "rounds": plan.recording.record.tolist(),
-            "graph": graph,
-        }
         entries.append(
             {
                 "sweep": None,
                 "point": {},
                 "name": name,
-                "cell": store.put_cell(meta, arrays),
+                "cell": store.put_cell(*describe_cell(plan)),
                 "policies": {policy: series_of(plan, policy).name for policy in plan.policies},
                 "lines": {policy: policy for policy in plan.policies},
             }

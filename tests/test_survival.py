@@ -167,6 +167,43 @@ def test_same_bits_for_any_shard_size_and_number_of_workers(folder: Path, whole:
             assert cell.results(curves=True).hash == right.hash
 
 
+def test_two_runs_at_once_in_one_store(folder: Path, whole: Path) -> None:
+    place, log = folder / "both", folder / "log"
+    first = start(folder, place, "--workers=1")
+    wait_for(place, 3, first)
+    said = log.stat().st_size
+    second = start(folder, place, "--workers=1")
+    assert (second.wait(timeout=300), first.wait(timeout=300)) == (0, 0), log.read_text()[-3000:]
+    told = log.read_text("utf-8", "replace").encode()[said:].decode()
+    assert f"another run works in {place} (process {first.pid} on " in " ".join(told.split())
+    same(place, whole)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root mounts")
+def test_a_disk_that_is_full_and_then_is_not(folder: Path, whole: Path) -> None:
+    place = folder / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this machine does not let root mount a tmpfs")
+    try:
+        command = [*COMMAND, f"--output={place}", "--workers=1"]
+        full = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert full.returncode == 2
+        (line,) = full.stderr.splitlines()
+        assert line.startswith("Error: ")
+        assert "disk is full" in line
+        before = shards(place)
+        assert before
+        assert before < shards(whole)
+        assert not leftovers(place)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
+        run(folder, place, "--workers=1")
+        same(place, whole)
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
 def study(place: Path) -> StoredStudy:
     return StoredStudy.open(Store.open(place), "study")
 

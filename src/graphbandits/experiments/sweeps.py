@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import contains
@@ -125,15 +125,10 @@ class Swept:
         >>> Swept("", ("r", "arms"), "r", "", "linear").facet_name({"r": 0.5, "arms": 5})
         'r-arms-5'
         """
-        return facet_name(self.parameters, self.x, point)
-
-
-def facet_name(parameters: Sequence[str], x: str | None, point: Mapping[str, Value]) -> str:
-    """The name of the facet that a point is of; a list is one facet."""
-    if x is None:
-        return "-".join(parameters)
-    fixed = {name: value for name, value in point.items() if name != x}
-    return "-".join(filter(None, (x, cell_name(fixed))))
+        if self.x is None:  # a list is one facet
+            return self.name
+        fixed = {name: value for name, value in point.items() if name != self.x}
+        return "-".join(filter(None, (self.x, cell_name(fixed))))
 
 
 class SweepTable(Table):

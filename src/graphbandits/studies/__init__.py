@@ -3,14 +3,13 @@
 from graphbandits.studies.facets import Facet
 from graphbandits.studies.opening import Studies, open_studies, open_study
 from graphbandits.studies.recording import Commission, describe_cell
-from graphbandits.studies.stored import StoredCell, StoredStudy, StoredSweep
+from graphbandits.studies.stored import StoredCell, StoredStudy
 
 __all__ = [
     "Commission",
     "Facet",
     "StoredCell",
     "StoredStudy",
-    "StoredSweep",
     "Studies",
     "describe_cell",
     "open_studies",

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphbandits.experiments.sweeps import facet_name
 from graphbandits.experiments.texts import point_text
 
 if TYPE_CHECKING:
-    from graphbandits.studies.stored import StoredCell, StoredStudy, StoredSweep
+    from graphbandits.experiments import Swept
+    from graphbandits.studies.stored import StoredCell, StoredStudy
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Facet:
 
     key: str
     title: str
-    sweep: StoredSweep
+    sweep: Swept
     fixed: Mapping[str, Any]
     cells: Mapping[Any, StoredCell]
 
@@ -53,7 +53,7 @@ def facets_of(study: StoredStudy) -> list[Facet]:
             groups.setdefault(repr(_fixed(cell, sweep)), []).append(cell)
         for cells in groups.values():
             fixed = _fixed(cells[0], sweep)
-            key = f"{study.key}-{facet_name(sweep.parameters, sweep.x, cells[0].point)}"
+            key = f"{study.key}-{sweep.facet_name(cells[0].point)}"
             if any(key == facet.key for facet in found):
                 key += f"-{number + 1}"  # two sweeps of the same parameters
             title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title
@@ -65,14 +65,14 @@ def facets_of(study: StoredStudy) -> list[Facet]:
     return found
 
 
-def _fixed(cell: StoredCell, sweep: StoredSweep) -> dict[str, Any]:
+def _fixed(cell: StoredCell, sweep: Swept) -> dict[str, Any]:
     """What stays the same along the axis; a list has none."""
     if sweep.x is None:
         return {}
     return {name: value for name, value in cell.point.items() if name != sweep.x}
 
 
-def _on_axis(cell: StoredCell, sweep: StoredSweep, alone: bool) -> Any:
+def _on_axis(cell: StoredCell, sweep: Swept, alone: bool) -> Any:
     """Where a cell is on the axis: a value, or the point in words or its values ``alone``."""
     if sweep.x is not None:
         return cell.point[sweep.x]

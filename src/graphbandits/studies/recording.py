@@ -103,14 +103,7 @@ def record_of(commission: Commission, described: Sequence[str]) -> dict[str, Any
         "figures": [dict(figure) for figure in commission.figures],
         "bounds": commission.bounds,
         "sweeps": [
-            {
-                "title": swept.title,
-                "parameters": list(swept.parameters),
-                "x": swept.x,
-                "label": swept.label,
-                "scale": swept.scale,
-            }
-            for swept in commission.sweeps
+            asdict(swept) | {"parameters": list(swept.parameters)} for swept in commission.sweeps
         ],
         "cells": [
             {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.experiments import Swept
 from graphbandits.experiments.texts import Given, line_of, point_text, shown_value
 from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
@@ -157,17 +158,6 @@ class StoredCell:
         return BetaBernoulli(arrays["prior/a"], arrays["prior/b"], accuracy)
 
 
-@dataclass(frozen=True)
-class StoredSweep:
-    """What was swept: ``x`` is the parameter on the axis, None for a list of points."""
-
-    title: str
-    parameters: tuple[str, ...]
-    x: str | None
-    label: str
-    scale: str
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredStudy(Sequence[StoredCell]):
     """One experiment that was run, or begun, in a store; its shards are read when asked for.
@@ -260,9 +250,9 @@ class StoredStudy(Sequence[StoredCell]):
         return tuple(self.record["figures"])
 
     @property
-    def sweeps(self) -> tuple[StoredSweep, ...]:
+    def sweeps(self) -> tuple[Swept, ...]:
         return tuple(
-            StoredSweep(**given | {"parameters": tuple(given["parameters"])})
+            Swept(**given | {"parameters": tuple(given["parameters"])})
             for given in self.record["sweeps"]
         )
 
