@@ -11,8 +11,8 @@ otherwise, after which the rest of the trial is another. So there
 - in every simulation all trials but one in ``PARTED`` have the regret of the golden within
   ``COMPUTED``, absolutely and relatively; a trial that has not is one that parted, and shifts no
   more plays than it has rounds;
-- information ratios of the other trials are within ``RATIO``: they are quotients of beliefs that are
-  accurate to 1e-10 absolutely, where the divisor, an information, may be small;
+- information ratios of the other trials are within ``RATIO``: they are quotients of beliefs that
+  are accurate to 1e-10 absolutely, where the divisor, an information, may be small;
 - the state and the probabilities of agents are within ``COMPUTED``, their decisions the same.
 """
 

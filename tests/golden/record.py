@@ -81,7 +81,8 @@ Arrays = dict[str, Any]
 
 def fingerprint() -> dict[str, str]:
     """What the last bits of a number hang on."""
-    features = numba.config.CPU_FEATURES or get_host_cpu_features().flatten()
+    asked = numba.config.CPU_FEATURES
+    features = get_host_cpu_features().flatten() if asked is None else asked
     return {
         "cpu": str(numba.config.CPU_NAME or get_host_cpu_name()),
         "cpu_features": hashlib.sha256(features.encode()).hexdigest()[:16],
