@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 from display import Table, digits, seconds
+from graphbandits.studies import Commission
+from graphbandits.studies.recording import record
+from graphbandits.studies.runner import Failure, Part, conduct, parts_of, tasks_of
 from processes import peak_memory
 from settings import Settings
 
@@ -20,9 +23,6 @@ from graphbandits.engine.tasks import Done, Task, Tell, nobody
 from graphbandits.experiments import load_experiment
 from graphbandits.results import Plays, Shard
 from graphbandits.store import Series, Store, summarise
-from graphbandits.studies import Commission
-from graphbandits.studies.recording import record
-from graphbandits.studies.runner import Failure, Part, conduct, parts_of, tasks_of
 
 FIGURES = ("1a", "1b", "2a", "2b")
 WORKERS = 2

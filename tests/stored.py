@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphbandits.studies import StoredStudy, describe_cell
+
 from graphbandits.engine import Plan
 from graphbandits.rng import Keys
 from graphbandits.store import Store, series_of
-from graphbandits.studies import StoredStudy, describe_cell
 
 
 @dataclass

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from graphbandits.studies import describe_cell
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan
@@ -14,7 +15,6 @@ from graphbandits.results import Plays, Shard
 from graphbandits.rng import Keys
 from graphbandits.store import Series, ShardFile, Store, series_of
 from graphbandits.store.series import name_of
-from graphbandits.studies import describe_cell
 
 #: A directed graph with probabilities, and arms of which none is like another.
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)

@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from graphbandits.studies.compare import Compared, compare_stores, directory_names
+from graphbandits.studies.finals import Ranges, common, within
+from graphbandits.studies.pooled import Comparison
 from scipy import stats
 from stored import Point, put, sweep
 from typer.testing import CliRunner
@@ -20,9 +23,6 @@ from graphbandits.errors import InputError
 from graphbandits.plugins import unload_plugin
 from graphbandits.results import Difference
 from graphbandits.results.compare import independent_difference
-from graphbandits.studies.compare import Compared, compare_stores, directory_names
-from graphbandits.studies.finals import Ranges, common, within
-from graphbandits.studies.pooled import Comparison
 
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
 HOW: dict[str, Any] = {"graph": DIRECTED, "horizon": 40, "trials": 12, "seed": 3}

@@ -5,6 +5,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from graphbandits.studies import Commission
+from graphbandits.studies import estimate as module
+from graphbandits.studies.estimate import LEAST, Pace, estimate, measure
+from graphbandits.studies.recording import describe_cell, record
+from graphbandits.studies.runner import Part, parts_of
 from typer.testing import CliRunner
 
 from graphbandits.cli import app
@@ -13,11 +18,6 @@ from graphbandits.experiments import Experiment
 from graphbandits.files import to_npz
 from graphbandits.plugins import unload_plugin
 from graphbandits.store import Store
-from graphbandits.studies import Commission
-from graphbandits.studies import estimate as module
-from graphbandits.studies.estimate import LEAST, Pace, estimate, measure
-from graphbandits.studies.recording import describe_cell, record
-from graphbandits.studies.runner import Part, parts_of
 
 ONE = """title = "T"
 graph = "random(r=0.5)"

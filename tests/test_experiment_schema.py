@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from graphbandits.experiments.cells import Setup
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -19,7 +20,6 @@ from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
-from graphbandits.experiments.cells import Setup
 from graphbandits.experiments.figures import OPTIONS, FigureTable
 from graphbandits.experiments.load import TABLES, _first_mistake, keys_of
 from graphbandits.experiments.sweeps import FIXED, KEYS, SweepTable, cell_name

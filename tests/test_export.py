@@ -14,6 +14,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from graphbandits.studies import StoredStudy
+from graphbandits.studies import export as export_module
+from graphbandits.studies.export import batches
 from pandas.testing import assert_frame_equal
 from stored import Point, put, sweep
 
@@ -23,9 +26,6 @@ from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.results import SCHEMA
 from graphbandits.store import Store
-from graphbandits.studies import StoredStudy
-from graphbandits.studies import export as export_module
-from graphbandits.studies.export import batches
 
 NAMES = ["ts-n", "ids-n"]
 HOW: dict[str, Any] = {"horizon": 12, "trials": 7, "seed": 3, "ratios": "bound"}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
-from rich.console import Console
-
 from graphbandits.cli.live import LiveTable, Work
+from rich.console import Console
 
 
 class Clock:

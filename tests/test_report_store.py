@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graphbandits.studies import StoredStudy
 from pages import Page
 from stored import Point, put, sweep
 from typer.testing import CliRunner
@@ -28,7 +29,6 @@ from graphbandits.report import (
 )
 from graphbandits.report.summary import study_summary
 from graphbandits.store import Store
-from graphbandits.studies import StoredStudy
 from graphbandits.theory import bounds_of
 
 NAMES = ["ts-n", "ids-n"]

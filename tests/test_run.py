@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphbandits.studies import estimate
+from graphbandits.studies.runner import Part
 from typer.testing import CliRunner, Result
 
 from graphbandits import open_study
@@ -19,8 +21,6 @@ from graphbandits.engine.crews import cluster
 from graphbandits.experiments import load_experiment
 from graphbandits.plugins import unload_plugin
 from graphbandits.store import Store
-from graphbandits.studies import estimate
-from graphbandits.studies.runner import Part
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 

@@ -20,6 +20,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from graphbandits.store.check import Finding, verify
+from graphbandits.store.garbage import gc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
@@ -29,8 +31,6 @@ from graphbandits.errors import InputError
 from graphbandits.results import Plays, Ratios, Shard
 from graphbandits.rng import Keys
 from graphbandits.store import Cover, DamagedShardError, ShardFile, Store, cover_of, series_of
-from graphbandits.store.check import Finding, verify
-from graphbandits.store.garbage import gc
 
 SRC = Path(__file__).parents[1] / "src"
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0

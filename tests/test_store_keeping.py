@@ -14,6 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from graphbandits.store.check import verify
+from graphbandits.store.contents import contents_of
+from graphbandits.store.garbage import gc
 from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
 
 from graphbandits.errors import InputError
@@ -21,9 +24,6 @@ from graphbandits.files import _beside, is_abandoned, temporary_for
 from graphbandits.processes import here, start_of
 from graphbandits.rng import Keys
 from graphbandits.store import Store, garbage, running, series_of
-from graphbandits.store.check import verify
-from graphbandits.store.contents import contents_of
-from graphbandits.store.garbage import gc
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from graphbandits.studies import StoredStudy
 from stores import PRIOR, a_plan, a_shard, fill, put_study, synthetic, whole_store
 
 from graphbandits.errors import InputError
 from graphbandits.results import Moments, PolicyResult, Ratios, Results, Shard, concat
 from graphbandits.store import DamagedShardError, ShardFile, Store, summarise, summary, whole
-from graphbandits.studies import StoredStudy
 from graphbandits.theory import general_bound
 from graphbandits.theory.regret import recorded_bounds
 

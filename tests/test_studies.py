@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graphbandits.studies import StoredStudy, describe_cell
+from graphbandits.studies.export import ROWS
 from stored import Point, put, sweep
 
 import graphbandits
@@ -16,8 +18,6 @@ from graphbandits import Bernoulli, BetaBernoulli, open_studies, open_study, sim
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.store import Store
-from graphbandits.studies import StoredStudy, describe_cell
-from graphbandits.studies.export import ROWS
 
 NAMES = ["ts-n", "ids-n"]
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"

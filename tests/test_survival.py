@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from graphbandits.studies import StoredStudy
 
 from graphbandits.store import Store
-from graphbandits.studies import StoredStudy
 
 STUDY = """
 title = "Killed and killed again"

@@ -12,24 +12,35 @@ from graphbandits.version import __version__
 
 if TYPE_CHECKING:
     from graphbandits.agent import Agent, Decision
-    from graphbandits.engine import simulate
+    from graphbandits.experiments import (
+        Study,
+        load_experiment,
+        open_studies,
+        open_study,
+        reproduce,
+        run_experiment,
+    )
     from graphbandits.graphs import as_process
     from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.results import Results
-    from graphbandits.studies import open_studies, open_study
+    from graphbandits.store import simulate
     from graphbandits.worlds import Bernoulli
 
 _HOMES = {
     "Agent": "graphbandits.agent",
     "Decision": "graphbandits.agent",
-    "simulate": "graphbandits.engine",
+    "Study": "graphbandits.experiments",
+    "load_experiment": "graphbandits.experiments",
     "as_process": "graphbandits.graphs",
     "load_plugin": "graphbandits.plugins",
     "BetaBernoulli": "graphbandits.posteriors",
     "Results": "graphbandits.results",
-    "open_studies": "graphbandits.studies",
-    "open_study": "graphbandits.studies",
+    "open_studies": "graphbandits.experiments",
+    "open_study": "graphbandits.experiments",
+    "reproduce": "graphbandits.experiments",
+    "run_experiment": "graphbandits.experiments",
+    "simulate": "graphbandits.store",
     "Bernoulli": "graphbandits.worlds",
 }
 
@@ -39,11 +50,15 @@ __all__ = [
     "BetaBernoulli",
     "Decision",
     "Results",
+    "Study",
     "__version__",
     "as_process",
+    "load_experiment",
     "load_plugin",
     "open_studies",
     "open_study",
+    "reproduce",
+    "run_experiment",
     "simulate",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import math
 import os
 import re
 import secrets
@@ -213,3 +214,25 @@ def is_abandoned(name: str) -> bool:
     """
     match = _TEMPORARY.fullmatch(name)
     return match is not None and match[2] == here() and not is_alive(int(match[3], 16))
+
+
+def json_text(value: Any) -> str:
+    """JSON in ASCII, so that every terminal and pipe can carry it.
+
+    >>> print(json_text({"interval": [1.0, float("nan")]}))
+    {
+      "interval": [
+        1.0,
+        null
+      ]
+    }
+    """
+    return json.dumps(_finite(value), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -7,27 +7,25 @@ from typing import Annotated
 
 import typer
 
+from graphbandits.cli.compare import compare
 from graphbandits.cli.group import OneLineErrors
-from graphbandits.cli.how import How
 from graphbandits.cli.new_commands import new
 from graphbandits.cli.options import (
     GRAPH_HELP,
-    Bounds,
-    Cluster,
     ExperimentName,
     FileSeed,
     Json,
     Plugin,
-    Ratios,
-    Seed,
-    Shard,
     Workers,
     load,
     number,
     seconds,
 )
-from graphbandits.cli.reading import compare, report
-from graphbandits.cli.store import store
+from graphbandits.cli.report import report
+from graphbandits.cli.reproduce import reproduce
+from graphbandits.cli.run import run
+from graphbandits.cli.simulate import simulate
+from graphbandits.cli.store_commands import store
 from graphbandits.errors import InputError, nearest
 from graphbandits.version import __version__
 
@@ -60,125 +58,9 @@ def _root(
     pass
 
 
-@app.command()
-def reproduce(
-    figure: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="One of 1a, 1b, 2a, 2b; repeat for several. All four if unset.", metavar="FIGURE"
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None, number("Trials of each policy; 1000 as in the paper if unset.")
-    ] = None,
-    seed: Seed = 0,
-    output: Annotated[
-        Path, typer.Option(help="Directory for figures and results.", metavar="DIR")
-    ] = Path("figures"),
-    workers: Workers = None,
-    cluster: Cluster = None,
-    bounds: Bounds = False,
-) -> None:
-    """Run the paper's four experiments and draw their figures.
-
-    1a: a fixed graph of five arms. 1b: a graph redrawn and revealed each round. 2a: random
-    feedback with r = 0.25. 2b: random feedback with r uniform each round. What was stopped goes on
-    where it was with the same command.
-
-    Example: graphbandits reproduce --figure 1a --trials 200 --output figures
-    """
-    from graphbandits.cli.reproduce import run
-
-    run(figure, trials, seed, output, How(workers, cluster), bounds)
-
-
-@app.command()
-def simulate(
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            help="A policy (see 'graphbandits list'); repeat for several.", metavar="NAME"
-        ),
-    ],
-    graph: Annotated[str, typer.Option(help=GRAPH_HELP, metavar="GRAPH")],
-    horizon: Annotated[int, number("Rounds of each trial.")],
-    trials: Annotated[int, number("Independent trials of each policy.")],
-    arms: Annotated[
-        int | None, number("Number of arms; the graph's own, else 5, if unset.")
-    ] = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    plugin: Plugin = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="Directory for figures, results and report.html; none if unset.", metavar="DIR"
-        ),
-    ] = None,
-    json: Json = False,
-    bounds: Bounds = False,
-    ratios: Ratios = None,
-) -> None:
-    """Simulate policies in the same random worlds and compare their regret.
-
-    The arms are Bernoulli with means drawn from a uniform prior.
-
-    Example: graphbandits simulate --policy ids-n --policy ts-n --graph "cliques(size=3)"
-    --arms 9 --horizon 500 --trials 200
-    """
-    load(plugin)
-    from graphbandits.cli.simulate import run
-
-    plugins = plugin or []
-    how = How(workers)
-    run(policy, graph, horizon, trials, arms, seed, how, plugins, output, json, bounds, ratios)
-
-
-@app.command("run")
-def run_(
-    experiment: ExperimentName,
-    trials: Annotated[int | None, number("Trials of each policy; the file's own if unset.")] = None,
-    seed: FileSeed = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A policy to run besides those of the experiment; repeat for several.",
-            metavar="NAME",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="Directory for figures, results and report.html; its name if unset.", metavar="DIR"
-        ),
-    ] = None,
-    workers: Workers = None,
-    cluster: Cluster = None,
-    shard: Shard = None,
-    plugin: Plugin = None,
-    bounds: Bounds = False,
-    ratios: Ratios = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Only say what would be run, about how long it takes and what room it needs.",
-        ),
-    ] = False,
-) -> None:
-    """Run an experiment that is described in a file.
-
-    Everything is checked before anything runs. Trials are kept as they are finished, so that the
-    same command goes on where a run was stopped or killed, and more trials or policies use what is
-    there. `graphbandits new experiment` writes a file to start from, with all keys explained.
-
-    Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
-    """
-    load(plugin)
-    from graphbandits.cli.run import run
-
-    how, plugins = How(workers, cluster, shard), plugin or []
-    run(experiment, trials, seed, policy or [], output, how, plugins, bounds, ratios, dry_run)
+app.command()(reproduce)
+app.command()(simulate)
+app.command()(run)
 
 
 @app.command()
@@ -214,9 +96,9 @@ def audit(
     Example: graphbandits audit paper-1a --trials 20
     """
     load(plugin)
-    from graphbandits.cli.audit import run
+    from graphbandits.cli.audit import run as audit_
 
-    raise typer.Exit(run(experiment, trials, seed, policy or [], gain, workers, json))
+    raise typer.Exit(audit_(experiment, trials, seed, policy or [], gain, workers, json))
 
 
 @app.command()

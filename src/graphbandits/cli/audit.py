@@ -12,19 +12,19 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from graphbandits.cli.run import errors_of
 from graphbandits.cli.show import (
     announce_compilation,
     duration,
     plain_console,
     print_json,
-    worker_count,
 )
 from graphbandits.engine import Plan
+from graphbandits.engine.plan import point_text
 from graphbandits.engine.progress import progress_bar
-from graphbandits.errors import InputError
+from graphbandits.errors import InputError, whole_number
 from graphbandits.experiments import load_experiment
-from graphbandits.experiments.texts import point_text
+from graphbandits.experiments.run import available_cores
+from graphbandits.experiments.texts import errors_at
 from graphbandits.theory import Audit, audit
 from graphbandits.theory.auditor import FLOOR, SMALL, Tally
 from graphbandits.theory.audits import audited
@@ -44,7 +44,7 @@ def run(
     as_json: bool,
 ) -> int:
     """Audit each simulation of the experiment; the exit code: 1 if a statement is violated."""
-    count = worker_count(workers)
+    count = available_cores() if workers is None else whole_number(workers, "workers")
     plans = _plans(experiment, TRIALS if trials is None else trials, seed, policies)
     announce_compilation("a minute")
     found: dict[str, Any] = {}
@@ -67,13 +67,13 @@ def run(
 def _plans(experiment: str, trials: int, seed: int | None, policies: list[str]) -> dict[str, Plan]:
     """The simulations, with the policies that there is a theorem on and those asked for."""
     described = load_experiment(experiment)
-    with errors_of(experiment):
+    with errors_at(experiment):
         titles = [swept.title for swept in described.swept()]
         plans = {
             described.title
-            if cell.sweep is None
-            else f"{titles[cell.sweep]}: {point_text(cell.point)}": cell.plan
-            for cell in described.cells(trials, seed, policies)
+            if plan.sweep is None
+            else f"{titles[plan.sweep]}: {point_text(plan.point)}": plan
+            for plan in described.plans(trials=trials, seed=seed, policies=policies)
         }
         chosen = {}
         for title, plan in plans.items():

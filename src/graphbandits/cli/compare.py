@@ -5,33 +5,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-from graphbandits.cli.show import plain_console, print_json
-from graphbandits.cli.tables import comparison_table, comparison_tables
-from graphbandits.results import Difference
-from graphbandits.studies import open_studies
-from graphbandits.studies.compare import Compared, compare_stores
-from graphbandits.studies.places import Place
-from graphbandits.studies.pooled import CONFIDENCE, Comparison, Row, Version
+import typer
+
+from graphbandits.cli.options import Json
+
+if TYPE_CHECKING:
+    from graphbandits.experiments.compare import Comparison, Place
 
 
-def run(directories: Sequence[Path], reference: str | None, as_json: bool) -> None:
-    """Print the comparisons."""
-    compared = compare_stores([open_studies(path) for path in directories], reference)
-    if as_json:
-        print_json(_plain(compared))
+def compare(
+    directory: Annotated[
+        list[Path], typer.Argument(help="Directories that runs wrote to.", metavar="DIR...")
+    ],
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="Show differences from this policy; from the best if unset.", metavar="POLICY"
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare the policies of a store, or of several where the problem is the same.
+
+    Policies of several stores that met the same worlds are compared trial by trial; so are two
+    versions of a policy. All intervals of a table hold together.
+
+    Example: graphbandits compare my-study --reference ts-n
+    """
+    from graphbandits.cli.show import plain_console, print_json
+    from graphbandits.cli.tables import comparison_tables
+    from graphbandits.experiments import open_studies
+    from graphbandits.experiments.compare import compare_stores
+
+    compared = compare_stores([open_studies(path) for path in directory], reference)
+    if json:
+        print_json(compared.to_dict())
         return
     console = plain_console()
-    for facet, group in groupby(compared.comparisons, lambda one: one.places[0].facet):
+    for piece, group in groupby(compared.comparisons, lambda one: one.places[0].sweep_slice):
         found = list(group)
-        if facet is None:
+        if piece is None:
             for one in found:
                 _print_one(one)
             continue
         shown = {one.places[0].value: one for one in found if one.rows}
-        title = f"{_title(found[0])}: {facet.title}"
-        for table in comparison_tables(shown, title, facet.label, console.width) if shown else ():
+        title = f"{_title(found[0])}: {piece.title}"
+        for table in comparison_tables(shown, title, piece.label, console.width) if shown else ():
             console.print(table)
         console.print(f"Mean regret (standard error); {_marks(compared.reference)}")
         for one in found:
@@ -46,6 +67,9 @@ def run(directories: Sequence[Path], reference: str | None, as_json: bool) -> No
 
 
 def _print_one(one: Comparison) -> None:
+    from graphbandits.cli.show import plain_console
+    from graphbandits.cli.tables import comparison_table
+
     console = plain_console()
     title = f"{_title(one)}: {one.places[0].study.title}"
     if one.rows:
@@ -79,6 +103,8 @@ def _marks(reference: str | None) -> str:
 
 
 def _print_notes(one: Comparison, where: str = "") -> None:
+    from graphbandits.cli.show import plain_console
+
     console = plain_console()
     for note in one.notes:
         console.print(f"{where}{note}", soft_wrap=True)
@@ -93,63 +119,3 @@ def _print_notes(one: Comparison, where: str = "") -> None:
             f"{where}{d.first} - {d.second}: {d.mean:+.2f} [{d.low:+.2f}, {d.high:+.2f}], {how}",
             soft_wrap=True,
         )
-
-
-def _plain(compared: Compared) -> dict[str, Any]:
-    return {
-        "confidence": CONFIDENCE,
-        "comparisons": [
-            {
-                "places": [_place(place) for place in one.places],
-                "against": one.against,
-                "policies": {row.policy: _row(row) for row in one.rows},
-                "versions": [_version(version) for version in one.versions],
-                "notes": list(one.notes),
-            }
-            for one in compared.comparisons
-        ],
-        "alone": [_place(place) for place in compared.alone],
-    }
-
-
-def _place(place: Place) -> dict[str, Any]:
-    return {
-        "directory": str(place.study.store.path),
-        "study": place.study.key,
-        "title": place.study.title,
-        "point": place.cell.point,
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    plain: dict[str, Any] = {
-        "trials": row.trials,
-        "mean": row.mean,
-        "standard_error": row.standard_error,
-        "interval": [row.low, row.high],
-        "median": row.median,
-        "q0.95": row.q95,
-    }
-    if row.difference is not None:
-        plain["difference"] = _difference(row.difference, row.paired) | {"is": row.standing}
-    return plain
-
-
-def _version(version: Version) -> dict[str, Any]:
-    d = version.difference
-    return {
-        "first": d.first,
-        "second": d.second,
-        **_difference(d, version.paired),
-        "trials": version.trials,
-        "differing": version.differing,
-    }
-
-
-def _difference(d: Difference, paired: bool) -> dict[str, Any]:
-    return {
-        "mean": d.mean,
-        "standard_error": d.standard_error,
-        "simultaneous_interval": [d.low, d.high],
-        "paired": paired,
-    }

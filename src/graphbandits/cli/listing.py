@@ -11,7 +11,7 @@ from rich.table import Table
 
 from graphbandits.cli.show import plain_console, print_json
 from graphbandits.experiments import experiment_names, load_experiment
-from graphbandits.experiments.cells import shown_points
+from graphbandits.experiments.setups import shown_points
 from graphbandits.experiments.sweeps import SweepTable
 from graphbandits.registry import parameters_of, registered, summary_of
 

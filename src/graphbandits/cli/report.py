@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from graphbandits.cli.show import as_json, plain_console
+import typer
+
+from graphbandits.cli.options import Plugin, load
 from graphbandits.errors import InputError
-from graphbandits.files import write_text
-from graphbandits.report import missing_of, studies_of, summary_of, write_report
-from graphbandits.studies import open_studies
 
 
-def run(directory: Path, keys: Sequence[str], output: Path | None) -> None:
-    """Write the page, and its numbers beside it."""
-    page = directory / "report.html" if output is None else output
-    numbers = directory / "summary.json" if output is None else output.with_suffix(".json")
-    if page == numbers:
-        raise InputError(f"the page is a file .html, not '{page.name}'")
+def report(
+    directory: Annotated[Path, typer.Argument(help="A directory that runs wrote to.")],
+    study: Annotated[
+        list[str] | None,
+        typer.Option(help="A study of it; repeat for several. All if unset.", metavar="KEY"),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            help="The page to write, with its numbers beside it as .json; report.html and "
+            "summary.json in the directory if unset.",
+            metavar="FILE",
+        ),
+    ] = None,
+    plugin: Plugin = None,
+) -> None:
+    """Write report.html about the studies of a store, complete or not.
+
+    Example: graphbandits report figures --output page.html
+    """
+    if output == "":
+        raise InputError("--output is the page to write, a file .html: its name is empty")
+    load(plugin)
+    from graphbandits.cli.show import plain_console
+    from graphbandits.experiments import open_studies
+    from graphbandits.experiments.outputs import write_pages
+
     studies = open_studies(directory)
-    chosen = studies.chosen(list(keys))
-    entries = studies_of(studies.store, keys)
-    alone = len(chosen) == 1
-    title = chosen[0].title if alone else f"{len(chosen)} studies of {directory.resolve().name}"
-    missing = missing_of(studies.store, keys)
-    write_text(numbers, as_json(summary_of(entries)) + "\n")
-    write_report(page, entries, title=title, introduction="\n\n".join(missing))
+    written = write_pages(studies, study, output)
     console = plain_console()
     console.print("Written:")
-    for path in (page, numbers):
+    for path in written:
         console.print(f"  {path}", soft_wrap=True)
-    for study in chosen:
-        progress = study.progress()
+    for one in studies.chosen(study):
+        progress = one.progress()
         if not progress.complete:
             console.print(
-                f"Not complete: {study.key}, {progress.done} of {progress.trials} trials. To go "
-                f"on: {study.rerun}",
+                f"Not complete: {one.key}, {progress.done} of {progress.trials} trials. To go "
+                f"on: {one.rerun}",
                 soft_wrap=True,
             )

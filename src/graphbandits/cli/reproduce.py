@@ -1,71 +1,60 @@
-"""``graphbandits reproduce``: the paper's four experiments, from nothing to a report."""
+"""``graphbandits reproduce``: the paper's experiments, from nothing to a report."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from graphbandits.cli.how import How
-from graphbandits.cli.keep import carry_out
-from graphbandits.cli.run import rerun_command
-from graphbandits.cli.show import plain_console
-from graphbandits.errors import InputError, nearest
-from graphbandits.experiments import load_experiment
-from graphbandits.studies import Commission
+import typer
 
-FIGURES = ("1a", "1b", "2a", "2b")
-TITLE = "Information-directed sampling on feedback graphs: the paper's experiments"
-INTRODUCTION = (
-    "The four experiments of F. Liu, S. Buccapatnam and N. Shroff, Information Directed Sampling "
-    "for Stochastic Bandits with Graph Feedback (AAAI 2018), run again. Regret is the expected "
-    "reward lost to always playing the best arm. All policies met the same arms, graphs and "
-    "outcomes, so the difference of two is known better than either."
-)
+from graphbandits.cli.options import Bounds, Cluster, Seed, Workers, number
 
 
-def run(
-    figures: list[str] | None,
-    trials: int | None,
-    seed: int,
-    output: Path,
-    how: How,
-    bounds: bool,
+def reproduce(
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One of 1a, 1b, 2a, 2b; repeat for several. All four if unset.", metavar="FIGURE"
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None, number("Trials of each policy; 1000 as in the paper if unset.")
+    ] = None,
+    seed: Seed = 0,
+    output: Annotated[
+        Path, typer.Option(help="Directory for figures and results.", metavar="DIR")
+    ] = Path("figures"),
+    workers: Workers = None,
+    cluster: Cluster = None,
+    bounds: Bounds = False,
 ) -> None:
-    """Check everything, say what will happen, run what is missing, draw, write."""
-    chosen = sorted(set(figures or FIGURES))
-    for figure in chosen:
-        if figure not in FIGURES:
-            raise InputError(f"unknown figure '{figure}': {nearest(figure, FIGURES)}")
-    commissions = [_commission(figure, trials, seed, output, bounds) for figure in chosen]
-    announced = ["Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):"]
-    for commission in commissions:
-        plan = commission.cells[0].plan
-        size = f"{plan.horizon} rounds, {plan.trials} trials"
-        announced += [f"  {commission.title}", f"      {', '.join(plan.policies)}: {size}"]
-    carry_out(
-        commissions,
-        output,
-        how,
-        title=TITLE,
-        introduction=INTRODUCTION,
-        also=FIGURES,
-        announced=announced,
-    )
+    """Run the paper's four experiments and draw their figures.
+
+    1a: a fixed graph of five arms. 1b: a graph redrawn and revealed each round. 2a: random
+    feedback with r = 0.25. 2b: random feedback with r uniform each round. What was stopped goes on
+    where it was with the same command.
+
+    Example: graphbandits reproduce --figure 1a --trials 200 --output figures
+    """
+    from graphbandits import experiments
+    from graphbandits.cli.progress import CommandProgress, printed
+    from graphbandits.cli.show import plain_console
+
+    lines = ["Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):"]
+    for name in sorted({*(figure or experiments.run.FIGURES)} & {*experiments.run.FIGURES}):
+        described = experiments.load_experiment(f"paper-{name}")
+        size = f"{described.horizon} rounds, {trials or described.trials} trials"
+        lines += [f"  {name}. {described.title}", f"      {', '.join(described.lines())}: {size}"]
+    progress = CommandProgress(output, lines)
+    with printed(progress) as studies:
+        studies += experiments.reproduce(
+            figure,
+            output=output,
+            trials=trials,
+            seed=seed,
+            bounds=bounds,
+            workers=workers,
+            cluster=cluster,
+            progress=progress,
+        )
     plain_console().print(f"To explore, open {output / 'report.html'} in a browser.")
-
-
-def _commission(
-    figure: str, trials: int | None, seed: int, output: Path, bounds: bool
-) -> Commission:
-    experiment = load_experiment(f"paper-{figure}")
-    size = [f"--trials={experiment.trials if trials is None else trials}", f"--seed={seed}"]
-    words = ["reproduce", f"--figure={figure}", *size, f"--output={output}"]
-    rerun = rerun_command(words + (["--bounds"] if bounds else []), [])
-    return Commission.of(
-        experiment,
-        figure,
-        rerun,
-        title=f"{figure}. {experiment.title}",
-        trials=trials,
-        seed=seed,
-        bounds=bounds,
-    )

@@ -1,80 +1,171 @@
-"""``graphbandits run``: any experiment, from its file to figures and a report."""
+"""``graphbandits run``: an experiment, from its file to figures and a report."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from graphbandits.cli.dry_run import dry_run
-from graphbandits.cli.how import How
-from graphbandits.cli.keep import carry_out
-from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.experiments import load_experiment
-from graphbandits.studies import Commission
+import typer
+
+from graphbandits.cli.options import (
+    Bounds,
+    Cluster,
+    ExperimentName,
+    FileSeed,
+    Plugin,
+    Ratios,
+    Shard,
+    Workers,
+    number,
+)
+
+if TYPE_CHECKING:
+    from graphbandits.experiments.run import DryRun
+
+#: Rows that the table of a dry run has; of more the first and the last.
+SHOWN = 40
 
 
 def run(
-    experiment: str,
-    trials: int | None,
-    seed: int | None,
-    policies: list[str],
-    output: Path | None,
-    how: How,
-    plugins: Sequence[Path],
-    bounds: bool,
-    ratios: str | None,
-    dry: bool,
+    experiment: ExperimentName,
+    trials: Annotated[int | None, number("Trials of each policy; the file's own if unset.")] = None,
+    seed: FileSeed = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A policy to run besides those of the experiment; repeat for several.",
+            metavar="NAME",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory for figures, results and report.html; its name if unset.", metavar="DIR"
+        ),
+    ] = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    shard: Shard = None,
+    plugin: Plugin = None,
+    bounds: Bounds = False,
+    ratios: Ratios = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only say what would be run, about how long it takes and what room it needs.",
+        ),
+    ] = False,
 ) -> None:
-    """Check everything, run what is missing, draw, write."""
-    described = load_experiment(experiment)
-    key = Path(experiment).stem
-    place = Path(key) if output is None else output
-    command = ["run", experiment]
-    command += [f"--trials={described.trials if trials is None else trials}"]
-    if not described.sweeps_seed:
-        command += [f"--seed={described.seed if seed is None else seed}"]
-    command += [f"--policy={policy}" for policy in policies]
-    command += [f"--output={place}"]
-    command += ["--bounds"] if bounds else []
-    command += [f"--ratios={ratios}"] if ratios else []
-    with errors_of(experiment):
-        commission = Commission.of(
-            described,
-            key,
-            rerun_command(command, plugins),
-            trials=trials,
-            seed=seed,
-            policies=policies,
-            ratios=ratios,
-            bounds=bounds,
-        )
-    if bounds and commission.sweeps and not any(f["kind"] == "regret" for f in commission.figures):
-        raise InputError(
-            f"{experiment} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
-            'point; ask for them with a table [[figures]] with kind = "regret", or leave --bounds '
-            "out"
-        )
-    if dry:
-        dry_run(commission, place, how)
-    else:
-        carry_out([commission], place, how, title=described.title)
+    """Run an experiment that is described in a file.
 
+    Everything is checked before anything runs. Trials are kept as they are finished, so that the
+    same command goes on where a run was stopped or killed, and more trials or policies use what is
+    there. `graphbandits new experiment` writes a file to start from, with all keys explained.
 
-@contextmanager
-def errors_of(experiment: str) -> Iterator[None]:
-    """Errors name the experiment that they are about."""
-    try:
-        yield
-    except GraphBanditsError as error:
-        raise type(error)(f"{experiment}: {error}") from error
-
-
-def rerun_command(words: Sequence[str], plugins: Sequence[Path]) -> str:
-    """The shell command that makes a study again.
-
-    >>> rerun_command(["run", "paper-1a", "--seed=0"], [Path("my ucb.py")])
-    "graphbandits run paper-1a --seed=0 '--plugin=my ucb.py'"
+    Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
     """
-    return shlex.join(["graphbandits", *words, *(f"--plugin={path}" for path in plugins)])
+    from graphbandits import experiments
+    from graphbandits.cli.progress import CommandProgress, printed
+
+    settings = {
+        "output": output,
+        "trials": trials,
+        "seed": seed,
+        "policies": policy or [],
+        "plugins": plugin or [],
+        "bounds": bounds,
+        "ratios": ratios,
+        "workers": workers,
+        "cluster": cluster,
+        "shard": shard,
+    }
+    if dry_run:
+        _print_dry_run(experiments.dry_run(experiment, **settings))  # type: ignore[arg-type]
+        return
+    progress = CommandProgress(Path(Path(experiment).stem) if output is None else output)
+    with printed(progress) as studies:
+        found = experiments.run_experiment(experiment, progress=progress, **settings)  # type: ignore[arg-type]
+        studies.append(found)
+
+
+def _print_dry_run(found: DryRun) -> None:
+    from graphbandits.cli.show import announce_compilation, duration, file_size, plain_console
+
+    console = plain_console()
+    _print_plans(found)
+    shared = sum(len(plan.policies) for plan in found.plans) - len(found.tasks)
+    again = f" {shared} of their policies are the same at other values, and run once."
+    todo = sum(found.missing)
+    console.print(
+        f"{_count(len(found.plans), 'simulation')}; {todo} of {found.trials} trials to run."
+        + again * bool(shared)
+    )
+    if todo:
+        announce_compilation()
+        told = found.estimate
+        for failure in told.failures[:5]:
+            typer.echo(failure, err=True)
+        if len(told.failures) > 5:
+            typer.echo(f"... ({len(told.failures) - 5} more)", err=True)
+        alone, count = duration(told.seconds), found.options.workers
+        if found.options.cluster is not None:
+            console.print(f"Time: about {alone} for one worker of the cluster.")
+        else:
+            each = duration(told.seconds / count)
+            console.print(f"Time: about {each} on {_count(count, 'worker')} (one: {alone}).")
+        room, most = file_size(told.bytes), file_size(told.most_bytes)
+        console.print(f"Room: about {room}, at most {most}, in {found.output}/.", soft_wrap=True)
+        console.print("Measured by a short run here; start-up and compiling come on top, and")
+        console.print("figures and the page take some MB more.")
+    console.print("Nothing was written.")
+
+
+def _print_plans(found: DryRun) -> None:
+    """The table of the simulations, and their policies."""
+    from graphbandits.cli.show import plain_console
+    from graphbandits.cli.tables import plain_table
+    from graphbandits.engine.plan import point_text
+
+    lacking = dict(zip(found.record.series, found.missing, strict=True))
+    # policies are named once where all simulations have the same
+    alike = len({tuple(plan.lines.values()) for plan in found.plans}) == 1
+    words = ["at"] * bool(found.record.sweeps) + ["graph"] + ["policies"] * (not alike)
+    table = plain_table(found.record.title, words, ["arms", "rounds", "trials", "there"])
+    rows = []
+    for plan, cell in zip(found.plans, found.record.cells, strict=True):
+        trials = plan.trials * len(plan.policies)
+        missing = sum(min(plan.trials, lacking[name]) for name in cell.policies.values())
+        said = {"at": point_text(plan.point), "graph": plan.graph_text}
+        said["policies"] = _short(list(plan.lines.values()))
+        numbers = (plan.world.arms, plan.horizon, f"{plan.trials} x {len(plan.policies)}")
+        share = f"{(trials - missing) / trials:.0%}"
+        rows.append((*(said[word] for word in words), *map(str, numbers), share))
+    for row in rows if len(rows) <= SHOWN else rows[: SHOWN // 2]:
+        table.add_row(*row)
+    if len(rows) > SHOWN:
+        table.add_row(f"... ({len(rows) - SHOWN} more)", *[""] * (len(words) + 3))
+        for row in rows[-SHOWN // 2 :]:
+            table.add_row(*row)
+    plain_console().print(table)
+    if alike:
+        plain_console().print(f"Policies: {', '.join(found.plans[0].lines.values())}.")
+
+
+def _short(names: list[str]) -> str:
+    """Some names, and how many more there are.
+
+    >>> _short(["ts-n", "ids-n", "ids-lp", "ucb-n", "ucb1"])
+    'ts-n, ids-n, ids-lp, ... (2 more)'
+    """
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown}, ... ({len(names) - 3} more)"
+
+
+def _count(number: int, word: str) -> str:
+    """A number with its word.
+
+    >>> _count(1, "worker"), _count(2, "worker")
+    ('1 worker', '2 workers')
+    """
+    return f"{number} {word}{'s' * (number != 1)}"

@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
-import os
 from typing import Any
 
 import typer
 from rich.console import Console
 
-from graphbandits.errors import whole_number
+from graphbandits.files import json_text
 
 
 def print_json(value: Any) -> None:
     """One JSON object; NaN has no place in JSON and becomes null."""
-    typer.echo(as_json(value))
-
-
-def as_json(value: Any) -> str:
-    """JSON in ASCII, so that every terminal and pipe can carry it.
-
-    >>> print(as_json({"interval": [1.0, float("nan")]}))
-    {
-      "interval": [
-        1.0,
-        null
-      ]
-    }
-    """
-    return json.dumps(_finite(value), indent=2, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    typer.echo(json_text(value))
 
 
 def plain_console() -> Console:
     """Standard output, where '[' in a user's name is a bracket and not an instruction."""
     return Console(markup=False, highlight=False, emoji=False)
-
-
-def worker_count(given: int | None) -> int:
-    """The number of threads: as asked, else one for each core this process may use."""
-    if given is not None:
-        return whole_number(given, "workers")
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def announce_compilation(how_long: str = "20 seconds") -> None:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE
 from rich.table import Table
 
+from graphbandits.cli.show import plain_console
 from graphbandits.results.published import NEAR
 
 if TYPE_CHECKING:
+    from graphbandits.experiments.compare import Comparison
+    from graphbandits.report import SimulationEntry, SweepEntry
     from graphbandits.results import Comparison as PublishedComparison
     from graphbandits.results import Judgement, Results
-    from graphbandits.studies.pooled import Comparison
     from graphbandits.theory import BoundVerdict
 
 #: Columns between those of a table.
@@ -206,3 +208,30 @@ def _mean(mean: float, error: float) -> str:
 def _interval(low: float, high: float, sign: str = "+") -> str:
     """One trial has no interval."""
     return "unknown" if math.isnan(low) else f"[{low:{sign}.2f}, {high:{sign}.2f}]"
+
+
+def print_bounds(judged: Sequence[BoundVerdict]) -> None:
+    """Print the table of bounds, or that there is none."""
+    if judged:
+        plain_console().print(bound_table(judged))
+    else:
+        plain_console().print("No bound is proved for any of these policies.\n")
+
+
+def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> None:
+    """Print the regrets, and what they say of claims, of published means and, if asked, bounds."""
+    from graphbandits.report import SweepEntry
+
+    console = plain_console()
+    if isinstance(entry, SweepEntry):
+        for table in sweep_tables(entry.results, entry.title, entry.label, console.width):
+            console.print(table)
+        console.print("Mean regret (standard error); * marks the least at each value.\n")
+        return
+    console.print(regret_table(entry.results, entry.title))
+    if entry.claims:
+        console.print(claim_table(entry.judgements))
+    if bounds:
+        print_bounds(entry.kept_bounds)
+    if entry.published is not None:
+        console.print(published_table(entry.comparisons, entry.published.source))

@@ -8,14 +8,13 @@ import numpy as np
 
 from graphbandits.engine.loop import run_block
 from graphbandits.engine.recording import Recording
+from graphbandits.engine.shard import Plays, Ratios, Shard
 from graphbandits.gains import information_ratio, joint_gain
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Feedback, Process
 from graphbandits.policies import Policy
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors.options import strictest
-from graphbandits.results.ratios import Ratios
-from graphbandits.results.shards import Plays, Shard
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, Ints, State
 from graphbandits.worlds import World

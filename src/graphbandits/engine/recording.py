@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphbandits.errors import InputError, whole_number
-from graphbandits.results import POINTS, recorded_rounds
 from graphbandits.types import Ints
 
+#: Rounds that are kept of a curve, at most.
+POINTS = 200
 #: Which gain the recorded ratios are by: G h, an upper bound of Psi, or the joint gain g.
 GAINS = ("bound", "joint")
 #: Which regret is counted: theta* - theta_A, or the difference of the outcomes.
@@ -61,3 +62,13 @@ class Recording:
     def record(self) -> Ints:
         """The rounds as an array."""
         return np.array(self.rounds)
+
+
+def recorded_rounds(horizon: int, points: int = POINTS) -> Ints:
+    """At most ``points`` rounds, evenly spread, the first and the last among them.
+
+    >>> recorded_rounds(5).tolist(), len(recorded_rounds(10**6))
+    ([1, 2, 3, 4, 5], 200)
+    """
+    spread = np.linspace(1, horizon, min(points, horizon))
+    return np.unique(np.rint(spread).astype(np.int64))

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphbandits.engine.shard import Shard
 from graphbandits.errors import GraphBanditsError
-from graphbandits.results import Shard
 
 if TYPE_CHECKING:
-    from graphbandits.engine.simulation import Plan
+    from graphbandits.engine.plan import Plan
 
 #: A task at which as many workers died is given up.
 DEATHS = 3
@@ -28,6 +28,11 @@ class Task:
     @property
     def decisions(self) -> int:
         return self.trials * self.plan.horizon
+
+    @property
+    def label(self) -> str:
+        """The policy, and where in a sweep, for messages."""
+        return f"'{self.policy}'{self.plan.where}"
 
     def __str__(self) -> str:
         return f"'{self.policy}', trials {self.first} to {self.first + self.trials - 1}"

@@ -1,8 +1,30 @@
-"""Experiments, as TOML files beside this module or of one's own."""
+"""Experiments: TOML files, running them into a store, and reading what came out."""
 
-from graphbandits.experiments.cells import Cell
+from graphbandits.experiments.compare import compare_studies
 from graphbandits.experiments.load import experiment_names, load_experiment
 from graphbandits.experiments.model import Experiment
-from graphbandits.experiments.sweeps import Swept
+from graphbandits.experiments.run import (
+    IncompleteStudyError,
+    dry_run,
+    reproduce,
+    run_experiment,
+    run_plan,
+)
+from graphbandits.experiments.study import Cell, Studies, Study, open_studies, open_study
 
-__all__ = ["Cell", "Experiment", "Swept", "experiment_names", "load_experiment"]
+__all__ = [
+    "Cell",
+    "Experiment",
+    "IncompleteStudyError",
+    "Studies",
+    "Study",
+    "compare_studies",
+    "dry_run",
+    "experiment_names",
+    "load_experiment",
+    "open_studies",
+    "open_study",
+    "reproduce",
+    "run_experiment",
+    "run_plan",
+]

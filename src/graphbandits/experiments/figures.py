@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from graphbandits.engine import Plan
+from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.cells import Cell, check_known
+from graphbandits.experiments.setups import check_known
 from graphbandits.experiments.tables import MisplacedError, Table, Text, Texts, policy_name
-from graphbandits.experiments.texts import file_part, line_of, placeholders, point_text
+from graphbandits.experiments.texts import file_part, line_of, placeholders
 from graphbandits.results import QUANTILES
 
 Kind = Literal["regret", "final", "differences", "plays", "sweep"]
@@ -122,45 +124,45 @@ def part_of(figure: Mapping[str, Any]) -> str:
     return str(figure.get("name", PARTS[figure["kind"]]))
 
 
-def requested(figures: Sequence[FigureTable] | None, cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Figures of these cells as plain data, their policies by the names of lines; checked.
+def requested(figures: Sequence[FigureTable] | None, plans: Sequence[Plan]) -> list[dict[str, Any]]:
+    """Figures of these plans as plain data, their policies by the names of lines; checked.
 
     Without any, those that are usual: all kinds of one simulation, or that of sweeps.
     """
     if figures is None:
-        if cells[0].sweep is not None:
+        if plans[0].sweep is not None:
             return [{"kind": "sweep"}]
-        alone = len(cells[0].lines) == 1  # there is nothing to compare it with
+        alone = len(plans[0].lines) == 1  # there is nothing to compare it with
         return [{"kind": kind} for kind in FIGURES if not (alone and kind == "differences")]
     found = []
     for number, figure in enumerate(figures, 1):
         plain, what = figure.plain(), f"figures {number}"
         if figure.policies is not None:
-            plain["policies"] = [_line(policy, cells, what) for policy in figure.policies]
+            plain["policies"] = [_line(policy, plans, what) for policy in figure.policies]
         if figure.reference is not None:
-            plain["reference"] = _line(figure.reference, cells, what)
-        _check_shown(plain, cells, what)
+            plain["reference"] = _line(figure.reference, plans, what)
+        _check_shown(plain, plans, what)
         found.append(plain)
     return found
 
 
-def _line(policy: str, cells: Sequence[Cell], what: str) -> str:
+def _line(policy: str, plans: Sequence[Plan], what: str) -> str:
     """The line that a policy is, written as among the policies of the experiment."""
-    known = {line for cell in cells for line in cell.lines.values()}
+    known = {line for plan in plans for line in plan.lines.values()}
     if placeholders(policy):
         return next((line for line in (policy, line_of(policy)) if line in known), policy)
     return policy_name(policy, what)
 
 
-def _check_shown(plain: dict[str, Any], cells: Sequence[Cell], what: str) -> None:
+def _check_shown(plain: dict[str, Any], plans: Sequence[Plan], what: str) -> None:
     """Refuse policies that there are not, and figures that would have nothing to show."""
-    known = dict.fromkeys(line for cell in cells for line in cell.lines.values())
+    known = dict.fromkeys(line for plan in plans for line in plan.lines.values())
     named = plain.get("policies", [])
     check_known([*named, *filter(None, [plain.get("reference")])], known, what)
     least = 2 if plain["kind"] == "differences" else 1
-    for cell in cells:
-        shown = [line for line in cell.lines.values() if not named or line in named]
-        where = f"{what}, at {point_text(cell.point)}" if cell.point else what
+    for plan in plans:
+        shown = [line for line in plan.lines.values() if not named or line in named]
+        where = f"{what}, at {point_text(plan.point)}" if plan.point else what
         if len(shown) < least:
             raise InputError(
                 f"{where}: kind = '{plain['kind']}' shows {least} or more policies, and there "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -10,18 +10,18 @@ from typing import Any, Literal, Self
 from pydantic import PrivateAttr, model_validator
 
 from graphbandits.engine import Plan
+from graphbandits.engine.plan import point_text
 from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.experiments.cells import (
-    Cell,
+from graphbandits.experiments.figures import FIGURES, FigureTable, requested
+from graphbandits.experiments.setups import (
     Setup,
+    check_keys,
     check_known,
     check_sweep,
     line_names,
     shown_points,
 )
-from graphbandits.experiments.figures import FIGURES, FigureTable, requested
-from graphbandits.experiments.keys import check_keys
-from graphbandits.experiments.sweeps import KEYS, SweepTable, Swept, cell_name
+from graphbandits.experiments.sweeps import KEYS, SweepTable, cell_name, slice_name, sweep_name
 from graphbandits.experiments.tables import (
     Accuracy,
     ClaimTable,
@@ -39,19 +39,19 @@ from graphbandits.experiments.texts import (
     check_placeholders,
     errors_at,
     filled,
-    point_text,
     varies_itself,
 )
 from graphbandits.experiments.worlds import world_of
 from graphbandits.registry import build, name_of, text_of
 from graphbandits.results import Claim, Published
+from graphbandits.store.record import SweepRecord
 
 
 class Experiment(Table):
     """World, graph, policies and size of one experiment; ``plugins`` are Python files it needs.
 
     It is one simulation, which claims and published means may be held against, or one for each
-    point of its sweeps: :meth:`cells` has them all, checked.
+    point of its sweeps: :meth:`plans` has them all, checked.
     """
 
     title: Text
@@ -83,7 +83,7 @@ class Experiment(Table):
             raise InputError(
                 f"an experiment has sweeps or {held}, not both: {held} are about one simulation"
             )
-        named = [swept.name for swept in self.swept()]
+        named = [sweep_name(sweep) for sweep in self.swept()]
         if (twice := _first_twice(named)) is not None:
             raise InputError(
                 f"two sweeps have the parameter{'s' if '-' in twice else ''} "
@@ -99,15 +99,15 @@ class Experiment(Table):
 
     def _way_out(self, twice: str) -> str:
         """What to do about two sweeps of the same name: keys have the names that they have."""
-        alike = [s for s in self.swept() if s.name.casefold() == twice.casefold()]
-        if all(parameter in KEYS for swept in alike for parameter in swept.parameters):
+        alike = [s for s in self.swept() if sweep_name(s).casefold() == twice.casefold()]
+        if all(parameter in KEYS for sweep in alike for parameter in sweep.parameters):
             return "put all values into one sweep"
         return "give one of them another name, or put all values into one sweep"
 
     def _check_files(self) -> None:
         """Refuse what would be written to the same files."""
-        facets = {
-            swept.facet_name(point): None
+        slices = {
+            slice_name(swept, point): None
             for swept, sweep in zip(self.swept(), self.sweeps, strict=True)
             for point in shown_points(sweep)
         }
@@ -123,7 +123,7 @@ class Experiment(Table):
                     f"figures {number}: kind = 'sweep' is for an experiment with [[sweeps]]; "
                     f"without, there are {', '.join(FIGURES)}"
                 )
-            places = list(facets) if figure.kind == "sweep" else cells if self.sweeps else [""]
+            places = list(slices) if figure.kind == "sweep" else cells if self.sweeps else [""]
             files += ["-".join(filter(None, (place, figure.part))) for place in places]
             if _first_twice(files) is not None:
                 raise InputError(
@@ -165,43 +165,45 @@ class Experiment(Table):
         names = line_names(texts)
         return list(dict.fromkeys(names.get(text, text) for text in texts))
 
-    def swept(self) -> list[Swept]:
+    def swept(self) -> list[SweepRecord]:
         """Titles, parameters and axes of the sweeps."""
-        return [sweep.swept(self.title, len(self.sweeps) == 1) for sweep in self.sweeps]
+        return [sweep.record(self.title, len(self.sweeps) == 1) for sweep in self.sweeps]
 
-    def cells(
+    def plans(
         self,
+        *,
         trials: int | None = None,
         seed: int | None = None,
         policies: Sequence[str] = (),
         ratios: str | None = None,
-    ) -> list[Cell]:
+    ) -> list[Plan]:
         """All simulations, checked, with the changes of :meth:`plan`; a point of a sweep each.
 
         >>> from graphbandits.experiments import load_experiment
-        >>> cell = load_experiment("arms").cells(trials=3)[1]
-        >>> cell.sweep, cell.point, cell.name, cell.plan.process.arms
+        >>> plan = load_experiment("arms").plans(trials=3)[1]
+        >>> plan.sweep, plan.point, plan.name, plan.process.arms
         (0, {'arms': 3}, 'arms-3', 3)
         """
         if not self.sweeps:
-            plan = self.plan(trials=trials, seed=seed, policies=policies, ratios=ratios)
-            cells = [Cell(None, {}, "", plan, {name: name for name in plan.policies})]
+            plans = [self.plan(trials=trials, seed=seed, policies=policies, ratios=ratios)]
         else:
-            cells = []
-            for number in range(len(self.sweeps)):
-                cells += self._cells_of(number, trials, seed, policies, ratios)
-        self.drawn(cells)  # refuses figures of policies that there are not
-        return cells
+            plans = [
+                plan
+                for number in range(len(self.sweeps))
+                for plan in self._plans_of(number, trials, seed, policies, ratios)
+            ]
+        self.drawn(plans)  # refuses figures of policies that there are not
+        return plans
 
-    def _cells_of(
+    def _plans_of(
         self,
         number: int,
         trials: int | None,
         seed: int | None,
         policies: Sequence[str],
         ratios: str | None,
-    ) -> list[Cell]:
-        sweep, found = self.sweeps[number], []
+    ) -> Iterator[Plan]:
+        sweep = self.sweeps[number]
         if seed is not None and "seed" in sweep.parameters:
             raise InputError("a sweep says which seeds there are: give no other seed")
         check_placeholders(policies, sweep.parameters)
@@ -215,8 +217,7 @@ class Experiment(Table):
             lines = {
                 name: names.get(text, name) for name, text in zip(plan.policies, texts, strict=True)
             }
-            found.append(Cell(number, point, cell_name(point), plan, lines))
-        return found
+            yield replace(plan, sweep=number, point=point, name=cell_name(point), lines=lines)
 
     def plan(
         self,
@@ -228,7 +229,7 @@ class Experiment(Table):
     ) -> Plan:
         """The checked simulation, with other trials or another seed if given, and more policies."""
         if self.sweeps:
-            raise InputError(f"this experiment has {self.runs} simulations: cells() gives them")
+            raise InputError(f"this experiment has {self.runs} simulations: plans() gives them")
         check_placeholders(policies)
         plan = self._plan(self._setup(), trials, seed, policies, ratios)
         for claim in self.judged_claims():
@@ -237,15 +238,15 @@ class Experiment(Table):
             check_known(published.means, plan.policies, f"published by {published.source}")
         return plan
 
-    def drawn(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
-        """The figures to draw of these cells, as plain data: those asked for, else the usual.
+    def drawn(self, plans: Sequence[Plan]) -> list[dict[str, Any]]:
+        """The figures to draw of these plans, as plain data: those asked for, else the usual.
 
         >>> from graphbandits.experiments import load_experiment
         >>> arms = load_experiment("arms")
-        >>> arms.drawn(arms.cells(trials=3))
+        >>> arms.drawn(arms.plans(trials=3))
         [{'kind': 'sweep'}]
         """
-        return requested(self.figures, cells)
+        return requested(self.figures, plans)
 
     def judged_claims(self) -> tuple[Claim, ...]:
         """The claims, their policies called as in results."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from operator import contains
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
+from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments.tables import (
     Accuracy,
@@ -29,12 +29,12 @@ from graphbandits.experiments.texts import (
     Given,
     Value,
     file_part,
-    point_text,
     shown_value,
     toml_text,
     varies_itself,
 )
 from graphbandits.experiments.worlds import MEANS, PRIOR, check_prior, is_means, is_number
+from graphbandits.store.record import SweepRecord
 
 
 def _is_whole(value: object, least: int) -> bool:
@@ -101,36 +101,6 @@ Values = Annotated[tuple[OneValue, ...], Field(min_length=1)]
 Point = Annotated[dict[Word, OneValue], Field(min_length=1)]
 
 
-@dataclass(frozen=True)
-class Swept:
-    """What is to be known of a sweep besides its simulations.
-
-    ``x`` is the parameter on the axis; None: the points of a list are categories.
-    """
-
-    title: str
-    parameters: tuple[str, ...]
-    x: str | None
-    label: str
-    scale: str
-
-    @property
-    def name(self) -> str:
-        """What it is called: by its parameters."""
-        return "-".join(self.parameters)
-
-    def facet_name(self, point: Mapping[str, Value]) -> str:
-        """What a figure has in its name: what is on its axis, and at which values of all else.
-
-        >>> Swept("", ("r", "arms"), "r", "", "linear").facet_name({"r": 0.5, "arms": 5})
-        'r-arms-5'
-        """
-        if self.x is None:  # a list is one facet
-            return self.name
-        fixed = {name: value for name, value in point.items() if name != self.x}
-        return "-".join(filter(None, (self.x, cell_name(fixed))))
-
-
 class SweepTable(Table):
     """One simulation for each point: ``values`` of a ``parameter``, a ``grid`` or a ``list``.
 
@@ -178,11 +148,17 @@ class SweepTable(Table):
         grid = self.grid or {self.parameters[0]: self.values or ()}
         return [dict(zip(grid, point, strict=True)) for point in itertools.product(*grid.values())]
 
-    def swept(self, title: str, alone: bool) -> Swept:
-        """What is to be known of it, in an experiment of this title, where it may be alone."""
+    def record(self, title: str, alone: bool) -> SweepRecord:
+        """What a study keeps of it, in an experiment of this title, where it may be alone."""
         label = self.label or self.axis or ", ".join(self.parameters)
         own = self.title or (title if alone else f"{title}: by {label}")
-        return Swept(own, self.parameters, self.axis, label, self.scale)
+        return SweepRecord(
+            title=own,
+            parameters=list(self.parameters),
+            x=self.axis,
+            label=label,
+            scale=self.scale,
+        )
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
@@ -319,3 +295,21 @@ def _plain(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def sweep_name(sweep: SweepRecord) -> str:
+    """What a sweep is called: its parameters."""
+    return "-".join(sweep.parameters)
+
+
+def slice_name(sweep: SweepRecord, point: Mapping[str, Value]) -> str:
+    """What a figure has in its name: what is on its axis, and at which values of all else.
+
+    >>> sweep = SweepTable(grid={"r": [0, 1], "arms": [5]}).record("", alone=True)
+    >>> slice_name(sweep, {"r": 0, "arms": 5})
+    'r-arms-5'
+    """
+    if sweep.x is None:  # a list is one slice
+        return sweep_name(sweep)
+    fixed = {name: value for name, value in point.items() if name != sweep.x}
+    return "-".join(filter(None, (sweep.x, cell_name(fixed))))

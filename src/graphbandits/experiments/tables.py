@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
 
+from graphbandits.engine.recording import POINTS
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments.texts import Given, errors_at
 from graphbandits.experiments.worlds import MEANS, check_prior, is_means
 from graphbandits.policies import as_policy
 from graphbandits.registry import text_of
-from graphbandits.results import POINTS, Claim, Published
+from graphbandits.results import Claim, Published
 
 
 class MisplacedError(InputError):

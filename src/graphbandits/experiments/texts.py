@@ -88,15 +88,6 @@ def shown_value(given: Given) -> Value:
     return (" " if deep else ",").join(parts)
 
 
-def point_text(point: Mapping[str, Value]) -> str:
-    """A point of a sweep in words.
-
-    >>> point_text({"r": 0.5, "arms": 10})
-    'r = 0.5, arms = 10'
-    """
-    return ", ".join(f"{parameter} = {value}" for parameter, value in point.items())
-
-
 def file_part(value: Value) -> str:
     """A value as a part of a file name: letters, digits, points and signs.
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError
 from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.ratios import Ratios
 from graphbandits.results.schema import NO_CURVES
 from graphbandits.types import Floats
 

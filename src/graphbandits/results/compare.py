@@ -56,6 +56,25 @@ def standard_error(values: Floats) -> Floats:
     return error
 
 
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The mean over the trials in each recorded round, and its standard error (NaN of one trial).
+
+    >>> found = Moments.of(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    >>> found.mean.tolist(), found.standard_error.tolist()
+    ([2.0, 2.0], [1.0, 0.0])
+    """
+
+    mean: Floats
+    standard_error: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Moments:
+        """Of an array (trials, rounds)."""
+        with np.errstate(invalid="ignore"):  # infinite sums have no standard error
+            return cls(values.mean(axis=0), standard_error(values))
+
+
 def student(confidence: float, trials: float) -> float:
     """The half width of a two-sided interval in standard errors; NaN for one trial.
 

@@ -61,7 +61,7 @@ def load(source: Path, manifest: dict[str, Any]) -> Results:
 
 def _read(path: Path, columns: list[str]) -> pa.Table:
     try:
-        table = pq.read_table(path)
+        table = pq.ParquetFile(path).read(use_threads=False)
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"the file {path} is missing or damaged: {reason}") from None

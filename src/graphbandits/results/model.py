@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError, nearest, whole_number
-from graphbandits.results.compare import Difference, paired_differences, standard_error, student
-from graphbandits.results.ratios import Moments, Ratios
+from graphbandits.results.compare import (
+    Difference,
+    Moments,
+    paired_differences,
+    standard_error,
+    student,
+)
 from graphbandits.results.schema import NO_CURVES, QUANTILES
 from graphbandits.types import Floats, Ints
 
@@ -23,9 +29,6 @@ if TYPE_CHECKING:
     import polars
 
     from graphbandits.graphs import Fixed
-
-#: Rounds that are kept of a curve, at most.
-POINTS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,16 +345,6 @@ class Results:
         from graphbandits.results.storage import load
 
         return load(Path(directory))
-
-
-def recorded_rounds(horizon: int, points: int = POINTS) -> Ints:
-    """At most ``points`` rounds, evenly spread, the first and the last among them.
-
-    >>> recorded_rounds(5).tolist(), len(recorded_rounds(10**6))
-    ([1, 2, 3, 4, 5], 200)
-    """
-    spread = np.linspace(1, horizon, min(points, horizon))
-    return np.unique(np.rint(spread).astype(np.int64))
 
 
 def runs_of(settings: Mapping[str, Any], trials: int) -> list[dict[str, Any]]:

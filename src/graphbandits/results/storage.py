@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError
 from graphbandits.files import replace_directory, write_bytes, write_text
 from graphbandits.results import format_1
 from graphbandits.results.model import PolicyResult, Results, runs_of
-from graphbandits.results.ratios import Ratios
 from graphbandits.results.schema import (
     ALWAYS,
     FIELDS,
@@ -220,7 +220,7 @@ def _assemble(manifest: dict[str, Any], data: dict[str, bytes]) -> Results:
             raise InputError(f"{file_name(name)} has {file.metadata.num_rows} rows, not {rows}")
     names, arms, settings = manifest["policies"], tuple(manifest["arms"]), manifest["settings"]
     # the numbers of rounds and trials, from the tables that have one row for each
-    rounds = files["curve"].read(["round"])["round"].to_numpy()
+    rounds = files["curve"].read(["round"], use_threads=False)["round"].to_numpy()
     rounds = np.array(rounds[: len(rounds) // len(names)])
     runs = runs_of(settings, files["final"].metadata.num_rows // len(names))
     axes = Axes(arms, rounds, runs)
@@ -284,7 +284,7 @@ def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:
     elif file is None:
         raise InputError(f"it has no table of the edges of its graph of kind {entry['kind']!r}")
     else:
-        edges = file.read()
+        edges = file.read(use_threads=False)
         sparse = Sparse.from_edges(count, *(column.to_numpy() for column in edges.columns))
         feedback = sparse if entry["kind"] == "sparse" else sparse.to_dense()
     return Fixed(feedback, tuple(manifest["arms"]) if entry["named"] else None)

@@ -1,20 +1,31 @@
-"""A directory of shards that survives: written whole or not at all, checked when read."""
+"""A directory of shards that survives, and the driver that computes what it lacks."""
 
-from graphbandits.store.covers import Cover, ShardFile, cover_of
 from graphbandits.store.directory import DamagedShardError, Store
-from graphbandits.store.running import Run
+from graphbandits.store.driver import Failure, RunMonitor, WorkerOptions, run_missing
+from graphbandits.store.record import StudyRecord, describe_cell, read_record, wanted_tasks
 from graphbandits.store.series import Series, series_of
+from graphbandits.store.shard_index import Cover, ShardFile, cover_of
+from graphbandits.store.simulation import simulate, simulate_plan
 from graphbandits.store.summary import summarise, whole
 
 __all__ = [
     "Cover",
     "DamagedShardError",
-    "Run",
+    "Failure",
+    "RunMonitor",
     "Series",
     "ShardFile",
     "Store",
+    "StudyRecord",
+    "WorkerOptions",
     "cover_of",
+    "describe_cell",
+    "read_record",
+    "run_missing",
     "series_of",
+    "simulate",
+    "simulate_plan",
     "summarise",
+    "wanted_tasks",
     "whole",
 ]

@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 import pyarrow as pa
 
+from graphbandits.engine import Shard, Task
 from graphbandits.errors import InputError, nearest
 from graphbandits.files import (
     from_npz,
@@ -27,10 +28,9 @@ from graphbandits.files import (
     write_new,
     write_text,
 )
-from graphbandits.results import Shard
-from graphbandits.store import running
-from graphbandits.store.covers import Cover, ShardFile, cover_of
-from graphbandits.store.series import Series
+from graphbandits.store import activity
+from graphbandits.store.series import Series, series_of
+from graphbandits.store.shard_index import Cover, ShardFile, cover_of
 from graphbandits.version import __version__
 
 #: The layout of a store; a newer one is refused by name.
@@ -146,7 +146,7 @@ class Store:
         """Write down what determines a series, unless that is there and sound."""
         if series.name not in self._described:
             place = make_place(self.path / "shards" / series.name)
-            put(place / SERIES, (json.dumps(series.facts, indent=1) + "\n").encode())
+            write_once(place / SERIES, (json.dumps(series.facts, indent=1) + "\n").encode())
             self._described.add(series.name)
 
     def write(self, series: Series, shard: Shard, facts: Mapping[str, Any]) -> ShardFile:
@@ -221,6 +221,37 @@ class Store:
                 return None
         return aside
 
+    # --- what the driver asks for
+
+    def missing(self, task: Task) -> tuple[tuple[int, int], ...]:
+        """The trials of a task that no shard has, as (first, trials)."""
+        series = series_of(task.plan, task.policy)
+        return self.cover(series.name, task.trials, task.first).gaps
+
+    def put(self, task: Task, shard: Shard) -> None:
+        """Keep the outcome of a task."""
+        series = series_of(task.plan, task.policy)
+        self.write(series, shard, {"policy": task.policy, "cpu": shard.cpu})
+
+    def is_shared(self) -> bool:
+        """Whether other processes work here now."""
+        return bool(self.others())
+
+    def verify_present(self, task: Task, warn: Callable[[str], None]) -> None:
+        """Read every shard that is there of a task, and set aside what is damaged."""
+        series = series_of(task.plan, task.policy)
+        self.describe(series)
+        sound: set[ShardFile] = set()
+        # others may stand in for one that is set aside, and are read then
+        while doubtful := set(self.cover(series.name, task.trials, task.first).used) - sound:
+            for file in sorted(doubtful):
+                try:
+                    self.read(file)
+                    sound.add(file)
+                except DamagedShardError as error:
+                    self.set_aside(file)
+                    warn(f"{error}; it was set aside and is computed again")
+
     # --- cells and studies
 
     def put_cell(self, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
@@ -233,7 +264,7 @@ class Store:
         path = self.path / "cells" / f"{name}.npz"
         _refuse_newer(f"the description of a cell {path}", _described_in(path), meta)
         make_place(path.parent)
-        put(path, data)
+        write_once(path, data)
         return name
 
     def cell(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -301,11 +332,11 @@ class Store:
         A run does so before it looks what is there. It waits for a ``gc`` that is at work, and
         ``tell`` is told so; after a minute that is an error.
         """
-        return running.announced(make_place(self.path / running.PLACE), command, kind, tell)
+        return activity.announced(make_place(self.path / activity.PLACE), command, kind, tell)
 
-    def others(self) -> list[running.Run]:
+    def others(self) -> list[activity.Run]:
         """The other processes that work here now; what killed ones left of them is removed."""
-        return running.others(self.path / running.PLACE)
+        return activity.others(self.path / activity.PLACE)
 
 
 def make_place(path: Path) -> Path:
@@ -360,7 +391,7 @@ def _described_in(path: Path) -> Any:
         return None
 
 
-def put(path: Path, data: bytes) -> None:
+def write_once(path: Path, data: bytes) -> None:
     """Write a file that is named by its content, unless it is there and sound."""
     try:
         sound = path.read_bytes() == data

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from graphbandits.engine import Shard
 from graphbandits.errors import InputError
-from graphbandits.results import Moments, PolicyResult, Ratios, Shard
-from graphbandits.store.covers import ShardFile, rows_of
+from graphbandits.results import Moments, PolicyResult
 from graphbandits.store.directory import Store
-from graphbandits.types import Floats, Ints
+from graphbandits.store.shard_index import ShardFile, rows_of
+from graphbandits.store.simulation import count_plays, summarise_shards
+from graphbandits.types import Floats
 
 #: Numbers that are in memory at once, trials times rounds; for others the shards are read again.
 ENTRIES = 2**23
@@ -33,7 +35,7 @@ def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) 
         if shard.first not in final:
             final[shard.first] = shard.regret[:, -1].copy()
             recorded.append(shard.ratios is not None)
-            _count(shard, plays)
+            count_plays(shard, plays)
         return shard.regret
 
     def summary(part: Floats) -> Floats:
@@ -59,27 +61,7 @@ def whole(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> P
     """The trials of shards with all that was recorded of each, as a simulation gives them."""
     if not files:
         raise InputError(f"there are no shards in {store.path} to be read")
-    plays = np.zeros(arms, np.int64)
-    shards = [store.read(file, rounds) for file in files]
-    for shard in shards:
-        _count(shard, plays)
-    ratios = [shard.ratios for shard in shards if shard.ratios is not None]
-    return PolicyResult.from_trials(
-        np.concatenate([shard.regret for shard in shards]),
-        plays,
-        Ratios.concat(ratios) if len(ratios) == len(shards) else None,
-    )
-
-
-def _count(shard: Shard, plays: Ints) -> None:
-    if shard.plays.arm.size and not 0 <= shard.plays.arm.min() <= shard.plays.arm.max() < len(
-        plays
-    ):
-        raise InputError(
-            f"a shard of trials {shard.first} to {shard.first + shard.trials - 1} has plays of "
-            f"other arms than the {len(plays)} that there are"
-        )
-    shard.plays.add_to(plays)
+    return summarise_shards([store.read(file, rounds) for file in files], arms)
 
 
 def _ratio_sum(shard: Shard) -> Floats:

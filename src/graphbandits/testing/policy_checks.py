@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits.agent import Agent
-from graphbandits.engine import propose, simulate
+from graphbandits.engine import propose
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import from_matrix
 from graphbandits.plugins import file_of
@@ -18,6 +18,7 @@ from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import name_of, text_of
 from graphbandits.rng import Keys, Stream
+from graphbandits.store import simulate
 from graphbandits.testing.chance import shares_differ
 from graphbandits.testing.contract import Violation, check, check_form
 from graphbandits.testing.forbidden import Forbidden, global_generators

@@ -14,7 +14,7 @@ from graphbandits.errors import InputError
 from graphbandits.plugins import file_of
 
 if TYPE_CHECKING:
-    from graphbandits.engine.simulation import Plan
+    from graphbandits.engine.plan import Plan
 
 __all__ = ["Cluster", "Crew", "Processes", "Threads", "crew_of", "why_not"]
 

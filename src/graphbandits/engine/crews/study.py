@@ -23,6 +23,7 @@ from graphbandits.engine.crews.travel import Latest, wanted_of_worker
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import Recording
 from graphbandits.engine.settings import cpu
+from graphbandits.engine.shard import Shard
 from graphbandits.engine.sources import check_sources, plugin_name
 from graphbandits.engine.tasks import Done, Task
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
@@ -31,7 +32,6 @@ from graphbandits.graphs.storage import unpack_process
 from graphbandits.plugins import blame, load_plugin, source_file, unload_plugin
 from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.results import Shard
 from graphbandits.rng import Keys
 from graphbandits.worlds import Bernoulli
 

@@ -27,7 +27,7 @@ from graphbandits.registry import parse, registered
 from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
-    from graphbandits.engine.simulation import Plan
+    from graphbandits.engine.plan import Plan
 
 V = TypeVar("V")
 Sources = dict[str, str]

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from graphbandits.engine import Shard
 from graphbandits.errors import InputError
 from graphbandits.files import replace_file
 from graphbandits.graphs import Fixed
 from graphbandits.results.frames import check_table
 from graphbandits.results.schema import SCHEMA
-from graphbandits.results.shards import Shard
 from graphbandits.results.tables import Axes, arrow_schema, graph_table, part
 from graphbandits.store import ShardFile, summarise
 from graphbandits.types import Floats, Ints
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from graphbandits.studies.stored import StoredCell, StoredStudy
+    from graphbandits.experiments.study import Cell, Study
 
 #: Rows of a batch, and of a row group of a file: what is in memory at once.
 ROWS = 2**17
@@ -40,7 +40,7 @@ ENDINGS = (".parquet", ".csv", ".csv.gz")
 
 
 def batches(
-    studies: Sequence[StoredStudy], table: str, partial: bool = False
+    studies: Sequence[Study], table: str, partial: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a table: by cell, policy, trial and round, each in the order of its study.
 
@@ -67,7 +67,7 @@ def batches(
     return _gathered(_rows(cells, table, front), front.schema(table))
 
 
-def export(studies: Sequence[StoredStudy], table: str, path: Path, partial: bool = False) -> int:
+def export(studies: Sequence[Study], table: str, path: Path, partial: bool = False) -> int:
     """Write a table to a file, whole or not at all; how many rows it has."""
     ending = next((e for e in reversed(ENDINGS) if path.name.lower().endswith(e)), None)
     if ending is None:
@@ -84,14 +84,14 @@ def export(studies: Sequence[StoredStudy], table: str, path: Path, partial: bool
     return rows
 
 
-def to_pandas(studies: Sequence[StoredStudy], table: str, partial: bool) -> pandas.DataFrame:
+def to_pandas(studies: Sequence[Study], table: str, partial: bool) -> pandas.DataFrame:
     """A table as a pandas frame."""
     check_table(table, "pandas")
     frame: pandas.DataFrame = _whole(studies, table, partial).to_pandas()
     return frame
 
 
-def to_polars(studies: Sequence[StoredStudy], table: str, partial: bool) -> polars.DataFrame:
+def to_polars(studies: Sequence[Study], table: str, partial: bool) -> polars.DataFrame:
     """A table as a polars frame."""
     check_table(table, "polars")
     import polars
@@ -101,7 +101,7 @@ def to_polars(studies: Sequence[StoredStudy], table: str, partial: bool) -> pola
     return frame
 
 
-def _whole(studies: Sequence[StoredStudy], table: str, partial: bool) -> pa.Table:
+def _whole(studies: Sequence[Study], table: str, partial: bool) -> pa.Table:
     found = batches(studies, table, partial)
     return pa.Table.from_batches(found, _Front(studies, table != "graph").schema(table))
 
@@ -109,7 +109,7 @@ def _whole(studies: Sequence[StoredStudy], table: str, partial: bool) -> pa.Tabl
 class _Front:
     """The columns in front: of which study, point and line a row is."""
 
-    def __init__(self, studies: Sequence[StoredStudy], with_line: bool) -> None:
+    def __init__(self, studies: Sequence[Study], with_line: bool) -> None:
         values: dict[str, list[Any]] = {}
         for cell in (cell for study in studies for cell in study.cells):
             for name, value in cell.point.items():
@@ -157,9 +157,7 @@ def _type(values: Sequence[Any]) -> pa.DataType:
     return pa.float64() if kinds <= {int, float} and exact else pa.string()
 
 
-def _rows(
-    cells: Sequence[tuple[StoredStudy, StoredCell]], table: str, front: _Front
-) -> Iterator[pa.Table]:
+def _rows(cells: Sequence[tuple[Study, Cell]], table: str, front: _Front) -> Iterator[pa.Table]:
     schema = front.schema(table)
     for study, cell in cells:
         if table == "graph":
@@ -176,7 +174,7 @@ def _rows(
 
 
 def _of_policy(
-    cell: StoredCell, policy: str, files: Sequence[ShardFile], table: str
+    cell: Cell, policy: str, files: Sequence[ShardFile], table: str
 ) -> Iterator[pa.Table]:
     """The rows of a policy, at most about ``ROWS`` at once where they are of trials."""
     meta, _ = cell.description

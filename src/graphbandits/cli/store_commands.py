@@ -1,27 +1,42 @@
-"""What ``graphbandits store`` prints."""
+"""``graphbandits store``: list, verify, tidy and export what experiments have left on disk."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
+import typer
 
-from graphbandits.cli.show import file_size, plain_console, print_json
-from graphbandits.engine.progress import progress_bar
-from graphbandits.store import Store
-from graphbandits.store.check import Finding, verify
-from graphbandits.store.contents import Amount, StudyEntry, contents_of
-from graphbandits.store.garbage import Removed, gc
+from graphbandits.cli.options import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from graphbandits.store import Store
+    from graphbandits.store.maintenance import Amount, Finding, Removed, StudyEntry
+
+store = typer.Typer(no_args_is_help=True, help="Look after what experiments have left on disk.")
+
+Directory = Annotated[
+    Path, typer.Argument(help="A directory that 'graphbandits run' wrote to.", metavar="DIR")
+]
 
 
-def show(directory: Path, as_json: bool) -> None:
-    """``store ls``."""
+@store.command("ls")
+def list_(directory: Directory, json: Json = False) -> None:
+    """Show the studies of a store, how far each has come, and the disk they take.
+
+    Example: graphbandits store ls paper-1a
+    """
+    from graphbandits.cli.show import plain_console, print_json
+    from graphbandits.store import Store
+    from graphbandits.store.maintenance import contents_of
+
     store = Store.open(directory)
     contents, runs = contents_of(store), store.others()
-    if as_json:
+    if json:
         print_json(
             {
                 "store": str(directory),
@@ -49,25 +64,37 @@ def show(directory: Path, as_json: bool) -> None:
     if contents.without_study.shards:
         console.print(
             f"No study refers to {_text(contents.without_study)}: "
-            "'graphbandits store gc' removes them.",
+            "'graphbandits store gc --dry-run' lists what it would remove.",
             soft_wrap=True,
         )
     for run in runs:
         console.print(f"At work here now: {run}.", soft_wrap=True)
 
 
-def check(directory: Path, as_json: bool) -> int:
-    """``store verify``; the exit code."""
+@store.command()
+def verify(directory: Directory, json: Json = False) -> None:
+    """Read every file of a store and hold it against its checksum.
+
+    Ends with exit code 1 if something is wrong, and says what to do.
+
+    Example: graphbandits store verify paper-1a
+    """
+    from graphbandits.cli.show import plain_console, print_json
+    from graphbandits.engine.progress import progress_bar
+    from graphbandits.store import Store
+    from graphbandits.store.maintenance import contents_of
+    from graphbandits.store.maintenance import verify as findings_in
+
     store = Store.open(directory)
     shards = contents_of(store).total.shards
     console, findings = plain_console(), []
     with progress_bar("reading shards", shards) as advance:
-        for finding in verify(store, lambda done, of: advance(1)):
+        for finding in findings_in(store, lambda done, of: advance(1)):
             findings.append(finding)
-            if not as_json:
+            if not json:
                 _print(console, store, finding)
     wrong = sum(finding.wrong for finding in findings)
-    if as_json:
+    if json:
         print_json(
             {
                 "store": str(directory),
@@ -89,14 +116,35 @@ def check(directory: Path, as_json: bool) -> int:
         verdict = "nothing is wrong" if not wrong else _count(wrong, "thing is", "things are")
         ending = "" if not wrong else " wrong"
         console.print(f"{directory}: {read} read, {verdict}{ending}.", soft_wrap=True)
-    return 1 if wrong else 0
+    raise typer.Exit(1 if wrong else 0)
 
 
-def tidy(directory: Path, dry_run: bool, as_json: bool) -> None:
-    """``store gc``."""
-    removed = gc(Store.open(directory), dry_run)
+@store.command()
+def gc(
+    directory: Directory,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")] = False,
+    extra_policies: Annotated[
+        bool,
+        typer.Option(
+            "--extra-policies",
+            help="Also remove the trials of policies that the last run of a study left out.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Remove what no study of a store needs: shards, leftovers of killed runs.
+
+    Files of other names, such as figures and reports, are left alone.
+
+    Example: graphbandits store gc paper-1a --dry-run
+    """
+    from graphbandits.cli.show import file_size, plain_console, print_json
+    from graphbandits.store import Store
+    from graphbandits.store.maintenance import gc as collect
+
+    removed = collect(Store.open(directory), dry_run, extra_policies)
     total = sum(one.bytes for one in removed)
-    if as_json:
+    if json:
         files = [
             {"file": _relative(directory, one.path), "why": one.why, "bytes": one.bytes}
             for one in removed
@@ -118,7 +166,50 @@ def tidy(directory: Path, dry_run: bool, as_json: bool) -> None:
     console.print(f"{directory}: {what} {done}{size}.", soft_wrap=True)
 
 
+@store.command("export")
+def export_(
+    directory: Directory,
+    output: Annotated[
+        Path, typer.Option(help="The file: .parquet, .csv or .csv.gz.", metavar="FILE")
+    ],
+    table: Annotated[
+        str,
+        typer.Option(
+            help="final (each trial), curve (each round), plays, regret (each trial and round), "
+            "ratios or graph.",
+            metavar="TABLE",
+        ),
+    ] = "final",
+    study: Annotated[
+        list[str] | None,
+        typer.Option(help="A study of it; repeat for several. All if unset.", metavar="KEY"),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Take the trials that are there.")
+    ] = False,
+) -> None:
+    """Write a table of all simulations to one file, the swept parameters in front.
+
+    Example: graphbandits store export my-study --table regret --output regret.parquet
+    """
+    from graphbandits.cli.show import file_size, plain_console
+    from graphbandits.experiments import open_studies
+    from graphbandits.experiments.export import export
+    from graphbandits.experiments.study import listed
+
+    chosen = open_studies(directory).chosen(study)
+    rows = export(chosen, table, output, partial)
+    if table != "graph":
+        for one in chosen:
+            if missing := one.progress().missing:
+                typer.echo(f"not complete: {one.key}: {listed(missing)}", err=True)
+    room = file_size(output.stat().st_size)
+    plain_console().print(f"{output}: {rows} rows, {room}", soft_wrap=True)
+
+
 def _print_study(console: Console, entry: StudyEntry) -> None:
+    from graphbandits.cli.show import file_size
+
     console.print(entry.key, style="bold", end="")
     console.print(f"  {entry.title or 'damaged'}", soft_wrap=True)
     if entry.damage:
@@ -149,6 +240,8 @@ def _share(done: int, of: int) -> str:
 
 
 def _text(amount: Amount) -> str:
+    from graphbandits.cli.show import file_size
+
     shards = _count(amount.shards, "shard", "shards")
     return f"{shards} in {amount.series} series, {file_size(amount.bytes)}"
 

@@ -1,42 +1,35 @@
-"""The simulations of an experiment: in texts, and checked."""
+"""Setups: the simulations of an experiment as texts, before anything is built from them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from graphbandits.engine import Plan
-from graphbandits.errors import InputError, nearest
+from graphbandits.errors import GraphBanditsError, InputError, nearest
 from graphbandits.experiments.sweeps import KEYS, TEXTS, SweepTable
+from graphbandits.experiments.tables import RecordTable
 from graphbandits.experiments.texts import (
     Given,
     Value,
     check_placeholders,
+    errors_at,
     filled,
     line_of,
     placeholders,
     shown_value,
+    toml_text,
     varies_itself,
 )
 from graphbandits.experiments.worlds import prior_texts
+from graphbandits.graphs import as_process, make_process
+from graphbandits.rng import Keys
+from graphbandits.worlds import World
 
-
-@dataclass(frozen=True, eq=False)
-class Cell:
-    """One checked simulation of an experiment, at one point of its sweeps.
-
-    ``sweep`` is the number of the sweep and ``point`` has the values of its parameters; without
-    sweeps they are None and empty. ``name`` is what files of the cell have in their names.
-    ``lines`` has the line that each policy of the plan belongs to: a text with a placeholder makes
-    a policy of another name at each point, and one line.
-    """
-
-    sweep: int | None
-    point: Mapping[str, Value]
-    name: str
-    plan: Plan
-    lines: Mapping[str, str]
+#: Plays on every graph, whatever else is wrong.
+ANY = "uniform"
 
 
 @dataclass(frozen=True)
@@ -135,3 +128,39 @@ def check_known(names: Iterable[str], known: Collection[str], what: str) -> None
     for name in names:
         if name not in known:
             raise InputError(f"{what}: '{name}' is not among the policies: {nearest(name, known)}")
+
+
+def check_keys(setup: Setup, world: World | None, record: RecordTable, trials: int = 1) -> None:
+    """Add one key after the other to a simulation, and refuse the first that does not fit.
+
+    >>> setup = Setup("paper", ("ts-n", "ts-n()"), None, 20, None, None, "strict", 0, "pseudo")
+    >>> check_keys(setup, None, RecordTable())
+    Traceback (most recent call last):
+    graphbandits.errors.InputError: policies 2: policy 'ts-n' is given twice
+    """
+    known = setup.arms if world is None else world.arms
+    with errors_at(_key_of_graph(setup)):
+        process = as_process(setup.graph, known)
+    with errors_at(f"trials = {trials}"):
+        Keys(setup.seed, 0, trials)
+    plan = partial(Plan.of, world=world, graph=process, trials=trials)
+    with errors_at(f"horizon = {setup.horizon}"):
+        plan(ANY, horizon=setup.horizon)
+    if record.rounds is not None:
+        with errors_at(f"record, rounds = {toml_text(record.rounds)}"):
+            plan(ANY, horizon=setup.horizon, rounds=record.rounds)
+    if record.ratios is not None:
+        with errors_at(f"record, ratios = {toml_text(record.ratios)}"):
+            plan(ANY, horizon=setup.horizon, ratios=record.ratios)
+    for number in range(1, len(setup.policies) + 1):
+        with errors_at(f"policies {number}"):
+            plan(setup.policies[:number], horizon=setup.horizon)
+
+
+def _key_of_graph(setup: Setup) -> str:
+    """That of the number of arms if the graph is one without it."""
+    try:
+        make_process(setup.graph, None)
+    except GraphBanditsError:
+        return "graph"
+    return "graph" if setup.arms is None else f"arms = {setup.arms}"

@@ -1,10 +1,12 @@
-"""How far a run is: a table that stays up to date on a terminal, else a line now and then."""
+"""Progress of a run: a live table on a terminal, else a line every now and then."""
 
 from __future__ import annotations
 
 import math
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
@@ -15,6 +17,10 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
+
+from graphbandits.engine import Task
+from graphbandits.engine.progress import progress_bar
+from graphbandits.store import Failure, RunMonitor, Store, WorkerOptions
 
 #: Lines of the table that are not policies: the head, the total, what is left out.
 FRAME = 8
@@ -244,6 +250,65 @@ class LiveTable:
             self._wrote = now
             said = f"[{_time(now - self._start)}] {self.line()}"
             self._console.print(said, markup=False, highlight=False, soft_wrap=True)
+
+
+class LiveProgress(RunMonitor):
+    """Shows a :class:`LiveTable` while shards are computed, and warnings on standard error."""
+
+    def __init__(self) -> None:
+        self._table: LiveTable | None = None
+        self._checking = ExitStack()
+        self._advance: Callable[[int], None] | None = None
+        self._tasks = 1
+
+    def prepared(self, store: Store, tasks: Sequence[Task], options: WorkerOptions) -> None:
+        self._tasks = len(tasks)
+
+    def warn(self, message: str) -> None:
+        print(message, file=sys.stderr, flush=True)
+
+    def checked(self, task: Task) -> None:
+        if self._advance is None:
+            bar = progress_bar("checking what is there", self._tasks)
+            self._advance = self._checking.enter_context(bar)
+        self._advance(1)
+
+    def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
+        self._end_of_check()
+        totals: dict[str, Counter[str]] = {}
+        for task, there in wanted.items():
+            mine = Counter(
+                trials=task.trials,
+                decisions=task.decisions,
+                trials_there=there,
+                decisions_there=there * task.plan.horizon,
+            )
+            totals.setdefault(task.policy, Counter(shards=0)).update(mine)
+        for task in tasks:
+            totals[task.policy]["shards"] += 1
+        work = {policy: Work(**total) for policy, total in totals.items()}
+        self._table = LiveTable(work, workers).__enter__()
+
+    def advanced(self, task: Task, decisions: int) -> None:
+        if self._table is not None:
+            self._table.advance(task.policy, decisions)
+
+    def finished(self, task: Task, seconds: float | None) -> None:
+        if self._table is not None:
+            self._table.finished(task.policy, task.trials, task.decisions, seconds)
+
+    def failed(self, failure: Failure) -> None:
+        if self._table is not None:
+            self._table.failed(failure.task.policy)
+
+    def stopped(self) -> None:
+        if self._table is not None:
+            self._table.__exit__()
+            self._table = None
+
+    def _end_of_check(self) -> None:
+        self._checking.close()
+        self._advance = None
 
 
 def _time(seconds: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,11 +11,40 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graphbandits.results.ratios import Ratios
 from graphbandits.types import Floats, Ints
 
 #: Where a file keeps the facts about its numbers, among the metadata of its schema.
 FACTS = b"graphbandits"
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Of each trial at each recorded round, (trials, rounds).
+
+    ``ratio``: Psi_t, the squared expected regret of the play by its expected information;
+    ``ratio_sum``: the sum of Psi over all rounds up to this one, recorded or not; ``psi``: psi_t,
+    that of Thompson sampling in the same place; ``entropy``: that of alpha_t, what is left to learn
+    about which arm is best, in nats. A ratio is infinite where something is lost and nothing
+    learned; where nothing is lost either it is NaN, and counts 0 in the sum. Psi_t is by the bound
+    G h or by the exact joint gain: ``settings["ratios"]`` says which; psi_t is by G h.
+    """
+
+    ratio: Floats
+    ratio_sum: Floats
+    psi: Floats
+    entropy: Floats
+
+    def items(self) -> Iterator[tuple[str, Floats]]:
+        """The arrays by their names."""
+        return ((field.name, getattr(self, field.name)) for field in fields(self))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Ratios]) -> Ratios:
+        """The trials one after the other."""
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
 #: The columns of information ratios, where they were asked for.
 RATIOS = tuple(field.name for field in fields(Ratios))
 
@@ -50,6 +79,8 @@ class Plays:
 class Shard:
     """The trials ``first``, ``first + 1``, ... of one policy: regret at the recorded rounds.
 
+    ``cpu`` is the kind of processor that computed it, and ``seconds`` how long that took.
+
     >>> shard = Shard(250, np.array([[0.0, 0.5]]), Plays.of(np.array([[1, 1]])))
     >>> again, facts = Shard.from_parquet(shard.to_parquet({"policy": "ts-n"}))
     >>> again.first, again.regret.tolist(), facts
@@ -60,6 +91,8 @@ class Shard:
     regret: Floats  # (trials, rounds)
     plays: Plays
     ratios: Ratios | None = None
+    cpu: str = ""
+    seconds: float = 0.0
 
     @property
     def trials(self) -> int:
@@ -88,7 +121,9 @@ class Shard:
     @classmethod
     def from_parquet(cls, data: bytes) -> tuple[Shard, dict[str, Any]]:
         """What :meth:`to_parquet` wrote, and its facts; whatever goes wrong if it is another."""
-        table = pq.read_table(pa.BufferReader(data), use_threads=False)
+        # not pq.read_table: its scanner may drop the last reference to the bytes on a thread of
+        # Arrow's while the interpreter ends, which aborts the process
+        table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
         facts: dict[str, Any] = json.loads(table.schema.metadata[FACTS])
         trials, first = len(table), table["trial"][0].as_py()
         if (table["trial"].to_numpy() != np.arange(first, first + trials)).any():

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from graphbandits.engine import Plan
+from graphbandits.engine import Plan, Shard, Task
+from graphbandits.engine.plan import BLOCK
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.settings import cpu
-from graphbandits.engine.simulation import BLOCK
 from graphbandits.errors import GraphBanditsError
 from graphbandits.files import to_npz
-from graphbandits.results import Shard
 from graphbandits.rng import Keys
-from graphbandits.store import Series, Store
-from graphbandits.store.directory import SERIES
-from graphbandits.studies.recording import describe_cell
-from graphbandits.studies.runner import Part, missing, shard_size
+from graphbandits.store.directory import SERIES, Store
+from graphbandits.store.driver import WorkerOptions, shard_size
+from graphbandits.store.record import cell_name, describe_cell
+from graphbandits.store.series import Series, series_of
 
 #: Rounds of a run that is not counted; seconds of a short run after its first round, about.
 ROUNDS, SECONDS = 20, 2.0
@@ -50,51 +48,57 @@ class Estimate:
 
 
 def estimate(
-    parts: Sequence[Part], store: Store | None = None, workers: int = 1, asked: int | None = None
+    wanted: Sequence[Task], store: Store | None = None, options: WorkerOptions | None = None
 ) -> Estimate:
-    """The work and the room of the trials that a store lacks, of all trials without one.
+    """The time and the room of the trials that a store lacks; of all trials without a store.
 
-    A policy is tried once for all cells of as many arms, of the same kind of graph and of the same
+    A policy is tried once for all plans of as many arms, of the same kind of graph and of the same
     accuracy: where trials are longest. Shards are those of :func:`shard_size`.
     """
-    alike: dict[tuple[object, ...], list[Part]] = {}
-    for part in parts:
-        if missing(store, part):
-            alike.setdefault(_kind(part), []).append(part)
+    options = options or WorkerOptions()
+    lacking = {task: missing_trials(store, task) for task in wanted}
+    alike: dict[tuple[object, ...], list[Task]] = {}
+    for task in wanted:
+        if lacking[task]:
+            alike.setdefault(_kind(task), []).append(task)
     seconds = room = most = 0.0
     failures: list[str] = []
     for group in alike.values():
-        group.sort(key=lambda part: -part.plan.horizon)
+        group.sort(key=lambda task: -task.plan.horizon)
         pace = None
         while group and pace is None:
-            part = group[0]
+            task = group[0]
             try:
-                pace = measure(part, shard_size(parts, part.plan, workers, asked))
+                pace = measure(task, shard_size(wanted, task.plan, options))
             except GraphBanditsError as error:
-                told = f"{part.policy}{part.where} fails in a short run: {error}"
+                told = f"{task.policy}{task.plan.where} fails in a short run: {error}"
                 failures.append(" ".join(told.split()))
                 del group[0]
-        for part in group:
+        for task in group:
             assert pace is not None
-            lacking = sum(trials for _, trials in missing(store, part))
-            numbers = lacking * _numbers(part.plan, len(part.plan.recording.rounds))
-            shards = -(-lacking // shard_size(parts, part.plan, workers, asked))
-            around = pace.around * shards + _series_room(store, part.series)
-            seconds += pace.seconds * lacking * part.plan.horizon
+            numbers = lacking[task] * _numbers(task.plan, len(task.plan.recording.rounds))
+            shards = -(-lacking[task] // shard_size(wanted, task.plan, options))
+            around = pace.around * shards + _series_room(store, series_of(task.plan, task.policy))
+            seconds += pace.seconds * lacking[task] * task.plan.horizon
             room += pace.bytes * numbers + around
             most += NUMBER * numbers + around
-    counted = {id(part.plan): part.plan for group in alike.values() for part in group}
+    counted = {id(task.plan): task.plan for group in alike.values() for task in group}
     cells = sum(_cell_room(store, plan) for plan in counted.values())
     return Estimate(seconds, room + cells, most + cells, tuple(failures))
 
 
-def _kind(part: Part) -> tuple[object, ...]:
+def missing_trials(store: Store | None, task: Task) -> int:
+    """How many trials of a task a store lacks; all of them without a store."""
+    return task.trials if store is None else sum(n for _, n in store.missing(task))
+
+
+def _kind(task: Task) -> tuple[object, ...]:
     """What the time and the room of a decision depend on most."""
-    plan = part.plan
+    plan = task.plan
     accuracy = getattr(plan.world.prior, "accuracy", None)
     recording = plan.recording
     kept = recording.regret, recording.ratios
-    return part.policy, plan.world.arms, type(plan.process), accuracy, *kept
+    return task.policy, plan.world.arms, type(plan.process), accuracy, *kept
 
 
 def _numbers(plan: Plan, rounds: int) -> int:
@@ -112,25 +116,25 @@ def _series_room(store: Store | None, series: Series) -> int:
 
 def _cell_room(store: Store | None, plan: Plan) -> int:
     """Bytes of the description of a cell, unless they are there."""
-    data = to_npz(*describe_cell(plan))
-    name = f"{hashlib.sha256(data).hexdigest()}.npz"
-    return 0 if store is not None and (store.path / "cells" / name).exists() else len(data)
+    name = f"{cell_name(plan)}.npz"
+    is_there = store is not None and (store.path / "cells" / name).exists()
+    return 0 if is_there else len(to_npz(*describe_cell(plan)))
 
 
-def measure(part: Part, size: int) -> Pace:
+def measure(task: Task, size: int) -> Pace:
     """Play a shard of this size for a while: the later half of its rounds says how fast it goes.
 
     What is compiled, or prepared in the first rounds, does not count.
     """
-    plan, trials = part.plan, min(BLOCK, size, part.trials)
-    _times(part, trials, min(ROUNDS, plan.horizon))
-    times, shard = _times(part, trials, plan.horizon)
+    plan, trials = task.plan, min(BLOCK, size, task.trials)
+    _times(task, trials, min(ROUNDS, plan.horizon))
+    times, shard = _times(task, trials, plan.horizon)
     rounds = len(times) - 1
     spent = (times[-1] - times[rounds // 2]) / (rounds - rounds // 2)
-    shard = shard or _play(part, trials, rounds)
+    shard = shard or _play(task, trials, rounds)
     # a shard of one number is about what there is around numbers
-    facts = {"policy": part.policy, "cpu": cpu(), "series": part.series.name}
-    around = len(_play(part, 1, 1).to_parquet(facts))
+    facts = {"policy": task.policy, "cpu": cpu(), "series": series_of(task.plan, task.policy).name}
+    around = len(_play(task, 1, 1).to_parquet(facts))
     numbers = trials * _numbers(plan, shard.regret.shape[1])
     packed = (len(shard.to_parquet(facts)) - around) / numbers
     return Pace(spent / trials, min(NUMBER, max(LEAST, packed)), around)
@@ -140,7 +144,7 @@ class _EnoughError(Exception):
     """Ends a short run."""
 
 
-def _times(part: Part, trials: int, horizon: int) -> tuple[list[float], Shard | None]:
+def _times(task: Task, trials: int, horizon: int) -> tuple[list[float], Shard | None]:
     """When a run began and when each round was over; and the run, if it came to its end in time."""
     times = [time.perf_counter()]
 
@@ -150,18 +154,18 @@ def _times(part: Part, trials: int, horizon: int) -> tuple[list[float], Shard | 
             raise _EnoughError
 
     try:
-        return times, _play(part, trials, horizon, advance)
+        return times, _play(task, trials, horizon, advance)
     except _EnoughError:
         return times, None
 
 
 def _play(
-    part: Part, trials: int, horizon: int, advance: Callable[[int], None] = lambda rounds: None
+    task: Task, trials: int, horizon: int, advance: Callable[[int], None] = lambda rounds: None
 ) -> Shard:
     """The first rounds of the first trials, of which is kept what the whole run keeps."""
-    plan = part.plan
+    plan = task.plan
     kept = [t for t in plan.recording.rounds if t < horizon]
     recording = replace(plan.recording, rounds=(*kept, horizon))
     keys = Keys(plan.seed, plan.first_trial, trials)
-    policy = plan.policies[part.policy]
+    policy = plan.policies[task.policy]
     return run_recorded(policy, plan.world, plan.process, horizon, keys, recording, advance)

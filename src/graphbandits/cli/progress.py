@@ -1,0 +1,138 @@
+"""What commands print while shards are computed, and afterwards."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from graphbandits.cli.show import announce_compilation, duration, file_size, plain_console
+from graphbandits.cli.tables import print_bounds, print_entry
+from graphbandits.engine import Task
+from graphbandits.experiments import IncompleteStudyError, Study
+from graphbandits.experiments.progress import LiveProgress
+from graphbandits.plugins import file_of
+from graphbandits.store import Failure, Store, WorkerOptions
+from graphbandits.store.estimate import estimate
+
+__all__ = ["CommandProgress", "print_bounds", "printed"]
+
+#: Decisions that take long enough to be estimated beforehand.
+LONG = 10**6
+#: Failures that are printed one by one.
+SHOWN = 5
+#: Pictures that are named one by one; of more the first and the last.
+NAMED = 4
+
+
+class CommandProgress(LiveProgress):
+    """Prints ``announcement`` first, an estimate of long runs, and what was written."""
+
+    def __init__(self, output: Path, announcement: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._output, self._announcement = output, announcement
+        self._start = time.perf_counter()
+        self._store: Store | None = None
+        self._options = WorkerOptions()
+        self.files: Sequence[Path] = ()
+
+    def prepared(self, store: Store, tasks: Sequence[Task], options: WorkerOptions) -> None:
+        super().prepared(store, tasks, options)
+        self._store, self._options = store, options
+        for line in self._announcement:
+            plain_console().print(line)
+
+    def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
+        self._end_of_check()
+        self._announce(list(wanted), sum(task.decisions for task in tasks))
+        super().started(wanted, tasks, workers)
+
+    def written(self, files: Sequence[Path]) -> None:
+        self.files = files
+
+    def print_written(self) -> None:
+        """Name the files that were written; of many figures the first and the last."""
+        if not self.files:
+            return
+        console, taken = plain_console(), time.perf_counter() - self._start
+        console.print(f"Done in {duration(taken)}. Written to {self._output}/:")
+        pages, figures = self.files[:2], self.files[2:]
+        # of a figure in several formats the first
+        names = list({path.stem: path.name for path in reversed(figures)}.values())[::-1]
+        if len(names) > NAMED:
+            names = [names[0], f"... ({len(names) - 2} more)", names[-1]]
+        for name in (*(path.name for path in pages), *names):
+            console.print(f"  {name}", soft_wrap=True)
+
+    def _announce(self, wanted: Sequence[Task], decisions: int) -> None:
+        """Say that a first run compiles, and how long a long one will take."""
+        if decisions * max(10 if t.plan.recording.ratios else 1 for t in wanted) < LONG:
+            announce_compilation()
+            return
+        # a plug-in may do anything, also end this process: only workers try it
+        safe = [task for task in wanted if file_of(task.plan.policies[task.policy]) is None]
+        if not safe:
+            return
+        console, count = plain_console(), self._options.workers
+        console.print(
+            "Measuring how long it will take (the first run also compiles: half a minute)"
+        )
+        found = estimate(safe, self._store, self._options)  # the run itself reports failures
+        if len(safe) < len(wanted):
+            console.print("Not counting the policies of plug-ins:")
+        if self._options.cluster is None:
+            who = f"{count} worker{'s' * (count > 1)}"
+            console.print(f"About {duration(found.seconds / count)} of simulation on {who};")
+        else:
+            console.print(f"About {duration(found.seconds)} of simulation for one worker;")
+        console.print(
+            f"about {file_size(found.bytes)} go to {self._output}/, and what is there survives a "
+            "stop\n",
+            soft_wrap=True,
+        )
+
+
+@contextmanager
+def printed(progress: CommandProgress) -> Iterator[list[Study]]:
+    """Collect studies in the list, and print them at the end: complete, or what there is.
+
+    SIGTERM, which batch systems send, ends a run as Ctrl-C does.
+    """
+    studies: list[Study] = []
+    before = None
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield studies
+    except IncompleteStudyError as error:
+        _print_failures(error.failures)
+        _print_studies(error.studies, progress)
+        raise
+    else:
+        _print_studies(studies, progress)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _print_studies(studies: Sequence[Study], progress: CommandProgress) -> None:
+    for study in studies:
+        for entry in study.entries():
+            print_entry(entry, study.record.bounds)
+    progress.print_written()
+
+
+def _print_failures(failures: Sequence[Failure]) -> None:
+    for failure in failures[:SHOWN]:
+        typer.echo(" ".join(f"failed: {failure}".split()), err=True)
+    if len(failures) > SHOWN:
+        typer.echo(f"failed: {len(failures) - SHOWN} more", err=True)

@@ -1,0 +1,182 @@
+"""A plan: one simulation of several policies in the same worlds, checked and not yet run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphbandits.engine.recorder import run_recorded
+from graphbandits.engine.recording import POINTS, Recording
+from graphbandits.engine.settings import describe_graph, describe_policy, describe_world, versions
+from graphbandits.engine.shard import Shard
+from graphbandits.errors import InputError, horizon_of, whole_number
+from graphbandits.gains import check_joint
+from graphbandits.graphs import GraphLike, Process, as_process
+from graphbandits.graphs.named import given_text
+from graphbandits.graphs.prospect import Prospect
+from graphbandits.policies import Policy, Problem, as_policy, check_needs
+from graphbandits.policies.base import check_problem
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.registry import text_of
+from graphbandits.rng import Keys
+from graphbandits.worlds import Bernoulli, World
+
+#: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
+BLOCK = 250
+#: A block has no more entries than this, trials times arms, unless one trial has.
+ENTRIES = 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One simulation: policies, world, graph, horizon, trials and seed, checked and not yet run.
+
+    A plan of an experiment with sweeps also has its place there: the number of the ``sweep``,
+    the ``point`` with the values of the swept parameters, the ``name`` that its files have, and
+    the ``lines`` of figures that its policies belong to.
+    """
+
+    policies: dict[str, Policy]
+    world: World
+    process: Process
+    horizon: int
+    trials: int
+    seed: int
+    recording: Recording
+    graph_text: str  # what the graph is called in results
+    given_text: str | None = None  # what it was made from, if from a text
+    first_trial: int = 0
+    sweep: int | None = None
+    point: Mapping[str, int | float | str] = field(default_factory=dict)
+    name: str = ""
+    lines: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        policies: str | Policy | Iterable[str | Policy],
+        world: World | None = None,
+        graph: GraphLike = "paper",
+        *,
+        horizon: int,
+        trials: int,
+        seed: int = 0,
+        arms: int | None = None,
+        first_trial: int = 0,
+        regret: str = "pseudo",
+        ratios: str | None = None,
+        rounds: int | Sequence[int] = POINTS,
+    ) -> Plan:
+        """Check everything before anything runs."""
+        if world is not None and not hasattr(world, "outcomes"):
+            raise InputError(f"a world is an object such as Bernoulli(...), not {world!r}")
+        known = arms if world is None else world.arms
+        if world is not None and arms is not None and arms != world.arms:
+            raise InputError(f"the world has {world.arms} arms, but arms={arms} was asked for")
+        process = as_process(graph, known)
+        given = given_text(graph)
+        named = named_policies(policies)
+        plan = cls(
+            policies=named,
+            lines={name: name for name in named},
+            world=Bernoulli(BetaBernoulli.of(process.arms)) if world is None else world,
+            process=process,
+            horizon=horizon_of(horizon),
+            trials=whole_number(trials, "trials"),
+            seed=whole_number(seed, "seed", least=0),
+            recording=Recording.of(horizon, rounds, regret, ratios),
+            given_text=given,
+            graph_text=given or type(graph).__name__,
+            first_trial=whole_number(first_trial, "first_trial", least=0),
+        )
+        Keys(plan.seed, plan.first_trial, plan.trials)  # refuses more than there are numbers for
+        if process.rounds is not None and process.rounds < plan.horizon:
+            raise InputError(
+                f"the graph process serves {process.rounds} rounds, but the horizon is {horizon}"
+            )
+        if ratios == "joint":
+            check_joint(plan.world.prior, process)
+        graphs = Prospect(process)
+        for policy in plan.policies.values():
+            check_needs(policy, process, plan.horizon)
+            check_problem(policy, Problem(plan.world.prior, plan.horizon, policy.needs, graphs))
+        return plan
+
+    @property
+    def decisions(self) -> int:
+        return self.trials * self.horizon * len(self.policies)
+
+    @property
+    def block(self) -> int:
+        """Trials that run in lockstep, at most: fewer where there are very many arms."""
+        return min(BLOCK, max(1, ENTRIES // self.world.arms))
+
+    @property
+    def where(self) -> str:
+        """The point in words, for messages; empty without a sweep."""
+        return f" at {point_text(self.point)}" if self.point else ""
+
+    def run_shard(
+        self, policy: str, keys: Keys, advance: Callable[[int], None] = lambda rounds: None
+    ) -> Shard:
+        """One block of trials of one policy, in this process."""
+        return run_recorded(
+            self.policies[policy],
+            self.world,
+            self.process,
+            self.horizon,
+            keys,
+            self.recording,
+            advance,
+        )
+
+    @property
+    def arm_names(self) -> tuple[str, ...]:
+        """The names of the arms; their numbers from 1 where they have none."""
+        return self.process.names or tuple(str(i + 1) for i in range(self.process.arms))
+
+    def settings(self) -> dict[str, Any]:
+        """What determines the results, as plain data that is kept with them."""
+        run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
+        return {
+            "graph": self.graph_text,
+            **describe_graph(self.process, self.given_text),
+            "arms": self.process.arms,
+            "horizon": self.horizon,
+            "trials": self.trials,
+            "seed": self.seed,
+            "regret": self.recording.regret,
+            **describe_world(self.world),
+            "runs": [run],
+            "policies": {
+                name: describe_policy(policy, self.process.arms, self.horizon)
+                for name, policy in self.policies.items()
+            },
+            "versions": versions(),
+        } | ({"ratios": self.recording.ratios} if self.recording.ratios else {})
+
+
+def point_text(point: Mapping[str, int | float | str]) -> str:
+    """A point of a sweep in words.
+
+    >>> point_text({"r": 0.5, "arms": 10})
+    'r = 0.5, arms = 10'
+    """
+    return ", ".join(f"{parameter} = {value}" for parameter, value in point.items())
+
+
+def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str, Policy]:
+    """Policies by their text, from texts and objects; the same one twice is refused."""
+    if isinstance(policies, str) or not isinstance(policies, Iterable):
+        policies = [policies]
+    named: dict[str, Policy] = {}
+    for given in policies:
+        policy = as_policy(given)
+        name = text_of(policy)
+        if name in named:
+            raise InputError(f"policy '{name}' is given twice")
+        named[name] = policy
+    if not named:
+        raise InputError("no policy was given: name one, such as 'ids-n'")
+    return named

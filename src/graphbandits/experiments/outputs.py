@@ -1,0 +1,292 @@
+"""What a study shows: entries of the report, figures, pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphbandits.engine.plan import point_text
+from graphbandits.errors import InputError
+from graphbandits.experiments.figures import part_of
+from graphbandits.experiments.study import Cell, Share, Studies, Study, SweepSlice, listed
+from graphbandits.files import check_name, json_text, write_text
+from graphbandits.plots import draw, draw_sweep, save_figure
+from graphbandits.report import SimulationEntry, SweepEntry, summary_of, write_report
+from graphbandits.results import Published, Results
+from graphbandits.rng import Keys
+from graphbandits.theory import Bound, bounds_for
+from graphbandits.theory.regret import recorded_bounds, why_unfit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What the report shows of a study: a simulation, or a slice of a sweep.
+Entry = SimulationEntry | SweepEntry
+#: Files of an output directory besides figures and the store's own.
+PAGES = ("summary.json", "report.html")
+
+
+# --- entries of the report
+
+
+def entries_of(study: Study) -> list[Entry]:
+    """The simulation of a study, or the slices of its sweeps, without what is not complete."""
+    found: list[Entry] = []
+    for cell in study.cells:
+        if cell.sweep is None and (complete := cell.complete()):
+            found.append(_simulation(study, cell, complete))
+    for piece in study.slices():
+        sweep = _sweep(study, piece)
+        if sweep is not None:
+            found.append(sweep)
+    if found:  # notes on the whole study are shown once
+        found[0] = replace(found[0], notes=(*study.notes, *found[0].notes))
+    return found
+
+
+def all_entries(studies: Sequence[Study]) -> list[Entry]:
+    """The entries of several studies, with different keys."""
+    found: list[Entry] = []
+    for study in studies:
+        for entry in study.entries():
+            key, number = entry.key, 2
+            while any(key == other.key for other in found):
+                key, number = f"{entry.key}-{number}", number + 1
+            found.append(replace(entry, key=key))
+    return found
+
+
+def _simulation(study: Study, cell: Cell, complete: Sequence[str]) -> SimulationEntry:
+    results = cell.results(complete)
+    bounds, why = bounds_at(cell, results)
+    notes = _missing(study, cell.progress().missing)
+    return SimulationEntry(
+        study.key,
+        study.title,
+        results,
+        study.rerun,
+        (*notes, *why),
+        tuple(c for c in study.claims if {*c.better, *c.than} <= {*complete}),
+        _published(study, complete),
+        bounds,
+    )
+
+
+def _sweep(study: Study, piece: SweepSlice) -> SweepEntry | None:
+    """The values at which a policy is complete, with these; None if there is no such value."""
+    results: dict[float | str, Results] = {}
+    missing: list[Share] = []
+    for value, cell in piece.cells.items():
+        missing += cell.progress().missing
+        if complete := cell.complete():
+            lines = {name: cell.lines[name] for name in complete}
+            results[value] = cell.results(complete).renamed(lines)
+    if not results:
+        return None
+    several = len(piece.sweep.parameters) > 1
+    return SweepEntry(
+        piece.key,
+        piece.title,
+        piece.sweep.x or ", ".join(piece.sweep.parameters),
+        results,  # type: ignore[arg-type]  # all numbers, or all texts
+        study.rerun,
+        label=piece.label,
+        scale=piece.scale,
+        notes=_missing(study, missing),
+        order=tuple(study.lines()),
+        lines={value: piece.cells[value].lines for value in results},
+        points={value: piece.cells[value].point for value in results} if several else {},
+    )
+
+
+def _missing(study: Study, parts: Sequence[Share]) -> tuple[str, ...]:
+    """What is left out, and how to go on with it."""
+    if not parts:
+        return ()
+    return (f"Left out, for trials are missing: {listed(parts)}. To go on: {study.rerun}",)
+
+
+def _published(study: Study, complete: Sequence[str]) -> Published | None:
+    given = study.published
+    means = {name: pair for name, pair in given.means.items() if name in complete} if given else {}
+    return Published(means, given.source) if given and means else None
+
+
+def bounds_at(cell: Cell, results: Results) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
+    """The bounds that are proved for the policies, and why there is none that could be told."""
+    settings, prior = results.settings, cell.prior
+    if settings.get("means") is not None or why_unfit(prior):
+        return (), ()  # the page says why
+    general = recorded_bounds(results, prior)
+    if cell.process is None:
+        graph = settings["graph"]
+        why = f"No bounds by the graph: '{graph}' is of a plug-in, which --plugin FILE loads."
+        return general, (why,)
+    keys = Keys(settings["seed"], cell.first_trial, cell.trials)
+    found = bounds_for(results.policies, cell.process, prior, results.rounds, keys)
+    return found + general, ()
+
+
+# --- pages
+
+
+def write_pages(
+    studies: Studies, keys: Sequence[str] | None = None, path: str | Path | None = None
+) -> tuple[Path, Path]:
+    """Write the page about studies of a store, and its numbers as JSON beside it.
+
+    Policies that lack trials are left out, and a note says so.
+
+    Parameters
+    ----------
+    studies
+        The studies of a store.
+    keys
+        Which of them; all if not given.
+    path
+        The page, a file .html; report.html in the directory of the store if not given.
+
+    Returns
+    -------
+    tuple of Path
+        The page and the JSON file.
+    """
+    directory = studies.store.path
+    if path is not None and os.fspath(path) in ("", "."):
+        raise InputError("the page is a file .html, and its name must not be empty")
+    page = directory / "report.html" if path is None else Path(path)
+    numbers = directory / "summary.json" if path is None else page.with_suffix(".json")
+    if page == numbers:
+        raise InputError(f"the page is a file .html, not '{page.name}'")
+    chosen = studies.chosen(list(keys or ()))
+    entries = all_entries(chosen)
+    if not entries:
+        raise InputError(
+            f"no policy in {directory} has all its trials yet; to go on: {chosen[0].rerun}"
+        )
+    missing = [
+        f"{study.title}: no policy has all its trials yet. To go on: {study.rerun}"
+        for study in chosen
+        if not any(cell.complete() for cell in study.cells)
+    ]
+    alone = len(chosen) == 1
+    title = chosen[0].title if alone else f"{len(chosen)} studies of {directory.resolve().name}"
+    write_entries(entries, page, numbers, title=title, introduction="\n\n".join(missing))
+    return page, numbers
+
+
+def write_entries(
+    entries: Sequence[Entry], page: Path, numbers: Path, *, title: str, introduction: str = ""
+) -> None:
+    """Write the page about these entries, and their numbers."""
+    write_text(numbers, json_text(summary_of(entries)) + "\n")
+    write_report(page, entries, title=title, introduction=introduction)
+
+
+# --- figures
+
+
+def pictures(study: Study) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The names of the figures of a study, without endings, and what each is to be."""
+    for figure in study.record.figures:
+        if not study.sweeps:
+            places = [study.key]
+        elif figure["kind"] == "sweep":
+            places = [piece.key for piece in study.slices()]
+        else:
+            places = [f"{study.key}-{cell.name}" for cell in study.cells]
+        for place in places:
+            yield picture_name(place, figure), figure
+
+
+def picture_name(place: str, figure: Mapping[str, Any]) -> str:
+    """The name of a figure's files, without their ending.
+
+    >>> picture_name("1a", {"kind": "final"})
+    'figure-1a-final'
+    """
+    return "-".join(filter(None, ("figure", place, part_of(figure))))
+
+
+def draw_figures(
+    study: Study,
+    directory: str | Path | None = None,
+    formats: Sequence[str] | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+) -> list[Path]:
+    """Draw the figures that a study asks for; the files written.
+
+    A figure whose policies lack trials is not drawn, and ``warn`` is called with a sentence.
+    """
+    target = study.store.path if directory is None else Path(directory)
+    order, drawn = study.lines(), []
+    for name, figure, lines, make in _requests(study, study.entries(), order):
+        if _can_be_drawn(figure, lines):
+            chosen = figure.get("formats") if formats is None else formats
+            drawn += save_figure(make(), target / name, chosen)
+        else:
+            warn(f"{name} was not drawn: its policies lack trials")
+    return drawn
+
+
+def _requests(
+    study: Study, entries: Sequence[Entry], order: Sequence[str]
+) -> Iterator[tuple[str, Mapping[str, Any], Collection[str], Callable[[], Figure]]]:
+    """The name, the options, the lines and the maker of each figure of a study."""
+    for figure in study.record.figures:
+        for entry in entries:
+            if isinstance(entry, SimulationEntry):
+                bounds = entry.drawn_bounds if study.record.bounds else ()
+                make = partial(draw, figure, entry.results, entry.title, bounds)
+                yield picture_name(entry.key, figure), figure, entry.results.policies, make
+            elif figure["kind"] == "sweep":
+                lines = {line for found in entry.results.values() for line in found.policies}
+                make = partial(
+                    draw_sweep,
+                    figure,
+                    entry.results,
+                    entry.label,
+                    entry.title,
+                    scale=entry.scale,
+                    order=order,
+                )
+                yield picture_name(entry.key, figure), figure, lines, make
+        if study.sweeps and figure["kind"] != "sweep":
+            for piece in study.slices():
+                for value, results in _by_value(piece.key, entries).items():
+                    cell = piece.cells[value]
+                    title = f"{piece.sweep.title}: {point_text(cell.point)}"
+                    asked = study.record.bounds and figure["kind"] == "regret"
+                    bounds = bounds_at(cell, results)[0] if asked else ()
+                    make = partial(draw, figure, results, title, bounds, order=order)
+                    name = picture_name(f"{study.key}-{cell.name}", figure)
+                    yield name, figure, results.policies, make
+
+
+def _can_be_drawn(figure: Mapping[str, Any], lines: Collection[str]) -> bool:
+    """Whether what a figure is to show is there."""
+    wanted = [line for line in figure.get("policies", lines) if line in lines]
+    least = 2 if figure["kind"] == "differences" else 1
+    return len(wanted) >= least and figure.get("reference", wanted[0]) in wanted
+
+
+def _by_value(key: str, entries: Sequence[Entry]) -> Mapping[Any, Results]:
+    """The results of a sweep; none if nothing of it is complete."""
+    found = [entry for entry in entries if isinstance(entry, SweepEntry) and entry.key == key]
+    return found[0].results if found else {}
+
+
+def check_outputs(study: Study) -> None:
+    """Notice before anything runs that a page or a figure could not be written."""
+    names = [*PAGES]
+    for name, figure in pictures(study):
+        names += [f"{name}.{kind}" for kind in figure.get("formats", ("png", "svg"))]
+    for name in names:
+        path = study.store.path / name
+        check_name(path)
+        if path.is_dir():
+            raise InputError(f"{path} is a directory: choose another --output")

@@ -1,0 +1,471 @@
+"""Run experiments into a store: the work behind ``graphbandits run``, ``reproduce`` and others."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from graphbandits.engine import Plan, Task
+from graphbandits.errors import InputError, nearest, whole_number
+from graphbandits.experiments.figures import requested
+from graphbandits.experiments.load import load_experiment
+from graphbandits.experiments.model import Experiment
+from graphbandits.experiments.progress import LiveProgress
+from graphbandits.experiments.study import Studies, Study
+from graphbandits.experiments.texts import errors_at
+from graphbandits.files import make_directory
+from graphbandits.plugins import load_plugin
+from graphbandits.store import (
+    DamagedShardError,
+    Failure,
+    RunMonitor,
+    Store,
+    StudyRecord,
+    WorkerOptions,
+    run_missing,
+    wanted_tasks,
+)
+from graphbandits.store.directory import MANIFEST
+from graphbandits.store.estimate import Estimate, estimate, missing_trials
+from graphbandits.store.record import read_record
+
+#: How often results are read, if shards turn out to be damaged.
+ATTEMPTS = 3
+#: The figures of the paper, each an experiment of this package.
+FIGURES = ("1a", "1b", "2a", "2b")
+TITLE = "Information-directed sampling on feedback graphs: the paper's experiments"
+INTRODUCTION = (
+    "The four experiments of F. Liu, S. Buccapatnam and N. Shroff, Information Directed Sampling "
+    "for Stochastic Bandits with Graph Feedback (AAAI 2018), run again. Regret is the expected "
+    "reward lost to always playing the best arm. All policies met the same arms, graphs and "
+    "outcomes, so the difference of two is known better than either."
+)
+
+
+class IncompleteStudyError(InputError):
+    """Some trials could not be computed; ``studies`` have what is there."""
+
+    def __init__(self, message: str, studies: list[Study], failures: list[Failure]) -> None:
+        super().__init__(message)
+        self.studies, self.failures = studies, failures
+
+
+def run_experiment(
+    experiment: str | Path | Experiment,
+    *,
+    output: str | Path | None = None,
+    trials: int | None = None,
+    seed: int | None = None,
+    policies: Sequence[str] = (),
+    plugins: Sequence[str | Path] = (),
+    bounds: bool = False,
+    ratios: str | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    shard: int | None = None,
+    pages: bool = True,
+    progress: bool | RunMonitor = True,
+) -> Study:
+    """Run an experiment, or what its store lacks of it.
+
+    Trials are kept as they are finished: the same call continues where a run was stopped, and more
+    trials or policies use what is there.
+
+    Parameters
+    ----------
+    experiment
+        The name of an experiment of this package, the path of a TOML file, or an
+        :class:`Experiment`.
+    output
+        The directory of the store, figures and report; named after the experiment if not given.
+    trials, seed
+        In place of those of the file.
+    policies
+        Policies to run besides those of the experiment.
+    plugins
+        Plug-in files to load first.
+    bounds
+        Whether figures show the regret bounds.
+    ratios
+        Record information ratios, "bound" or "joint": see :func:`graphbandits.simulate`.
+    workers
+        Worker processes; if not given, one thread or process for each core, as suits the work.
+    cluster
+        The address of a dask scheduler, or "local" for one that is started here.
+    shard
+        Trials of a shard; chosen by the size of the work if not given.
+    pages
+        Whether to write report.html, summary.json and the figures, too.
+    progress
+        Whether to show progress on standard error, or what receives it.
+
+    Returns
+    -------
+    Study
+        The experiment with its store: ``study.results()``, ``study.to_pandas()``, ...
+
+    Raises
+    ------
+    IncompleteStudyError
+        If some trials could not be computed; what could is kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     study = run_experiment("paper-2b", output=folder, trials=2, pages=False, workers=1,
+    ...                            progress=False)
+    ...     study.results()["ts-n"].final.shape
+    (2,)
+    """
+    described, record, plans, place = _prepare(
+        experiment, output, trials, seed, policies, plugins, bounds, ratios
+    )
+    options = worker_options(workers, cluster, shard)
+    jobs = [(record, plans)]
+    (study,) = _execute(jobs, place, options, title=described.title, pages=pages, progress=progress)
+    return study
+
+
+def _prepare(
+    experiment: str | Path | Experiment,
+    output: str | Path | None,
+    trials: int | None,
+    seed: int | None,
+    policies: Sequence[str],
+    plugins: Sequence[str | Path],
+    bounds: bool,
+    ratios: str | None,
+) -> tuple[Experiment, StudyRecord, list[Plan], Path]:
+    """Check an experiment; its record, its plans and the directory for them."""
+    for path in plugins:
+        load_plugin(path)
+    if isinstance(experiment, Experiment):
+        if output is None:
+            raise InputError("an Experiment has no file name: give the directory for it, output=")
+        described, name = experiment, Path(output).resolve().name
+    else:
+        described, name = load_experiment(experiment), str(experiment)
+    key = Path(name).stem
+    place = Path(key) if output is None else Path(output)
+    command = ["run", name]
+    command += [f"--trials={described.trials if trials is None else trials}"]
+    if not described.sweeps_seed:
+        command += [f"--seed={described.seed if seed is None else seed}"]
+    command += [f"--policy={policy}" for policy in policies]
+    command += [f"--output={place}"]
+    command += ["--bounds"] if bounds else []
+    command += [f"--ratios={ratios}"] if ratios else []
+    with errors_at(name):
+        plans = described.plans(trials=trials, seed=seed, policies=policies, ratios=ratios)
+        record = _record(described, plans, key, rerun_command(command, plugins), bounds)
+    if bounds and record.sweeps and not any(f["kind"] == "regret" for f in record.figures):
+        raise InputError(
+            f"{name} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
+            'point; ask for them with a table [[figures]] with kind = "regret", or leave --bounds '
+            "out"
+        )
+    return described, record, plans, place
+
+
+def _record(
+    experiment: Experiment,
+    plans: Sequence[Plan],
+    key: str,
+    rerun: str,
+    bounds: bool,
+    title: str = "",
+) -> StudyRecord:
+    return StudyRecord.of(
+        plans,
+        key=key,
+        title=title or experiment.title,
+        rerun=rerun,
+        notes=experiment.notes,
+        claims=experiment.judged_claims(),
+        published=experiment.published_means(),
+        figures=experiment.drawn(plans),
+        sweeps=experiment.swept(),
+        bounds=bounds,
+    )
+
+
+def run_plan(
+    plan: Plan,
+    output: str | Path,
+    *,
+    title: str = "",
+    rerun: str = "",
+    bounds: bool = False,
+    workers: int | None = None,
+    cluster: str | None = None,
+    shard: int | None = None,
+    pages: bool = True,
+    progress: bool | RunMonitor = True,
+) -> Study:
+    """Run one simulation into the store of a directory, as :func:`run_experiment` does.
+
+    ``title`` and ``rerun``, the command that makes it again, are shown by the report.
+    """
+    shown = title or f"{plan.graph_text}, {plan.horizon} rounds, {plan.trials} trials"
+    figures = requested(None, [plan])
+    record = StudyRecord.of(
+        [plan], key="simulation", title=shown, rerun=rerun, figures=figures, bounds=bounds
+    )
+    options = worker_options(workers, cluster, shard)
+    jobs = [(record, [plan])]
+    (study,) = _execute(jobs, Path(output), options, title=shown, pages=pages, progress=progress)
+    return study
+
+
+def reproduce(
+    figures: Sequence[str] | None = None,
+    *,
+    output: str | Path = "figures",
+    trials: int | None = None,
+    seed: int = 0,
+    bounds: bool = False,
+    workers: int | None = None,
+    cluster: str | None = None,
+    progress: bool | RunMonitor = True,
+) -> list[Study]:
+    """Run the experiments of the paper and draw their figures.
+
+    ``figures`` are some of "1a", "1b", "2a" and "2b"; all if not given. The other parameters are
+    those of :func:`run_experiment`.
+    """
+    chosen = sorted(set(figures or FIGURES))
+    jobs = []
+    for figure in chosen:
+        if figure not in FIGURES:
+            raise InputError(f"unknown figure '{figure}': {nearest(figure, FIGURES)}")
+        experiment = load_experiment(f"paper-{figure}")
+        plans = experiment.plans(trials=trials, seed=seed)
+        words = ["reproduce", f"--figure={figure}", f"--trials={plans[0].trials}"]
+        words += [f"--seed={seed}", f"--output={output}"] + (["--bounds"] if bounds else [])
+        title = f"{figure}. {experiment.title}"
+        record = _record(experiment, plans, figure, rerun_command(words), bounds, title)
+        jobs.append((record, plans))
+    options = worker_options(workers, cluster)
+    return _execute(
+        jobs,
+        Path(output),
+        options,
+        title=TITLE,
+        introduction=INTRODUCTION,
+        also=FIGURES,
+        progress=progress,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DryRun:
+    """What :func:`run_experiment` would compute, and about how long that takes."""
+
+    record: StudyRecord
+    plans: tuple[Plan, ...]
+    output: Path
+    options: WorkerOptions
+    tasks: tuple[Task, ...]  # all trials of each series
+    missing: tuple[int, ...]  # trials of each of these that are not there
+
+    @property
+    def trials(self) -> int:
+        """The trials of all series."""
+        return sum(task.trials for task in self.tasks)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """Time and room of what is missing, measured by short runs."""
+        return estimate(self.tasks, _existing(self.output), self.options)
+
+
+def dry_run(
+    experiment: str | Path | Experiment,
+    *,
+    output: str | Path | None = None,
+    trials: int | None = None,
+    seed: int | None = None,
+    policies: Sequence[str] = (),
+    plugins: Sequence[str | Path] = (),
+    bounds: bool = False,
+    ratios: str | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    shard: int | None = None,
+) -> DryRun:
+    """Check an experiment and find out what a run would compute; nothing is written."""
+    _, record, plans, place = _prepare(
+        experiment, output, trials, seed, policies, plugins, bounds, ratios
+    )
+    tasks, store = tuple(wanted_tasks(plans)), _existing(place)
+    missing = tuple(missing_trials(store, task) for task in tasks)
+    options = worker_options(workers, cluster, shard)
+    return DryRun(record, tuple(plans), place, options, tasks, missing)
+
+
+def _existing(place: Path) -> Store | None:
+    return Store.open(place) if (place / MANIFEST).exists() else None
+
+
+def worker_options(
+    workers: int | None = None, cluster: str | None = None, shard: int | None = None
+) -> WorkerOptions:
+    """Workers that are asked for are processes; else there is one for each core, as suits."""
+    asked = workers is not None and whole_number(workers, "workers") > 1
+    parallel = "processes" if asked else "auto"
+    return WorkerOptions(
+        available_cores() if workers is None else workers, cluster, shard, parallel
+    )
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def rerun_command(words: Sequence[str], plugins: Sequence[str | Path] = ()) -> str:
+    """The shell command that makes a study again.
+
+    >>> rerun_command(["run", "paper-1a", "--seed=0"], [Path("my ucb.py")])
+    "graphbandits run paper-1a --seed=0 '--plugin=my ucb.py'"
+    """
+    return shlex.join(["graphbandits", *words, *(f"--plugin={path}" for path in plugins)])
+
+
+# --- the common path
+
+
+def _execute(
+    jobs: Sequence[tuple[StudyRecord, Sequence[Plan]]],
+    output: Path,
+    options: WorkerOptions,
+    *,
+    title: str,
+    introduction: str = "",
+    also: Sequence[str] = (),
+    pages: bool = True,
+    progress: bool | RunMonitor = True,
+) -> list[Study]:
+    """Compute what the store of a directory lacks of some studies, and write what came out.
+
+    ``also`` are keys of other studies that the page shows, where the store has them.
+    """
+    # drawing and the report load slowly, and are not needed to read a store
+    from graphbandits.experiments.outputs import check_outputs, draw_figures, write_entries
+
+    make_directory(output)
+    if pages:
+        for record, _ in jobs:
+            check_outputs(Study(Store(output), record))
+    store = Store.create(output)
+    monitor = progress if isinstance(progress, RunMonitor) else _monitor(progress)
+    tasks = wanted_tasks([plan for _, plans in jobs for plan in plans])
+    studies = [Study(store, record) for record, _ in jobs]
+    with _kept_trials(store, tasks), store.announce(tell=monitor.warn):
+        monitor.prepared(store, tasks, options)
+        for other in store.others():
+            monitor.warn(
+                f"another run works in {store.path} (process {other.pid} on {other.host}, since "
+                f"{other.started}): both go on, and each uses what the other has finished"
+            )
+        for record, plans in jobs:
+            _warn_if_replaced(store, record, monitor)
+            record.write(store, plans)
+        failures = _complete(store, studies, tasks, options, monitor)
+        keys = [study.key for study in studies]
+        others = [key for key in also if key in store.studies() and key not in keys]
+        shown = sorted([*studies, *Studies(store).chosen(others)] if others else studies, key=_key)
+        entries = [entry for study in shown for entry in study.entries()]
+        if pages and entries:
+            files = output / "report.html", output / "summary.json"
+            write_entries(entries, *files, title=title, introduction=introduction)
+            drawn = [path for s in studies for path in draw_figures(s, warn=monitor.warn)]
+            monitor.written([*files, *drawn])
+    _raise_if_missing(studies, failures)
+    return studies
+
+
+def _key(study: Study) -> str:
+    return study.key
+
+
+def _monitor(progress: bool) -> RunMonitor:
+    return LiveProgress() if progress else RunMonitor()
+
+
+def _complete(
+    store: Store,
+    studies: Sequence[Study],
+    tasks: Sequence[Task],
+    options: WorkerOptions,
+    monitor: RunMonitor,
+) -> list[Failure]:
+    """Compute what is missing, and read it; a shard that is damaged by then is computed again."""
+    for attempt in range(ATTEMPTS):
+        for task in tasks:
+            store.verify_present(task, monitor.warn)
+            monitor.checked(task)
+        failures = run_missing(store, tasks, options, monitor)
+        try:
+            for study in studies:
+                study.entries()
+        except DamagedShardError:
+            if attempt == ATTEMPTS - 1:
+                raise
+        else:
+            break
+    return failures
+
+
+def _warn_if_replaced(store: Store, record: StudyRecord, monitor: RunMonitor) -> None:
+    """Warn that a study of this name was about something else."""
+    if record.key not in store.studies():
+        return
+    try:
+        before = read_record(store, record.key)
+    except InputError:  # damaged, and written anew
+        return
+    if before.series.keys().isdisjoint(record.series):
+        monitor.warn(
+            f"{store.path} had a study '{record.key}' with other settings or sources "
+            f"({before.title}): this one takes its place; its trials stay until 'graphbandits "
+            "store gc'"
+        )
+
+
+def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
+    lacking = sum(share.missing for study in studies for share in study.progress().missing)
+    if failures:
+        count = len(failures)
+        raise IncompleteStudyError(
+            f"{count} shard{'s' * (count > 1)} failed; the others are kept, and the same command "
+            "tries what is missing again",
+            studies,
+            failures,
+        )
+    if lacking:
+        raise IncompleteStudyError(
+            f"{lacking} trials are missing: some were removed or damaged during the run; the "
+            "same command runs what is missing",
+            studies,
+            failures,
+        )
+
+
+@contextmanager
+def _kept_trials(store: Store, tasks: Sequence[Task]) -> Iterator[None]:
+    """An interrupt says how much is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        trials = sum(task.trials for task in tasks)
+        there = trials - sum(missing_trials(store, task) for task in tasks)
+        raise KeyboardInterrupt(
+            f"{there} of {trials} trials are kept in {store.path}: the same command goes on there"
+        ) from None

@@ -1,0 +1,500 @@
+"""Maintenance of a store: what it has, whether its files are sound, what nothing needs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphbandits.engine import Shard
+from graphbandits.errors import InputError
+from graphbandits.files import is_abandoned, readable_errors, temporary_for
+from graphbandits.store import activity
+from graphbandits.store.directory import (
+    AGAIN,
+    DAMAGED,
+    SERIES,
+    UNREADABLE,
+    DamagedShardError,
+    Store,
+    names_in,
+    parsed,
+)
+from graphbandits.store.record import StudyRecord, read_record
+from graphbandits.store.series import name_of
+from graphbandits.store.shard_index import ShardFile, cover_of, rows_of
+
+HASH = re.compile(r"[0-9a-f]{64}")
+_GC = "'graphbandits store gc' removes it"
+#: Seconds after which a temporary file of an unknown process is taken for abandoned.
+OLD = 3600.0
+#: Seconds after which the clock of files has moved on, on any usual system.
+TICK = 0.02
+#: Directories that go when they are empty; not ``running``, where a run may be about to write.
+PLACES = ("studies", "cells", "shards")
+
+
+def series_names(store: Store) -> list[str]:
+    """The names of all series of which a store has a directory."""
+    return [name for name in names_in(store.path / "shards") if HASH.fullmatch(name)]
+
+
+# --- what a store has
+
+
+@dataclass(frozen=True)
+class Amount:
+    """So many series, with so many shards of so many bytes."""
+
+    series: int
+    shards: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class StudyEntry:
+    """A study, and how far it has come: ``done`` of ``of`` trials, those of all policies."""
+
+    key: str
+    title: str
+    changed: float  # when it was last recorded, in seconds since 1970
+    cells: int = 0
+    policies: tuple[str, ...] = ()
+    trials: int = 0
+    done: int = 0
+    of: int = 0
+    amount: Amount = Amount(0, 0, 0)
+    damage: str = ""  # why nothing of this is known
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The studies, all shards, and those that no study refers to."""
+
+    studies: tuple[StudyEntry, ...]
+    total: Amount
+    without_study: Amount
+
+
+def contents_of(store: Store) -> Contents:
+    """Look at a store; no shard is read. Shards that two studies share count for both."""
+    series = {name: store.shards(name) for name in series_names(store)}
+    series = {name: files for name, files in series.items() if files}
+    referred: set[str] = set()
+    studies = []
+    for key in store.studies():
+        entry, mine = _study(store, key, series)
+        studies.append(entry)
+        referred |= mine
+    alone = [files for name, files in series.items() if name not in referred]
+    return Contents(tuple(studies), _amount(store, list(series.values())), _amount(store, alone))
+
+
+def _study(
+    store: Store, key: str, series: dict[str, list[ShardFile]]
+) -> tuple[StudyEntry, set[str]]:
+    path = store.path / "studies" / f"{key}.json"
+    changed = path.stat().st_mtime if path.exists() else 0.0
+    try:
+        record = read_record(store, key)
+    except InputError as error:
+        return StudyEntry(key, "", changed, damage=str(error)), set()
+    used = [store.cover(name, record.trials, record.first_trial).used for name in record.series]
+    entry = StudyEntry(
+        key,
+        record.title,
+        changed,
+        len(record.cells),
+        record.policies,
+        record.trials,
+        sum(map(rows_of, used)),
+        record.trials * len(record.series),
+        _amount(store, [files for files in used if files]),
+    )
+    return entry, set(record.series)
+
+
+def _amount(store: Store, series: Iterable[Iterable[ShardFile]]) -> Amount:
+    groups = [list(files) for files in series]
+    paths = [store.path_of(file) for files in groups for file in files]
+    return Amount(len(groups), len(paths), sum(map(_size, paths)))
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):  # it has just been removed
+        return path.stat().st_size
+    return 0
+
+
+# --- whether its files are sound
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a file of a store: what, and what to do.
+
+    ``wrong`` is whether numbers or descriptions are lost or doubtful; else it is only to be known.
+    """
+
+    path: Path
+    what: str
+    advice: str
+    wrong: bool = True
+
+
+def verify(
+    store: Store, advance: Callable[[int, int], None] = lambda done, of: None
+) -> Iterator[Finding]:
+    """Read everything, and tell what is damaged, missing, doubtful or left over.
+
+    ``advance`` is told after each shard how many have been read, and of how many.
+    """
+    yield from _studies(store)
+    yield from _cells(store)
+    series = series_names(store)
+    total, done = sum(len(store.shards(name)) for name in series), 0
+
+    def read() -> None:
+        nonlocal done
+        done += 1
+        advance(done, total)
+
+    for name in series:
+        yield from _series(store, name, read)
+    yield from _leftovers(store, series)
+
+
+def _studies(store: Store) -> Iterator[Finding]:
+    for key in store.studies():
+        path = store.path / "studies" / f"{key}.json"
+        try:
+            record = read_record(store, key)
+        except InputError as error:
+            yield Finding(path, _without(path, error), AGAIN)
+            continue
+        for cell in dict.fromkeys(cell.cell for cell in record.cells):
+            file = store.path / "cells" / f"{cell}.npz"
+            if not file.is_file():
+                yield Finding(file, f"the study '{key}' refers to it, and it is missing", AGAIN)
+        first, trials = record.first_trial, record.trials
+        if lacking := sum(store.cover(name, trials, first).missing for name in record.series):
+            whole = trials * len(record.series)
+            what = f"the study '{key}' lacks {lacking} of {whole} trials of its policies"
+            advice = "run the experiment again, which does what is missing"
+            yield Finding(path, what, advice, wrong=False)
+
+
+def _cells(store: Store) -> Iterator[Finding]:
+    for name in names_in(store.path / "cells"):
+        cell, dot, kind = name.partition(".")
+        if dot and kind == "npz" and HASH.fullmatch(cell):
+            try:
+                store.cell(cell)
+            except UNREADABLE as error:
+                path = store.path / "cells" / name
+                yield Finding(path, _without(path, error), AGAIN)
+
+
+def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Finding]:
+    files = store.shards(series)
+    path = store.path / "shards" / series / SERIES
+    facts = _facts(path)
+    if facts is None and (files or path.exists()):
+        why = "is damaged" if path.exists() else "is missing"
+        yield Finding(path, f"what determines the shards beside it {why}", AGAIN)
+    rows = _Rows(store)
+    for number, file in enumerate(files):
+        try:
+            shard, said = store.read_with_facts(file)
+            _check_by(facts or {}, shard)
+        except UNREADABLE as error:
+            where = store.path_of(file)
+            is_kept_off = isinstance(error, InputError) and not isinstance(error, DamagedShardError)
+            advice = "make it readable" if is_kept_off else AGAIN
+            yield Finding(where, _without(where, error), advice)
+        else:
+            overlaps = number + 1 < len(files) and files[number + 1].first < file.end
+            yield from rows.compare(file, shard, str(said.get("cpu")), overlaps)
+        read()
+
+
+def _facts(path: Path) -> dict[str, Any] | None:
+    """What determines a series; None if that is not what its directory is named by."""
+    try:
+        facts = parsed(path.read_bytes())
+        return facts if name_of(facts) == path.parent.name else None
+    except UNREADABLE:
+        return None
+
+
+def _check_by(facts: dict[str, Any], shard: Shard) -> None:
+    """Hold a shard against what determines it."""
+    problem = facts.get("problem")
+    if not isinstance(problem, dict):
+        return
+    rounds, horizon = len(problem["recording"]["rounds"]), problem["horizon"]
+    if shard.regret.shape[1] != rounds:
+        raise ValueError(f"it has {shard.regret.shape[1]} recorded rounds, not {rounds}")
+    played = np.bincount(shard.plays.trial, shard.plays.count, minlength=shard.trials)
+    if (played != horizon).any():
+        raise ValueError(f"its trials do not have {horizon} plays each")
+    if (shard.ratios is None) != (problem["recording"]["ratios"] is None):
+        raise ValueError("it has not what was to be recorded")
+
+
+class _Rows:
+    """Trials of a series that are in several files must be the same in each."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        # of each trial, and kind of CPU, a hash of its numbers and where they are
+        self._seen: dict[int, dict[str, tuple[bytes, ShardFile]]] = {}
+
+    def compare(self, file: ShardFile, shard: Shard, cpu: str, overlaps: bool) -> Iterator[Finding]:
+        """Hold a shard against those before it; ``overlaps`` is whether the next one has to be."""
+        for trial in [trial for trial in self._seen if trial < file.first]:
+            del self._seen[trial]  # files are in the order of their first trials
+        if not overlaps and file.first not in self._seen:
+            return
+        differ: dict[ShardFile, tuple[int, str]] = {}
+        for row, digest in enumerate(_digests(shard)):
+            seen = self._seen.setdefault(file.first + row, {})
+            for their_cpu, (theirs, other) in seen.items():
+                if theirs != digest:
+                    differ.setdefault(other, (file.first + row, their_cpu))
+            seen.setdefault(cpu, (digest, file))
+        for other, (trial, their_cpu) in differ.items():
+            what = f"trial {trial} has other numbers than in {self._store.path_of(other).name}"
+            if cpu != their_cpu:
+                what += f": they were run on {cpu} and {their_cpu}, which may round differently"
+            advice = "one of the two is used, always the same; delete one and nobody has to ask"
+            yield Finding(self._store.path_of(file), what, advice, wrong=cpu == their_cpu)
+
+
+def _digests(shard: Shard) -> Iterator[bytes]:
+    """A hash of all numbers of each trial."""
+    ratios = [] if shard.ratios is None else [array for _, array in shard.ratios.items()]
+    starts = np.searchsorted(shard.plays.trial, np.arange(shard.trials + 1))
+    for row in range(shard.trials):
+        digest = hashlib.blake2b(shard.regret[row].tobytes(), digest_size=16)
+        played = slice(starts[row], starts[row + 1])
+        for part in (shard.plays.arm[played], shard.plays.count[played]):
+            digest.update(part.tobytes())
+        for array in ratios:
+            digest.update(array[row].tobytes())
+        yield digest.digest()
+
+
+def _leftovers(store: Store, series: Sequence[str]) -> Iterator[Finding]:
+    for path in temporaries(store):
+        what = "half written: the run that began it was ended, or is at work on it"
+        yield Finding(path, what, _GC, wrong=False)
+    for name in series:
+        place = store.path / "shards" / name
+        for file in names_in(place):
+            if file.endswith(DAMAGED):
+                what = "a damaged shard that a run has set aside and done anew"
+                yield Finding(place / file, what, _GC, wrong=False)
+            elif file.endswith(".parquet") and ShardFile.of(name, file) is None:
+                what = "its name is not that of a shard, so nobody reads it"
+                yield Finding(place / file, what, "move it elsewhere", wrong=True)
+            elif ShardFile.of(name, file) is not None and (place / file).is_dir():
+                what = "a directory under the name of a shard, which cannot be written there"
+                yield Finding(place / file, what, "move it elsewhere", wrong=True)
+    for path, run in activity.entries(store.path / activity.PLACE):
+        if run is None:
+            what = "of a run that has ended without taking its leave"
+            yield Finding(path, what, _GC, wrong=False)
+
+
+def temporaries(store: Store) -> Iterator[Path]:
+    """The files of a store that are, or were, being written."""
+    shards = (f"shards/{name}" for name in series_names(store))
+    for place in ("", "studies", "cells", activity.PLACE, *shards):
+        for name in names_in(store.path / place):
+            target = temporary_for(name)
+            # beside the manifest lie files of others
+            if target is not None and (place or target == "store.json"):
+                yield store.path / place / name
+
+
+def _without(path: Path, error: BaseException) -> str:
+    """What went wrong, without saying again where and what to do."""
+    text = " ".join(str(error).split())
+    for phrase in (f"the shard {path} ", f"the description of a cell {path} ", f"{path} "):
+        text = text.replace(phrase, "")
+    return text.partition(f": {AGAIN}")[0]
+
+
+# --- what nothing needs
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A file that no study needs, why, and how large it is."""
+
+    path: Path
+    why: str
+    bytes: int
+
+
+def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> list[Removed]:
+    """Remove what no study needs, and tell what that was; with ``dry_run`` only tell.
+
+    Temporary files whose writer has ended, shards that were set aside as damaged, shards and
+    cells that no study refers to, shards whose trials others have too, what killed runs left in
+    ``running``; and directories of the store that are empty then. Trials of policies that the last
+    run of a study left out stay, as more trials than it asked for do, unless ``extra_policies`` is
+    true. Files of any other name are left alone, and so are shards and cells that are younger than
+    the call. Refused while another run works in the store, also one that comes before the first
+    file is removed; one that comes later waits.
+    """
+    time.sleep(TICK)  # so that what was there before the call is older than what comes now
+    start = activity.file_time(store.path)
+    if dry_run:
+        return list(_garbage(store, start, extra_policies))
+    removed, is_announced = [], False
+    with ExitStack() as stack:
+        with suppress(InputError):  # the disk may be full, which is what this is for
+            stack.enter_context(store.announce(kind="gc"))
+            is_announced = True
+        garbage = list(_garbage(store, start, extra_policies))
+        _check_alone(store)
+        for one in garbage:
+            if not is_announced:  # nobody would wait for us
+                _check_alone(store)
+            with readable_errors(one.path):
+                one.path.unlink(missing_ok=True)
+            removed.append(one)
+        for place in (*(f"shards/{name}" for name in series_names(store)), *PLACES):
+            with suppress(OSError):  # it is not there, or something is in it
+                os.rmdir(store.path / place)
+    return removed
+
+
+def _check_alone(store: Store) -> list[Path]:
+    """Refuse to work beside others; the files that those who have ended left of themselves."""
+    entries = activity.entries(store.path / activity.PLACE)
+    for run in (run for _, run in entries if run is not None and not run.mine):
+        raise InputError(
+            f"another {run.kind} works in {store.path}: {run}; wait until it has ended, or end it"
+        )
+    return [path for path, run in entries if run is None]
+
+
+def _garbage(store: Store, start: float, extra_policies: bool) -> Iterator[Removed]:
+    """What no study needs, of what was there at ``start``, by the clock of the file system."""
+    ended = _check_alone(store)
+    try:
+        records = [read_record(store, key) for key in store.studies()]
+    except InputError as error:  # it might refer to anything
+        raise InputError(f"{error}; nothing was removed") from None
+    if not records and any(store.shards(name) for name in series_names(store)):
+        raise InputError(
+            f"{store.path} has shards and no study that refers to them: run the experiment again, "
+            "or delete the directory; nothing was removed"
+        )
+    yield from _removed(ended, "of a run that has ended")
+    for path in temporaries(store):
+        with suppress(FileNotFoundError):
+            if is_abandoned(path.name) or start - path.stat().st_mtime > OLD:
+                yield from _removed([path], "half written")
+    needed: dict[str, list[StudyRecord]] = {}
+    for record in records:
+        for name in record.series:
+            needed.setdefault(name, []).append(record)
+    extra = set() if extra_policies else _extra_policies(store, needed.keys())
+    for name in series_names(store):
+        yield from _in_series(store, name, needed.get(name, []), name in extra, start)
+    cells = {cell.cell for record in records for cell in record.cells}
+    for name in names_in(store.path / "cells"):
+        cell = name.removesuffix(".npz")
+        if name.endswith(".npz") and HASH.fullmatch(cell) and cell not in cells:
+            yield from _removed([store.path / "cells" / name], "no study refers to it", start)
+
+
+def _extra_policies(store: Store, needed: Iterable[str]) -> set[str]:
+    """The series of policies that a study's last run left out, and its next one may want again.
+
+    Such a series has the problem, the versions and the sources of one that a study refers to, and
+    is of another policy than all that a study refers to in that problem.
+    """
+    facts = {
+        name: found
+        for name in series_names(store)
+        if (found := _facts(store.path / "shards" / name / SERIES)) is not None
+    }
+    by_problem: dict[str, list[dict[str, Any]]] = {}
+    for name in set(needed) & facts.keys():
+        by_problem.setdefault(_problem_of(facts[name]), []).append(facts[name])
+    extra = set()
+    for name in facts.keys() - set(needed):
+        beside = by_problem.get(_problem_of(facts[name]), [])
+        is_other = all(one["policy"] != facts[name]["policy"] for one in beside)
+        if is_other and any(_is_usable_beside(facts[name], one) for one in beside):
+            extra.add(name)
+    return extra
+
+
+def _problem_of(facts: Mapping[str, Any]) -> str:
+    return name_of({"problem": facts.get("problem")})
+
+
+def _is_usable_beside(facts: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a series was computed by the versions and sources that another one has."""
+    mine, theirs = facts["sources"], other["sources"]
+    same = all(mine[source] == theirs[source] for source in mine.keys() & theirs.keys())
+    return same and facts["versions"] == other["versions"]
+
+
+def _in_series(
+    store: Store, series: str, needed: list[StudyRecord], is_extra: bool, start: float
+) -> Iterator[Removed]:
+    place, files = store.path / "shards" / series, store.shards(series)
+    damaged = [place / name for name in names_in(place) if name.endswith(DAMAGED)]
+    yield from _removed(damaged, "damaged, and set aside", start)
+    if not needed and not is_extra:
+        paths = [store.path_of(file) for file in files]
+        known = [place / SERIES] if (place / SERIES).is_file() else []
+        yield from _removed([*paths, *known], "no study refers to its series", start)
+        return
+    used: set[ShardFile] = set()
+    for one in needed:
+        used |= set(cover_of(files, one.trials, one.first_trial).used)
+    # and what a study of more trials would use: its last run may have asked for a few only
+    used |= set(cover_of(files, max((file.end for file in files), default=0)).used)
+    twice = [file for file in files if file not in used]
+    # what others stand in for, if they are sound
+    if twice and all(_is_sound(store, file) for file in used):
+        paths = [store.path_of(file) for file in twice]
+        yield from _removed(paths, "studies use other shards in its place", start)
+
+
+def _is_sound(store: Store, file: ShardFile) -> bool:
+    try:
+        store.read(file)
+    except DamagedShardError:
+        return False
+    return True
+
+
+def _removed(paths: Iterable[Path], why: str, before: float = math.inf) -> Iterator[Removed]:
+    """The files that are there, and were written before a time."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            known = path.stat()
+            if known.st_mtime < before:
+                yield Removed(path, why, known.st_size)
+
+
+def _series_names(store: Store) -> list[str]:
+    return [name for name in names_in(store.path / "shards") if HASH.fullmatch(name)]

@@ -1,0 +1,260 @@
+"""The record of a study: what a store keeps of an experiment besides its shards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from graphbandits.engine import Plan, Task
+from graphbandits.errors import InputError
+from graphbandits.files import to_npz
+from graphbandits.graphs.storage import Arrays, pack_process
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.results import Claim, Published
+from graphbandits.store.directory import Store
+from graphbandits.store.series import series_of
+
+#: The layout of a study's record; a newer one is refused by name.
+FORMAT = 1
+
+Whole = Annotated[int, Field(ge=0, strict=True)]
+Positive = Annotated[int, Field(ge=1, strict=True)]
+#: Names of files in the store; nothing else gets into a path.
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Part(BaseModel):
+    # a later version may add keys to a record that this one does not need
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class ClaimRecord(_Part):
+    """A claim that some policies have less regret than others."""
+
+    text: str
+    source: str
+    better: list[str]
+    than: list[str]
+
+
+class PublishedRecord(_Part):
+    """Published means and their standard errors."""
+
+    source: str
+    means: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]]
+
+
+class SweepRecord(_Part):
+    """A sweep: its parameters, and what its figures show on the axis.
+
+    ``x`` is the parameter on the axis; None if the points of a list are categories.
+    """
+
+    title: str
+    parameters: Annotated[list[str], Field(min_length=1)]
+    x: str | None
+    label: str
+    scale: Literal["linear", "log"]
+
+    @model_validator(mode="after")
+    def _axis(self) -> Self:
+        if self.x is not None and self.x not in self.parameters:
+            raise ValueError(f"x is '{self.x}', which is none of its parameters")
+        return self
+
+
+class CellRecord(_Part):
+    """One simulation: its point in a sweep, its description and its series."""
+
+    sweep: Whole | None
+    point: dict[str, bool | int | float | str]
+    name: str
+    cell: Sha256
+    policies: Annotated[dict[str, Sha256], Field(min_length=1)]
+    lines: dict[str, str]
+
+    @model_validator(mode="after")
+    def _lines(self) -> Self:
+        if self.lines.keys() != self.policies.keys():
+            raise ValueError("lines are not of its policies")
+        if len(set(self.lines.values())) < len(self.lines):
+            raise ValueError("two policies are the same line")
+        return self
+
+
+class StudyRecord(_Part):
+    """A study as the file ``studies/KEY.json`` of a store has it."""
+
+    format: Positive
+    key: str
+    title: str
+    notes: list[str]
+    rerun: str
+    seed: Whole
+    first_trial: Whole
+    trials: Positive
+    claims: list[ClaimRecord]
+    published: PublishedRecord | None
+    figures: list[dict[str, Any]]
+    bounds: bool
+    sweeps: list[SweepRecord]
+    cells: Annotated[list[CellRecord], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _places(self) -> Self:
+        for number, cell in enumerate(self.cells, start=1):
+            if cell.sweep is None:
+                known: list[str] = []
+            elif cell.sweep < len(self.sweeps):
+                known = self.sweeps[cell.sweep].parameters
+            else:
+                raise ValueError(f"cell {number} is of a sweep that is not there")
+            if cell.point.keys() != set(known):
+                raise ValueError(f"the point of cell {number} has other parameters than its sweep")
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        plans: Sequence[Plan],
+        *,
+        key: str,
+        title: str,
+        rerun: str,
+        notes: Sequence[str] = (),
+        claims: Sequence[Claim] = (),
+        published: Published | None = None,
+        figures: Sequence[Mapping[str, Any]] = (),
+        sweeps: Sequence[SweepRecord] = (),
+        bounds: bool = False,
+    ) -> StudyRecord:
+        """Describe the simulations of a study; nothing is written."""
+        return cls(
+            format=FORMAT,
+            key=key,
+            title=title,
+            notes=list(notes),
+            rerun=rerun,
+            seed=plans[0].seed,
+            first_trial=plans[0].first_trial,
+            trials=plans[0].trials,
+            claims=[
+                ClaimRecord(**asdict(c) | {"better": list(c.better), "than": list(c.than)})
+                for c in claims
+            ],
+            published=None
+            if published is None
+            else PublishedRecord(
+                source=published.source,
+                means={name: [*map(float, pair)] for name, pair in published.means.items()},
+            ),
+            figures=[dict(figure) for figure in figures],
+            bounds=bounds,
+            sweeps=list(sweeps),
+            cells=[
+                CellRecord(
+                    sweep=plan.sweep,
+                    point=dict(plan.point),
+                    name=plan.name,
+                    cell=cell_name(plan),
+                    policies={name: series_of(plan, name).name for name in plan.policies},
+                    lines=dict(plan.lines),
+                )
+                for plan in plans
+            ],
+        )
+
+    @property
+    def series(self) -> dict[str, str]:
+        """The series of all cells, each once, and the policy that each is of."""
+        return {series: policy for cell in self.cells for policy, series in cell.policies.items()}
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies of all cells, each once."""
+        return tuple(dict.fromkeys(name for cell in self.cells for name in cell.policies))
+
+    def write(self, store: Store, plans: Sequence[Plan]) -> None:
+        """Write the record and the descriptions of its cells into a store."""
+        content = self.model_dump()
+        store.check_study(self.key, content)  # before anything is written
+        for plan in plans:
+            store.put_cell(*describe_cell(plan))
+        store.put_study(self.key, content)
+
+
+def read_record(store: Store, key: str) -> StudyRecord:
+    """Read the record of a study; a damaged or newer one is an error that names its file."""
+    path = store.path / "studies" / f"{key}.json"
+    content: Any = store.study(key)
+    number = content.get("format") if isinstance(content, dict) else None
+    if isinstance(number, int) and number > FORMAT:
+        raise InputError(
+            f"the study '{key}' in {store.path} is of format {number}, and this version of "
+            f"graphbandits reads up to {FORMAT}: update graphbandits"
+        )
+    try:
+        record = StudyRecord.model_validate(content)
+        wrong = "" if record.key == key else f"its key is '{record.key}'"
+    except (ValidationError, RecursionError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        place = ".".join(map(str, first["loc"])) if first else ""
+        message = first["msg"] if first else str(error)
+        wrong = f"{place}: {message}" if place else message
+    if wrong:
+        raise InputError(
+            f"{path} is damaged ({wrong}): run the experiment again, which writes it anew"
+        )
+    return record
+
+
+def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
+    """Describe a simulation for :meth:`Store.put_cell`.
+
+    Settings, names of the arms, recorded rounds, graph and prior: everything that reading its
+    results takes, without the file that described the experiment.
+
+    >>> meta, arrays = describe_cell(Plan.of("ts-n", graph="paper", horizon=10, trials=5))
+    >>> meta["arms"], meta["rounds"][-1], sorted(arrays)
+    (['1', '2', '3', '4', '5'], 10, ['graph/feedback/matrix', 'prior/a', 'prior/b'])
+    """
+    prior = plan.world.prior
+    if not isinstance(prior, BetaBernoulli):
+        raise InputError(f"a prior of {type(prior).__name__} cannot be kept in a store")
+    arrays: Arrays = {"prior/a": prior.a, "prior/b": prior.b}
+    meta = {
+        "settings": plan.settings(),
+        "arms": list(plan.arm_names),
+        "rounds": list(plan.recording.rounds),
+        "graph": pack_process(plan.process, plan.given_text, arrays),
+    }
+    return meta, arrays
+
+
+def cell_name(plan: Plan) -> str:
+    """The sha256 under which a store keeps the description of a simulation."""
+    return hashlib.sha256(to_npz(*describe_cell(plan))).hexdigest()
+
+
+def wanted_tasks(plans: Sequence[Plan]) -> list[Task]:
+    """All trials of each series of the plans, each series once.
+
+    Simulations at several points of a sweep share a series if its policy does not depend on the
+    swept parameter.
+    """
+    tasks: dict[str, Task] = {}
+    for plan in plans:
+        for policy in plan.policies:
+            name = series_of(plan, policy).name
+            if name not in tasks or tasks[name].trials < plan.trials:
+                tasks[name] = Task(plan, policy, plan.first_trial, plan.trials)
+    return list(tasks.values())
+
+
+def records(store: Store) -> Iterator[StudyRecord]:
+    """The records of all studies of a store."""
+    return (read_record(store, key) for key in store.studies())
