@@ -16,7 +16,7 @@ import baseline
 import numpy as np
 from baseline import Floats
 from display import Table, count, digits, error, seconds
-from graphbandits.engine.simulation import BLOCK
+from graphbandits.engine.plan import BLOCK
 from posteriors import States, all_different, graph_of, simulated
 from processes import in_fresh_process
 from reference import disagreement, largest_errors, method

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from display import Table, seconds
-from graphbandits.engine.simulation import BLOCK
+from graphbandits.engine.plan import BLOCK
 from settings import Settings
 from timing import least_cpu_in_turns
 

@@ -21,7 +21,7 @@ from settings import Settings
 from graphbandits.engine.crews import Processes
 from graphbandits.engine.tasks import Done, Task, Tell, nobody
 from graphbandits.experiments import load_experiment
-from graphbandits.results import Plays, Shard
+from graphbandits.engine import Plays, Shard
 from graphbandits.store import Series, Store, summarise
 
 FIGURES = ("1a", "1b", "2a", "2b")

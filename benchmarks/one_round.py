@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from display import Table, count, seconds
-from graphbandits.engine.simulation import BLOCK
+from graphbandits.engine.plan import BLOCK
 from machine import OPERATIONS, busy_registers
 from posteriors import States, graph_of, simulated
 from settings import Settings

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphbandits.studies import StoredStudy, describe_cell
-
 from graphbandits.engine import Plan
+from graphbandits.experiments import Study
 from graphbandits.rng import Keys
-from graphbandits.store import Store, series_of
+from graphbandits.store import Store, describe_cell, series_of
 
 
 @dataclass
@@ -45,7 +44,7 @@ def put(
     sweeps: Sequence[Mapping[str, Any]] = (),
     shard: int = 4,
     **more: Any,
-) -> StoredStudy:
+) -> Study:
     """Run the plans in shards of a few trials, and keep them with their record."""
     store = Store.create(place)
     cells = []
@@ -86,4 +85,4 @@ def put(
         "cells": cells,
     }
     store.put_study(key, record | more)
-    return StoredStudy.open(store, key)
+    return Study.open(store, key)

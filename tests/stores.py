@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from graphbandits.studies import describe_cell
 
 from graphbandits import Bernoulli, BetaBernoulli
-from graphbandits.engine import Plan
-from graphbandits.results import Plays, Shard
+from graphbandits.engine import Plan, Plays, Shard
 from graphbandits.rng import Keys
-from graphbandits.store import Series, ShardFile, Store, series_of
+from graphbandits.store import Series, ShardFile, Store, describe_cell, series_of
 from graphbandits.store.series import name_of
 
 #: A directed graph with probabilities, and arms of which none is like another.

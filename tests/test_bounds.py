@@ -12,6 +12,7 @@ from scipy.integrate import quad
 
 from graphbandits import simulate
 from graphbandits.engine import Plan
+from graphbandits.engine.recording import recorded_rounds
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
     Dense,
@@ -25,8 +26,8 @@ from graphbandits.graphs import (
     invariants,
 )
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.results import recorded_rounds
 from graphbandits.rng import Keys
+from graphbandits.store import simulate_plan
 from graphbandits.theory import (
     Bound,
     bounds_of,
@@ -493,7 +494,7 @@ def test_mean_regret_lies_below_in_every_round(graph: str) -> None:
     prior = BetaBernoulli(np.array([1.0, 2.0, 1.0, 3.0, 1.0]), np.array([1.0, 1.0, 2.0, 3.0, 4.0]))
     names = ["ts-n", "ids-n", "idsn-lp", "ids-lp", "ts-n-sampled"]
     plan = Plan.of(names, Bernoulli(prior), graph, horizon=150, trials=40, seed=5)
-    bounds, results = bounds_of(plan), plan.run(progress=False)
+    bounds, results = bounds_of(plan), simulate_plan(plan, progress=False)
     judged = judge_bounds(bounds, results)
     assert {one.policy for one in judged} == set(names)
     assert {one.verdict for one in judged} == {"below"}

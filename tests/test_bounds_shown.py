@@ -20,6 +20,7 @@ from graphbandits.errors import InputError
 from graphbandits.plots import ONE_COLUMN, regret_figure, save_figure
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.report import Study, report_html
+from graphbandits.store import simulate_plan
 from graphbandits.theory import Bound, bounds_of, corollary_1, judge_bounds, theorem_1, theorem_2
 from graphbandits.worlds import Bernoulli
 
@@ -35,7 +36,7 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def results(plan: Plan) -> Results:
-    return plan.run(progress=False)
+    return simulate_plan(plan, progress=False)
 
 
 def lines_of(figure, panel: int = 0) -> dict[str, np.ndarray]:

@@ -726,8 +726,8 @@ def test_a_study_of_an_earlier_run_without_the_baselines_stays_in_the_page(
 def test_reproduce_says_what_it_will_do_and_how_long_before_it_starts(
     place: Path, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphbandits.cli.conduct.LONG", 1)
-    monkeypatch.setattr("graphbandits.cli.conduct.LiveTable", interrupt)
+    monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
+    monkeypatch.setattr("graphbandits.experiments.progress.LiveTable", interrupt)
     args = split("reproduce --figure 1b --figure 2a --trials 3 --workers 2 --output here")
     result = RUNNER.invoke(app, args)
     assert result.exit_code == 130

@@ -9,9 +9,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-from graphbandits.studies.compare import Compared, compare_stores, directory_names
-from graphbandits.studies.finals import Ranges, common, within
-from graphbandits.studies.pooled import Comparison
 from scipy import stats
 from stored import Point, put, sweep
 from typer.testing import CliRunner
@@ -20,6 +17,15 @@ from graphbandits import Bernoulli, BetaBernoulli, Results, load_plugin, open_st
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
+from graphbandits.experiments.compare import (
+    Compared,
+    Comparison,
+    Ranges,
+    common,
+    compare_stores,
+    directory_names,
+    within,
+)
 from graphbandits.plugins import unload_plugin
 from graphbandits.results import Difference
 from graphbandits.results.compare import independent_difference

@@ -13,13 +13,13 @@ import pytest
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import run_block, simulation
 from graphbandits.engine.recorder import run_recorded
+from graphbandits.engine.recording import recorded_rounds
 from graphbandits.errors import NeedsError
 from graphbandits.graphs import GraphLike, as_process
 from graphbandits.graphs.prospect import Prospect
 from graphbandits.policies import Event, Needs, Policy, Problem, View
 from graphbandits.policies.base import unmet
 from graphbandits.registry import build, registered
-from graphbandits.results import recorded_rounds
 from graphbandits.rng import Keys, draw_actions
 from graphbandits.types import Floats, Ints, State
 

@@ -5,19 +5,24 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from graphbandits.studies import Commission
-from graphbandits.studies import estimate as module
-from graphbandits.studies.estimate import LEAST, Pace, estimate, measure
-from graphbandits.studies.recording import describe_cell, record
-from graphbandits.studies.runner import Part, parts_of
 from typer.testing import CliRunner
 
 from graphbandits.cli import app
+from graphbandits.engine import Plan, Task
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.experiments import Experiment
 from graphbandits.files import to_npz
 from graphbandits.plugins import unload_plugin
-from graphbandits.store import Store
+from graphbandits.store import (
+    Store,
+    StudyRecord,
+    WorkerOptions,
+    describe_cell,
+    series_of,
+    wanted_tasks,
+)
+from graphbandits.store import estimate as module
+from graphbandits.store.estimate import LEAST, Pace, estimate, measure
 
 ONE = """title = "T"
 graph = "random(r=0.5)"
@@ -44,12 +49,12 @@ class Boom(TSN):
 """
 
 
-def commission_of(text: str) -> Commission:
-    return Commission.of(Experiment.model_validate(tomllib.loads(text)), "key", "rerun")
+def plans(text: str) -> list[Plan]:
+    return Experiment.model_validate(tomllib.loads(text)).plans()
 
 
-def parts(text: str) -> list[Part]:
-    return parts_of([commission_of(text)])
+def tasks(text: str) -> list[Task]:
+    return wanted_tasks(plans(text))
 
 
 def swept(parameter: str, values: str) -> str:
@@ -57,56 +62,57 @@ def swept(parameter: str, values: str) -> str:
 
 
 @pytest.fixture
-def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Part, int]]:
-    """The parts that are tried, which all have the same pace, with the sizes of their shards."""
-    found: list[tuple[Part, int]] = []
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Task, int]]:
+    """The tasks that are tried, which all have the same pace, with the sizes of their shards."""
+    found: list[tuple[Task, int]] = []
 
-    def note(part: Part, size: int) -> Pace:
-        found.append((part, size))
+    def note(task: Task, size: int) -> Pace:
+        found.append((task, size))
         return Pace(seconds=0.5, bytes=2.0, around=1000.0)
 
     monkeypatch.setattr(module, "measure", note)
     return found
 
 
-def test_each_accuracy_is_tried(tried: list[tuple[Part, int]]) -> None:
-    estimate(parts(swept("accuracy", '["simulation", "strict"]')))
-    assert [part.plan.world.prior.accuracy for part, _ in tried] == ["simulation", "strict"]
+def test_each_accuracy_is_tried(tried: list[tuple[Task, int]]) -> None:
+    estimate(tasks(swept("accuracy", '["simulation", "strict"]')))
+    assert [task.plan.world.prior.accuracy for task, _ in tried] == ["simulation", "strict"]
 
 
 def test_cells_that_are_alike_are_tried_where_trials_are_longest(
-    tried: list[tuple[Part, int]],
+    tried: list[tuple[Task, int]],
 ) -> None:
-    told = estimate(parts(swept("horizon", "[1, 30, 10]")))
-    assert [part.plan.horizon for part, _ in tried] == [30]
+    told = estimate(tasks(swept("horizon", "[1, 30, 10]")))
+    assert [task.plan.horizon for task, _ in tried] == [30]
     assert told.seconds == 0.5 * 40 * (1 + 30 + 10)
 
 
 def test_the_room_is_that_of_numbers_shards_series_and_cells(
-    tried: list[tuple[Part, int]], tmp_path: Path
+    tried: list[tuple[Task, int]], tmp_path: Path
 ) -> None:
-    commission = commission_of(ONE)
-    (part,) = parts_of([commission])
+    (plan,) = plans(ONE)
+    (task,) = wanted_tasks([plan])
+    found = series_of(plan, "ts-n")
     numbers = 40 * (20 + 2 * 3)
-    series = len(json.dumps(part.series.facts, indent=1))
-    cell = len(to_npz(*describe_cell(part.plan)))
+    series = len(json.dumps(found.facts, indent=1))
+    cell = len(to_npz(*describe_cell(plan)))
     assert series > 1000
     assert cell > 1000
     for workers, asked, shards in ((1, None, 1), (4, None, 4), (4, 16, 3)):
-        told = estimate([part], None, workers, asked)
+        told = estimate([task], None, WorkerOptions(workers, shard=asked))
         assert told.bytes == 2 * numbers + 1000 * shards + series + cell
         assert told.most_bytes == 8 * numbers + 1000 * shards + series + cell
     assert [size for _, size in tried] == [40, 10, 16]
     store = Store.create(tmp_path / "store")
-    record(store, commission)
-    store.describe(part.series)
-    assert estimate([part], store).bytes == 2 * numbers + 1000
+    StudyRecord.of([plan], key="key", title="T", rerun="").write(store, [plan])
+    store.describe(found)
+    assert estimate([task], store).bytes == 2 * numbers + 1000
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 20])
 def test_a_number_takes_some_room_however_short_trials_are(horizon: int) -> None:
-    (part,) = parts(ONE.replace("horizon = 20", f"horizon = {horizon}"))
-    pace = measure(part, 40)
+    (task,) = tasks(ONE.replace("horizon = 20", f"horizon = {horizon}"))
+    pace = measure(task, 40)
     assert LEAST <= pace.bytes <= 8
     assert pace.seconds > 0
 
@@ -114,7 +120,7 @@ def test_a_number_takes_some_room_however_short_trials_are(horizon: int) -> None
 def test_a_short_run_is_in_the_lockstep_of_shards_and_packs_what_will_be_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (part,) = parts(ONE.replace("horizon = 20", "horizon = 60") + "[record]\nrounds = [7, 50]\n")
+    (task,) = tasks(ONE.replace("horizon = 20", "horizon = 60") + "[record]\nrounds = [7, 50]\n")
     runs = []
 
     def note(policy, world, process, horizon, keys, recording, advance):  # type: ignore[no-untyped-def]
@@ -123,11 +129,11 @@ def test_a_short_run_is_in_the_lockstep_of_shards_and_packs_what_will_be_kept(
 
     monkeypatch.setattr(module, "run_recorded", note)
     monkeypatch.setattr(module, "SECONDS", float("inf"))
-    measure(part, 16)
+    measure(task, 16)
     assert runs == [(16, (7, 20)), (16, (7, 50, 60)), (1, (1,))]
     runs.clear()
     monkeypatch.setattr(module, "SECONDS", -1.0)  # each run ends after its first round
-    measure(part, 16)
+    measure(task, 16)
     assert runs == [(16, (7, 20)), (16, (7, 50, 60)), (16, (1,)), (1, (1,))]
 
 
@@ -149,7 +155,7 @@ def test_what_fails_in_a_short_run_is_named_and_the_others_are_estimated(
         assert "take some MB more" in dry.stdout
         assert not Path("mine").exists()
         # a long run says first how long it takes, and goes on
-        monkeypatch.setattr("graphbandits.cli.conduct.LONG", 1)
+        monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
         ran = runner.invoke(app, ["run", "mine.toml", "--workers", "1"])
         assert ran.exit_code == 2
         assert "short run" not in ran.stderr

@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from graphbandits.experiments.cells import Setup
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -22,13 +21,14 @@ from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.figures import OPTIONS, FigureTable
 from graphbandits.experiments.load import TABLES, _first_mistake, keys_of
-from graphbandits.experiments.sweeps import FIXED, KEYS, SweepTable, cell_name
+from graphbandits.experiments.setups import Setup
+from graphbandits.experiments.sweeps import FIXED, KEYS, SweepTable, cell_name, sweep_name
 from graphbandits.experiments.tables import RecordTable, Table
 from graphbandits.experiments.texts import LONGEST, file_part
 from graphbandits.experiments.worlds import world_of
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import QUANTILES
-from graphbandits.store import series_of
+from graphbandits.store import series_of, simulate_plan
 from graphbandits.worlds import Bernoulli
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +78,7 @@ def test_a_mistake_is_told_in_one_line_before_anything_runs(
 ) -> None:
     (place / "mine.toml").write_text(text, "utf-8")
     with pytest.raises(GraphBanditsError) as caught:
-        load_experiment("mine.toml").cells()
+        load_experiment("mine.toml").plans()
     told = str(caught.value).removeprefix("mine.toml: ")
     assert "\n" not in told
     if message.endswith("..."):  # and all that are known
@@ -108,30 +108,30 @@ def test_what_was_given_besides_has_no_key_of_the_file() -> None:
         ({"trials": 2**33}, "trial numbers stop"),
     ):
         with pytest.raises(InputError) as caught:
-            experiment_of(ONE).cells(**besides)
+            experiment_of(ONE).plans(**besides)
         assert str(caught.value).startswith(told)
 
 
 def test_a_figure_of_a_sweep_and_one_of_a_point_do_not_share_a_file() -> None:
     sweep = '[[sweeps]]\nparameter = "arms"\nvalues = [2, 3]\n'
     figures = '[[figures]]\nkind = "sweep"\nname = "{}"\n[[figures]]\nkind = "regret"\n'
-    assert len(experiment_of(ONE + sweep + figures.format("4")).cells()) == 2
+    assert len(experiment_of(ONE + sweep + figures.format("4")).plans()) == 2
     with pytest.raises(ValueError, match="another figure has the same files"):
         experiment_of(ONE + sweep + figures.format("3"))
 
 
 def test_what_is_given_besides_is_checked_as_well() -> None:
     swept = experiment_of(ONE + '[[sweeps]]\nparameter = "seed"\nvalues = [1, 2]\n')
-    assert [cell.plan.seed for cell in swept.cells()] == [1, 2]
+    assert [plan.seed for plan in swept.plans()] == [1, 2]
     with pytest.raises(InputError, match="a sweep says which seeds there are: give no other seed"):
-        swept.cells(seed=3)
+        swept.plans(seed=3)
     one = experiment_of(ONE)
     with pytest.raises(InputError, match=r"nothing fills the placeholder \{c\}"):
-        one.cells(policies=["eps-greedy-lp(c={c})"])
+        one.plans(policies=["eps-greedy-lp(c={c})"])
     with pytest.raises(InputError, match="ratios are by 'bound' or by 'joint'"):
-        one.cells(ratios="both")
+        one.plans(ratios="both")
     with pytest.raises(InputError, match=r"unknown placeholder \{c\}.*fills \{seed\}"):
-        swept.cells(policies=["eps-greedy-lp(c={c})"])
+        swept.plans(policies=["eps-greedy-lp(c={c})"])
 
 
 JUNK = st.recursive(
@@ -160,7 +160,7 @@ def test_whatever_a_file_says_it_is_taken_or_refused_in_one_line(data: st.DataOb
     single = name in ("record", "published")
     given |= {name: junk if single else [junk]} if name else junk
     try:
-        Experiment.model_validate(given).cells()
+        Experiment.model_validate(given).plans()
     except GraphBanditsError as error:
         told = str(error)
     except ValueError as error:
@@ -199,8 +199,8 @@ def test_a_world_of_a_file_gives_the_bits_of_the_same_world_in_python(
     keys: str, world: Bernoulli | None
 ) -> None:
     text = ONE.replace("random(r=0.5)", "edges(1>2 2>3:0.5)") + f"seed = 4\n{keys}\n"
-    (cell,) = experiment_of(text).cells()
-    ours = cell.plan.run(progress=False)
+    (plan,) = experiment_of(text).plans()
+    ours = simulate_plan(plan, progress=False)
     theirs = graphbandits.simulate(
         ["ids-n", "ts-n"],
         world,
@@ -223,11 +223,11 @@ def test_the_number_of_arms_is_that_of_the_prior_the_means_or_the_graph() -> Non
         ('prior = "1,2"', 5),
         ("", 5),
     ):
-        (cell,) = experiment_of(open_ended + keys).cells()
-        assert (cell.plan.process.arms, cell.plan.world.arms) == (arms, arms)
+        (plan,) = experiment_of(open_ended + keys).plans()
+        assert (plan.process.arms, plan.world.arms) == (arms, arms)
     paper = open_ended.replace("random(r=0.5)", "edges(1-2 2-3 3-4)")
-    (cell,) = experiment_of(paper + 'prior = "1,2"').cells()
-    assert cell.plan.world.arms == 4
+    (plan,) = experiment_of(paper + 'prior = "1,2"').plans()
+    assert plan.world.arms == 4
 
 
 def test_a_world_as_without_a_word_is_left_to_the_simulation() -> None:
@@ -236,17 +236,17 @@ def test_a_world_as_without_a_word_is_left_to_the_simulation() -> None:
 
 
 def test_what_is_recorded_is_what_the_file_says() -> None:
-    (cell,) = experiment_of(ONE).cells()
-    assert cell.plan.recording.rounds == tuple(range(1, 21))
-    assert (cell.plan.recording.regret, cell.plan.recording.ratios) == ("pseudo", None)
+    (plan,) = experiment_of(ONE).plans()
+    assert plan.recording.rounds == tuple(range(1, 21))
+    assert (plan.recording.regret, plan.recording.ratios) == ("pseudo", None)
     text = '[record]\nrounds = [3, 11]\nregret = "realised"\nratios = "joint"\n'
     recorded = experiment_of(ONE + text)
-    (cell,) = recorded.cells()
-    assert cell.plan.recording.rounds == (3, 11, 20)
-    assert (cell.plan.recording.regret, cell.plan.recording.ratios) == ("realised", "joint")
-    assert recorded.cells(ratios="bound")[0].plan.recording.ratios == "bound"
-    assert recorded.plan().recording == cell.plan.recording
-    found = cell.plan.run(progress=False)
+    (plan,) = recorded.plans()
+    assert plan.recording.rounds == (3, 11, 20)
+    assert (plan.recording.regret, plan.recording.ratios) == ("realised", "joint")
+    assert recorded.plans(ratios="bound")[0].recording.ratios == "bound"
+    assert recorded.plan().recording == plan.recording
+    found = simulate_plan(plan, progress=False)
     there = graphbandits.simulate(
         ["ids-n", "ts-n"],
         graph="random(r=0.5)",
@@ -259,18 +259,18 @@ def test_what_is_recorded_is_what_the_file_says() -> None:
         progress=False,
     )
     assert found.hash == there.hash
-    (cell,) = experiment_of(ONE + "[record]\npoints = 4\n").cells()
-    assert len(cell.plan.recording.rounds) == 4
+    (plan,) = experiment_of(ONE + "[record]\npoints = 4\n").plans()
+    assert len(plan.recording.rounds) == 4
 
 
-# --- cells --------------------------------------------------------------------------------------
+# --- plans --------------------------------------------------------------------------------------
 
 
 def test_without_sweeps_there_is_one_cell() -> None:
-    (cell,) = experiment_of(ONE).cells(trials=7, seed=3, policies=["ucb-n()"])
-    assert (cell.sweep, dict(cell.point), cell.name) == (None, {}, "")
-    assert cell.lines == {"ids-n": "ids-n", "ts-n": "ts-n", "ucb-n": "ucb-n"}
-    assert (cell.plan.trials, cell.plan.seed) == (7, 3)
+    (plan,) = experiment_of(ONE).plans(trials=7, seed=3, policies=["ucb-n()"])
+    assert (plan.sweep, dict(plan.point), plan.name) == (None, {}, "")
+    assert plan.lines == {"ids-n": "ids-n", "ts-n": "ts-n", "ucb-n": "ucb-n"}
+    assert (plan.trials, plan.seed) == (7, 3)
 
 
 def test_a_grid_has_all_combinations_the_last_parameter_first() -> None:
@@ -279,8 +279,8 @@ def test_a_grid_has_all_combinations_the_last_parameter_first() -> None:
     )
     text += '[[sweeps]]\ngrid = { r = [0.5, 0], arms = [4, 2], c = [5, 0.5] }\nx = "arms"\n'
     experiment = experiment_of(text)
-    cells = experiment.cells()
-    assert [(cell.name, dict(cell.point)) for cell in cells] == [
+    plans = experiment.plans()
+    assert [(plan.name, dict(plan.point)) for plan in plans] == [
         ("r-0.5-arms-4-c-5", {"r": 0.5, "arms": 4, "c": 5}),
         ("r-0.5-arms-4-c-0.5", {"r": 0.5, "arms": 4, "c": 0.5}),
         ("r-0.5-arms-2-c-5", {"r": 0.5, "arms": 2, "c": 5}),
@@ -291,19 +291,19 @@ def test_a_grid_has_all_combinations_the_last_parameter_first() -> None:
         ("r-0-arms-2-c-0.5", {"r": 0, "arms": 2, "c": 0.5}),
     ]
     assert experiment.runs == len(experiment.setups()) == 8
-    for cell in cells:
-        point, last = cell.point, "eps-greedy-lp"
-        if cell.point["c"] == 0.5:
+    for plan in plans:
+        point, last = plan.point, "eps-greedy-lp"
+        if plan.point["c"] == 0.5:
             last = "eps-greedy-lp(c=0.5)"  # 5 is the default
-        assert cell.sweep == 0
-        assert cell.plan.process.arms == point["arms"]
-        assert cell.plan.graph_text == f"revealed-er(p={point['r']})"
-        assert cell.lines == {"ids-n": "ids-n", "ts-n": "ts-n", last: "eps-greedy-lp(c=…)"}
-        assert list(cell.lines) == list(cell.plan.policies)
+        assert plan.sweep == 0
+        assert plan.process.arms == point["arms"]
+        assert plan.graph_text == f"revealed-er(p={point['r']})"
+        assert plan.lines == {"ids-n": "ids-n", "ts-n": "ts-n", last: "eps-greedy-lp(c=…)"}
+        assert list(plan.lines) == list(plan.policies)
     (swept,) = experiment.swept()
-    assert (swept.title, swept.parameters, swept.x) == ("T", ("r", "arms", "c"), "arms")
-    assert (swept.label, swept.scale, swept.name) == ("arms", "linear", "r-arms-c")
-    with pytest.raises(InputError, match=r"has 8 simulations: cells\(\) gives them"):
+    assert (swept.title, swept.parameters, swept.x) == ("T", ["r", "arms", "c"], "arms")
+    assert (swept.label, swept.scale, sweep_name(swept)) == ("arms", "linear", "r-arms-c")
+    with pytest.raises(InputError, match=r"has 8 simulations: plans\(\) gives them"):
         experiment.plan()
 
 
@@ -313,18 +313,18 @@ def test_a_list_has_its_points_and_is_drawn_by_categories_if_there_are_several_p
     )
     alone = '[[sweeps]]\nlist = [{ horizon = 9 }, { horizon = 5 }]\ngraph = "star"\n'
     experiment = experiment_of(SWEPT + points + alone)
-    cells = experiment.cells()
-    assert [(cell.sweep, cell.name) for cell in cells] == [
+    plans = experiment.plans()
+    assert [(plan.sweep, plan.name) for plan in plans] == [
         (0, "r-1-arms-2"),
         (0, "r-0.5-arms-3"),
         (0, "r-1-arms-3"),
         (1, "horizon-9"),
         (1, "horizon-5"),
     ]
-    assert [cell.plan.process.arms for cell in cells] == [2, 3, 3, 3, 3]
-    assert [cell.plan.horizon for cell in cells] == [20, 20, 20, 9, 5]
+    assert [plan.process.arms for plan in plans] == [2, 3, 3, 3, 3]
+    assert [plan.horizon for plan in plans] == [20, 20, 20, 9, 5]
     several, one = experiment.swept()
-    assert (several.x, several.label, several.parameters) == (None, "r, arms", ("r", "arms"))
+    assert (several.x, several.label, several.parameters) == (None, "r, arms", ["r", "arms"])
     assert several.title == "T: by r, arms"
     assert (one.x, one.label, one.title) == ("horizon", "horizon", "T: by horizon")
 
@@ -349,66 +349,66 @@ def test_the_first_parameter_of_a_grid_is_on_the_axis_and_its_scale_is_of_it() -
     ],
 )
 def test_a_parameter_that_is_a_key_sets_it(key: str, values: str, found: Any) -> None:
-    cells = experiment_of(ONE + f'[[sweeps]]\nparameter = "{key}"\nvalues = {values}\n').cells()
+    plans = experiment_of(ONE + f'[[sweeps]]\nparameter = "{key}"\nvalues = {values}\n').plans()
     wanted = tomllib.loads(f"v = {values}")["v"]
-    assert [found(cell.plan) for cell in cells] == wanted
-    assert [cell.point for cell in cells] == [{key: value} for value in wanted]
+    assert [found(plan) for plan in plans] == wanted
+    assert [plan.point for plan in plans] == [{key: value} for value in wanted]
 
 
 def test_priors_and_means_are_swept_as_lists_or_texts() -> None:
     priors = (
         '[[sweeps]]\nparameter = "prior"\nvalues = ["1,3", [2.0, 5], [[1, 2], "3,4", [5, 6]]]\n'
     )
-    cells = experiment_of(ONE + priors).cells()
-    assert [cell.point["prior"] for cell in cells] == ["1,3", "2,5", "1,2 3,4 5,6"]
-    assert [cell.name for cell in cells] == ["prior-1-3", "prior-2-5", "prior-1-2-3-4-5-6"]
-    pairs = [np.column_stack([c.plan.world.prior.a, c.plan.world.prior.b]) for c in cells]
+    plans = experiment_of(ONE + priors).plans()
+    assert [plan.point["prior"] for plan in plans] == ["1,3", "2,5", "1,2 3,4 5,6"]
+    assert [plan.name for plan in plans] == ["prior-1-3", "prior-2-5", "prior-1-2-3-4-5-6"]
+    pairs = [np.column_stack([c.world.prior.a, c.world.prior.b]) for c in plans]
     assert [found.tolist() for found in pairs] == [
         [[1, 3]] * 3,
         [[2, 5]] * 3,
         [[1, 2], [3, 4], [5, 6]],
     ]
     means = "[[sweeps]]\nlist = [{ means = [0.5, 0.25] }, { means = [0.125, 1, 0] }]\n"
-    cells = experiment_of(ONE.replace("arms = 3\n", "") + means).cells()
-    assert [cell.plan.process.arms for cell in cells] == [2, 3]
-    assert [cell.plan.world.fixed.tolist() for cell in cells] == [[0.5, 0.25], [0.125, 1, 0]]
-    assert [cell.point["means"] for cell in cells] == ["0.5,0.25", "0.125,1,0"]
+    plans = experiment_of(ONE.replace("arms = 3\n", "") + means).plans()
+    assert [plan.process.arms for plan in plans] == [2, 3]
+    assert [plan.world.fixed.tolist() for plan in plans] == [[0.5, 0.25], [0.125, 1, 0]]
+    assert [plan.point["means"] for plan in plans] == ["0.5,0.25", "0.125,1,0"]
 
 
 def test_placeholders_stand_in_priors_and_in_values_of_graphs() -> None:
     prior = 'prior = ["{a},1", [2, 2], "1,{a}"]\n[[sweeps]]\nparameter = "a"\nvalues = [3, 0.5]\n'
-    cells = experiment_of(ONE + prior).cells()
-    assert [cell.plan.world.prior.a.tolist() for cell in cells] == [[3, 2, 1], [0.5, 2, 1]]
-    assert [cell.plan.world.prior.b.tolist() for cell in cells] == [[1, 2, 3], [1, 2, 0.5]]
+    plans = experiment_of(ONE + prior).plans()
+    assert [plan.world.prior.a.tolist() for plan in plans] == [[3, 2, 1], [0.5, 2, 1]]
+    assert [plan.world.prior.b.tolist() for plan in plans] == [[1, 2, 3], [1, 2, 0.5]]
     grid = '[[sweeps]]\ngrid = { graph = ["random(r={p})", "revealed-er(p={p})"], p = [0.1, 1] }\n'
-    cells = experiment_of(ONE + grid).cells()
-    assert [cell.plan.graph_text for cell in cells] == [
+    plans = experiment_of(ONE + grid).plans()
+    assert [plan.graph_text for plan in plans] == [
         "random(r=0.1)",
         "random(r=1)",
         "revealed-er(p=0.1)",
         "revealed-er(p=1)",
     ]
     around = '[[sweeps]]\nparameter = "graph"\ngraph = "cliques({graph})"\nvalues = ["2", "3"]\n'
-    cells = experiment_of(ONE.replace("arms = 3", "arms = 6") + around).cells()
-    assert [cell.plan.graph_text for cell in cells] == ["cliques(2)", "cliques(3)"]
+    plans = experiment_of(ONE.replace("arms = 3", "arms = 6") + around).plans()
+    assert [plan.graph_text for plan in plans] == ["cliques(2)", "cliques(3)"]
 
 
 def test_a_sweep_has_a_world_of_its_own() -> None:
     own = 'prior = "2,2"\nmeans = [0.1, 0.2, 0.3]\naccuracy = "strict"\n'
     sweep = '[[sweeps]]\nparameter = "horizon"\nvalues = [3]\n'
-    (cell,) = experiment_of(f'{ONE}prior = "9,9"\n{sweep}{own}').cells()
-    world: Any = cell.plan.world
+    (plan,) = experiment_of(f'{ONE}prior = "9,9"\n{sweep}{own}').plans()
+    world: Any = plan.world
     assert (world.prior.a.tolist(), world.prior.accuracy) == ([2, 2, 2], "strict")
     assert world.fixed.tolist() == [0.1, 0.2, 0.3]
-    (cell,) = experiment_of(f'{ONE}prior = "9,9"\n{sweep}').cells()
-    assert cell.plan.world.prior.a.tolist() == [9, 9, 9]
+    (plan,) = experiment_of(f'{ONE}prior = "9,9"\n{sweep}').plans()
+    assert plan.world.prior.a.tolist() == [9, 9, 9]
 
 
 def test_two_lines_that_differ_by_the_name_of_their_placeholder_only_stay_two() -> None:
     text = ONE.replace("random(r=0.5)", "star").replace('"ids-n", "ts-n"', '"{a}", "{b}"')
     text = text.replace('"{a}", "{b}"', '"eps-greedy-lp(c={a})", "eps-greedy-lp(c={b})"')
-    (cell,) = experiment_of(text + "[[sweeps]]\ngrid = { a = [1], b = [2] }\n").cells()
-    assert cell.lines == {
+    (plan,) = experiment_of(text + "[[sweeps]]\ngrid = { a = [1], b = [2] }\n").plans()
+    assert plan.lines == {
         "eps-greedy-lp(c=1)": "eps-greedy-lp(c={a})",
         "eps-greedy-lp(c=2)": "eps-greedy-lp(c={b})",
     }
@@ -417,9 +417,9 @@ def test_two_lines_that_differ_by_the_name_of_their_placeholder_only_stay_two() 
 def test_a_policy_at_two_priors_is_run_at_both() -> None:
     """A policy that has met the same problem is not run again; another prior is another one."""
     text = ONE + '[[sweeps]]\nparameter = "prior"\nvalues = ["1,9", "9,1"]\n'
-    cells = experiment_of(text).cells()
-    assert [list(cell.plan.policies) for cell in cells] == [["ids-n", "ts-n"]] * 2
-    series = {series_of(cell.plan, name).name for cell in cells for name in cell.plan.policies}
+    plans = experiment_of(text).plans()
+    assert [list(plan.policies) for plan in plans] == [["ids-n", "ts-n"]] * 2
+    series = {series_of(plan, name).name for plan in plans for name in plan.policies}
     assert len(series) == 4
 
 
@@ -466,28 +466,28 @@ def test_every_key_can_be_swept_or_is_told_not_to_be() -> None:
 @pytest.mark.parametrize("name", experiment_names())
 def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
     experiment = load_experiment(name)
-    cells = experiment.cells(trials=3)
-    assert len({cell.name for cell in cells}) == len(cells) == experiment.runs
+    plans = experiment.plans(trials=3)
+    assert len({plan.name for plan in plans}) == len(plans) == experiment.runs
     if not experiment.sweeps:
-        assert experiment.drawn(cells) == [
+        assert experiment.drawn(plans) == [
             {"kind": kind} for kind in ("regret", "final", "differences", "plays")
         ]
         return
-    assert experiment.drawn(cells) == [{"kind": "sweep"}]
+    assert experiment.drawn(plans) == [{"kind": "sweep"}]
     swept = experiment.swept()
     assert len(swept) == len(experiment.sweeps)
     points = [point for sweep in experiment.sweeps for point in sweep.points()]
-    for cell, point, setup in zip(cells, points, experiment.setups(), strict=True):
-        assert cell.point == point
-        assert tuple(cell.point) == swept[cell.sweep].parameters
-        assert cell.name == cell_name(point)
-        assert list(cell.lines) == list(cell.plan.policies)
-        assert set(cell.lines.values()) <= set(experiment.lines())
+    for plan, point, setup in zip(plans, points, experiment.setups(), strict=True):
+        assert plan.point == point
+        assert list(plan.point) == swept[plan.sweep].parameters
+        assert plan.name == cell_name(point)
+        assert list(plan.lines) == list(plan.policies)
+        assert set(plan.lines.values()) <= set(experiment.lines())
         # as the texts say, without what a sweep is
         alone = Plan.of(
             setup.policies, graph=setup.graph, arms=setup.arms, horizon=setup.horizon, trials=3
         )
-        assert cell.plan.settings() == alone.settings()
+        assert plan.settings() == alone.settings()
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -517,7 +517,7 @@ band = "quantiles"
 levels = [0.25, 0.75]
 """
     experiment = experiment_of(text)
-    assert experiment.drawn(experiment.cells()) == [
+    assert experiment.drawn(experiment.plans()) == [
         {"kind": "sweep", "policies": ["eps-greedy-lp(c=…)", "ts-n"]},
         {
             "kind": "differences",
@@ -531,19 +531,19 @@ levels = [0.25, 0.75]
 
 def test_no_figures_are_drawn_of_an_empty_list_and_no_differences_of_one_policy() -> None:
     none = experiment_of(ONE + "figures = []\n")
-    assert none.drawn(none.cells()) == []
+    assert none.drawn(none.plans()) == []
     one = experiment_of(ONE.replace(', "ts-n"', ""))
-    kinds = [figure["kind"] for figure in one.drawn(one.cells())]
+    kinds = [figure["kind"] for figure in one.drawn(one.plans())]
     assert kinds == ["regret", "final", "plays"]
-    more = [figure["kind"] for figure in one.drawn(one.cells(policies=["ucb-n"]))]
+    more = [figure["kind"] for figure in one.drawn(one.plans(policies=["ucb-n"]))]
     assert more == ["regret", "final", "differences", "plays"]
 
 
 def test_a_policy_given_besides_may_be_in_a_figure() -> None:
     experiment = experiment_of(ONE + '[[figures]]\nkind = "plays"\npolicies = ["ucb-n"]\n')
     with pytest.raises(InputError, match="'ucb-n' is not among the policies"):
-        experiment.cells()
-    assert experiment.cells(policies=["ucb-n"])
+        experiment.plans()
+    assert experiment.plans(policies=["ucb-n"])
 
 
 @pytest.mark.parametrize("levels", list(itertools.combinations(QUANTILES, 2)))
@@ -586,8 +586,8 @@ def switched_on(text: str, start: int, end: int) -> str:
 
 
 def test_the_starting_file_runs_as_it_is_and_is_small(place: Path, started: str) -> None:
-    (cell,) = load_experiment("my-study.toml").cells()
-    assert cell.plan.decisions <= 10**5
+    (plan,) = load_experiment("my-study.toml").plans()
+    assert plan.decisions <= 10**5
     result = RUNNER.invoke(app, ["run", "my-study.toml", "--trials=3", "--workers=1"])
     assert result.exit_code == 0, result.stderr
     assert (place / "my-study" / "report.html").is_file()
@@ -602,7 +602,7 @@ def test_every_option_of_the_starting_file_can_be_switched_on(place: Path, start
         assert text != started
         (place / "on.toml").write_text(text, "utf-8")
         experiment = load_experiment("on.toml")
-        assert experiment.cells(), text
+        assert experiment.plans(), text
         given = tomllib.loads(text).keys() - tomllib.loads(started).keys()
         assert given, "a block says something"
         changed = {key for key, value in experiment.model_dump().items() if value != plain[key]}
@@ -707,4 +707,4 @@ def test_the_files_of_the_document_are_taken(place: Path) -> None:
     for text in found:
         whole = text if "title =" in text else ONE + text
         (place / "shown.toml").write_text(whole, "utf-8")
-        assert load_experiment("shown.toml").cells()
+        assert load_experiment("shown.toml").plans()

@@ -20,7 +20,7 @@ from graphbandits.experiments import experiment_names, load_experiment
 from graphbandits.plots.style import Look, looks
 from graphbandits.results import Claim, Published, judge
 from graphbandits.results.published import compare
-from graphbandits.store import Series, Store, series_of
+from graphbandits.store import Series, Store, series_of, simulate_plan
 
 SINGLE = """
 title = "One run"
@@ -103,7 +103,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", experiment_names())
 def test_a_packaged_experiment_can_be_run(name: str) -> None:
     experiment = load_experiment(name)
-    plans = [cell.plan for cell in experiment.cells()]
+    plans = experiment.plans()
     assert len(plans) == experiment.runs == len(experiment.setups())
     for plan, setup in zip(plans, experiment.setups(), strict=True):
         assert plan.horizon == setup.horizon == 1000
@@ -146,13 +146,13 @@ def test_the_published_means_of_bernoulli_arms_without_a_graph() -> None:
 
 def test_the_swept_policy_is_one_line_under_all_its_names() -> None:
     experiment = load_experiment("eps-greedy-sensitivity")
-    (swept,), cells = experiment.swept(), experiment.cells()
-    assert (swept.parameters, swept.x, swept.label, swept.scale) == (("c",), "c", "c/d²", "log")
-    names = [next(iter(cell.plan.policies)) for cell in cells]
+    (swept,), cells = experiment.swept(), experiment.plans()
+    assert (swept.parameters, swept.x, swept.label, swept.scale) == (["c"], "c", "c/d²", "log")
+    names = [next(iter(cell.policies)) for cell in cells]
     # 5 is the default of c, and so not in the name
     assert names[:4] == [*(f"eps-greedy-lp(c={c})" for c in (0.5, 1, 2)), "eps-greedy-lp"]
     for cell, name in zip(cells, names, strict=True):
-        assert {"c": vars(cell.plan.policies[name])["c"]} == cell.point
+        assert {"c": vars(cell.policies[name])["c"]} == cell.point
         assert list(cell.lines.values())[:2] == ["eps-greedy-lp(c=…)", "ts-n"]
 
 
@@ -165,7 +165,7 @@ def test_the_readme_tells_of_the_experiments_there_are(place: Path) -> None:
     (sweep,) = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     (place / "sweep.toml").write_text(sweep, "utf-8")
     experiment = load_experiment("sweep.toml")
-    assert [cell.point for cell in experiment.cells()] == [{"r": 0}, {"r": 0.5}, {"r": 1}]
+    assert [cell.point for cell in experiment.plans()] == [{"r": 0}, {"r": 0.5}, {"r": 1}]
     assert experiment.swept()[0].label == "probability to see an arm"
 
 
@@ -178,13 +178,13 @@ def test_values_take_the_place_of_placeholders_and_sweeps_go_before_the_experime
     experiment = load_experiment("sweep.toml")
     assert experiment.runs == 5
     assert experiment.lines() == ["ts-n", "eps-greedy-lp(c=…)", "ids-n"]
-    cells = experiment.cells(policies=["ucb-n"])
+    cells = experiment.plans(policies=["ucb-n"])
     assert [cell.point for cell in cells] == [
         *({"c": c} for c in (5, 0.5, 2)),
         *({"arms": arms} for arms in (2, 4)),
     ]
     assert [cell.sweep for cell in cells] == [0, 0, 0, 1, 1]
-    first, second = [cell.plan for cell in cells[:3]], [cell.plan for cell in cells[3:]]
+    first, second = cells[:3], cells[3:]
     assert [list(plan.policies)[1] for plan in first] == [
         "eps-greedy-lp",
         "eps-greedy-lp(c=0.5)",
@@ -198,8 +198,8 @@ def test_values_take_the_place_of_placeholders_and_sweeps_go_before_the_experime
     for plan in (*first, *second):
         assert (plan.horizon, plan.trials, plan.seed) == (20, 5, 3)
         assert list(plan.policies)[-1] == "ucb-n"
-    again = experiment.cells(trials=7, seed=8)
-    assert {(cell.plan.trials, cell.plan.seed) for cell in again} == {(7, 8)}
+    again = experiment.plans(trials=7, seed=8)
+    assert {(cell.trials, cell.seed) for cell in again} == {(7, 8)}
 
 
 def test_sweeps_without_a_title_can_be_told_apart(place: Path) -> None:
@@ -215,9 +215,9 @@ def test_sweeps_without_a_title_can_be_told_apart(place: Path) -> None:
 def test_a_policy_given_besides_may_be_swept_too(place: Path) -> None:
     text = SWEEP[: SWEEP.index('[[sweeps]]\nparameter = "arms"')]
     (place / "one.toml").write_text(text, "utf-8")
-    *_, cell = load_experiment("one.toml").cells(policies=["eps-greedy-lp(d=0.5, c={c})"])
+    *_, cell = load_experiment("one.toml").plans(policies=["eps-greedy-lp(d=0.5, c={c})"])
     assert cell.point == {"c": 2}
-    assert list(cell.plan.policies)[-1] == "eps-greedy-lp(c=2, d=0.5)"
+    assert list(cell.policies)[-1] == "eps-greedy-lp(c=2, d=0.5)"
     assert cell.lines["eps-greedy-lp(c=2, d=0.5)"] == "eps-greedy-lp(d=0.5, c=…)"
 
 
@@ -229,8 +229,8 @@ def test_texts_can_be_swept_and_files_of_graphs_lie_beside_the_experiment(place:
     for graph in ("file:{name}.csv", "file(path={name}.csv, directed=false)"):
         text = f'{base}parameter = "name"\nvalues = ["pair", "line"]\ngraph = "{graph}"\n'
         (place / "deep" / "files.toml").write_text(text)
-        cells = load_experiment("deep/files.toml").cells()
-        assert [cell.plan.process.names for cell in cells] == [
+        cells = load_experiment("deep/files.toml").plans()
+        assert [cell.process.names for cell in cells] == [
             ("ann", "bob"),
             ("ann", "bob", "eve"),
         ]
@@ -248,7 +248,7 @@ def test_a_horizon_can_be_swept(place: Path) -> None:
     text += '[[sweeps]]\nparameter = "horizon"\nvalues = [10, 30]\n'
     (place / "long.toml").write_text(text)
     experiment = load_experiment("long.toml")
-    assert [cell.plan.horizon for cell in experiment.cells()] == [10, 30]
+    assert [cell.horizon for cell in experiment.plans()] == [10, 30]
     with pytest.raises(InputError, match="2 simulations"):
         experiment.plan()
 
@@ -520,8 +520,8 @@ def test_a_sweep_that_is_stopped_keeps_what_had_finished(
             raise KeyboardInterrupt
         return write(store, series, *more)
 
-    cells = load_experiment("sweep.toml").cells()
-    at_two = series_of(cells[2].plan, "eps-greedy-lp(c=2)").name
+    cells = load_experiment("sweep.toml").plans()
+    at_two = series_of(cells[2], "eps-greedy-lp(c=2)").name
     with monkeypatch.context() as patched:
         patched.setattr(Store, "write", stop_at_two)
         result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
@@ -531,7 +531,8 @@ def test_a_sweep_that_is_stopped_keeps_what_had_finished(
     assert result.stderr == f"stopped; {kept}: the same command goes on there.\n"
     study, before = open_study("sweep"), shards(place / "sweep")
     assert len(before) == 3
-    assert study.cell(c=0.5).results(curves=True).hash == cells[1].plan.run(progress=False).hash
+    alone = simulate_plan(cells[1], progress=False)
+    assert study.cell(c=0.5).results(curves=True).hash == alone.hash
     with pytest.raises(InputError, match=r"lacks 5 of 5 trials of 'eps-greedy-lp\(c=2\)' at c = 2"):
         study.results(c=2)
     assert not list((place / "sweep").glob("figure-*"))
@@ -540,7 +541,7 @@ def test_a_sweep_that_is_stopped_keeps_what_had_finished(
     assert len(after) == 8
     assert before.items() <= after.items()
     for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
-        assert cell.results(curves=True).hash == whole.plan.run(progress=False).hash
+        assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
 
 
 @pytest.mark.parametrize(
@@ -572,14 +573,14 @@ def test_another_run_in_the_same_place_computes_only_what_is_not_there(
     assert before.items() <= after.items()
     assert len(after) - len(before) == computed
     given = dict(option.removeprefix("--").split("=") for option in options)
-    wanted = load_experiment("sweep.toml").cells(
-        int(given["trials"]) if "trials" in given else None,
-        int(given["seed"]) if "seed" in given else None,
-        [given["policy"]] if "policy" in given else [],
+    wanted = load_experiment("sweep.toml").plans(
+        trials=int(given["trials"]) if "trials" in given else None,
+        seed=int(given["seed"]) if "seed" in given else None,
+        policies=[given["policy"]] if "policy" in given else [],
     )
     for cell, whole in zip(open_study("sweep").cells, wanted, strict=True):
         assert cell.point == whole.point
-        assert cell.results(curves=True).hash == whole.plan.run(progress=False).hash
+        assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
 
 
 def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
@@ -627,24 +628,24 @@ def test_a_policy_that_meets_the_same_problem_again_is_run_once(
 
     monkeypatch.setattr(Store, "write", count)
     run("run", "sweep.toml", "--workers", 1)
-    cells = load_experiment("sweep.toml").cells()
-    series = [series_of(c.plan, name).name for c in cells for name in c.plan.policies]
+    cells = load_experiment("sweep.toml").plans()
+    series = [series_of(c, name).name for c in cells for name in c.policies]
     assert len(series) == 10
-    assert len({series_of(cell.plan, "ts-n").name for cell in cells[:3]}) == 1
-    assert len({series_of(cell.plan, "ts-n").name for cell in cells}) == 3
+    assert len({series_of(cell, "ts-n").name for cell in cells[:3]}) == 1
+    assert len({series_of(cell, "ts-n").name for cell in cells}) == 3
     # each once, in the order in which cells ask for them
     assert written == list(dict.fromkeys(series))
     for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
-        assert cell.results(curves=True).hash == whole.plan.run(progress=False).hash
+        assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
 
 
 def test_a_long_run_says_how_long_before_it_starts(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 8 * 20 * 5  # eight series of a policy
-    monkeypatch.setattr("graphbandits.cli.conduct.LONG", size + 1)
+    monkeypatch.setattr("graphbandits.cli.progress.LONG", size + 1)
     assert "About" not in run("run", "sweep.toml", "--output=brief")
-    monkeypatch.setattr("graphbandits.cli.conduct.LONG", size)
+    monkeypatch.setattr("graphbandits.cli.progress.LONG", size)
     shown = run("run", "sweep.toml", "--workers=2")
     said = r"About \d+ s of simulation on 2 workers;\nabout [\d.]+ (bytes|kB) go to sweep/, and"
     assert re.search(said, shown)

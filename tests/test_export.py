@@ -14,9 +14,6 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from graphbandits.studies import StoredStudy
-from graphbandits.studies import export as export_module
-from graphbandits.studies.export import batches
 from pandas.testing import assert_frame_equal
 from stored import Point, put, sweep
 
@@ -24,6 +21,9 @@ from graphbandits import simulate
 from graphbandits.cli import export as export_command
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
+from graphbandits.experiments import Study
+from graphbandits.experiments import export as export_module
+from graphbandits.experiments.export import batches
 from graphbandits.results import SCHEMA
 from graphbandits.store import Store
 
@@ -33,13 +33,13 @@ DIRECTED = "edges(1>2:0.5 2>3 3-1)"
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> StoredStudy:
+def one(tmp_path_factory: pytest.TempPathFactory) -> Study:
     place = tmp_path_factory.mktemp("one")
     return put(place, "one", [Point(Plan.of(NAMES, graph=DIRECTED, **HOW))])
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> StoredStudy:
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """Two sweeps: of r, with a policy that has it, and of the number of arms."""
     points = [
         Point(
@@ -58,7 +58,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> StoredStudy:
 
 
 @pytest.mark.parametrize("table", SCHEMA)
-def test_a_table_is_that_of_simulate_bit_for_bit(one: StoredStudy, table: str) -> None:
+def test_a_table_is_that_of_simulate_bit_for_bit(one: Study, table: str) -> None:
     results = simulate(NAMES, graph=DIRECTED, **HOW)
     frame = one.to_pandas(table)
     assert list(frame.columns) == ["study", *SCHEMA[table]]
@@ -70,7 +70,7 @@ def test_a_table_is_that_of_simulate_bit_for_bit(one: StoredStudy, table: str) -
 @pytest.mark.parametrize("table", SCHEMA)
 @pytest.mark.parametrize("rows", [1, 5, 17, 10**6])
 def test_batches_are_of_so_many_rows_and_the_same_whatever_it_is(
-    one: StoredStudy, table: str, rows: int, monkeypatch: pytest.MonkeyPatch
+    one: Study, table: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = pa.Table.from_batches(one.batches(table))
     monkeypatch.setattr(export_module, "ROWS", rows)
@@ -83,7 +83,7 @@ def test_batches_are_of_so_many_rows_and_the_same_whatever_it_is(
 @pytest.mark.parametrize("table", SCHEMA)
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "CSV.GZ"])
 def test_files_have_the_rows_of_the_frame(
-    one: StoredStudy, tmp_path: Path, table: str, ending: str
+    one: Study, tmp_path: Path, table: str, ending: str
 ) -> None:
     path = tmp_path / f"t.{ending}"
     wanted = pa.Table.from_batches(one.batches(table))
@@ -101,7 +101,7 @@ def test_files_have_the_rows_of_the_frame(
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-def test_the_same_rows_are_the_same_bytes(one: StoredStudy, tmp_path: Path) -> None:
+def test_the_same_rows_are_the_same_bytes(one: Study, tmp_path: Path) -> None:
     for ending in ("parquet", "csv", "csv.gz"):
         for name in ("a", "b"):
             one.export("regret", tmp_path / f"{name}.{ending}")
@@ -109,7 +109,7 @@ def test_the_same_rows_are_the_same_bytes(one: StoredStudy, tmp_path: Path) -> N
 
 
 def test_row_groups_bound_what_is_in_memory(
-    one: StoredStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export_module, "ROWS", 50)
     rows = one.export("regret", tmp_path / "t.parquet")
@@ -118,7 +118,7 @@ def test_row_groups_bound_what_is_in_memory(
     assert sizes == [50] * (rows // 50) + [rows % 50]
 
 
-def test_swept_parameters_are_columns_in_front(swept: StoredStudy) -> None:
+def test_swept_parameters_are_columns_in_front(swept: Study) -> None:
     frame = swept.to_polars("final")
     front = {
         "study": polars.String,
@@ -141,13 +141,13 @@ def test_swept_parameters_are_columns_in_front(swept: StoredStudy) -> None:
 
 
 @pytest.mark.parametrize("table", SCHEMA)
-def test_a_parameter_has_the_same_column_in_all_tables(swept: StoredStudy, table: str) -> None:
+def test_a_parameter_has_the_same_column_in_all_tables(swept: Study, table: str) -> None:
     columns = swept.to_polars(table).columns
     assert columns[:4] == ["study", "r", "swept_seed", "arms"]
     assert len(set(columns)) == len(columns)
 
 
-def test_lines_are_left_out_where_they_are_the_policies(one: StoredStudy) -> None:
+def test_lines_are_left_out_where_they_are_the_policies(one: Study) -> None:
     assert "line" not in one.to_pandas("curve")
 
 
@@ -177,7 +177,7 @@ def test_a_parameter_has_the_type_that_holds_its_values(
     assert table["p"].to_pylist() == wanted
 
 
-def test_several_studies_share_a_table(one: StoredStudy, swept: StoredStudy) -> None:
+def test_several_studies_share_a_table(one: Study, swept: Study) -> None:
     table = pa.Table.from_batches(batches([one, swept], "final"))
     frame = table.to_pandas()
     assert list(dict.fromkeys(frame["study"])) == ["one", "swept"]
@@ -217,7 +217,7 @@ def test_nothing_at_all_is_an_empty_table(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_what_was_there(
-    one: StoredStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_text("before")
@@ -241,12 +241,12 @@ def test_a_failure_leaves_what_was_there(
 
 
 @pytest.mark.parametrize("name", ["t.txt", "t", "t.gz", "t.parquet.gz"])
-def test_other_endings_are_refused(one: StoredStudy, tmp_path: Path, name: str) -> None:
+def test_other_endings_are_refused(one: Study, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"a file \.parquet, \.csv, \.csv\.gz, not '{name}'"):
         one.export("final", tmp_path / name)
 
 
-def test_places_that_cannot_be_written_are_refused(one: StoredStudy, tmp_path: Path) -> None:
+def test_places_that_cannot_be_written_are_refused(one: Study, tmp_path: Path) -> None:
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(InputError, match="is a directory"):
         one.export("final", tmp_path / "d.csv")

@@ -6,6 +6,7 @@ import pytest
 
 from graphbandits.experiments import load_experiment
 from graphbandits.results.published import compare
+from graphbandits.store import simulate_plan
 
 
 @pytest.mark.slow
@@ -24,6 +25,6 @@ def test_the_regrets_of_russo_and_van_roy_are_met() -> None:
         "moss": (46.7, 0.2),
     }
     assert (plan.process.arms, plan.horizon, plan.trials) == (10, 1000, 2000)
-    for found in compare(published, plan.run(workers=2, progress=False)):
+    for found in compare(published, simulate_plan(plan, workers=2, progress=False)):
         if found.policy != "moss":
             assert abs(found.distance) <= 3.0, found

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graphbandits.studies import StoredStudy
 from pages import Page
 from stored import Point, put, sweep
 from typer.testing import CliRunner
@@ -19,6 +18,7 @@ from graphbandits import Bernoulli, BetaBernoulli, plots, simulate
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
+from graphbandits.experiments import Study
 from graphbandits.report import (
     Study,
     Sweep,
@@ -40,7 +40,7 @@ def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
     return Plan.of(policies, **(HOW | changes))
 
 
-def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> StoredStudy:
+def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> Study:
     """Three numbers of arms by four probabilities; ``there`` is what the last cell has."""
     points = [
         Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
@@ -231,7 +231,7 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
     def unknown(*_: object) -> None:
         raise InputError("unknown graph")
 
-    monkeypatch.setattr("graphbandits.studies.stored.unpack_process", unknown)
+    monkeypatch.setattr("graphbandits.experiments.study.unpack_process", unknown)
     (told,) = entries(tmp_path / "plain")
     assert isinstance(told, Study)
     assert told.bounds == ()

@@ -32,6 +32,7 @@ from graphbandits.plots.regret import BANDS, LEVELS, SCALES
 from graphbandits.plots.requested import COMMON, KINDS, WIDTHS
 from graphbandits.plots.save import KINDS as FORMATS
 from graphbandits.results import QUANTILES
+from graphbandits.store import simulate_plan
 from graphbandits.theory import bounds_of
 
 NAMES = ["ts-n", "ids-n", "ucb-n", "uniform"]
@@ -44,7 +45,7 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def results(plan: Plan) -> Results:
-    return plan.run(progress=False)
+    return simulate_plan(plan, progress=False)
 
 
 @pytest.fixture(scope="module")

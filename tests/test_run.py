@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graphbandits.studies import estimate
-from graphbandits.studies.runner import Part
 from typer.testing import CliRunner, Result
 
 from graphbandits import open_study
 from graphbandits.cli import app
+from graphbandits.engine import Task
 from graphbandits.engine.crews import cluster
 from graphbandits.experiments import load_experiment
 from graphbandits.plugins import unload_plugin
-from graphbandits.store import Store
+from graphbandits.store import Store, estimate, simulate_plan
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
@@ -145,9 +144,9 @@ def test_a_policy_that_raises_in_some_trials_leaves_the_others_alone(place: Path
     assert (
         sorted(name.split("/")[1] for name in after.keys() - before.keys()) == ["0000000008-2"] * 2
     )
-    cells = load_experiment("study.toml").cells()
+    cells = load_experiment("study.toml").plans()
     for cell, whole in zip(open_study("out").cells, cells, strict=True):
-        assert cell.results(curves=True).hash == whole.plan.run(progress=False).hash
+        assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
     assert "Left out" not in (place / "out" / "report.html").read_text("utf-8")
 
 
@@ -348,7 +347,10 @@ def test_what_stands_in_for_a_damaged_shard_is_read_as_well(place: Path) -> None
     for line in result.stderr.splitlines():
         assert line.endswith("it was set aside and is computed again")
     whole = load_experiment("one.toml").plan(trials=8)
-    assert open_study("one").cells[0].results(curves=True).hash == whole.run(progress=False).hash
+    assert (
+        open_study("one").cells[0].results(curves=True).hash
+        == simulate_plan(whole, progress=False).hash
+    )
 
 
 def test_a_run_finishes_by_what_it_was_asked_for(
@@ -437,13 +439,13 @@ def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
 def test_a_long_run_does_not_try_plugins_by_itself(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphbandits.cli.conduct.LONG", 1)
+    monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
     tried: list[str] = []
     measure = estimate.measure
 
-    def watched(part: Part, trials: int) -> Any:
-        tried.append(part.policy)
-        return measure(part, trials)
+    def watched(task: Task, trials: int) -> Any:
+        tried.append(task.policy)
+        return measure(task, trials)
 
     monkeypatch.setattr(estimate, "measure", watched)
     shown = run("one.toml", "--workers=1")

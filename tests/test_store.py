@@ -20,8 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graphbandits.store.check import Finding, verify
-from graphbandits.store.garbage import gc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
@@ -30,7 +28,16 @@ from graphbandits import files
 from graphbandits.errors import InputError
 from graphbandits.results import Plays, Ratios, Shard
 from graphbandits.rng import Keys
-from graphbandits.store import Cover, DamagedShardError, ShardFile, Store, cover_of, series_of
+from graphbandits.store import (
+    Cover,
+    DamagedShardError,
+    ShardFile,
+    Store,
+    cover_of,
+    series_of,
+    simulate_plan,
+)
+from graphbandits.store.maintenance import Finding, gc, verify
 
 SRC = Path(__file__).parents[1] / "src"
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -572,7 +579,7 @@ CLOSED = """
     from pathlib import Path
     from graphbandits.errors import InputError
     from graphbandits.store import Store
-    from graphbandits.store.garbage import gc
+    from graphbandits.store.maintenance import gc
     from stores import a_shard, synthetic
     if os.geteuid() == 0:
         os.setuid(65534)
@@ -704,7 +711,7 @@ def test_killed_between_the_temporary_name_and_the_shards_own(tmp_path: Path) ->
     assert left in [one.path for one in removed]
     assert not list(verify(store))
     assert list(tmp_path.rglob(".*")) == []
-    whole = plan.run(progress=False)
+    whole = simulate_plan(plan, progress=False)
     regret = [store.read(file).regret for file in store.cover(series, 12).used]
     assert (np.concatenate(regret) == whole["ts-n"].regret).all()
 

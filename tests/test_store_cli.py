@@ -12,7 +12,7 @@ from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_
 from typer.testing import CliRunner, Result
 
 from graphbandits.cli.app import app
-from graphbandits.store import Store, series_of
+from graphbandits.store import Store, series_of, simulate_plan
 
 
 def run(*args: object) -> Result:
@@ -167,7 +167,7 @@ def test_the_python_of_the_document_reads_a_store(tmp_path: Path, monkeypatch) -
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, "store.md", "exec"), names)
-    simulated = plan.run(progress=False)["ts-n"]
+    simulated = simulate_plan(plan, progress=False)["ts-n"]
     assert names["rounds"] == list(range(1, 16))
     assert names["cpu"] == "test"
     assert (names["final"].to_numpy() == simulated.final).all()

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from graphbandits.store.check import verify
-from graphbandits.store.contents import contents_of
-from graphbandits.store.garbage import gc
 from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
 
 from graphbandits.errors import InputError
 from graphbandits.files import _beside, is_abandoned, temporary_for
-from graphbandits.processes import here, start_of
+from graphbandits.processes import here
 from graphbandits.rng import Keys
-from graphbandits.store import Store, garbage, running, series_of
+from graphbandits.store import Series, Store, activity, maintenance, series_of
+from graphbandits.store.maintenance import contents_of, gc, verify
+from graphbandits.store.series import name_of
 
 
 @pytest.fixture
@@ -38,43 +37,50 @@ def ended_process() -> int:
     return process.pid
 
 
-def told(store: Store, name: str, entry: object, age: float = 0.0) -> Path:
-    """A file in running."""
+#: Descriptors of files that another process is to have locked.
+HELD: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def _release() -> Iterator[None]:
+    yield
+    while HELD:
+        os.close(HELD.pop())
+
+
+def entry(store: Store, name: str, content: object, locked: bool = False) -> Path:
+    """A file in running, which another process has locked or not."""
     path = store.path / "running" / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(entry if isinstance(entry, str) else json.dumps(entry))
-    then = time.time() - age
-    os.utime(path, (then, then))
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    if locked:  # another open file is another owner to the operating system
+        HELD.append(os.open(path, os.O_RDONLY))
+        fcntl.flock(HELD[-1], fcntl.LOCK_EX)
     return path
 
 
-def neighbour(pid: int, start: int | None) -> dict[str, object]:
-    known = {"host": "this", "pid": pid, "started": "now", "command": "graphbandits run x"}
-    return known | {"here": here(), "start": start}
-
-
-ELSEWHERE = neighbour(1, 1) | {"here": "another machine", "host": "node7"}
+def another(store: Store, kind: str, name: str = "a") -> Path:
+    """The file of another process that is at work."""
+    content = {"host": "node7", "pid": 12, "started": "now", "command": "graphbandits run x"}
+    return entry(store, f"{kind}-{name}.json", content | {"kind": kind}, locked=True)
 
 
 # --- who works here
 
 
-def test_one_who_works_here_says_so_while_it_does(tmp_path: Path, monkeypatch) -> None:
+def test_a_process_is_announced_while_it_works(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     assert store.others() == []
     with store.announce("graphbandits run density"):
         (file,) = (tmp_path / "running").iterdir()
-        entry = json.loads(file.read_text())
-        assert file.name.endswith(f"-{os.getpid()}.json")
-        assert (entry["pid"], entry["command"]) == (os.getpid(), "graphbandits run density")
-        assert store.others() == []  # we are no others
+        content = json.loads(file.read_text())
+        assert file.name.startswith("run-")
+        assert (content["pid"], content["command"]) == (os.getpid(), "graphbandits run density")
+        assert store.others() == []  # only other processes are listed
         with Store.open(tmp_path / ".").announce():
-            pass
-        assert file.exists()  # the first context is still open
-        monkeypatch.setattr(running, "here", lambda: "elsewhere")
-        (run,) = store.others()
-        assert (run.pid, run.command) == (os.getpid(), "graphbandits run density")
-        monkeypatch.undo()
+            assert len(list((tmp_path / "running").iterdir())) == 2
+            assert store.others() == []
+        assert list((tmp_path / "running").iterdir()) == [file]
     assert not file.exists()
     with pytest.raises(ZeroDivisionError), store.announce():
         raise ZeroDivisionError
@@ -111,87 +117,45 @@ def test_another_process_is_seen_until_it_is_killed(tmp_path: Path) -> None:
     assert gc(store) == []
 
 
-def test_the_dead_and_the_silent_are_forgotten(tmp_path: Path) -> None:
+def test_only_files_that_are_locked_count_and_others_are_removed(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
-    mine = start_of(os.getppid())
-    alive = told(store, "a-1.json", neighbour(os.getppid(), mine), age=10**6)
-    beating = told(store, "b-1.json", ELSEWHERE, age=30)
-    foreign = told(store, "README.txt", "mine", age=10**9)
+    alive = another(store, "run")
+    foreign = entry(store, "README.txt", "mine")
+    of_user = entry(store, "notes.json", "{}")
     dead = [
-        told(store, "c-1.json", neighbour(ended_process(), None)),
-        told(store, "d-1.json", ELSEWHERE, age=running.SILENT + 60),
-        told(store, "e-1.json", "{", age=running.SILENT + 60),
+        entry(store, "run-b.json", {"host": "this", "pid": 1, "command": "x"}),
+        entry(store, "gc-c.json", ""),
+        entry(store, "run-d.json", "[]"),
     ]
-    if mine is not None:  # the same number, given to another process
-        dead.append(told(store, "f-1.json", neighbour(os.getppid(), mine - 1)))
-    assert sorted(run.host for run in store.others()) == ["node7", "this"]
-    assert sorted((tmp_path / "running").iterdir()) == sorted([alive, beating, foreign])
+    (run,) = store.others()
+    assert (run.host, run.pid, run.kind, run.mine) == ("node7", 12, "run", False)
+    assert sorted((tmp_path / "running").iterdir()) == sorted([alive, foreign, of_user])
     assert not any(path.exists() for path in dead)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "garbage", "[]", "{}", '{"pid": 1}', '{"here": "x"}', '{"here": "x", "pid": 0}']
-)
-def test_what_nobody_says_of_himself_counts_for_nothing_and_goes_when_it_is_old(
-    filled, text: str
-) -> None:
+@pytest.mark.parametrize("text", ["", "garbage", "[]", "{}", '{"pid": 0}', '{"pid": true}'])
+def test_a_locked_file_that_describes_no_process_is_ignored(filled, text: str) -> None:
     store, _ = filled
-    new = told(store, "x-1.json", text)
-    old = told(store, "y-1.json", text, age=running.SILENT + 60)
-    assert [one.path for one in gc(store)] == [old]
+    path = entry(store, "run-x.json", text, locked=True)
     assert store.others() == []
-    assert new.exists()
+    assert gc(store) == []
+    assert path.exists()
 
 
-def test_an_entry_is_touched_and_comes_back_if_somebody_removes_it(
-    tmp_path: Path, monkeypatch
-) -> None:
-    monkeypatch.setattr(running, "BEAT", 0.01)
-    store = Store.create(tmp_path)
-    with store.announce():
-        (file,) = (tmp_path / "running").glob("*.json")
-        os.utime(file, (1, 1))
-        while file.stat().st_mtime < 2:
-            time.sleep(0.01)
-        file.unlink()
-        while not file.exists():
-            time.sleep(0.01)
-    time.sleep(0.05)
-    assert not file.exists()
+def test_a_file_appears_locked(tmp_path: Path, monkeypatch) -> None:
+    """Between its creation and the lock it would be taken for that of a killed process."""
+    store, rename, seen = Store.create(tmp_path), os.rename, []
 
+    def look_first(source: Path, target: Path) -> None:
+        seen.append(activity.entries(tmp_path / "running"))
+        rename(source, target)
+        seen.append([run for _, run in activity.entries(tmp_path / "running")])
 
-def test_a_directory_of_entries_comes_back_and_a_store_that_is_gone_does_not(
-    tmp_path: Path, monkeypatch
-) -> None:
-    monkeypatch.setattr(running, "BEAT", 0.01)
-    store = Store.create(tmp_path / "store")
-    with store.announce():
-        (file,) = (store.path / "running").glob("*.json")
-        os.rename(file.parent, tmp_path / "moved")
-        for _ in range(1000):
-            if file.exists():
-                break
-            time.sleep(0.01)
-        assert file.exists()
-        os.rename(store.path, tmp_path / "gone")
-        time.sleep(0.05)
-        assert not store.path.exists()
-
-
-@pytest.mark.parametrize("name", ["here", "start_of"])
-def test_two_containers_of_the_same_names_and_numbers_have_a_file_each(
-    tmp_path: Path, monkeypatch, name: str
-) -> None:
-    """The first to leave does not take the other's file away."""
-    store = Store.create(tmp_path)
-    with store.announce("one"):
-        (mine,) = (tmp_path / "running").iterdir()
-        with monkeypatch.context() as other:
-            other.setattr(running, name, lambda *_: 12345678)
-            with store.announce("other"):
-                assert len(list((tmp_path / "running").iterdir())) == 2
-        assert list((tmp_path / "running").iterdir()) == [mine]
-        assert json.loads(mine.read_text())["command"] == "one"
+    monkeypatch.setattr(os, "rename", look_first)
+    with store.announce("mine"):
+        before, (run,) = seen
+        assert before == []
+        assert run.command == "mine"
 
 
 def test_temporary_names_tell_who_writes() -> None:
@@ -321,7 +285,7 @@ def test_what_is_missing_and_left_over_is_to_be_known_and_not_wrong(filled) -> N
     aside = store.set_aside(lost)
     temporary = _beside(store.path / "cells" / f"{'0' * 64}.npz")
     temporary.write_bytes(b"half")
-    stale = told(store, "host-1.json", neighbour(ended_process(), None))
+    stale = entry(store, "run-host-1.json", {"pid": 1})
     found = {finding.path: finding for finding in verify(store)}
     assert not any(finding.wrong for finding in found.values())
     assert set(found) == {aside, temporary, stale, store.path / "studies" / "study.json"}
@@ -398,7 +362,7 @@ def test_gc_removes_what_no_study_needs_and_says_so(filled, tmp_path: Path) -> N
         path.write_bytes(b"left")
     os.utime(ancient, (1, 1))
     expected |= {damaged: "damaged, and set aside", dead: "half written", ancient: "half written"}
-    stale = told(store, "host-1.json", neighbour(ended_process(), None))
+    stale = entry(store, "run-host-1.json", {"pid": 1})
     expected[stale] = "of a run that has ended"
 
     full = files_in(store.path)
@@ -415,11 +379,6 @@ def test_gc_removes_what_no_study_needs_and_says_so(filled, tmp_path: Path) -> N
     assert gc(store) == []
 
 
-def parent(kind: str) -> dict[str, object]:
-    """The entry of another process that lives."""
-    return neighbour(os.getppid(), start_of(os.getppid())) | {"kind": kind}
-
-
 @pytest.mark.parametrize("kind", ["run", "gc"])
 def test_gc_yields_to_a_run_that_comes_while_it_looks_for_garbage(
     filled, monkeypatch, kind: str
@@ -427,21 +386,21 @@ def test_gc_yields_to_a_run_that_comes_while_it_looks_for_garbage(
     store, _ = filled
     store.write(synthetic("nobody's"), a_shard(0, 2), {})
     before = files_in(store.path / "shards")
-    look = garbage._garbage
+    look = maintenance._garbage
 
-    def slow(*given: object) -> list[garbage.Removed]:
+    def slow(*given: object) -> list[maintenance.Removed]:
         found = list(look(*given))
         assert found
         (mine,) = (store.path / "running").iterdir()
         assert json.loads(mine.read_text())["kind"] == "gc"
-        told(store, "a-1.json", parent(kind))
+        another(store, kind)
         return found
 
-    monkeypatch.setattr(garbage, "_garbage", slow)
+    monkeypatch.setattr(maintenance, "_garbage", slow)
     with pytest.raises(InputError, match=f"another {kind} works in .*; wait until it has ended"):
         gc(store)
     assert files_in(store.path / "shards") == before
-    assert [path.name for path in (store.path / "running").iterdir()] == ["a-1.json"]
+    assert [path.name for path in (store.path / "running").iterdir()] == [f"{kind}-a.json"]
 
 
 def test_gc_that_cannot_announce_itself_looks_before_every_file(filled, monkeypatch) -> None:
@@ -452,12 +411,12 @@ def test_gc_that_cannot_announce_itself_looks_before_every_file(filled, monkeypa
     def unlink_and_come(path: Path, missing_ok: bool = False) -> None:
         unlink(path, missing_ok)
         if path.suffix == ".parquet":
-            told(store, "a-1.json", parent("run"))
+            another(store, "run")
 
     def full(*_: object, **__: object) -> None:
         raise InputError("the disk is full")
 
-    monkeypatch.setattr(running, "announced", full)
+    monkeypatch.setattr(activity, "announced", full)
     monkeypatch.setattr(Path, "unlink", unlink_and_come)
     with pytest.raises(InputError, match="another run works in"):
         gc(store)
@@ -466,7 +425,7 @@ def test_gc_that_cannot_announce_itself_looks_before_every_file(filled, monkeypa
 
 def test_gc_leaves_alone_what_is_younger_than_itself(filled, monkeypatch) -> None:
     store, plan = filled
-    read = garbage.record_of
+    read = maintenance.read_record
     later: list[Path] = []
 
     def read_and_write(*given: object) -> object:
@@ -476,7 +435,7 @@ def test_gc_leaves_alone_what_is_younger_than_itself(filled, monkeypatch) -> Non
         later.append(store.path / "cells" / f"{store.put_cell({'new': 1}, {})}.npz")
         return record
 
-    monkeypatch.setattr(garbage, "record_of", read_and_write)
+    monkeypatch.setattr(maintenance, "read_record", read_and_write)
     assert gc(store) == []
     monkeypatch.undo()
     removed = {one.path for one in gc(store)}
@@ -485,7 +444,7 @@ def test_gc_leaves_alone_what_is_younger_than_itself(filled, monkeypatch) -> Non
 
 def test_a_run_waits_until_gc_has_ended(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
-    tidying = told(store, "a-1.json", parent("gc"))
+    tidying = another(store, "gc")
     lines: list[str] = []
 
     def tell(line: str) -> None:
@@ -496,22 +455,22 @@ def test_a_run_waits_until_gc_has_ended(tmp_path: Path) -> None:
     with store.announce("my run", tell=tell):
         assert not tidying.exists()
     (line,) = lines
-    assert f"{tmp_path} is being tidied by 'graphbandits run x' (process {os.getppid()}" in line
+    assert f"{tmp_path} is being tidied by 'graphbandits run x' (process 12" in line
 
 
 def test_a_run_does_not_wait_for_ever_nor_for_runs(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(running, "PATIENCE", 0.0)
+    monkeypatch.setattr(activity, "PATIENCE", 0.0)
     store = Store.create(tmp_path)
-    other = told(store, "a-1.json", parent("run"))
+    other = another(store, "run")
     with store.announce():
         pass
-    tidying = told(store, "b-1.json", parent("gc"))
+    tidying = another(store, "gc", "b")
     with (
-        pytest.raises(InputError, match=r"still being tidied by .*, delete .*b-1\.json"),
+        pytest.raises(InputError, match=r"still being tidied by .*, delete .*gc-b\.json"),
         store.announce(),
     ):
         pass
-    assert sorted((tmp_path / "running").iterdir()) == [other, tidying]
+    assert sorted((tmp_path / "running").iterdir()) == [tidying, other]
 
 
 def test_gc_refuses_shards_without_any_study(filled) -> None:
@@ -554,6 +513,32 @@ def test_gc_removes_nothing_where_a_record_is_damaged(filled) -> None:
     with pytest.raises(InputError, match=r"other\.json is damaged.*; nothing was removed"):
         gc(store)
     assert files_in(store.path) == before
+
+
+def test_gc_keeps_policies_that_the_last_run_left_out_unless_asked(tmp_path: Path) -> None:
+    store, plan = whole_store(tmp_path)
+    left_out = set(store.path.glob(f"shards/{series_of(plan, 'ucb-n').name}/*"))
+    put_study(store, {"": a_plan(policies=["ts-n"])})
+    assert not {one.path for one in gc(store)} & left_out
+    assert {one.path for one in gc(store, extra_policies=True)} == left_out
+
+
+def test_gc_removes_an_older_version_of_a_policy_and_another_problem(tmp_path: Path) -> None:
+    store, plan = whole_store(tmp_path)
+    facts = series_of(plan, "ts-n").facts
+    sources = facts["sources"]
+    some = next(iter(sources))
+    stale = [
+        facts | {"sources": sources | {some: "0" * 64}},  # another version of ts-n
+        facts | {"policy": "ts", "sources": sources | {some: "0" * 64}},  # unusable now
+        facts | {"policy": "ts", "problem": facts["problem"] | {"horizon": 16}},
+        facts | {"policy": "ts", "versions": facts["versions"] | {"numpy": "0"}},
+    ]
+    kept = facts | {"policy": "ts"}
+    for one in (*stale, kept):
+        store.write(Series(name_of(one), one), plan.run_shard("ts-n", Keys(4, 0, 2)), {})
+    removed = {one.path.parent.name for one in gc(store)}
+    assert removed == {name_of(one) for one in stale}
 
 
 # --- contents

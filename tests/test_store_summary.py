@@ -13,12 +13,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graphbandits.studies import StoredStudy
 from stores import PRIOR, a_plan, a_shard, fill, put_study, synthetic, whole_store
 
 from graphbandits.errors import InputError
+from graphbandits.experiments import Study
 from graphbandits.results import Moments, PolicyResult, Ratios, Results, Shard, concat
-from graphbandits.store import DamagedShardError, ShardFile, Store, summarise, summary, whole
+from graphbandits.store import (
+    DamagedShardError,
+    ShardFile,
+    Store,
+    simulate_plan,
+    summarise,
+    summary,
+    whole,
+)
 from graphbandits.theory import general_bound
 from graphbandits.theory.regret import recorded_bounds
 
@@ -129,10 +137,10 @@ def test_shards_of_other_rounds_or_arms_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory) -> tuple[StoredStudy, Results]:
+def stored(tmp_path_factory) -> tuple[Study, Results]:
     plan = a_plan(ratios="bound", trials=23)
     store, _ = whole_store(tmp_path_factory.mktemp("stored"), plan, size=7)
-    return StoredStudy.open(store, "study"), plan.run(progress=False)
+    return Study.open(store, "study"), simulate_plan(plan, progress=False)
 
 
 def test_results_of_a_store_are_those_of_the_simulation(stored) -> None:
@@ -211,7 +219,7 @@ def test_what_summaries_lack_is_said_with_where_it_is(stored) -> None:
         lambda: results.to_pandas("regret"),
         lambda: concat([results, other]),
     ):
-        with pytest.raises(InputError, match=r"it has them: StoredCell\.results\(curves=True\)"):
+        with pytest.raises(InputError, match=r"it has them: Cell\.results\(curves=True\)"):
             attempt()
 
 
@@ -221,7 +229,7 @@ def test_policies_without_all_trials_are_named(tmp_path: Path) -> None:
     put_study(store, {"": plan})
     fill(store, plan, "ts-n", (0, 12))
     fill(store, plan, "ucb-n", (2, 4))
-    (cell,) = StoredStudy.open(store, "study").cells
+    (cell,) = Study.open(store, "study").cells
     assert cell.complete() == ["ts-n"]
     for curves in (False, True):
         assert list(cell.results(["ts-n"], curves=curves).policies) == ["ts-n"]
@@ -232,7 +240,7 @@ def test_policies_without_all_trials_are_named(tmp_path: Path) -> None:
 MEMORY = """
     import sys
     import numpy as np
-    from graphbandits.results import Plays, Shard
+    from graphbandits.engine import Plays, Shard
     from graphbandits.store import Store, summarise
     from stores import synthetic
     store = Store.create(sys.argv[1])

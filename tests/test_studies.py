@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graphbandits.studies import StoredStudy, describe_cell
-from graphbandits.studies.export import ROWS
 from stored import Point, put, sweep
 
 import graphbandits
 from graphbandits import Bernoulli, BetaBernoulli, open_studies, open_study, simulate
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
-from graphbandits.store import Store
+from graphbandits.experiments import Study
+from graphbandits.experiments.export import ROWS
+from graphbandits.store import Store, describe_cell
 
 NAMES = ["ts-n", "ids-n"]
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
@@ -28,7 +28,7 @@ def plan(policies: list[str] = NAMES, **changes: Any) -> Plan:
     return Plan.of(policies, **how)
 
 
-def grid(place: Path) -> StoredStudy:
+def grid(place: Path) -> Study:
     points = [
         Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
         for arms in (2, 3)
@@ -96,7 +96,7 @@ def test_a_point_that_is_not_one_says_what_there_is(
 
 
 def test_a_grid_has_a_facet_for_each_value_off_the_axis(tmp_path: Path) -> None:
-    two, three = grid(tmp_path).facets()
+    two, three = grid(tmp_path).slices()
     assert (two.key, two.title, dict(two.fixed)) == ("grid-r-arms-2", "Both: arms = 2", {"arms": 2})
     assert three.title == "Both: arms = 3"
     assert list(two.cells) == [0.0, 0.5, 1]
@@ -119,17 +119,17 @@ def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
             sweep("g", "arms", x=None, label="problem"),
         ],
     )
-    first, second, third = study.facets()
+    first, second, third = study.slices()
     assert (list(first.cells), first.label, first.fixed) == (["star, 3", "ring, 4"], "g, arms", {})
     assert (list(second.cells), second.scale) == (["1", "b"], "linear")
     assert list(third.cells) == ["g = star, arms = 3", "g = path, arms = 3"]
-    assert len({facet.key for facet in study.facets()}) == 3
+    assert len({facet.key for facet in study.slices()}) == 3
 
 
 def test_categories_with_commas_in_their_values_name_the_parameters(tmp_path: Path) -> None:
     cells = [("1,9", 3), ("uniform", 4)]
     points = [Point(plan(), {"prior": p, "arms": k}, 0) for p, k in cells]
-    (facet,) = put(tmp_path, "a", points, sweeps=[sweep("prior", "arms", x=None)]).facets()
+    (facet,) = put(tmp_path, "a", points, sweeps=[sweep("prior", "arms", x=None)]).slices()
     assert list(facet.cells) == ["prior = 1,9, arms = 3", "prior = uniform, arms = 4"]
 
 
@@ -139,7 +139,7 @@ def test_results_with_curves_are_all_that_simulate_has(tmp_path: Path) -> None:
     found = study.results(curves=True)
     for table in ("regret", "ratios"):
         assert found.to_polars(table).equals(wanted.to_polars(table))
-    with pytest.raises(InputError, match=r"only means; .* StoredCell\.results\(curves=True\)"):
+    with pytest.raises(InputError, match=r"only means; .* Cell\.results\(curves=True\)"):
         study.results().to_pandas("ratios")
     without = put(tmp_path, "b", [Point(plan())])
     with pytest.raises(InputError, match="simulate with ratios="):
@@ -235,10 +235,10 @@ def test_opening_reads_no_shard_and_no_description(
     monkeypatch.setattr(Store, "cell", refuse)
     study = open_study(tmp_path)
     assert study.progress().complete
-    assert [facet.key for facet in study.facets()] == ["grid-r-arms-2", "grid-r-arms-3"]
+    assert [facet.key for facet in study.slices()] == ["grid-r-arms-2", "grid-r-arms-3"]
     text = repr(study) + repr(study.cells[0]) + repr(open_studies(tmp_path))
     assert "6 cells over r, arms, 6 trials" in text
-    assert "<StoredCell at r = 0.0, arms = 2: 6 trials of ts-n, ids-n>" in text
+    assert "<Cell at r = 0.0, arms = 2: 6 trials of ts-n, ids-n>" in text
 
 
 def test_studies_of_a_directory(tmp_path: Path) -> None:
@@ -367,9 +367,11 @@ def test_the_python_of_the_document_runs(
     ]
     put(tmp_path / "my-study", "my-study", points, sweeps=[sweep("r", "arms", x="r")])
     document = (Path(__file__).parents[1] / "docs" / "reading.md").read_text("utf-8")
-    (block,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
-    exec(compile(block, "reading.md", "exec"), {})
+    for block in re.findall(r"```python\n(.*?)```", document, re.DOTALL):
+        exec(compile(block, "reading.md", "exec"), {})
     printed = capsys.readouterr().out
+    assert "<Results of 20 trials, 5 arms, 1000 rounds" in printed
+    assert (tmp_path / "my-run" / "report.html").is_file()
     assert "<Progress: 48 of 48 trials (100 %)>" in printed
     assert "{'r': 0.25, 'arms': 2} True" in printed
     assert f"at most {ROWS:,} rows" in document

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from graphbandits.studies import StoredStudy
 
+from graphbandits.experiments import Study
 from graphbandits.store import Store
 
 STUDY = """
@@ -118,7 +118,7 @@ def same(place: Path, whole: Path) -> None:
     assert (place / "summary.json").read_text().replace(str(place), str(whole)) == (
         whole / "summary.json"
     ).read_text()
-    mine, theirs = (StoredStudy.open(Store.open(p), "study") for p in (place, whole))
+    mine, theirs = (Study.open(Store.open(p), "study") for p in (place, whole))
     for left, right in zip(mine.cells, theirs.cells, strict=True):
         assert left.results(curves=True).hash == right.results(curves=True).hash
 
@@ -204,8 +204,8 @@ def test_a_disk_that_is_full_and_then_is_not(folder: Path, whole: Path) -> None:
         subprocess.run(["umount", str(place)], check=True)
 
 
-def study(place: Path) -> StoredStudy:
-    return StoredStudy.open(Store.open(place), "study")
+def study(place: Path) -> Study:
+    return Study.open(Store.open(place), "study")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 #: Why something is not known of results that have means and quantiles alone.
 NO_CURVES = (
     "these results have not kept the curves of their trials; if they are from a store it has them: "
-    "StoredCell.results(curves=True); results of format 1 have to be simulated again"
+    "Cell.results(curves=True); results of format 1 have to be simulated again"
 )
 #: The newest layout of saved results; a newer one still is refused by name.
 FORMAT = 3

@@ -129,7 +129,7 @@ def whole_table(results: Results, table: str) -> pa.Table:
         if any(result.ratio_sums is not None for result in results.policies.values()):
             raise InputError(
                 "these results have of their information ratios only means; the store that they "
-                "are from has those of each trial: StoredCell.results(curves=True)"
+                "are from has those of each trial: Cell.results(curves=True)"
             )
         raise InputError(
             "these results have no information ratios: simulate with ratios='bound' or 'joint'"

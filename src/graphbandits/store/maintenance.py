@@ -439,7 +439,7 @@ def _extra_policies(store: Store, needed: Iterable[str]) -> set[str]:
     extra = set()
     for name in facts.keys() - set(needed):
         beside = by_problem.get(_problem_of(facts[name]), [])
-        is_other = all(one["policy"] != facts[name]["policy"] for one in beside)
+        is_other = all(one.get("policy") != facts[name].get("policy") for one in beside)
         if is_other and any(_is_usable_beside(facts[name], one) for one in beside):
             extra.add(name)
     return extra
@@ -451,9 +451,9 @@ def _problem_of(facts: Mapping[str, Any]) -> str:
 
 def _is_usable_beside(facts: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether a series was computed by the versions and sources that another one has."""
-    mine, theirs = facts["sources"], other["sources"]
+    mine, theirs = facts.get("sources", {}), other.get("sources", {})
     same = all(mine[source] == theirs[source] for source in mine.keys() & theirs.keys())
-    return same and facts["versions"] == other["versions"]
+    return same and facts.get("versions") == other.get("versions")
 
 
 def _in_series(

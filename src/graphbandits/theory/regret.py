@@ -133,9 +133,10 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     One that is above the number of rounds is left out, for no regret is: a policy that loses where
     nothing is to be learned has ratios without end.
 
+    >>> from graphbandits.store import simulate_plan
     >>> policies = ["ts-n", "ucb-n"]
     >>> plan = Plan.of(policies, graph="paper", horizon=10, trials=5, ratios="bound")
-    >>> [bound.name for bound in recorded_bounds(plan.run(), plan.world.prior)]
+    >>> [bound.name for bound in recorded_bounds(simulate_plan(plan), plan.world.prior)]
     ['Lemma 1 (ts-n)', 'Lemma 1 (ucb-n)']
     """
     information = entropy_of(prior)
@@ -217,8 +218,9 @@ def judge_bounds(
 ) -> list[BoundVerdict]:
     """Hold bounds against the regrets found, each for all policies of the results it is for.
 
+    >>> from graphbandits.store import simulate_plan
     >>> plan = Plan.of(["ts-n", "ids-lp"], graph="paper", horizon=100, trials=50)
-    >>> judged = judge_bounds(bounds_of(plan), plan.run())
+    >>> judged = judge_bounds(bounds_of(plan), simulate_plan(plan))
     >>> [(one.bound.name, one.policy, one.verdict) for one in judged][:2]
     [('Theorem 1', 'ids-lp', 'below'), ('Corollary 1', 'ts-n', 'below')]
     """
