@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
-from graphbandits.engine import run_block, simulation
+from graphbandits.engine import plan as plan_module
+from graphbandits.engine import run_block
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import recorded_rounds
 from graphbandits.errors import NeedsError
@@ -69,12 +70,12 @@ def test_blocks_have_fewer_trials_where_there_are_very_many_arms(workers: int, m
             ["ts-n", "ids-n"], arms=5, horizon=20, trials=11, seed=3, workers=workers, block=8
         )
 
-    monkeypatch.setattr(simulation, "run_recorded", counting)
+    monkeypatch.setattr(plan_module, "run_recorded", counting)
     whole = run()
     # a block of eight would leave the second worker three
     assert sorted(made) == ([3, 3, 8, 8] if workers == 1 else [5, 5, 6, 6])
     for entries, sizes in ((20, [3, 3, 4, 4, 4, 4]), (4, [1] * 22)):
-        monkeypatch.setattr(simulation, "ENTRIES", entries)
+        monkeypatch.setattr(plan_module, "ENTRIES", entries)
         same(whole, run())
         assert sorted(made) == sizes
 

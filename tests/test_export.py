@@ -18,7 +18,7 @@ from pandas.testing import assert_frame_equal
 from stored import Point, put, sweep
 
 from graphbandits import simulate
-from graphbandits.cli import export as export_command
+from graphbandits.cli import store_commands
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import Study
@@ -296,17 +296,17 @@ def test_the_command_says_what_it_wrote_and_what_is_missing(
     plan = Plan.of(NAMES, graph="star", horizon=2, trials=4)
     put(tmp_path, "a", [Point(plan, there={"ts-n": [(0, 1)]})])
     put(tmp_path, "b", [Point(replace(plan, seed=1))])
-    export_command.run(tmp_path, "final", tmp_path / "t.csv", ["b"], partial=True)
+    store_commands.export_(tmp_path, tmp_path / "t.csv", "final", ["b"], partial=True)
     captured = capsys.readouterr()
     assert "t.csv: 8 rows" in captured.out.replace("\n", "")
     assert captured.err == ""
-    export_command.run(tmp_path, "final", tmp_path / "t.csv", [], partial=True)
+    store_commands.export_(tmp_path, tmp_path / "t.csv", "final", [], partial=True)
     captured = capsys.readouterr()
     assert "t.csv: 13 rows" in captured.out.replace("\n", "")
     assert captured.err == "not complete: a: ts-n (1 of 4 trials)\n"
     assert len(pandas.read_csv(tmp_path / "t.csv")) == 13
     with pytest.raises(InputError, match="no study 'c'"):
-        export_command.run(tmp_path, "final", tmp_path / "t.csv", ["c"], partial=False)
+        store_commands.export_(tmp_path, tmp_path / "t.csv", "final", ["c"], partial=False)
 
 
 def test_large_seeds_are_null_as_in_results(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
+from graphbandits.engine import Ratios
 from graphbandits.errors import InputError
 from graphbandits.gains import information_ratio
-from graphbandits.results import Ratios, concat
+from graphbandits.results import concat
 
 PRIOR = BetaBernoulli(np.array([1.0, 2.0, 3.0, 1.5]), np.array([3.0, 2.0, 1.5, 1.0]))
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)

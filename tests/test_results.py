@@ -24,16 +24,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
+from graphbandits.engine.recording import recorded_rounds
 from graphbandits.errors import InputError
 from graphbandits.graphs import Dense, Fixed, Sparse, Uniform, as_process
-from graphbandits.results import (
-    QUANTILES,
-    SCHEMA,
-    PolicyResult,
-    check_place,
-    concat,
-    recorded_rounds,
-)
+from graphbandits.results import QUANTILES, SCHEMA, PolicyResult, check_place, concat
 from graphbandits.types import Floats
 
 FIXTURES = Path(__file__).parent / "fixtures"

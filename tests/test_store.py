@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
 
 from graphbandits import files
+from graphbandits.engine import Plays, Ratios, Shard
 from graphbandits.errors import InputError
-from graphbandits.results import Plays, Ratios, Shard
 from graphbandits.rng import Keys
 from graphbandits.store import (
     Cover,

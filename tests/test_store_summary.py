@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from stores import PRIOR, a_plan, a_shard, fill, put_study, synthetic, whole_store
 
+from graphbandits.engine import Ratios, Shard
 from graphbandits.errors import InputError
 from graphbandits.experiments import Study
-from graphbandits.results import Moments, PolicyResult, Ratios, Results, Shard, concat
+from graphbandits.results import Moments, PolicyResult, Results, concat
 from graphbandits.store import (
     DamagedShardError,
     ShardFile,

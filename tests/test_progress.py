@@ -1,12 +1,13 @@
-"""The live table: time left by each policy's own pace, room on the terminal, lines of a log."""
+"""The table that a run shows while it works."""
 
 from __future__ import annotations
 
 import io
 
 import pytest
-from graphbandits.cli.live import LiveTable, Work
 from rich.console import Console
+
+from graphbandits.experiments.progress import LiveTable, Work
 
 
 class Clock:
