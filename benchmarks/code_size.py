@@ -26,17 +26,14 @@ _NO_CODE = (
 
 
 def code_lines(text: str) -> int:
-    """Lines with code on them; a docstring has none.
-
-    >>> code_lines('"""Doc."""\\n\\nx = (\\n    1\\n)  # why\\n')
-    3
-    """
+    """Lines with code on them."""
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in _NO_CODE:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if documented and ast.get_docstring(node):
             docstring = node.body[0]
             lines.difference_update(range(docstring.lineno, (docstring.end_lineno or 0) + 1))
     return len(lines)
