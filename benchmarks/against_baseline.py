@@ -16,7 +16,6 @@ import baseline
 import numpy as np
 from baseline import Floats
 from display import Table, count, digits, error, seconds
-from graphbandits.engine.plan import BLOCK
 from posteriors import States, all_different, graph_of, simulated
 from processes import in_fresh_process
 from reference import disagreement, largest_errors, method
@@ -24,6 +23,7 @@ from settings import Settings
 from timing import Call, least_cpu_in_turns, wall_and_cpu
 
 from graphbandits import Agent, BetaBernoulli
+from graphbandits.engine.plan import BLOCK
 from graphbandits.graphs import as_process
 from graphbandits.policies import Problem, View
 from graphbandits.registry import build

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from display import Table, seconds
-from graphbandits.engine.plan import BLOCK
 from settings import Settings
 from timing import least_cpu_in_turns
 
 from graphbandits import Bernoulli, BetaBernoulli, as_process
 from graphbandits.engine import run_block
+from graphbandits.engine.plan import BLOCK
 from graphbandits.policies import as_policy
 from graphbandits.policies.base import unmet
 from graphbandits.registry import registered

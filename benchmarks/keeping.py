@@ -18,10 +18,10 @@ from graphbandits.studies.runner import Failure, Part, conduct, parts_of, tasks_
 from processes import peak_memory
 from settings import Settings
 
+from graphbandits.engine import Plays, Shard
 from graphbandits.engine.crews import Processes
 from graphbandits.engine.tasks import Done, Task, Tell, nobody
 from graphbandits.experiments import load_experiment
-from graphbandits.engine import Plays, Shard
 from graphbandits.store import Series, Store, summarise
 
 FIGURES = ("1a", "1b", "2a", "2b")

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from display import Table, count, seconds
-from graphbandits.engine.plan import BLOCK
 from machine import OPERATIONS, busy_registers
 from posteriors import States, graph_of, simulated
 from settings import Settings
@@ -16,6 +15,7 @@ from work import mean_operations
 from graphbandits import Bernoulli, BetaBernoulli, as_process
 from graphbandits.engine import as_pi, learn, show
 from graphbandits.engine.calls import reveal
+from graphbandits.engine.plan import BLOCK
 from graphbandits.policies import Event, Problem, View
 from graphbandits.posteriors import Observations
 from graphbandits.registry import build
