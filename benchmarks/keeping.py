@@ -15,8 +15,8 @@ from display import Table, digits, seconds
 from processes import peak_memory
 from settings import Settings
 
-from graphbandits.engine.crews import Processes
-from graphbandits.engine.tasks import Done, Task, Tell, nobody
+from graphbandits.engine.executors import ProcessExecutor
+from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.experiments import load_experiment
 from graphbandits.results import Plays, Shard
 from graphbandits.store import Series, Store, summarise
@@ -29,15 +29,18 @@ WORKERS = 2
 ROUNDS, ARMS = 200, 5
 
 
-class Timed(Processes):
+class Timed(ProcessExecutor):
     """Worker processes that count the seconds in which kernels ran."""
 
     kernels = 0.0
 
-    def work(self, tasks: Iterable[Task], advance: Tell = nobody) -> Iterator[Done]:
-        for done in super().work(tasks, advance):
-            self.kernels += done.seconds
-            yield done
+    def run(
+        self, tasks: Iterable[Task], progress: ProgressCallback = ignore_progress
+    ) -> Iterator[tuple[Task, Outcome]]:
+        for task, outcome in super().run(tasks, progress):
+            assert isinstance(outcome, Shard), outcome
+            self.kernels += outcome.seconds
+            yield task, outcome
 
 
 class Silent:
@@ -78,23 +81,23 @@ def _run(place: Path, settings: Settings) -> dict[str, Any]:
     for commission in commissions:
         record(store, commission)
     tasks = tasks_of(store, parts_of(commissions), WORKERS)
-    with Timed(WORKERS) as crew:
+    with Timed(WORKERS) as executor:
         start = time.perf_counter()
         # each policy twice at a time, so that both workers have loaded its machine code
         short = [Task(t.plan, t.policy, 0, 1) for _, t in tasks if not t.first]
         for task in short:
-            assert all(done.shard for done in crew.work([task] * WORKERS))
+            list(executor.run([task] * WORKERS))
         loaded = time.perf_counter() - start
-        crew.kernels = 0.0
+        executor.kernels = 0.0
         start, used = time.perf_counter(), time.process_time()
-        outcome = conduct(store, tasks, crew, Silent())
+        outcome = conduct(store, tasks, executor, Silent())
         wall, here = time.perf_counter() - start, time.process_time() - used
     files = [path.stat().st_size for path in place.rglob("*.parquet")]
     assert outcome.shards == len(tasks) == len(files)
     return {
         "shards": len(tasks),
         "startup": loaded,
-        "kernels": crew.kernels,
+        "kernels": executor.kernels,
         "wall": wall,
         "here": here,
         "bytes": sum(files),

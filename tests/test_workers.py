@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from crew_pieces import GRAPH
+from executor_pieces import GRAPH
 from sound import UCB, enrolled
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Processes, Threads, crew_of
+from graphbandits.engine.executors import ProcessExecutor, ThreadExecutor, executor_for
 from graphbandits.errors import InputError, PolicyError
 from graphbandits.graphs import from_matrix
 from graphbandits.plugins import load_plugin, unload_plugin
@@ -294,20 +294,20 @@ def test_what_cannot_travel_is_refused_or_stays(ucb: str) -> None:
             simulate(**given, **SMALL, workers=2, parallel="processes")
         same(simulate(**given, **SMALL), simulate(**given, **SMALL, workers=2, block=3))
         plan = Plan.of(**given, horizon=3, trials=2)
-        assert isinstance(crew_of(2, None, "auto", [plan]), Threads)
+        assert isinstance(executor_for(2, None, "auto", [plan]), ThreadExecutor)
 
 
 def test_auto_means_processes_for_files_and_for_large_work(ucb: str) -> None:
-    def crew(*policies: str, workers: int = 2, horizon: int = 3) -> type:
+    def chosen(*policies: str, workers: int = 2, horizon: int = 3) -> type:
         plan = Plan.of(policies, horizon=horizon, trials=2)
-        return type(crew_of(workers, None, "auto", [plan]))
+        return type(executor_for(workers, None, "auto", [plan]))
 
-    assert crew("ts-n", ucb) is Processes
-    assert crew("ts-n", "ids-n") is Threads
-    assert crew("ts-n", ucb, workers=1) is Threads
-    assert crew("ts-n", "ids-n", horizon=250_000) is Processes
-    assert crew("ts-n", "ids-n", horizon=249_999) is Threads
-    assert crew("ts-n", "ids-n", horizon=250_000, workers=1) is Threads
+    assert chosen("ts-n", ucb) is ProcessExecutor
+    assert chosen("ts-n", "ids-n") is ThreadExecutor
+    assert chosen("ts-n", ucb, workers=1) is ThreadExecutor
+    assert chosen("ts-n", "ids-n", horizon=250_000) is ProcessExecutor
+    assert chosen("ts-n", "ids-n", horizon=249_999) is ThreadExecutor
+    assert chosen("ts-n", "ids-n", horizon=250_000, workers=1) is ThreadExecutor
 
 
 def test_an_enrolled_class_that_no_process_could_import() -> None:

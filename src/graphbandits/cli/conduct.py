@@ -13,7 +13,7 @@ import typer
 from graphbandits.cli.how import How
 from graphbandits.cli.live import LiveTable, Work
 from graphbandits.cli.show import announce_compilation, duration, file_size, plain_console
-from graphbandits.engine.crews import crew_of
+from graphbandits.engine.executors import executor_for
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.tasks import Task
 from graphbandits.plugins import file_of
@@ -65,14 +65,14 @@ def run_into(store: Store, parts: Sequence[Part], how: How) -> Outcome:
     tasks = tasks_of(store, parts, how.count, how.shard)
     decisions = sum(task.decisions for _, task in tasks)
     plans = list({id(part.plan): part.plan for part in parts}.values())
-    crew = crew_of(how.count, how.cluster, how.parallel, plans, decisions)
+    executor = executor_for(how.count, how.cluster, how.parallel, plans, decisions)
     if not tasks:
         return outcome
     _announce(store, parts, decisions, how)
-    with crew, LiveTable(_work(store, parts, tasks), crew.workers) as table:
+    with executor, LiveTable(_work(store, parts, tasks), executor.workers) as table:
         notes.table = table
         for _ in range(ROUNDS):
-            outcome.add(conduct(store, tasks, crew, notes))
+            outcome.add(conduct(store, tasks, executor, notes))
             # somebody may have removed what was there, or set it aside
             failed = {(failure.part.series.name, failure.first) for failure in outcome.failures}
             again = tasks_of(store, parts, how.count, how.shard)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine.crews import Crew, crew_of
+from graphbandits.engine.executors import Executor, executor_for
 from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import Recording
@@ -174,13 +174,13 @@ class Plan:
         whole_number(workers, "workers")
         share = -(-self.trials // workers)  # so that no worker is left without a block
         block = min(whole_number(block, "block"), max(1, ENTRIES // self.world.arms), share)
-        crew = crew_of(workers, None, parallel, [self])
+        executor = executor_for(workers, None, parallel, [self])
         if progress is True:
             with progress_bar(label, self.decisions) as advance:
-                return self._run(crew, block, advance)
-        return self._run(crew, block, progress or None)
+                return self._run(executor, block, advance)
+        return self._run(executor, block, progress or None)
 
-    def _run(self, crew: Crew, block: int, progress: Advance | None) -> Results:
+    def _run(self, executor: Executor, block: int, progress: Advance | None) -> Results:
         end = self.first_trial + self.trials
         starts = range(self.first_trial, end, block)
         tasks = [
@@ -194,20 +194,20 @@ class Plan:
                 progress(decisions)
 
         places = {task: place for place, task in enumerate(tasks)}
-        shards: dict[int, Shard | None] = {}
+        shards: dict[int, Shard] = {}
         failed: dict[int, GraphBanditsError] = {}
-        with crew:
-            for done in crew.work(takewhile(lambda task: not failed, tasks), tell):
-                place = places[done.task]
-                shards[place] = done.shard
-                if done.error is not None:
-                    failed[place] = done.error
+        with executor:
+            for task, outcome in executor.run(takewhile(lambda task: not failed, tasks), tell):
+                if isinstance(outcome, Shard):
+                    shards[places[task]] = outcome
+                else:
+                    failed[places[task]] = outcome
                 # that of the first task that fails, whoever was quicker
                 if failed and all(place in shards for place in range(min(failed))):
                     error = failed[min(failed)]
                     # behind one that is not of this package stands what it was
                     raise (error.__cause__ if type(error) is GraphBanditsError else None) or error
-        ran = [shard for _, shard in sorted(shards.items()) if shard is not None]
+        ran = [shards[place] for place in range(len(tasks))]
         results = {
             name: _joined(ran[i * len(starts) : (i + 1) * len(starts)], self.world.arms)
             for i, name in enumerate(self.policies)

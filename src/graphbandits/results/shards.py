@@ -60,6 +60,8 @@ class Shard:
     regret: Floats  # (trials, rounds)
     plays: Plays
     ratios: Ratios | None = None
+    cpu: str = ""  # kind of processor that computed it; neither is part of the file
+    seconds: float = 0.0  # time that it took
 
     @property
     def trials(self) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Crew
+from graphbandits.engine.executors import Executor
 from graphbandits.engine.simulation import BLOCK, ENTRIES
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import GraphBanditsError
@@ -140,7 +140,7 @@ def _cover(store: Store, part: Part) -> Cover:
 
 
 def conduct(
-    store: Store, tasks: Sequence[tuple[Part, Task]], crew: Crew, watcher: Watcher
+    store: Store, tasks: Sequence[tuple[Part, Task]], executor: Executor, watcher: Watcher
 ) -> Outcome:
     """Compute the shards that are still missing; what raises is reported, and the others go on."""
     start = time.perf_counter()
@@ -161,17 +161,16 @@ def conduct(
     def advance(task: Task, decisions: int) -> None:
         watcher.advance(by_task[id(task)], decisions)
 
-    for done in crew.work(wanted(), advance):
-        part, task = by_task[id(done.task)], done.task
-        if done.shard is None:
-            assert done.error is not None
-            failure = Failure(part, task.first, task.trials, done.error)
+    for task, result in executor.run(wanted(), advance):
+        part = by_task[id(task)]
+        if isinstance(result, GraphBanditsError):
+            failure = Failure(part, task.first, task.trials, result)
             outcome.failures.append(failure)
             watcher.failed(failure)
         else:
-            store.write(part.series, done.shard, {"policy": part.policy, "cpu": done.cpu})
+            store.write(part.series, result, {"policy": part.policy, "cpu": result.cpu})
             outcome.shards += 1
-            watcher.finished(part, task.trials, done.seconds)
+            watcher.finished(part, task.trials, result.seconds)
     outcome.seconds = time.perf_counter() - start
     return outcome
 
