@@ -224,9 +224,8 @@ def test_a_worker_that_does_not_fit_is_left_out(
         until(lambda: len(executor._client.nthreads()) == 1)
 
         def waiting() -> Iterator[Task]:
-            yield tasks[0]  # upon which the executor starts its own
-            until(lambda: len(executor._client.nthreads()) == 2)
-            yield from tasks[1:]
+            until(lambda: len(executor._client.nthreads()) == 2)  # its own has joined
+            yield from tasks
 
         assert computed(executor, waiting()) == expected
         assert len(executor._client.nthreads()) == 2

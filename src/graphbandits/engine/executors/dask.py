@@ -10,8 +10,8 @@ import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, closing
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -87,7 +87,13 @@ class DaskExecutor(ThreadExecutor):
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            stack.enter_context(quiet())
+            for name in ("distributed", "distributed.client"):  # our errors say what matters
+                logger = logging.getLogger(name)
+                stack.callback(logger.setLevel, logger.level)
+                logger.setLevel(logging.CRITICAL)
+            # a large plan is sent on purpose: dask would warn of it
+            large = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+            stack.enter_context(import_module("dask").config.set(large))
             if self._own_count:
                 self._folder = stack.enter_context(
                     tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -108,13 +114,9 @@ class DaskExecutor(ThreadExecutor):
         """A scheduler in this process; it reports a task whose worker ends at once."""
         # there is no scheduler without a port for its dashboard: any that is free
         how = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "allowed_failures": 0}
+        place = {"n_workers": 0, "protocol": "tcp://", "host": "127.0.0.1"}
         return self._distributed.LocalCluster(
-            n_workers=0,
-            processes=False,
-            protocol="tcp://",
-            host="127.0.0.1",
-            silence_logs=False,
-            scheduler_kwargs=how,
+            processes=False, silence_logs=False, scheduler_kwargs=how, **place
         )
 
     def _connected(self) -> Any:
@@ -215,25 +217,13 @@ class DaskExecutor(ThreadExecutor):
         self, task: Task, workers: list[str], plan: str, data: bytes
     ) -> tuple[str, Outcome | None]:
         """What :func:`compute` returns on one of these workers, or on any if none is named."""
-        dask: Any = import_module("dask")
-        request = request_of(task)
-        # a large plan is sent on purpose: dask would warn of it
-        with (
-            self._lock,
-            dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}),
-        ):
+        # others may run it if these leave
+        how = {"workers": workers, "allow_other_workers": True} if workers else {}
+        given = identity(), plan, data, request_of(task)
+        with self._lock:
             if self._stop.is_set():
                 raise InterruptedError
-            future = self._client.submit(
-                compute,
-                identity(),
-                plan,
-                data,
-                request,
-                pure=False,
-                workers=workers or None,
-                allow_other_workers=bool(workers),  # if these leave
-            )
+            future = self._client.submit(compute, *given, pure=False, **how)
             self._futures.add(future)
         try:
             result: tuple[str, Outcome | None] = future.result()
@@ -313,14 +303,10 @@ def compute(
         if state is None or state.state not in ("executing", "long-running"):
             raise InterruptedError
 
-    if here != wanted:
-        differing = [
-            f"{name} is {here.get(name)} there and {wanted[name]} here"
-            for name in wanted
-            if here.get(name) != wanted[name]
-        ]
-        refusal = "; ".join(differing) + ". Install the same versions on both"
-        return worker.address, SourceError(refusal)
+    differing = [name for name in wanted if here.get(name) != wanted[name]]
+    if differing:
+        both = (f"{name} is {here.get(name)} there and {wanted[name]} here" for name in differing)
+        return worker.address, SourceError("; ".join(both) + ". Install the same versions on both")
     outcome = _RUNTIME.compute(plan, data, request, advance)
     if isinstance(outcome, SourceError):
         outcome = SourceError(f"{outcome}, with the same version on both")
@@ -340,23 +326,5 @@ def serve(folder: str, address: str) -> None:
         async with worker:
             await worker.finished()
 
-    with quiet():
-        asyncio.run(work())
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep the log of distributed from standard error: our errors say what matters."""
-
-    def other(record: logging.LogRecord) -> bool:
-        return not record.name.startswith("distributed")
-
-    named = (name for name in logging.root.manager.loggerDict if name.startswith("distributed"))
-    handlers = {handler for name in list(named) for handler in logging.getLogger(name).handlers}
-    for handler in handlers:
-        handler.addFilter(other)
-    try:
-        yield
-    finally:
-        for handler in handlers:
-            handler.removeFilter(other)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    asyncio.run(work())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,12 +57,12 @@ class WorkerProcess(subprocess.Popen[bytes]):
         """Have the worker run a task; one of ``ENDED`` is raised if it ends meanwhile."""
         requests, replies = cast(IO[bytes], self.stdin), cast(IO[bytes], self.stdout)
         reply: Outcome | int | None = None
-        for sent in (b"", data):  # only if the worker does not know the plan
+        for sent in (b"", data):
             pickle.dump((plan, sent, request), requests)
             requests.flush()
             while isinstance(reply := pickle.load(replies), int):
                 report(reply)
-            if reply is not None:
+            if reply is not None:  # else the worker does not know the plan
                 break
         return cast(Outcome, reply)
 
@@ -99,11 +100,10 @@ class ProcessExecutor(ThreadExecutor):
         self._workers: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
         self._lock = Lock()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Self:
         # for copies of plug-ins; workers remove it if this process is killed
-        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._folder = tempfile.mkdtemp()
         return self
 
     def __exit__(self, *reason: object) -> None:
@@ -111,8 +111,7 @@ class ProcessExecutor(ThreadExecutor):
         terminate_all(self._workers)
         self._workers.clear()
         self._idle.clear()
-        if self._folder is not None:
-            self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _interrupt(self) -> None:
         with self._lock:  # no worker is started after this
@@ -154,8 +153,7 @@ class ProcessExecutor(ThreadExecutor):
         with self._lock:
             while not self._stop.is_set():
                 if not self._idle:
-                    assert self._folder is not None, "an executor is used as a context manager"
-                    worker = WorkerProcess("worker_runtime", self._folder.name)
+                    worker = WorkerProcess("worker_runtime", self._folder)
                     self._workers.add(worker)
                     return worker
                 worker = self._idle.pop()
