@@ -218,6 +218,25 @@ def test_what_the_caller_raises_when_told_is_not_an_error_of_the_task(executor: 
             list(how.run(trouble("none"), tell))
 
 
+@pytest.mark.parametrize("make", [ThreadExecutor, ProcessExecutor])
+@pytest.mark.parametrize("count", [1, 2])
+def test_progress_is_reported_while_a_task_runs(make: Any, count: int) -> None:
+    """A task that would take years, ended by Ctrl-C."""
+    plan = Plan.of("ts-n", graph="paper", horizon=10**9, trials=2, rounds=1)
+    reports: list[int] = []
+
+    def tell(task: Task, decisions: int) -> None:
+        reports.append(decisions)
+        if len(reports) == 3:
+            raise KeyboardInterrupt
+
+    before = children()
+    with make(count) as executor, pytest.raises(KeyboardInterrupt):
+        list(executor.run([Task(plan, "ts-n", 0, 2)], tell))
+    assert all(0 < decisions < 10**8 for decisions in reports)
+    assert children() == before
+
+
 def test_ctrl_c_passes_through(executor: Any) -> None:
     def tell(task: Task, decisions: int) -> None:
         raise KeyboardInterrupt

@@ -227,7 +227,9 @@ def test_a_file_that_is_gone_when_the_workers_start(ucb: str, tmp_path: Path) ->
     assert there.hash == simulate(ucb, **SMALL).hash
 
 
-def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["file", "command", "input"])
+def test_a_script_without_a_main_guard_works(way: str, tmp_path: Path) -> None:
+    """Nor does it matter what lies in the folder where it is started."""
     (tmp_path / "my_ucb.py").write_text(UCB_FILE)
     script = f"""
 from graphbandits import simulate
@@ -239,7 +241,7 @@ one = simulate("my-ucb", **given)
 two = simulate("my-ucb", **given, workers=2, block=2)
 assert one["my-ucb"].final.tobytes() == two["my-ucb"].final.tobytes()
 """
-    done = run_script(script)
+    done = run_script(script, way, queue="raise SystemExit('of the user')")
     assert done.stdout == "once\n", done.stderr
     assert done.returncode == 0
 
@@ -316,14 +318,21 @@ def test_an_enrolled_class_that_no_process_could_import() -> None:
         simulate(as_policy("Made"), **SMALL, workers=2, parallel="processes")
 
 
-def run_script(text: str, **modules: str) -> subprocess.CompletedProcess[str]:
-    """Run a script file beside its modules, in a folder of its own."""
+def run_script(text: str, way: str = "module", **modules: str) -> subprocess.CompletedProcess[str]:
+    """Run a script beside its modules, in a folder of its own; "module" has that on its path."""
+    words = {
+        "module": ["script.py"],
+        "file": ["-P", "script.py"],
+        "command": ["-P", "-c", text],
+        "input": ["-P", "-"],
+    }
     source = Path(__file__).parents[1] / "src"
     with tempfile.TemporaryDirectory() as folder:
         for name, source_text in {"script": text, **modules}.items():
             Path(folder, f"{name}.py").write_text(source_text)
         return subprocess.run(
-            [sys.executable, "script.py"],
+            [sys.executable, *words[way]],
+            input=text,
             cwd=folder,
             env=os.environ | {"PYTHONPATH": str(source)},
             capture_output=True,

@@ -25,7 +25,6 @@ from graphbandits.engine.executors.worker_runtime import WorkerRuntime, connect
 from graphbandits.engine.settings import versions
 from graphbandits.engine.tasks import DEATHS, Outcome, ProgressCallback, Task
 from graphbandits.errors import InputError, SourceError
-from graphbandits.results import Shard
 
 if TYPE_CHECKING:
     from graphbandits.engine.simulation import Plan
@@ -189,7 +188,7 @@ class DaskExecutor(ThreadExecutor):
         except (OSError, RuntimeError, ValueError) as error:
             raise self._gone(error) from None
 
-    def _compute(self, task: Task, report: Callable[[int], None]) -> Outcome:
+    def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         with self._lock:
             plan, data = self._pack(task.plan)
             unfit = self._refused[task.plan, task.policy]
@@ -209,8 +208,6 @@ class DaskExecutor(ThreadExecutor):
                 if not known:
                     print(f"graphbandits goes on without a worker: {error}", file=sys.stderr)
             else:
-                if isinstance(outcome, Shard):
-                    report(task.decisions)
                 return outcome
 
     def _result(

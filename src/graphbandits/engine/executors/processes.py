@@ -24,7 +24,6 @@ from graphbandits.engine.executors.serialization import LATEST, pack, request_of
 from graphbandits.engine.executors.threads import ThreadExecutor
 from graphbandits.engine.tasks import DEATHS, Outcome, Task
 from graphbandits.errors import InputError
-from graphbandits.results import Shard
 
 #: What reading from a worker that has ended raises.
 ENDED = (EOFError, OSError, pickle.UnpicklingError)
@@ -52,7 +51,7 @@ class WorkerProcess(subprocess.Popen[bytes]):
         )
 
     def compute(
-        self, plan: str, data: bytes, request: dict[str, Any], report: Callable[[int], None]
+        self, plan: str, data: bytes, request: dict[str, Any], played: Callable[[int], None]
     ) -> Outcome:
         """Have the worker run a task; one of ``ENDED`` is raised if it ends meanwhile."""
         requests, replies = cast(IO[bytes], self.stdin), cast(IO[bytes], self.stdout)
@@ -61,7 +60,7 @@ class WorkerProcess(subprocess.Popen[bytes]):
             pickle.dump((plan, sent, request), requests)
             requests.flush()
             while isinstance(reply := pickle.load(replies), int):
-                report(reply)
+                played(reply)
             if reply is not None:  # else the worker does not know the plan
                 break
         return cast(Outcome, reply)
@@ -119,28 +118,18 @@ class ProcessExecutor(ThreadExecutor):
             for worker in self._workers:
                 worker.kill()
 
-    def _compute(self, task: Task, report: Callable[[int], None]) -> Outcome:
+    def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         with self._lock:
             plan, data = self._pack(task.plan)
-        request, reported = request_of(task), 0
-
-        def advance(rounds: int) -> None:
-            nonlocal reported
-            decisions = rounds * task.trials
-            if decisions > reported:  # the task may run again from the beginning
-                report(decisions - reported)
-                reported = decisions
-
+        request = request_of(task)
         for _ in range(DEATHS):
             worker = self._take()
             try:
-                outcome = worker.compute(plan, data, request, advance)
+                outcome = worker.compute(plan, data, request, played)
             except ENDED:
                 code = self._remove(worker)
                 continue
             self._idle.append(worker)
-            if isinstance(outcome, Shard):
-                advance(task.plan.horizon)
             return outcome
         raise InputError(
             f"{DEATHS} worker processes ended, one after the other, while they ran {task} "

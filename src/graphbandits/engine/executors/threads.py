@@ -10,7 +10,7 @@ from threading import Event, current_thread, main_thread
 from typing import Self
 
 from graphbandits.engine.executors.serialization import noted
-from graphbandits.engine.executors.worker_runtime import as_known_error, run_checked
+from graphbandits.engine.executors.worker_runtime import as_known_error, run_checked, throttled
 from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.errors import InputError, whole_number
 from graphbandits.results import Shard
@@ -19,8 +19,6 @@ from graphbandits.rng import Keys
 Outcomes = Generator[tuple[Task, Outcome]]
 #: Seconds after which the number of workers is looked at again.
 LOOK = 0.5
-#: Number of progress reports of a task, at most.
-REPORTS = 200
 
 
 class ExecutorError(InputError):
@@ -87,7 +85,7 @@ class ThreadExecutor:
         waiting, running = iter(tasks), 0
 
         def run(task: Task) -> None:
-            events.put((task, self._outcome(task, lambda count: events.put((task, count)))))
+            events.put((task, self._outcome(task, lambda number: events.put((task, number)))))
 
         try:
             while True:
@@ -121,35 +119,39 @@ class ThreadExecutor:
 
     def _outcome(self, task: Task, report: Callable[[int], None]) -> Outcome:
         """Run a task, and return its error whatever it raises, unless it was interrupted."""
+        reported = 0
+
+        def played(rounds: int) -> None:
+            nonlocal reported
+            decisions = rounds * task.trials
+            if decisions > reported:  # the task may run again from the beginning
+                report(decisions - reported)
+                reported = decisions
+
         try:
-            return self._compute(task, report)
+            outcome = self._compute(task, played)
+            if isinstance(outcome, Shard):
+                played(task.plan.horizon)
+            return outcome
         except BaseException as error:
             pressed = isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
             if pressed or self._stop.is_set():
                 raise
             return as_known_error(error)
 
-    def _compute(self, task: Task, report: Callable[[int], None]) -> Outcome:
-        """Run a task, and report decisions on the way; give up once ``_stop`` is set."""
-        plan = task.plan
-        every, passed = -(-plan.horizon // REPORTS), 0
+    def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
+        """Run a task, and report the rounds played so far; give up once ``_stop`` is set."""
+        plan, advance = task.plan, throttled(played)
 
-        def advance(rounds: int) -> None:
-            nonlocal passed
+        def next_round(rounds: int) -> None:
             if self._stop.is_set():
                 raise InterruptedError
-            passed += rounds
-            if passed >= every:
-                passed, now = 0, passed
-                report(now * task.trials)
+            advance(rounds)
 
         def run() -> Shard:
-            return plan.run_shard(task.policy, Keys(plan.seed, task.first, task.trials), advance)
+            return plan.run_shard(task.policy, Keys(plan.seed, task.first, task.trials), next_round)
 
-        shard = run_checked(noted(plan, task.policy), run)
-        if passed:
-            report(passed * task.trials)
-        return shard
+        return run_checked(noted(plan, task.policy), run)
 
     def _interrupt(self) -> None:
         """End everything that is running soon."""
