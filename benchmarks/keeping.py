@@ -12,42 +12,47 @@ from typing import Any
 
 import numpy as np
 from display import Table, digits, seconds
-from graphbandits.studies import Commission
-from graphbandits.studies.recording import record
-from graphbandits.studies.runner import Failure, Part, conduct, parts_of, tasks_of
 from processes import peak_memory
 from settings import Settings
 
 from graphbandits.engine import Plays, Shard
-from graphbandits.engine.crews import Processes
-from graphbandits.engine.tasks import Done, Task, Tell, nobody
+from graphbandits.engine.executors import ProcessExecutor
+from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.experiments import load_experiment
-from graphbandits.store import Series, Store, summarise
+from graphbandits.store import (
+    Failure,
+    RunMonitor,
+    Series,
+    Store,
+    StudyRecord,
+    WorkerOptions,
+    run_missing,
+    summarise,
+    wanted_tasks,
+)
+from graphbandits.store.driver import split
 
 FIGURES = ("1a", "1b", "2a", "2b")
 WORKERS = 2
 ROUNDS, ARMS = 200, 5
 
 
-class Timed(Processes):
+class Timed(ProcessExecutor):
     """Worker processes that count the seconds in which kernels ran."""
 
     kernels = 0.0
 
-    def work(self, tasks: Iterable[Task], advance: Tell = nobody) -> Iterator[Done]:
-        for done in super().work(tasks, advance):
-            self.kernels += done.seconds
-            yield done
+    def run(
+        self, tasks: Iterable[Task], progress: ProgressCallback = ignore_progress
+    ) -> Iterator[tuple[Task, Outcome]]:
+        for task, outcome in super().run(tasks, progress):
+            assert isinstance(outcome, Shard), outcome
+            self.kernels += outcome.seconds
+            yield task, outcome
 
 
-class Silent:
-    """Hears of a run and says nothing, but that nothing may fail."""
-
-    def checked(self, part: Part) -> None: ...
-    def damaged(self, *given: Any) -> None: ...
-    def advance(self, part: Part, decisions: int) -> None: ...
-    def finished(self, part: Part, trials: int, seconds: float) -> None: ...
-    def found(self, part: Part, trials: int) -> None: ...
+class Strict(RunMonitor):
+    """Nothing may fail."""
 
     def failed(self, failure: Failure) -> None:
         raise failure.error
@@ -64,37 +69,31 @@ def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(place: Path, settings: Settings) -> dict[str, Any]:
-    commissions = [
-        Commission.of(
-            load_experiment(f"paper-{figure}"),
-            figure,
-            "",
-            trials=settings.store_trials,
-            seed=settings.seed,
-        )
-        for figure in FIGURES
-    ]
-    store = Store.create(place)
-    for commission in commissions:
-        record(store, commission)
-    tasks = tasks_of(store, parts_of(commissions), WORKERS)
-    with Timed(WORKERS) as crew:
+    store, wanted = Store.create(place), []
+    for figure in FIGURES:
+        experiment = load_experiment(f"paper-{figure}")
+        plans = experiment.plans(trials=settings.store_trials, seed=settings.seed)
+        StudyRecord.of(plans, key=figure, title=figure, rerun="").write(store, plans)
+        wanted += wanted_tasks(plans)
+    options = WorkerOptions(WORKERS)
+    tasks = split({task: store.missing(task) for task in wanted}, options)
+    with Timed(WORKERS) as executor:
         start = time.perf_counter()
         # each policy twice at a time, so that both workers have loaded its machine code
-        short = [Task(t.plan, t.policy, 0, 1) for _, t in tasks if not t.first]
+        short = [Task(t.plan, t.policy, 0, 1) for t in tasks if not t.first]
         for task in short:
-            assert all(done.shard for done in crew.work([task] * WORKERS))
+            list(executor.run([task] * WORKERS))
         loaded = time.perf_counter() - start
-        crew.kernels = 0.0
+        executor.kernels = 0.0
         start, used = time.perf_counter(), time.process_time()
-        outcome = conduct(store, tasks, crew, Silent())
+        run_missing(store, wanted, options, Strict(), executor)
         wall, here = time.perf_counter() - start, time.process_time() - used
     files = [path.stat().st_size for path in place.rglob("*.parquet")]
-    assert outcome.shards == len(tasks) == len(files)
+    assert len(tasks) == len(files)
     return {
         "shards": len(tasks),
         "startup": loaded,
-        "kernels": crew.kernels,
+        "kernels": executor.kernels,
         "wall": wall,
         "here": here,
         "bytes": sum(files),

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from graphbandits import open_study
 from graphbandits.cli import app
 from graphbandits.engine import Task
-from graphbandits.engine.crews import cluster
+from graphbandits.engine.executors import dask
 from graphbandits.experiments import load_experiment
 from graphbandits.plugins import unload_plugin
 from graphbandits.store import Store, estimate, simulate_plan
@@ -295,7 +295,7 @@ def test_an_address_that_is_none(place: Path, address: str) -> None:
 
 def test_a_scheduler_that_does_not_answer(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(cluster, "ANSWERS", 0.5)
+    monkeypatch.setattr(dask, "ANSWERS", 0.5)
     with socket.socket() as taken:  # bound, and nobody listens
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from crew_pieces import GRAPH
+from executor_pieces import GRAPH
 from sound import UCB, enrolled
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Processes, Threads, crew_of
+from graphbandits.engine.executors import ProcessExecutor, ThreadExecutor, executor_for
 from graphbandits.errors import InputError, PolicyError
 from graphbandits.graphs import from_matrix
 from graphbandits.plugins import load_plugin, unload_plugin
@@ -227,7 +227,9 @@ def test_a_file_that_is_gone_when_the_workers_start(ucb: str, tmp_path: Path) ->
     assert there.hash == simulate(ucb, **SMALL).hash
 
 
-def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["file", "command", "input"])
+def test_a_script_without_a_main_guard_works(way: str, tmp_path: Path) -> None:
+    """Nor does it matter what lies in the folder where it is started."""
     (tmp_path / "my_ucb.py").write_text(UCB_FILE)
     script = f"""
 from graphbandits import simulate
@@ -239,7 +241,7 @@ one = simulate("my-ucb", **given)
 two = simulate("my-ucb", **given, workers=2, block=2)
 assert one["my-ucb"].final.tobytes() == two["my-ucb"].final.tobytes()
 """
-    done = run_script(script)
+    done = run_script(script, way, queue="raise SystemExit('of the user')")
     assert done.stdout == "once\n", done.stderr
     assert done.returncode == 0
 
@@ -294,20 +296,20 @@ def test_what_cannot_travel_is_refused_or_stays(ucb: str) -> None:
             simulate(**given, **SMALL, workers=2, parallel="processes")
         same(simulate(**given, **SMALL), simulate(**given, **SMALL, workers=2, block=3))
         plan = Plan.of(**given, horizon=3, trials=2)
-        assert isinstance(crew_of(2, None, "auto", [plan]), Threads)
+        assert isinstance(executor_for(2, None, "auto", [plan]), ThreadExecutor)
 
 
 def test_auto_means_processes_for_files_and_for_large_work(ucb: str) -> None:
-    def crew(*policies: str, workers: int = 2, horizon: int = 3) -> type:
+    def chosen(*policies: str, workers: int = 2, horizon: int = 3) -> type:
         plan = Plan.of(policies, horizon=horizon, trials=2)
-        return type(crew_of(workers, None, "auto", [plan]))
+        return type(executor_for(workers, None, "auto", [plan]))
 
-    assert crew("ts-n", ucb) is Processes
-    assert crew("ts-n", "ids-n") is Threads
-    assert crew("ts-n", ucb, workers=1) is Threads
-    assert crew("ts-n", "ids-n", horizon=250_000) is Processes
-    assert crew("ts-n", "ids-n", horizon=249_999) is Threads
-    assert crew("ts-n", "ids-n", horizon=250_000, workers=1) is Threads
+    assert chosen("ts-n", ucb) is ProcessExecutor
+    assert chosen("ts-n", "ids-n") is ThreadExecutor
+    assert chosen("ts-n", ucb, workers=1) is ThreadExecutor
+    assert chosen("ts-n", "ids-n", horizon=250_000) is ProcessExecutor
+    assert chosen("ts-n", "ids-n", horizon=249_999) is ThreadExecutor
+    assert chosen("ts-n", "ids-n", horizon=250_000, workers=1) is ThreadExecutor
 
 
 def test_an_enrolled_class_that_no_process_could_import() -> None:
@@ -316,14 +318,21 @@ def test_an_enrolled_class_that_no_process_could_import() -> None:
         simulate(as_policy("Made"), **SMALL, workers=2, parallel="processes")
 
 
-def run_script(text: str, **modules: str) -> subprocess.CompletedProcess[str]:
-    """Run a script file beside its modules, in a folder of its own."""
+def run_script(text: str, way: str = "module", **modules: str) -> subprocess.CompletedProcess[str]:
+    """Run a script beside its modules, in a folder of its own; "module" has that on its path."""
+    words = {
+        "module": ["script.py"],
+        "file": ["-P", "script.py"],
+        "command": ["-P", "-c", text],
+        "input": ["-P", "-"],
+    }
     source = Path(__file__).parents[1] / "src"
     with tempfile.TemporaryDirectory() as folder:
         for name, source_text in {"script": text, **modules}.items():
             Path(folder, f"{name}.py").write_text(source_text)
         return subprocess.run(
-            [sys.executable, "script.py"],
+            [sys.executable, *words[way]],
+            input=text,
             cwd=folder,
             env=os.environ | {"PYTHONPATH": str(source)},
             capture_output=True,

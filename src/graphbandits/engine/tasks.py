@@ -1,4 +1,4 @@
-"""What a crew is given to do, and what it hands back."""
+"""Tasks: what an executor runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphbandits.errors import GraphBanditsError
 if TYPE_CHECKING:
     from graphbandits.engine.plan import Plan
 
-#: A task at which as many workers died is given up.
+#: Number of workers that may end while they run a task before the task fails.
 DEATHS = 3
 
 
@@ -38,23 +38,11 @@ class Task:
         return f"'{self.policy}', trials {self.first} to {self.first + self.trials - 1}"
 
 
-@dataclass(frozen=True, eq=False)
-class Done:
-    """A task that is over: its shard, or the error that it ended with.
-
-    ``seconds`` is how long the worker took for it, and ``cpu`` what kind of processor it has.
-    """
-
-    task: Task
-    seconds: float
-    cpu: str
-    shard: Shard | None = None
-    error: GraphBanditsError | None = None
-
-
+#: What becomes of a task: its shard, or the error that it ended with.
+Outcome = Shard | GraphBanditsError
 #: Called with a task and the number of its decisions made since the last call for it.
-Tell = Callable[[Task, int], None]
+ProgressCallback = Callable[[Task, int], None]
 
 
-def nobody(task: Task, decisions: int) -> None:
-    """Who does not want to be told."""
+def ignore_progress(task: Task, decisions: int) -> None:
+    """Do nothing: the default progress callback."""

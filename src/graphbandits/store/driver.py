@@ -101,17 +101,22 @@ def run_missing(
     wanted: Sequence[Task],
     options: WorkerOptions | None = None,
     monitor: RunMonitor | None = None,
+    executor: Executor | None = None,
 ) -> list[Failure]:
     """Compute the trials of the wanted tasks that a store lacks; return what failed.
 
     Each shard is kept as soon as it is there. A task that raises does not stop the others.
+    ``executor`` is in place of the one that the options describe.
     """
     options, monitor = options or WorkerOptions(), monitor or RunMonitor()
     lacking = {task: list(store.missing(task)) for task in wanted}
     tasks = split(lacking, options)
-    decisions = sum(task.decisions for task in tasks)
-    plans = list({id(task.plan): task.plan for task in wanted}.values())
-    executor = executor_for(options.workers, options.cluster, options.parallel, plans, decisions)
+    if executor is None:
+        decisions = sum(task.decisions for task in tasks)
+        plans = list({id(task.plan): task.plan for task in wanted}.values())
+        executor = executor_for(
+            options.workers, options.cluster, options.parallel, plans, decisions
+        )
     failures: list[Failure] = []
     if not tasks:
         return failures

@@ -14,7 +14,7 @@ import numpy as np
 from numba.core import config
 
 from graphbandits.engine import Plan
-from graphbandits.engine.crews.travel import as_message, rests_on, why_not
+from graphbandits.engine.executors.serialization import as_message, rests_on, why_not
 from graphbandits.engine.settings import versions
 from graphbandits.errors import InputError
 from graphbandits.plugins import data_files

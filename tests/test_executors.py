@@ -1,4 +1,4 @@
-"""Crews: the same bits whoever works, nobody's death is noticed, nobody is left behind."""
+"""Executors: the same bits from all, deaths of workers are survived, no process is left behind."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crew_pieces import (
+from executor_pieces import (
     GRAPH,
     POLICY,
     alone,
     bits,
     children,
     command,
+    computed,
     honest,
     marks,
     meanwhile,
@@ -31,18 +32,24 @@ from crew_pieces import (
 )
 
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Cluster, Processes, Threads, cluster, crew_of, flight
-from graphbandits.engine.crews.study import Studies, done_of, request
-from graphbandits.engine.crews.travel import LATEST, Packer
+from graphbandits.engine.executors import (
+    DaskExecutor,
+    ProcessExecutor,
+    ThreadExecutor,
+    dask,
+    executor_for,
+)
+from graphbandits.engine.executors.serialization import LATEST, pack, request_of
+from graphbandits.engine.executors.worker_runtime import WorkerRuntime
 from graphbandits.engine.tasks import Task
-from graphbandits.errors import InputError, PolicyError
+from graphbandits.errors import GraphBanditsError, InputError, PolicyError, SourceError
 from graphbandits.plugins import load_plugin, loaded_plugins, unload_plugin
 
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where the plug-ins are, and the marks that they leave."""
-    folder = tmp_path_factory.mktemp("crews")
+    folder = tmp_path_factory.mktemp("executors")
     files = {"crew_ts.py": POLICY.format(folder=str(folder)), "crew_graph.py": GRAPH}
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -53,28 +60,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def local_cluster() -> Iterator[Cluster]:
+def local_cluster() -> Iterator[DaskExecutor]:
     before = children()
-    with Cluster("local", 2) as crew:
-        yield crew
+    with DaskExecutor("local", 2) as executor:
+        yield executor
     assert children() == before
 
 
 @pytest.fixture(params=["threads", "processes", "cluster"])
-def crew(request: pytest.FixtureRequest) -> Iterator[Any]:
+def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
     if request.param == "cluster":
         yield request.getfixturevalue("local_cluster")
         return
     before = children()
-    with {"threads": Threads, "processes": Processes}[request.param](2) as crew:
-        yield crew
+    kinds = {"threads": ThreadExecutor, "processes": ProcessExecutor}
+    with kinds[request.param](2) as executor:
+        yield executor
     assert children() == before
 
 
 # The same bits ---------------------------------------------------------------------------------
 
 
-def test_the_same_bits_whoever_works(crew: Any) -> None:
+def test_the_same_bits_from_all(executor: Any) -> None:
     """Directed graphs, priors, fixed means, ratios; a policy and a graph from files."""
     tasks = tasks_of(plans())
     assert len({id(task.plan) for task in tasks}) > LATEST
@@ -85,19 +93,18 @@ def test_the_same_bits_whoever_works(crew: Any) -> None:
         assert decisions > 0
         told[name_of(task)] += decisions
 
-    found = {name_of(done.task): bits(done) for done in crew.work(tasks, tell)}
-    assert found == expected
+    assert computed(executor, tasks, tell) == expected
     assert told == {name_of(task): task.decisions for task in tasks}
     assert len(set(expected.values())) == len(expected)
 
 
-@pytest.mark.parametrize("make", [Processes, lambda count: Cluster("local", count)])
+@pytest.mark.parametrize("make", [ProcessExecutor, lambda count: DaskExecutor("local", count)])
 def test_one_worker_gives_the_same_bits(make: Any) -> None:
     tasks = tasks_of(plans())[::3]
     before = children()
-    with make(1) as crew:
-        assert crew.workers == 1
-        found = {name_of(done.task): bits(done) for done in crew.work(tasks)}
+    with make(1) as executor:
+        assert executor.workers == 1
+        found = computed(executor, tasks)
         assert len(children() - before) == 1
     assert found == alone(tasks)
     assert children() == before
@@ -108,7 +115,7 @@ def test_plug_ins_travel_as_their_sources(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "crew_far.py"
     text = (folder / "crew_ts.py").read_text().replace("crew-ts", "crew-far")
     other = text.replace("return super().propose(state, view)", "return np.eye(5)[[0] * 4]")
-    worker, answers = Studies(lambda: tmp_path / "copies"), []
+    worker, answers = WorkerRuntime(lambda: tmp_path / "copies"), []
     packed: list[tuple[Task, str, bytes]] = []
     for version in (text, other):
         file.write_text(version)
@@ -116,16 +123,15 @@ def test_plug_ins_travel_as_their_sources(folder: Path, tmp_path: Path) -> None:
         plan = Plan.of("crew-far", graph="star(direction=out)", horizon=15, trials=4)
         task = Task(plan, "crew-far", 0, 4)
         answers.append(alone([task])[name_of(task)])
-        told = Packer()(plan)
-        packed.append((task, told.name, told.data))
+        packed.append((task, *pack(plan)))
     unload_plugin(file)
     file.unlink()
     assert answers[0] != answers[1]
     for turn in (0, 1, 0):  # also back to the first
         task, name, data = packed[turn]
-        answer = worker.answer(request(name, task), data, lambda rounds: None)
-        assert answer is not None
-        assert bits(done_of(task, *answer)) == answers[turn]
+        outcome = worker.compute(name, data, request_of(task))
+        assert outcome is not None
+        assert bits(task, outcome) == answers[turn]
     (copy,) = (one.path for one in loaded_plugins() if one.path.name == file.name)
     assert copy != file
     unload_plugin(copy)
@@ -134,31 +140,35 @@ def test_plug_ins_travel_as_their_sources(folder: Path, tmp_path: Path) -> None:
 # Errors ----------------------------------------------------------------------------------------
 
 
-def test_a_task_that_raises_does_not_stop_the_others(crew: Any) -> None:
-    sin = f"raise-{type(crew).__name__}"
+def test_a_task_that_raises_does_not_stop_the_others(executor: Any) -> None:
+    sin = f"raise-{type(executor).__name__}"
     tasks = trouble(sin)
-    ended = {name_of(done.task): done for done in crew.work(tasks)}
+    ended = dict(executor.run(tasks))
     expected = honest(tasks)
-    failed = [done for done in ended.values() if done.error is not None]
-    assert [(done.task.policy, done.task.first) for done in failed] == [(f"crew-ts(sin={sin})", 4)]
-    assert isinstance(failed[0].error, PolicyError)
-    assert "failed in round 3, in propose: " in str(failed[0].error)
-    assert "crew_ts.py, line" in str(failed[0].error)
-    del ended[name_of(failed[0].task)]
+    (failed,) = (task for task in ended if isinstance(ended[task], GraphBanditsError))
+    assert (failed.policy, failed.first) == (f"crew-ts(sin={sin})", 4)
+    error = ended.pop(failed)
+    assert isinstance(error, PolicyError)
+    assert "failed in round 3, in propose: " in str(error)
+    assert "crew_ts.py, line" in str(error)
     assert len(ended) == 5
-    for name, done in ended.items():
-        assert bits(done) == expected[name]
+    for task, shard in ended.items():
+        assert bits(task, shard) == expected[name_of(task)]
 
 
 @pytest.mark.parametrize("kind", ["processes", "cluster"])
-def test_a_task_that_kills_its_workers(kind: str, folder: Path, local_cluster: Cluster) -> None:
+def test_a_task_that_kills_its_workers(
+    kind: str, folder: Path, local_cluster: DaskExecutor
+) -> None:
     sin = f"die-{kind}"
     tasks = trouble(sin)
     expected = honest(tasks)
     with ExitStack() as stack:
-        crew: Any = local_cluster if kind == "cluster" else stack.enter_context(Processes(2))
-        ended = list(crew.work(tasks))
-    (error,) = (done.error for done in ended if done.error is not None)
+        executor: Any = local_cluster
+        if kind == "processes":
+            executor = stack.enter_context(ProcessExecutor(2))
+        ended = dict(executor.run(tasks))
+    (error,) = (error for error in ended.values() if isinstance(error, GraphBanditsError))
     assert f"ended, one after the other, while they ran 'crew-ts(sin={sin})', trials 4 to 7 (" in (
         str(error)
     )
@@ -168,9 +178,9 @@ def test_a_task_that_kills_its_workers(kind: str, folder: Path, local_cluster: C
         assert "(exit code 7)" in str(error)
         assert str(error).endswith("Else the policy ends its process: run it alone to see")
     assert len(set(marks(folder, sin))) == 3
-    good = {name_of(done.task): bits(done) for done in ended if done.error is None}
+    good = {task: shard for task, shard in ended.items() if shard is not error}
     assert len(good) == 5
-    assert all(data == expected[name] for name, data in good.items())
+    assert all(bits(task, shard) == expected[name_of(task)] for task, shard in good.items())
 
 
 def test_a_worker_that_is_killed_while_it_is_busy(folder: Path) -> None:
@@ -180,49 +190,66 @@ def test_a_worker_that_is_killed_while_it_is_busy(folder: Path) -> None:
         (pid,) = until(lambda: marks(folder, "wait-processes"))
         os.kill(pid, signal.SIGKILL)
 
-    with meanwhile(kill), Processes(2) as crew:
-        found = {name_of(done.task): bits(done) for done in crew.work(tasks)}
-    assert found == honest(tasks)
+    with meanwhile(kill), ProcessExecutor(2) as executor:
+        assert computed(executor, tasks) == honest(tasks)
     assert len(marks(folder, "wait-processes")) == 2
 
 
 def test_a_worker_that_is_killed_while_it_is_idle() -> None:
     tasks = tasks_of(plans()[:1])
     before = children()
-    with Processes(1) as crew:
-        list(crew.work(tasks))
+    with ProcessExecutor(1) as executor:
+        list(executor.run(tasks))
         (pid,) = children() - before
         os.kill(int(pid), signal.SIGKILL)
-        found = {name_of(done.task): bits(done) for done in crew.work(tasks)}
-    assert found == alone(tasks)
+        assert computed(executor, tasks) == alone(tasks)
 
 
 class UnforeseenError(Exception):
     pass
 
 
-def test_what_the_caller_raises_when_told_is_not_an_error_of_the_task(crew: Any) -> None:
+def test_what_the_caller_raises_when_told_is_not_an_error_of_the_task(executor: Any) -> None:
     def tell(task: Task, decisions: int) -> None:
         raise UnforeseenError
 
-    for how in (crew, Threads(1)):
+    for how in (executor, ThreadExecutor(1)):
         with pytest.raises(UnforeseenError):
-            list(how.work(trouble("none"), tell))
+            list(how.run(trouble("none"), tell))
 
 
-def test_ctrl_c_passes_through(crew: Any) -> None:
+@pytest.mark.parametrize("make", [ThreadExecutor, ProcessExecutor])
+@pytest.mark.parametrize("count", [1, 2])
+def test_progress_is_reported_while_a_task_runs(make: Any, count: int) -> None:
+    """A task that would take years, ended by Ctrl-C."""
+    plan = Plan.of("ts-n", graph="paper", horizon=10**9, trials=2, rounds=1)
+    reports: list[int] = []
+
+    def tell(task: Task, decisions: int) -> None:
+        reports.append(decisions)
+        if len(reports) == 3:
+            raise KeyboardInterrupt
+
+    before = children()
+    with make(count) as executor, pytest.raises(KeyboardInterrupt):
+        list(executor.run([Task(plan, "ts-n", 0, 2)], tell))
+    assert all(0 < decisions < 10**8 for decisions in reports)
+    assert children() == before
+
+
+def test_ctrl_c_passes_through(executor: Any) -> None:
     def tell(task: Task, decisions: int) -> None:
         raise KeyboardInterrupt
 
-    for how in (crew, Threads(1)):
+    for how in (executor, ThreadExecutor(1)):
         with pytest.raises(KeyboardInterrupt):
-            list(how.work(trouble("none"), tell))
+            list(how.run(trouble("none"), tell))
 
 
 # Laziness and ends -----------------------------------------------------------------------------
 
 
-def test_tasks_are_taken_when_workers_are_nearly_free(crew: Any) -> None:
+def test_tasks_are_taken_when_workers_are_nearly_free(executor: Any) -> None:
     taken = ended = 0
     ahead = []
 
@@ -233,17 +260,17 @@ def test_tasks_are_taken_when_workers_are_nearly_free(crew: Any) -> None:
             ahead.append(taken - ended)
             yield task
 
-    for _ in crew.work(tasks()):
+    for _ in executor.run(tasks()):
         ended += 1
     assert ended == taken == 24
-    assert max(ahead) <= 2 * crew.workers + 1  # the one that is handed over is not ended yet
+    assert max(ahead) <= 2 * executor.workers + 1  # the one that is handed over is not ended yet
 
 
 def test_no_more_processes_than_tasks() -> None:
     before = children()
-    with Processes(5) as crew:
+    with ProcessExecutor(5) as executor:
         assert children() == before
-        list(crew.work(tasks_of(plans()[:1])[:1]))
+        list(executor.run(tasks_of(plans()[:1])[:1]))
         assert len(children() - before) == 1
     assert children() == before
 
@@ -253,20 +280,20 @@ def test_closing_early_ends_what_is_running(how: str, folder: Path) -> None:
     """With tasks that would take years."""
     before = children()
     sin = f"stay-{how}"
-    for make in (Threads, Processes):
+    for make in (ThreadExecutor, ProcessExecutor):
         plan = Plan.of("ts-n", graph="paper", horizon=10**9, trials=8, rounds=1)
         endless = [Task(plan, "ts-n", first, 4) for first in (0, 4)]
-        with make(3) as crew:
-            outcomes: Any = crew.work([*tasks_of(plans()[:1])[:1], *endless])
-            bits(next(outcomes))
+        with make(3) as executor:
+            outcomes: Any = executor.run([*tasks_of(plans()[:1])[:1], *endless])
+            bits(*next(outcomes))
             if how == "generator":
                 outcomes.close()
         assert children() <= before
         assert list(outcomes) == []
     tasks = trouble(sin)[1:2]
-    with Processes(2) as crew:
-        outcomes = crew.work([*tasks, *trouble("none")[:1]])
-        bits(next(outcomes))
+    with ProcessExecutor(2) as executor:
+        outcomes = executor.run([*tasks, *trouble("none")[:1]])
+        bits(*next(outcomes))
         until(lambda: marks(folder, sin))
     assert children() == before
     assert not any(map(running, marks(folder, sin)))
@@ -276,23 +303,25 @@ SCRIPT = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from crew_pieces import trouble
-from graphbandits.engine.crews import Cluster, Processes
+from executor_pieces import trouble
+from graphbandits.engine.executors import DaskExecutor, ProcessExecutor
 from graphbandits.plugins import load_plugin
 
 load_plugin({plugin!r})
-with {crew} as crew:
-    for done in crew.work(trouble({sin!r})[1:]):
-        Path("first").write_text(str(done.error))
+with {executor} as executor:
+    for task, outcome in executor.run(trouble({sin!r})[1:]):
+        Path("first").write_text(type(outcome).__name__)
 """
 
 
-@pytest.mark.parametrize("crew", ["Processes(2)", "Cluster('local', 2)"])
-def test_workers_end_when_whoever_asked_is_killed(crew: str, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("executor", ["ProcessExecutor(2)", "DaskExecutor('local', 2)"])
+def test_workers_end_when_their_parent_is_killed(
+    executor: str, folder: Path, tmp_path: Path
+) -> None:
     """No guard around the script is needed, nor a word on standard error."""
-    sin = f"stay-{crew[0]}"
+    sin = f"stay-{executor[0]}"
     words = {"tests": str(Path(__file__).parent), "plugin": str(folder / "crew_ts.py")}
-    (tmp_path / "script.py").write_text(SCRIPT.format(crew=crew, sin=sin, **words))
+    (tmp_path / "script.py").write_text(SCRIPT.format(executor=executor, sin=sin, **words))
     with command("-W", "error", "script.py", folder=tmp_path) as process:
         (busy,) = until(lambda: marks(folder, sin))
         until(lambda: (tmp_path / "first").exists() and (tmp_path / "first").read_text())
@@ -303,7 +332,7 @@ def test_workers_end_when_whoever_asked_is_killed(crew: str, folder: Path, tmp_p
         process.kill()  # by SIGKILL, and nobody else of its group
         process.wait()
         until(lambda: not any(map(running, pids)), seconds=60)
-    assert (tmp_path / "first").read_text() == "None"
+    assert (tmp_path / "first").read_text() == "Shard"
     assert (tmp_path / "log").read_text() == ""
 
 
@@ -344,12 +373,12 @@ def test_a_scheduler_and_workers_of_which_a_busy_one_is_killed(
             until(lambda: len(done) == 5)
             first.kill()
 
-        with meanwhile(disturb), Cluster(address) as crew:
-            for one in crew.work(tasks):
+        with meanwhile(disturb), DaskExecutor(address) as executor:
+            for one in executor.run(tasks):
                 done.append(one)
-            assert crew.workers >= 1
-    assert {name_of(one.task): bits(one) for one in done} == expected
-    assert done[-1].task.policy == f"crew-ts(sin={sin})"
+            assert executor.workers >= 1
+    assert {name_of(task): bits(task, shard) for task, shard in done} == expected
+    assert done[-1][0].policy == f"crew-ts(sin={sin})"
     assert len(marks(folder, sin)) == 2
 
 
@@ -363,15 +392,16 @@ def test_a_scheduler_that_goes_away(tmp_path: Path) -> None:
             yield from tasks_of(plans()[:1])[:1]
             scheduler.kill()
 
-        with Cluster(address) as crew, pytest.raises(InputError, match=r"at tcp://.* went away \("):
-            list(crew.work(taking()))
+        saying = r"at tcp://.* went away \("
+        with DaskExecutor(address) as executor, pytest.raises(InputError, match=saying):
+            list(executor.run(taking()))
 
 
 def test_a_scheduler_that_is_not_there(capfd: pytest.CaptureFixture[str]) -> None:
     saying = (
         r"no dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*start one with 'dask scheduler'"
     )
-    with pytest.raises(InputError, match=saying), Cluster("tcp://127.0.0.1:9"):
+    with pytest.raises(InputError, match=saying), DaskExecutor("tcp://127.0.0.1:9"):
         pass
     assert capfd.readouterr() == ("", "")
 
@@ -379,51 +409,52 @@ def test_a_scheduler_that_is_not_there(capfd: pytest.CaptureFixture[str]) -> Non
 def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed import LocalCluster
 
-    monkeypatch.setattr(cluster, "PATIENCE", 0.0)
-    monkeypatch.setattr(cluster, "LOOK", 0.01)
+    monkeypatch.setattr(dask, "PATIENCE", 0.0)
+    monkeypatch.setattr(dask, "LOOK", 0.01)
     how: dict[str, Any] = {"host": "127.0.0.1", "protocol": "tcp://", "n_workers": 0}
     with (
         LocalCluster(processes=False, dashboard_address="127.0.0.1:0", **how) as empty,
-        Cluster(empty.scheduler_address) as crew,
+        DaskExecutor(empty.scheduler_address) as executor,
         pytest.raises(InputError, match=r"no worker for 0 s: start one with 'dask worker tcp://"),
     ):
-        list(crew.work(tasks_of(plans()[:1])))
+        list(executor.run(tasks_of(plans()[:1])))
 
 
 def test_workers_of_other_versions_are_refused(
-    local_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    local_cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theirs = flight.identity()
+    theirs = dask.identity()
     other = theirs | {"numpy": "1.0", "scipy": "2.0"}
-    monkeypatch.setattr(flight, "identity", lambda: other)
-    with pytest.raises(InputError) as refused:
-        list(local_cluster.work(tasks_of(plans()[:1])))
+    monkeypatch.setattr(dask, "identity", lambda: other)
+    errors = [error for _, error in local_cluster.run(tasks_of(plans()[:1]))]
     saying = (
         f"would give other bits: numpy is {theirs['numpy']} there and 1.0 here; "
         f"scipy is {theirs['scipy']} there and 2.0 here."
     )
-    assert str(refused.value).startswith("the worker at tcp://127.0.0.1:")
-    assert saying in str(refused.value)
+    for error in errors:
+        assert isinstance(error, SourceError)
+        assert str(error).startswith("the worker at tcp://127.0.0.1:")
+        assert saying in str(error)
 
 
 def test_a_cluster_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'graphbandits\[cluster\]'"):
-        Cluster("local")
+        DaskExecutor("local")
 
 
 @pytest.mark.parametrize("address", ["", "here", "127.0.0.1:8786", "tcp://host", "tcp://a b:1"])
 def test_addresses_that_are_none(address: str) -> None:
     with pytest.raises(InputError, match=r"'local' or the address of a dask scheduler"):
-        Cluster(address)
+        DaskExecutor(address)
 
 
 def test_who_is_chosen() -> None:
     plan = plans()[0]
-    assert isinstance(crew_of(2, "local", "auto", [plan]), Cluster)
-    assert isinstance(crew_of(1, None, "processes", [plan]), Processes)
-    assert crew_of(3, None, "threads", [plan]).workers == 3
+    assert isinstance(executor_for(2, "local", "auto", [plan]), DaskExecutor)
+    assert isinstance(executor_for(1, None, "processes", [plan]), ProcessExecutor)
+    assert executor_for(3, None, "threads", [plan]).workers == 3
     with pytest.raises(InputError, match="parallel is 'auto', 'threads' or 'processes', not 'no'"):
-        crew_of(2, None, "no", [plan])
+        executor_for(2, None, "no", [plan])
     with pytest.raises(InputError, match="workers must be a whole number of at least 1, not 0"):
-        crew_of(0, None, "auto", [plan])
+        executor_for(0, None, "auto", [plan])

@@ -1,16 +1,15 @@
-"""A plan as plain texts and numbers, for workers that are another process.
+"""A plan as plain texts and arrays, for workers that are another process.
 
-:mod:`graphbandits.engine.crews.study` is the other end.
+:mod:`graphbandits.engine.executors.worker_runtime` makes a plan of them again.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.util import find_spec
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,71 +27,35 @@ from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
     from graphbandits.engine.plan import Plan
+    from graphbandits.engine.tasks import Task
 
-V = TypeVar("V")
 Sources = dict[str, str]
-#: Plans that are kept ready at either end: there may be thousands, each with a large graph.
+#: Number of plans that are kept at either end: there may be thousands, each with a large graph.
 LATEST = 8
 #: The modules of the loop, which imports nothing of the policy that it plays.
 LOOP = ("graphbandits.engine.loop", "graphbandits.engine.recorder")
 #: What makes a plan of a message again, in a worker.
-OTHER_END = "graphbandits.engine.crews.study"
+OTHER_END = "graphbandits.engine.executors.worker_runtime"
 
 #: What the policies of plans rest on, without and with what a worker needs besides.
 _SOURCES: WeakKeyDictionary[Plan, dict[str, tuple[Sources, Sources]]] = WeakKeyDictionary()
 _ONE_LOOKS = Lock()
 
 
-class Latest(Generic[V]):
-    """The few values that were asked for last.
-
-    >>> latest = Latest[int]()
-    >>> for number in range(LATEST + 1): latest.put(number, -number)
-    >>> latest.get(0), latest.get(LATEST)
-    (None, -8)
-    """
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[object, V] = OrderedDict()
-
-    def get(self, key: object) -> V | None:
-        """The value, which is the last to go now; None if it is not there (any more)."""
-        if key not in self._kept:
-            return None
-        self._kept.move_to_end(key)
-        return self._kept[key]
-
-    def put(self, key: object, value: V) -> None:
-        """Keep a value, and drop the one that was not asked for longest."""
-        self._kept[key] = value
-        self._kept.move_to_end(key)
-        if len(self._kept) > LATEST:
-            self._kept.popitem(last=False)
+def pack(plan: Plan) -> tuple[str, bytes]:
+    """A plan as bytes, behind their sha256, by which workers know it."""
+    data = to_npz(*as_message(plan))
+    return hashlib.sha256(data).hexdigest(), data
 
 
-@dataclass(frozen=True)
-class Packed:
-    """A plan as bytes, and their sha256, by which workers know it."""
-
-    name: str
-    data: bytes
-
-
-class Packer:
-    """Packs plans, the latest ones only once; threads may share it."""
-
-    def __init__(self) -> None:
-        self._latest: Latest[tuple[Plan, Packed]] = Latest()
-        self._lock = Lock()
-
-    def __call__(self, plan: Plan) -> Packed:
-        with self._lock:
-            known = self._latest.get(id(plan))
-            if known is None:
-                data = to_npz(*as_message(plan))
-                known = plan, Packed(hashlib.sha256(data).hexdigest(), data)
-                self._latest.put(id(plan), known)
-            return known[1]
+def request_of(task: Task) -> dict[str, Any]:
+    """What a worker needs besides the plan to run a task."""
+    return {
+        "policy": task.policy,
+        "first": task.first,
+        "trials": task.trials,
+        "sources": wanted_of_worker(task.plan, task.policy),
+    }
 
 
 def why_not(plan: Plan) -> str:

@@ -13,14 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crew_pieces import alone, bits, children, name_of, until
+from executor_pieces import alone, bits, children, computed, name_of, until
 
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Cluster, Processes, Threads, study, threads
-from graphbandits.engine.crews.travel import Packer
+from graphbandits.engine.executors import (
+    DaskExecutor,
+    ProcessExecutor,
+    ThreadExecutor,
+    worker_runtime,
+)
+from graphbandits.engine.executors.processes import terminate_all
+from graphbandits.engine.executors.serialization import pack, request_of
 from graphbandits.engine.sources import check_sources
 from graphbandits.engine.tasks import Task
-from graphbandits.errors import InputError, PolicyError, SourceError
+from graphbandits.errors import PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
 from graphbandits.store import series_of
 
@@ -63,39 +69,41 @@ def tasks(
     sys.modules.pop("advice", None)
 
 
+def refused(outcome: Any, saying: str = SAYING) -> None:
+    with pytest.raises(SourceError, match=saying):
+        raise outcome if isinstance(outcome, Exception) else AssertionError
+
+
 def test_a_worker_that_starts_after_an_edit_refuses(tasks: list[Task], tmp_path: Path) -> None:
     expected, before = alone(tasks), children()
-    with Processes(1) as crew:
-        (first,) = crew.work(tasks[:1])
-        assert bits(first) == expected[name_of(tasks[0])]
+    with ProcessExecutor(1) as executor:
+        (first,) = executor.run(tasks[:1])
+        assert bits(*first) == expected[name_of(tasks[0])]
         (tmp_path / "advice.py").write_text("ARM = 22 // 11\n")
         # who has imported it goes on with it
-        assert {name_of(one.task): bits(one) for one in crew.work(tasks)} == expected
+        assert computed(executor, tasks) == expected
         (pid,) = children() - before
         os.kill(int(pid), signal.SIGKILL)
-        (last,) = crew.work(tasks[1:])
-    assert last.shard is None
-    with pytest.raises(SourceError, match=SAYING):
-        raise last.error or AssertionError
+        ((_, error),) = executor.run(tasks[1:])
+    refused(error)
 
 
 def test_threads_refuse_what_they_import_after_an_edit(
     tasks: list[Task], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     (tmp_path / "advice.py").write_text("ARM = 22 // 11\n")
-    (done,) = Threads(1).work(tasks[:1])
+    ((task, outcome),) = ThreadExecutor(1).run(tasks[:1])
     if "above" in request.node.name:
         (tmp_path / "advice.py").write_text("ARM = 1\n")
-        assert bits(done) == alone(tasks)[name_of(tasks[0])]
+        assert bits(task, outcome) == alone(tasks)[name_of(tasks[0])]
     else:
-        with pytest.raises(SourceError, match=SAYING):
-            raise done.error or AssertionError
+        refused(outcome)
 
 
 @pytest.mark.parametrize("tasks", ["inside"], indirect=True)
-@pytest.mark.parametrize("where", [threads, study])
+@pytest.mark.parametrize("where", ["thread", "worker"])
 def test_what_is_imported_on_the_way_is_compared_afterwards(
-    tasks: list[Task], where: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tasks: list[Task], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An edit between the look at a source and its import, by a thread and by a worker."""
 
@@ -104,19 +112,14 @@ def test_what_is_imported_on_the_way_is_compared_afterwards(
         if "advice" not in sys.modules:
             (tmp_path / "advice.py").write_text("ARM = 22 // 11\n")
 
-    monkeypatch.setattr(where, "check_sources", check_then_edit)
-    if where is threads:
-        (done,) = Threads(1).work(tasks[:1])
+    monkeypatch.setattr(worker_runtime, "check_sources", check_then_edit)
+    if where == "thread":
+        ((_, outcome),) = ThreadExecutor(1).run(tasks[:1])
     else:
-        packed = Packer()(tasks[0].plan)
-        asked = study.request(packed.name, tasks[0])
-        worker = study.Studies(lambda: tmp_path / "copies")
-        answer = worker.answer(asked, packed.data, lambda rounds: None)
-        assert answer is not None
-        done = study.done_of(tasks[0], *answer)
+        worker = worker_runtime.WorkerRuntime(lambda: tmp_path / "copies")
+        outcome = worker.compute(*pack(tasks[0].plan), request_of(tasks[0]))
     assert "advice" in sys.modules
-    with pytest.raises(SourceError, match=SAYING):
-        raise done.error or AssertionError
+    refused(outcome)
 
 
 def test_a_plug_in_that_is_edited_or_removed_goes_on_as_it_was(
@@ -125,15 +128,15 @@ def test_a_plug_in_that_is_edited_or_removed_goes_on_as_it_was(
     expected = alone(tasks)
     for act in (lambda: (tmp_path / "advised.py").write_text("no Python"), os.remove):
         act(*([tmp_path / "advised.py"] if act is os.remove else []))
-        with Processes(1) as crew:
-            assert {name_of(one.task): bits(one) for one in crew.work(tasks)} == expected
+        with ProcessExecutor(1) as executor:
+            assert computed(executor, tasks) == expected
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Processes
+from graphbandits.engine.executors import ProcessExecutor
 from graphbandits.engine.tasks import Task
 from graphbandits.store import series_of
 
@@ -142,9 +145,9 @@ for policy in plan.policies:
     series_of(plan, policy)
 with Path(sys.argv[1]).open("a") as file:
     file.write("# edited")
-with Processes(1) as crew:
-    for done in crew.work(Task(plan, policy, 0, 1) for policy in plan.policies):
-        print(done.task.policy, done.error)
+with ProcessExecutor(1) as executor:
+    for task, outcome in executor.run(Task(plan, policy, 0, 1) for policy in plan.policies):
+        print(task.policy, outcome if isinstance(outcome, Exception) else None)
 """
 
 
@@ -178,21 +181,21 @@ OTHER = """
 import sys
 from pathlib import Path
 from graphbandits.engine import sources
-from graphbandits.engine.crews import remote
+from graphbandits.engine.executors import dask
 if sys.argv[3] == "versions":
-    theirs = remote.identity() | {"numpy": "1.0"}
-    remote.identity = lambda: theirs
+    theirs = dask.identity() | {"numpy": "1.0"}
+    dask.identity = lambda: theirs
 else:
     import graphbandits.policies.ts_n as module
     sources._IMPORTED[Path(module.__file__)] = "of another day"
-remote.serve(*sys.argv[1:3])
+dask.serve(*sys.argv[1:3])
 """
 
 
 @contextmanager
-def another_worker(crew: Any, folder: Path, kind: str) -> Iterator[None]:
-    """One that joins the workers of a crew and does not fit; ended with the context."""
-    words = ["-c", OTHER, crew._address, str(folder / "dask"), kind]
+def another_worker(executor: Any, folder: Path, kind: str) -> Iterator[None]:
+    """One that joins the workers of an executor and does not fit; ended with the context."""
+    words = ["-c", OTHER, str(folder / "dask"), executor._address, kind]
     source = str(Path(__file__).parents[1] / "src")
     with subprocess.Popen(
         [sys.executable, *words],
@@ -213,40 +216,31 @@ def another_worker(crew: Any, folder: Path, kind: str) -> Iterator[None]:
 def test_a_worker_that_does_not_fit_is_left_out(
     kind: str, saying: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """And when the others have gone, it is an error: of the run, or of what it cannot do."""
+    """And when the others have gone, what it cannot do is an error."""
     plan = Plan.of(["ts-n", "ucb-n"], graph="star(direction=out)", horizon=5, trials=24)
     tasks = [Task(plan, name, first, 2) for name in plan.policies for first in range(0, 24, 2)]
-    expected, done = alone(tasks), []
-    with Cluster("local", 1) as crew, another_worker(crew, tmp_path, kind):
-        until(lambda: len(crew._client.nthreads()) == 1)
+    expected = alone(tasks)
+    with DaskExecutor("local", 1) as executor, another_worker(executor, tmp_path, kind):
+        until(lambda: len(executor._client.nthreads()) == 1)
 
         def waiting() -> Iterator[Task]:
-            yield tasks[0]  # upon which the crew starts its own
-            until(lambda: len(crew._client.nthreads()) == 2)
-            yield from tasks[1:]
+            until(lambda: len(executor._client.nthreads()) == 2)  # its own has joined
+            yield from tasks
 
-        for one in crew.work(waiting()):
-            done.append(one)
-        assert len(crew._client.nthreads()) == 2
-        assert {name_of(one.task): bits(one) for one in done} == expected
+        assert computed(executor, waiting()) == expected
+        assert len(executor._client.nthreads()) == 2
         said = [line for line in capfd.readouterr().err.splitlines() if "goes on without" in line]
         assert len(said) == 1
         assert "would give other bits: " in said[0]
         assert saying in said[0]
-        crew._count = 0
-        crew._bury()
-        until(lambda: len(crew._client.nthreads()) == 1)
-        if kind == "versions":
-            with pytest.raises(InputError, match=saying):
-                list(crew.work(tasks))
-        else:
-            ended = {name_of(one.task): one for one in crew.work(tasks)}
-            for task in tasks:
-                if task.policy == "ts-n":
-                    with pytest.raises(SourceError, match=saying):
-                        raise ended[name_of(task)].error or AssertionError
-                else:
-                    assert bits(ended[name_of(task)]) == expected[name_of(task)]
+        executor._own_count = 0
+        terminate_all(executor._own)
+        until(lambda: len(executor._client.nthreads()) == 1)
+        for task, outcome in executor.run(tasks):
+            if task.policy == "ts-n" or kind == "versions":
+                refused(outcome, saying)
+            else:
+                assert bits(task, outcome) == expected[name_of(task)]
 
 
 RAISES = '''
@@ -273,13 +267,13 @@ def test_whatever_a_policy_raises_in_a_worker_is_its_error(tmp_path: Path) -> No
     names = {"k": "KeyboardInterrupt", "g": "GeneratorExit", "b": "BaseException"}
     plan = Plan.of([f"raises(what={what})" for what in names], horizon=5, trials=2)
     before = children()
-    with Processes(1) as crew:
-        ended = list(crew.work(Task(plan, policy, 0, 2) for policy in plan.policies))
+    with ProcessExecutor(1) as executor:
+        ended = list(executor.run(Task(plan, policy, 0, 2) for policy in plan.policies))
         assert len(children() - before) == 1
     unload_plugin(file)
-    for one, (what, name) in zip(ended, names.items(), strict=True):
-        assert isinstance(one.error, PolicyError)
-        assert str(one.error) == f"policy 'raises(what={what})' failed: {file}, line 14: {name}: so"
+    for (_, error), (what, name) in zip(ended, names.items(), strict=True):
+        assert isinstance(error, PolicyError)
+        assert str(error) == f"policy 'raises(what={what})' failed: {file}, line 14: {name}: so"
 
 
 @pytest.mark.parametrize("killed", [False, True])
@@ -292,13 +286,13 @@ def test_copies_of_plug_ins_go_with_whoever_asked(killed: bool, tmp_path: Path) 
 from pathlib import Path
 from graphbandits import load_plugin
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Processes
+from graphbandits.engine.executors import ProcessExecutor
 from graphbandits.engine.tasks import Task
 load_plugin({str(file)!r})
 Path({str(file)!r}).unlink()
 plan = Plan.of("raises(what=k)", horizon=5, trials=2)
-with Processes(1) as crew:
-    list(crew.work([Task(plan, "raises(what=k)", 0, 2)]))
+with ProcessExecutor(1) as executor:
+    list(executor.run([Task(plan, "raises(what=k)", 0, 2)]))
     assert list(Path({str(places)!r}).rglob("raises.py"))
     if {killed}:
         Path({str(met)!r}).touch()

@@ -1,4 +1,4 @@
-"""Plug-ins that make trouble in workers, and what the tests of crews share."""
+"""Plug-ins that make trouble in workers, and what the tests of executors share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,14 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan
-from graphbandits.engine.crews import Threads
+from graphbandits.engine.executors import ThreadExecutor
 from graphbandits.engine.tasks import Task
+from graphbandits.errors import GraphBanditsError
 from graphbandits.graphs import from_matrix
+from graphbandits.results import Shard
+
+#: A task that can be compared: its plan, policy and first trial.
+Name = tuple[int, str, int]
 
 #: Thompson sampling that dies, raises or waits for a file, in round 3 of trial 4.
 POLICY = '''
@@ -128,28 +133,33 @@ def trouble(sin: str, trials: int = 12) -> list[Task]:
     return [others[0], *sinner, *others[1:]]
 
 
-def name_of(task: Task) -> tuple[int, str, int]:
+def name_of(task: Task) -> Name:
     return id(task.plan), task.policy, task.first
 
 
-def alone(tasks: list[Task]) -> dict[tuple[int, str, int], bytes]:
+def alone(tasks: list[Task]) -> dict[Name, bytes]:
     """What comes out in this very thread."""
-    return {name_of(done.task): bits(done) for done in Threads(1).work(tasks)}
+    return computed(ThreadExecutor(1), tasks)
 
 
-def honest(tasks: list[Task]) -> dict[tuple[int, str, int], bytes]:
+def computed(executor: Any, tasks: Iterable[Task], *progress: Any) -> dict[Name, bytes]:
+    """The bits of all tasks, none of which may fail."""
+    return {name_of(task): bits(task, outcome) for task, outcome in executor.run(tasks, *progress)}
+
+
+def honest(tasks: list[Task]) -> dict[Name, bytes]:
     """What sinners do when they do not sin: as Thompson sampling."""
     twins = {name_of(task): Task(task.plan, "ts-n", task.first, task.trials) for task in tasks}
-    return {name: bits(done) for name, task in twins.items() for done in Threads(1).work([task])}
+    return {name: computed(ThreadExecutor(1), [twin]).popitem()[1] for name, twin in twins.items()}
 
 
-def bits(done: Any) -> bytes:
-    assert done.error is None, done.error
-    assert done.shard.first == done.task.first
-    assert done.shard.trials == done.task.trials
-    assert done.cpu
-    data: bytes = done.shard.to_parquet({})
-    return data
+def bits(task: Task, outcome: Shard | GraphBanditsError) -> bytes:
+    assert isinstance(outcome, Shard), outcome
+    assert outcome.first == task.first
+    assert outcome.trials == task.trials
+    assert outcome.cpu
+    assert outcome.seconds > 0.0
+    return outcome.to_parquet({})
 
 
 def children() -> set[str]:

@@ -1,0 +1,158 @@
+"""Threads of this process: no start-up time, and kernels release Python's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from queue import Empty, SimpleQueue
+from threading import Event, current_thread, main_thread
+from typing import Self
+
+from graphbandits.engine.executors.serialization import noted
+from graphbandits.engine.executors.worker_runtime import as_known_error, run_checked, throttled
+from graphbandits.engine.shard import Shard
+from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
+from graphbandits.errors import InputError, whole_number
+from graphbandits.rng import Keys
+
+Outcomes = Generator[tuple[Task, Outcome]]
+#: Seconds after which the number of workers is looked at again.
+LOOK = 0.5
+
+
+class ExecutorError(InputError):
+    """No task can run any more."""
+
+
+class ThreadExecutor:
+    """Runs tasks in threads; a single worker is the caller's own thread.
+
+    There a debugger and Ctrl-C reach the task.
+
+    Parameters
+    ----------
+    workers : int
+        Number of threads.
+
+    Examples
+    --------
+    >>> from graphbandits.engine import Plan
+    >>> plan = Plan.of("ts-n", horizon=20, trials=6)
+    >>> tasks = [Task(plan, "ts-n", first, 3) for first in (0, 3)]
+    >>> with ThreadExecutor(2) as executor:
+    ...     sorted(shard.first for task, shard in executor.run(tasks))
+    [0, 3]
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = whole_number(workers, "workers")
+        self._threads = self.workers
+        self._stop = Event()
+        self._running: Outcomes | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        if self._running is not None:
+            self._running.close()
+
+    def run(
+        self, tasks: Iterable[Task], progress: ProgressCallback = ignore_progress
+    ) -> Iterator[tuple[Task, Outcome]]:
+        """See :class:`graphbandits.engine.executors.Executor`."""
+        self._stop.clear()
+        here = self.workers == 1 and type(self) is ThreadExecutor
+        self._running = (self._run_here if here else self._run)(tasks, progress)
+        return self._running
+
+    def _run_here(self, tasks: Iterable[Task], progress: ProgressCallback) -> Outcomes:
+        def report(decisions: int) -> None:
+            try:
+                progress(task, decisions)
+            except BaseException:  # of the callback, so it is not the task's error
+                self._stop.set()
+                raise
+
+        for task in tasks:
+            yield task, self._outcome(task, report)
+
+    def _run(self, tasks: Iterable[Task], progress: ProgressCallback) -> Outcomes:
+        events: SimpleQueue[tuple[Task, int | Outcome]] = SimpleQueue()
+        pool = ThreadPoolExecutor(self._threads, "graphbandits")
+        done: tuple[Task, Outcome] | None = None
+        waiting, running = iter(tasks), 0
+
+        def run(task: Task) -> None:
+            events.put((task, self._outcome(task, lambda number: events.put((task, number)))))
+
+        try:
+            while True:
+                for task in islice(waiting, max(0, self._capacity() - running)):
+                    pool.submit(run, task)
+                    running += 1
+                if done is not None:  # the next tasks run while the caller handles this one
+                    yield done
+                    done = None
+                if not running:
+                    return
+                try:
+                    task, event = events.get(timeout=LOOK)
+                except Empty:
+                    continue
+                if isinstance(event, int):
+                    progress(task, event)
+                elif isinstance(event, ExecutorError):
+                    raise event
+                else:
+                    running -= 1
+                    done = task, event
+        finally:
+            if running:
+                self._interrupt()
+            pool.shutdown(cancel_futures=True)
+
+    def _capacity(self) -> int:
+        """Number of tasks to have at a time: one more than workers, so that none idles."""
+        return self.workers + 1
+
+    def _outcome(self, task: Task, report: Callable[[int], None]) -> Outcome:
+        """Run a task, and return its error whatever it raises, unless it was interrupted."""
+        reported = 0
+
+        def played(rounds: int) -> None:
+            nonlocal reported
+            decisions = rounds * task.trials
+            if decisions > reported:  # the task may run again from the beginning
+                report(decisions - reported)
+                reported = decisions
+
+        try:
+            outcome = self._compute(task, played)
+            if isinstance(outcome, Shard):
+                played(task.plan.horizon)
+            return outcome
+        except BaseException as error:
+            pressed = isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
+            if pressed or self._stop.is_set():
+                raise
+            return as_known_error(error)
+
+    def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
+        """Run a task, and report the rounds played so far; give up once ``_stop`` is set."""
+        plan, advance = task.plan, throttled(played)
+
+        def next_round(rounds: int) -> None:
+            if self._stop.is_set():
+                raise InterruptedError
+            advance(rounds)
+
+        def run() -> Shard:
+            return plan.run_shard(task.policy, Keys(plan.seed, task.first, task.trials), next_round)
+
+        return run_checked(noted(plan, task.policy), run)
+
+    def _interrupt(self) -> None:
+        """End everything that is running soon."""
+        self._stop.set()
