@@ -10,10 +10,10 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan
+from graphbandits.engine.provenance import name_of
 from graphbandits.results import Plays, Shard
 from graphbandits.rng import Keys
 from graphbandits.store import Series, ShardFile, Store, series_of
-from graphbandits.store.series import name_of
 from graphbandits.studies import describe_cell
 
 #: A directed graph with probabilities, and arms of which none is like another.

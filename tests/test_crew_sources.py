@@ -18,7 +18,7 @@ from crew_pieces import alone, bits, children, name_of, until
 from graphbandits.engine import Plan
 from graphbandits.engine.crews import Cluster, Processes, Threads, study, threads
 from graphbandits.engine.crews.travel import Packer
-from graphbandits.engine.sources import check_sources
+from graphbandits.engine.provenance import check_sources
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import InputError, PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
@@ -135,13 +135,13 @@ from pathlib import Path
 from graphbandits.engine import Plan
 from graphbandits.engine.crews import Processes
 from graphbandits.engine.tasks import Task
-from graphbandits.store import series_of
+from graphbandits.engine.provenance import wanted_of_worker
 
 plan = Plan.of(["ts-n", "ucb-n"], graph="paper", horizon=2, trials=2)
 for policy in plan.policies:
-    series_of(plan, policy)
+    wanted_of_worker(plan, policy)
 with Path(sys.argv[1]).open("a") as file:
-    file.write("# edited")
+    file.write("EDITED = 1")
 with Processes(1) as crew:
     for done in crew.work(Task(plan, policy, 0, 1) for policy in plan.policies):
         print(done.task.policy, done.error)
@@ -177,14 +177,14 @@ def test_the_package_itself_is_edited(tmp_path: Path, module: str, refused: set[
 OTHER = """
 import sys
 from pathlib import Path
-from graphbandits.engine import sources
+from graphbandits.engine import provenance
 from graphbandits.engine.crews import remote
 if sys.argv[3] == "versions":
     theirs = remote.identity() | {"numpy": "1.0"}
     remote.identity = lambda: theirs
 else:
     import graphbandits.policies.ts_n as module
-    sources._IMPORTED[Path(module.__file__)] = "of another day"
+    provenance._IMPORTED[Path(module.__file__)] = "of another day"
 remote.serve(*sys.argv[1:3])
 """
 

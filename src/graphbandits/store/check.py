@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphbandits.engine.provenance import name_of
 from graphbandits.errors import InputError
 from graphbandits.files import temporary_for
 from graphbandits.results import Shard
@@ -26,7 +27,6 @@ from graphbandits.store.directory import (
     parsed,
 )
 from graphbandits.store.records import HASH, record_of
-from graphbandits.store.series import name_of
 
 _GC = "'graphbandits store gc' removes it"
 

@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 import pyarrow as pa
 
+from graphbandits.engine.provenance import Series
 from graphbandits.errors import InputError, nearest
 from graphbandits.files import (
     from_npz,
@@ -30,7 +31,6 @@ from graphbandits.files import (
 from graphbandits.results import Shard
 from graphbandits.store import running
 from graphbandits.store.covers import Cover, ShardFile, cover_of
-from graphbandits.store.series import Series
 from graphbandits.version import __version__
 
 #: The layout of a store; a newer one is refused by name.
@@ -68,7 +68,7 @@ class Store:
     >>> import tempfile
     >>> from graphbandits.engine import Plan
     >>> from graphbandits.rng import Keys
-    >>> from graphbandits.store.series import series_of
+    >>> from graphbandits.engine.provenance import series_of
     >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
     >>> series = series_of(plan, "ts-n")
     >>> with tempfile.TemporaryDirectory() as folder:

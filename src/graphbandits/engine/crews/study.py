@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from graphbandits import errors
 from graphbandits.engine.crews.pipes import Message
-from graphbandits.engine.crews.travel import Latest, wanted_of_worker
+from graphbandits.engine.crews.travel import Latest
+from graphbandits.engine.provenance import check_sources, plugin_name, wanted_of_worker
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import Recording
 from graphbandits.engine.settings import cpu
-from graphbandits.engine.sources import check_sources, plugin_name
 from graphbandits.engine.tasks import Done, Task
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
 from graphbandits.files import from_npz, write_bytes

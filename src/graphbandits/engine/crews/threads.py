@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from graphbandits.engine.crews.local import LocalCrew
-from graphbandits.engine.crews.travel import noted
+from graphbandits.engine.provenance import check_sources, noted
 from graphbandits.engine.settings import cpu
-from graphbandits.engine.sources import check_sources
 from graphbandits.engine.tasks import Done, Task, Tell, nobody
 from graphbandits.rng import Keys
 
