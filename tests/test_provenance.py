@@ -393,6 +393,13 @@ def test_values_of_invariants_count_for_the_policies_that_read_them(
     assert {policy for policy in after if after[policy] != before[policy]} == {"exp3-set", "exp3-g"}
 
 
+def test_series_of_earlier_versions_keep_their_names() -> None:
+    files = sorted((Path(__file__).parent / "fixtures").rglob("series.json"))
+    assert len(files) > 2
+    for file in files:
+        assert name_of(json.loads(file.read_text())) == file.parent.name
+
+
 def test_series_of_earlier_versions_have_the_same_settings() -> None:
     """As version 0.6.0 kept them: it named series by other sources."""
     world = Bernoulli(BetaBernoulli(np.array([1.0, 2.0]), np.array([3.0, 1.0])), fixed=[0.2, 0.7])
@@ -606,11 +613,25 @@ def test_a_plug_in_that_may_look_others_up_rests_on_all(plugin, tmp_path: Path, 
 
 
 def test_of_what_a_plug_in_imports_of_the_package_all_counts(plugin) -> None:
-    """Also searches for invariants, of which it may use any value."""
-    plugin("mine.py", "from graphbandits.graphs import clique_cover")
-    found = set(series_of(a_plan(policies=["mine"]), "mine").facts["sources"])
-    assert {"graphbandits.graphs.invariants.numbers", "graphbandits.policies.ts_n"} <= found
-    assert not {"graphbandits.rules.ids_n", "graphbandits.policies.kl_ucb"} & found
+    """Also what changes no numbers of a run without it, such as lists of edges."""
+
+    def found(line: str) -> set[str]:
+        plugin("mine.py", line)
+        return set(series_of(a_plan(policies=["mine"]), "mine").facts["sources"])
+
+    def own(line: str) -> set[str]:
+        return {name for name in found(line) if name.startswith("graphbandits.")}
+
+    before = own("")
+    shape = "graphbandits.graphs.shape"
+    assert own("from graphbandits.graphs.shape import edge_arrays") == before | {shape}
+    searches = set(provenance._modules(("graphs.invariants",)))
+    assert searches & before == set()
+    for line in (
+        "from graphbandits.graphs import clique_cover",
+        "from graphbandits.graphs.prospect import Prospect",
+    ):
+        assert searches <= own(line)
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,9 @@ NUMERIC = (
 NEUTRAL = ("errors", "files", "plugins", "registry", "types", "version")
 #: Where names lead to: policies, posteriors, and graphs by recipes and from files.
 NAMED = (*NUMERIC, "graphs")
-#: Words of a plug-in that may bring in code which no import statement mentions.
-ANYTHING = {"registered", "build", "as_policy", "as_process", "load_plugin"}
+#: Words of a plug-in that may bring in code which no import statement mentions, or which computes
+#: the values that stand for searches of graphs.
+ANYTHING = {"registered", "build", "as_policy", "as_process", "load_plugin", Prospect.__name__}
 ANYTHING |= {"import_module", "__import__", "exec", "eval"}
 #: What ``problem.graphs`` computes by sources that do not count.
 GRAPH_VALUES = ("independence", "independence_number")
@@ -211,9 +212,6 @@ def _array_digest(array: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-# The sources of plans ----------------------------------------------------------------------------
-
-
 def noted(plan: Plan, policy: str) -> Sources:
     """The sources of a series of a plan; empty if none was asked for."""
     return _SOURCES[plan][policy][0] if plan in _SOURCES else {}
@@ -224,9 +222,7 @@ def wanted_of_worker(plan: Plan, policy: str) -> Sources:
     return _worker_sources() | _looked_up(plan, policy)[0]
 
 
-@cache
-def _worker_sources() -> Sources:
-    return sources_of((), [WORKER], whole=True)[0]
+_worker_sources = cache(lambda: sources_of((), [WORKER], whole=True)[0])
 
 
 def recipe_of(text: str) -> type:
@@ -246,7 +242,7 @@ def _looked_up(plan: Plan, policy: str) -> tuple[Sources, set[str]]:
         return _SOURCES[plan][policy]
 
 
-# The sources of classes and modules --------------------------------------------------------------
+# Sources -----------------------------------------------------------------------------------------
 
 
 def sources_of(
@@ -282,11 +278,12 @@ def sources_of(
         else:
             source, found[name] = _read(one, file), _digest(one, file)
         named = _imported_by(source.imports)
-        counted = whole or not _is_in(name, NUMERIC)
-        waiting += [other for other in named if counted or _is_in(other, NUMERIC)]
-        if not _is_own(name) or _is_in(name, ("policies",)):
+        numeric = _is_in(name, NUMERIC)
+        waiting += [other for other in named if whole or not numeric or _is_in(other, NUMERIC)]
+        if not numeric or _is_in(name, ("policies",)):
             words |= source.words
-        if not _is_own(name) and (PACKAGE in named or not ANYTHING.isdisjoint(source.words)):
+        may_find = PACKAGE in named or not ANYTHING.isdisjoint(source.words)
+        if may_find and not numeric and not whole:
             waiting += [*_modules(NAMED), *loaded_plugins()]
     return dict(sorted(found.items())), words
 
@@ -342,9 +339,6 @@ def _home(module: str, name: str) -> str:
             if known == name:
                 return _home(other, name)
     return module
-
-
-# Files -------------------------------------------------------------------------------------------
 
 
 def check_sources(wanted: Mapping[str, str]) -> None:
