@@ -10,9 +10,9 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan, Plays, Shard
+from graphbandits.engine.provenance import name_of
 from graphbandits.rng import Keys
 from graphbandits.store import Series, ShardFile, Store, describe_cell, series_of
-from graphbandits.store.series import name_of
 
 #: A directed graph with probabilities, and arms of which none is like another.
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)

@@ -24,7 +24,7 @@ from graphbandits.engine.executors import (
 )
 from graphbandits.engine.executors.processes import terminate_all
 from graphbandits.engine.executors.serialization import pack, request_of
-from graphbandits.engine.sources import check_sources
+from graphbandits.engine.provenance import check_sources
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
@@ -138,13 +138,13 @@ from pathlib import Path
 from graphbandits.engine import Plan
 from graphbandits.engine.executors import ProcessExecutor
 from graphbandits.engine.tasks import Task
-from graphbandits.store import series_of
+from graphbandits.engine.provenance import wanted_of_worker
 
 plan = Plan.of(["ts-n", "ucb-n"], graph="paper", horizon=2, trials=2)
 for policy in plan.policies:
-    series_of(plan, policy)
+    wanted_of_worker(plan, policy)
 with Path(sys.argv[1]).open("a") as file:
-    file.write("# edited")
+    file.write("EDITED = 1")
 with ProcessExecutor(1) as executor:
     for task, outcome in executor.run(Task(plan, policy, 0, 1) for policy in plan.policies):
         print(task.policy, outcome if isinstance(outcome, Exception) else None)
@@ -180,14 +180,14 @@ def test_the_package_itself_is_edited(tmp_path: Path, module: str, refused: set[
 OTHER = """
 import sys
 from pathlib import Path
-from graphbandits.engine import sources
+from graphbandits.engine import provenance
 from graphbandits.engine.executors import dask
 if sys.argv[3] == "versions":
     theirs = dask.identity() | {"numpy": "1.0"}
     dask.identity = lambda: theirs
 else:
     import graphbandits.policies.ts_n as module
-    sources._IMPORTED[Path(module.__file__)] = "of another day"
+    provenance._IMPORTED[Path(module.__file__)] = "of another day"
 dask.serve(*sys.argv[1:3])
 """
 

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
 
+from graphbandits.engine.provenance import name_of
 from graphbandits.errors import InputError
 from graphbandits.files import _beside, is_abandoned, temporary_for
 from graphbandits.processes import here
 from graphbandits.rng import Keys
 from graphbandits.store import Series, Store, activity, maintenance, series_of
 from graphbandits.store.maintenance import contents_of, gc, verify
-from graphbandits.store.series import name_of
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphbandits.engine import Shard, Task
+from graphbandits.engine.provenance import Series, series_of
 from graphbandits.errors import InputError, nearest
 from graphbandits.files import (
     from_npz,
@@ -29,7 +30,6 @@ from graphbandits.files import (
     write_text,
 )
 from graphbandits.store import activity
-from graphbandits.store.series import Series, series_of
 from graphbandits.store.shard_index import Cover, ShardFile, cover_of
 from graphbandits.version import __version__
 
@@ -68,7 +68,7 @@ class Store:
     >>> import tempfile
     >>> from graphbandits.engine import Plan
     >>> from graphbandits.rng import Keys
-    >>> from graphbandits.store.series import series_of
+    >>> from graphbandits.engine.provenance import series_of
     >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
     >>> series = series_of(plan, "ts-n")
     >>> with tempfile.TemporaryDirectory() as folder:

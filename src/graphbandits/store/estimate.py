@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine.plan import BLOCK
+from graphbandits.engine.provenance import Series, series_of
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.settings import cpu
 from graphbandits.errors import GraphBanditsError
@@ -17,7 +18,6 @@ from graphbandits.rng import Keys
 from graphbandits.store.directory import SERIES, Store
 from graphbandits.store.driver import WorkerOptions, shard_size
 from graphbandits.store.record import cell_name, describe_cell
-from graphbandits.store.series import Series, series_of
 
 #: Rounds of a run that is not counted; seconds of a short run after its first round, about.
 ROUNDS, SECONDS = 20, 2.0

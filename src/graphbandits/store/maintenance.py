@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits.engine import Shard
+from graphbandits.engine.provenance import name_of
 from graphbandits.errors import InputError
 from graphbandits.files import is_abandoned, readable_errors, temporary_for
 from graphbandits.store import activity
@@ -30,7 +31,6 @@ from graphbandits.store.directory import (
     parsed,
 )
 from graphbandits.store.record import StudyRecord, read_record
-from graphbandits.store.series import name_of
 from graphbandits.store.shard_index import ShardFile, cover_of, rows_of
 
 HASH = re.compile(r"[0-9a-f]{64}")

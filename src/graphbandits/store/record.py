@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from graphbandits.engine import Plan, Task
+from graphbandits.engine.provenance import series_of
 from graphbandits.errors import InputError
 from graphbandits.files import to_npz
 from graphbandits.graphs.storage import Arrays, pack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published
 from graphbandits.store.directory import Store
-from graphbandits.store.series import series_of
 
 #: The layout of a study's record; a newer one is refused by name.
 FORMAT = 1

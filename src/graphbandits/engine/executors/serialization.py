@@ -8,13 +8,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict
 from importlib.util import find_spec
-from threading import Lock
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from graphbandits.engine.sources import sources_of
+from graphbandits.engine.provenance import recipe_of, wanted_of_worker
 from graphbandits.errors import InputError
 from graphbandits.files import to_npz
 from graphbandits.graphs import Process, as_process
@@ -22,24 +20,14 @@ from graphbandits.graphs.storage import Arrays, pack_process
 from graphbandits.plugins import file_of, loaded_plugins
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.registry import parse, registered
 from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
     from graphbandits.engine.plan import Plan
     from graphbandits.engine.tasks import Task
 
-Sources = dict[str, str]
 #: Number of plans that are kept at either end: there may be thousands, each with a large graph.
 LATEST = 8
-#: The modules of the loop, which imports nothing of the policy that it plays.
-LOOP = ("graphbandits.engine.loop", "graphbandits.engine.recorder")
-#: What makes a plan of a message again, in a worker.
-OTHER_END = "graphbandits.engine.executors.worker_runtime"
-
-#: What the policies of plans rest on, without and with what a worker needs besides.
-_SOURCES: WeakKeyDictionary[Plan, dict[str, tuple[Sources, Sources]]] = WeakKeyDictionary()
-_ONE_LOOKS = Lock()
 
 
 def pack(plan: Plan) -> tuple[str, bytes]:
@@ -106,36 +94,6 @@ def as_message(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     return meta, arrays
 
 
-def rests_on(plan: Plan, policy: str) -> Sources:
-    """The sources that determine the numbers of a policy, as they were when first asked for."""
-    return _looked_up(plan, policy)[0]
-
-
-def wanted_of_worker(plan: Plan, policy: str) -> Sources:
-    """The same, with those by which another process understands what it is told."""
-    return _looked_up(plan, policy)[1]
-
-
-def noted(plan: Plan, policy: str) -> Sources:
-    """What :func:`rests_on` has said before; nothing if nobody has asked."""
-    return _SOURCES.get(plan, {}).get(policy, ({}, {}))[0]
-
-
-def _looked_up(plan: Plan, policy: str) -> tuple[Sources, Sources]:
-    with _ONE_LOOKS:
-        if plan not in _SOURCES:  # all of its policies, so that a large graph is packed once
-            graph = _pack_graph(plan, {})
-            shared = [type(plan.world), type(plan.process), type(plan.world.prior)]
-            if "text" in graph:  # of a plug-in's own class
-                shared.append(recipe_of(graph["text"]))
-            there = sources_of((), [OTHER_END])
-            found = {
-                name: sources_of([type(one), *shared], LOOP) for name, one in plan.policies.items()
-            }
-            _SOURCES[plan] = {name: (mine, there | mine) for name, mine in found.items()}
-        return _SOURCES[plan][policy]
-
-
 def _pack_graph(plan: Plan, arrays: Arrays) -> Any:
     """The arrays of the graph, or the text that it was made from if it is of a plug-in's class."""
     try:
@@ -155,11 +113,6 @@ def _graph_text(plan: Plan) -> str | None:
     except (InputError, KeyError):
         return None
     return text if found and type(again) is type(plan.process) else None
-
-
-def recipe_of(text: str) -> type:
-    """The class of the recipe that a graph's text names."""
-    return registered("graph")[parse(text)[0]]
 
 
 def _found_elsewhere(cls: type) -> bool:

@@ -9,8 +9,8 @@ from queue import Empty, SimpleQueue
 from threading import Event, current_thread, main_thread
 from typing import Self
 
-from graphbandits.engine.executors.serialization import noted
 from graphbandits.engine.executors.worker_runtime import as_known_error, run_checked, throttled
+from graphbandits.engine.provenance import noted
 from graphbandits.engine.shard import Shard
 from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.errors import InputError, whole_number

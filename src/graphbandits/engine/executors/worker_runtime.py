@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from graphbandits import errors
 from graphbandits.engine.executors.serialization import LATEST
+from graphbandits.engine.provenance import check_sources, plugin_name
 from graphbandits.engine.recorder import run_recorded
 from graphbandits.engine.recording import Recording
 from graphbandits.engine.settings import cpu
 from graphbandits.engine.shard import Shard
-from graphbandits.engine.sources import check_sources, plugin_name
 from graphbandits.engine.tasks import Outcome
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
 from graphbandits.files import from_npz, write_bytes
