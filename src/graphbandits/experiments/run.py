@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from graphbandits.engine import Plan, Task
+from graphbandits.engine.provenance import same_settings, series_of
 from graphbandits.errors import InputError, nearest, whole_number
 from graphbandits.experiments.figures import requested
 from graphbandits.experiments.load import load_experiment
@@ -375,7 +376,7 @@ def _execute(
                 f"{other.started}): both go on, and each uses what the other has finished"
             )
         for record, plans in jobs:
-            _warn_if_replaced(store, record, monitor)
+            _warn_if_replaced(store, record, plans, monitor)
             record.write(store, plans)
         failures = _complete(store, studies, tasks, options, monitor)
         keys = [study.key for study in studies]
@@ -423,15 +424,26 @@ def _complete(
     return failures
 
 
-def _warn_if_replaced(store: Store, record: StudyRecord, monitor: RunMonitor) -> None:
-    """Warn that a study of this name was about something else."""
+def _warn_if_replaced(
+    store: Store, record: StudyRecord, plans: Sequence[Plan], monitor: RunMonitor
+) -> None:
+    """Warn that nothing of a study of this name can be used, and why."""
     if record.key not in store.studies():
         return
     try:
         before = read_record(store, record.key)
     except InputError:  # damaged, and written anew
         return
-    if before.series.keys().isdisjoint(record.series):
+    if not before.series.keys().isdisjoint(record.series):
+        return
+    mine = [series_of(plan, policy).facts for plan in plans for policy in plan.policies]
+    theirs = [facts for name in before.series if (facts := store.facts(name)) is not None]
+    if any(same_settings(one, other) for one in mine for other in theirs):
+        monitor.warn(
+            f"the study '{record.key}' in {store.path} was computed by other sources or versions: "
+            "its trials are computed again; the old ones stay until 'graphbandits store gc'"
+        )
+    else:
         monitor.warn(
             f"{store.path} had a study '{record.key}' with other settings or sources "
             f"({before.title}): this one takes its place; its trials stay until 'graphbandits "

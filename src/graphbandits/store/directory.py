@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphbandits.engine import Shard, Task
-from graphbandits.engine.provenance import Series, series_of
+from graphbandits.engine.provenance import Series, name_of, series_of
 from graphbandits.errors import InputError, nearest
 from graphbandits.files import (
     from_npz,
@@ -148,6 +148,14 @@ class Store:
             place = make_place(self.path / "shards" / series.name)
             write_once(place / SERIES, (json.dumps(series.facts, indent=1) + "\n").encode())
             self._described.add(series.name)
+
+    def facts(self, series: str) -> dict[str, Any] | None:
+        """What determines a series; None if that is missing, or not what its name is a hash of."""
+        try:
+            facts = parsed((self.path / "shards" / series / SERIES).read_bytes())
+            return facts if name_of(facts) == series else None
+        except UNREADABLE:
+            return None
 
     def write(self, series: Series, shard: Shard, facts: Mapping[str, Any]) -> ShardFile:
         """Write a shard whole or not at all; the same one again changes nothing.

@@ -28,7 +28,6 @@ from graphbandits.store.directory import (
     DamagedShardError,
     Store,
     names_in,
-    parsed,
 )
 from graphbandits.store.record import StudyRecord, read_record
 from graphbandits.store.shard_index import ShardFile, cover_of, rows_of
@@ -207,7 +206,7 @@ def _cells(store: Store) -> Iterator[Finding]:
 def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Finding]:
     files = store.shards(series)
     path = store.path / "shards" / series / SERIES
-    facts = _facts(path)
+    facts = store.facts(series)
     if facts is None and (files or path.exists()):
         why = "is damaged" if path.exists() else "is missing"
         yield Finding(path, f"what determines the shards beside it {why}", AGAIN)
@@ -225,15 +224,6 @@ def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Fin
             overlaps = number + 1 < len(files) and files[number + 1].first < file.end
             yield from rows.compare(file, shard, str(said.get("cpu")), overlaps)
         read()
-
-
-def _facts(path: Path) -> dict[str, Any] | None:
-    """What determines a series; None if that is not what its directory is named by."""
-    try:
-        facts = parsed(path.read_bytes())
-        return facts if name_of(facts) == path.parent.name else None
-    except UNREADABLE:
-        return None
 
 
 def _check_by(facts: dict[str, Any], shard: Shard) -> None:
@@ -429,9 +419,7 @@ def _extra_policies(store: Store, needed: Iterable[str]) -> set[str]:
     is of another policy than all that a study refers to in that problem.
     """
     facts = {
-        name: found
-        for name in series_names(store)
-        if (found := _facts(store.path / "shards" / name / SERIES)) is not None
+        name: found for name in series_names(store) if (found := store.facts(name)) is not None
     }
     by_problem: dict[str, list[dict[str, Any]]] = {}
     for name in set(needed) & facts.keys():
