@@ -84,8 +84,9 @@ WORKER = "graphbandits.engine.executors.worker_runtime"
 #: Numba's settings, which users may change, by which kernels come out differently.
 COMPILER = ("DISABLE_JIT", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 
-#: What is known of plans: large graphs are hashed once, and sources count as they were at first.
+#: What is known of plans: large graphs are hashed once, and all counts as it was at first.
 _PROBLEMS: WeakKeyDictionary[Plan, tuple[dict[str, Any], Prospect]] = WeakKeyDictionary()
+_SERIES: WeakKeyDictionary[Plan, dict[str, Series]] = WeakKeyDictionary()
 _SOURCES: WeakKeyDictionary[Plan, dict[str, tuple[Sources, set[str]]]] = WeakKeyDictionary()
 _LOCK = Lock()
 #: Digests of sources as they were when they first counted, by their files.
@@ -114,6 +115,9 @@ class Series:
 
 def series_of(plan: Plan, policy: str) -> Series:
     """The series of a policy of a plan: the same for every number of trials."""
+    known = _SERIES.setdefault(plan, {})
+    if policy in known:
+        return known[policy]
     if plan not in _PROBLEMS:
         _PROBLEMS[plan] = _problem(plan), Prospect(plan.process)
     problem, graphs = _PROBLEMS[plan]
@@ -133,7 +137,7 @@ def series_of(plan: Plan, policy: str) -> Series:
         facts["graph_values"] = {
             name: value(plan.horizon) if callable(value) else value for name, value in read.items()
         }
-    return Series(name_of(facts), facts)
+    return known.setdefault(policy, Series(name_of(facts), facts))
 
 
 def name_of(facts: Mapping[str, Any]) -> str:
