@@ -17,10 +17,10 @@ from pages import ARMS, SETTINGS, Node, Page, made_up
 from graphbandits import Results
 from graphbandits.errors import InputError
 from graphbandits.plots import COLOURS
-from graphbandits.report import Study, Sweep, report_html, write_report
+from graphbandits.report import SimulationEntry, SweepEntry, report_html, write_report
 from graphbandits.report.curves import DARK, dash, on_dark, plotly_script
-from graphbandits.report.markup import raw_element
-from graphbandits.report.study import anchors
+from graphbandits.report.entries import anchors
+from graphbandits.report.page import inside
 from graphbandits.results import Claim, PolicyResult, Published, judge
 
 RERUN = "graphbandits simulate ts-n ids-n --seed 17"
@@ -32,21 +32,21 @@ AWKWARD = (
 )
 
 
-def study(results: Results | None = None, key: str = "k", **changes: object) -> Study:
-    return replace(Study(key, "A title", results or made_up(), RERUN), **changes)  # type: ignore[arg-type]
+def study(results: Results | None = None, key: str = "k", **changes: object) -> SimulationEntry:
+    return replace(SimulationEntry(key, "A title", results or made_up(), RERUN), **changes)  # type: ignore[arg-type]
 
 
-def swept(key: str = "s", **changes: object) -> Sweep:
+def swept(key: str = "s", **changes: object) -> SweepEntry:
     """A sweep over three values, of which one lacks a policy."""
     results = {
         0.5: made_up(),
         1.0: made_up(("ts-n", "ids-n"), settings=SETTINGS | {"graph": "star(arms=3)"}),
         0.0: made_up(("ids-n", "ts-n", "mine(rate=0.5)")),
     }
-    return replace(Sweep(key, "A sweep", "r", results, "graphbandits run r"), **changes)  # type: ignore[arg-type]
+    return replace(SweepEntry(key, "A sweep", "r", results, "graphbandits run r"), **changes)  # type: ignore[arg-type]
 
 
-def page_of(*studies: Study | Sweep, **words: str) -> Node:
+def page_of(*studies: SimulationEntry | SweepEntry, **words: str) -> Node:
     return Page(report_html(studies, **{"title": "Title", **words})).root
 
 
@@ -220,13 +220,15 @@ def test_a_note_on_a_policy_is_under_its_curve_and_in_the_table(monkeypatch) -> 
     assert rows["ids-n"] == "Regret per information.Note: It needs <r> of 0.863 here."
     assert "Note" not in rows["ts-n"]
     without_plotly(monkeypatch)
-    for still in (study(noted()), Sweep("s", "S", "r", {1: noted()}, RERUN)):
+    for still in (study(noted()), SweepEntry("s", "S", "r", {1: noted()}, RERUN)):
         (image,) = page_of(still).all("img")
         assert "ids-n: It needs <r> of 0.863 here." in image.attributes["alt"]
 
 
 def test_a_note_that_depends_on_the_value_says_so() -> None:
-    sweep = Sweep("s", "S", "K", {2: noted("Needs 0.8."), 3: noted("Needs 0.4."), 4: noted("")}, "")
+    sweep = SweepEntry(
+        "s", "S", "K", {2: noted("Needs 0.8."), 3: noted("Needs 0.4."), 4: noted("")}, ""
+    )
     rows = {row[0]: row[-1] for row in table(page_of(sweep), "wide").rows()}
     assert rows["ids-n"].endswith("Note: at 2: Needs 0.8.; at 3: Needs 0.4.")
 
@@ -353,7 +355,7 @@ def test_all_claims_of_all_studies_are_at_the_top() -> None:
 
 
 def test_only_sections_with_content_are_there_and_linked() -> None:
-    def titles(entry: Study | Sweep) -> tuple[list[str], list[str]]:
+    def titles(entry: SimulationEntry | SweepEntry) -> tuple[list[str], list[str]]:
         page = page_of(entry)
         (jumps,) = page.all("p", class_="jumps")
         return [a.text for a in jumps.all("a")], [h.text for h in page.all("h3")]
@@ -426,7 +428,7 @@ def test_a_sweep_has_its_picture_and_a_table_of_values() -> None:
 
 def test_a_sweep_is_called_by_its_label_and_its_values_keep_their_digits() -> None:
     values = {1000001: made_up(CLAIMED), 1000002.0: made_up(CLAIMED), 0.12345678: made_up(CLAIMED)}
-    page = page_of(Sweep("c", "S", "c", values, "sh", label="c/d²"), swept())
+    page = page_of(SweepEntry("c", "S", "c", values, "sh", label="c/d²"), swept())
     (first, _) = page.all("table", class_="overview values")
     assert first.all("th")[0].text == "c/d²"
     assert [row[0] for row in first.rows()] == ["0.12345678", "1000001", "1000002"]
@@ -434,7 +436,7 @@ def test_a_sweep_is_called_by_its_label_and_its_values_keep_their_digits() -> No
 
 
 def test_only_the_title_of_the_page_itself_is_not_said_again() -> None:
-    def headings(*entries: Study | Sweep) -> list[str]:
+    def headings(*entries: SimulationEntry | SweepEntry) -> list[str]:
         return [h.text for h in page_of(*entries, title="A sweep").all("main")[0].all("h2")]
 
     assert headings(swept()) == ["What came out"]
@@ -449,7 +451,7 @@ def test_what_varies_in_a_sweep_is_said_for_each_value() -> None:
 
 def test_a_sweep_of_texts_keeps_their_order_and_names_stay_text() -> None:
     results = {name: made_up(AWKWARD[:3], arms=AWKWARD[:3]) for name in (AWKWARD[2], AWKWARD[0])}
-    awkward = Sweep(AWKWARD[2], AWKWARD[0], AWKWARD[1], results, AWKWARD[0], AWKWARD[1])
+    awkward = SweepEntry(AWKWARD[2], AWKWARD[0], AWKWARD[1], results, AWKWARD[0], AWKWARD[1])
     page = page_of(awkward, study(claims=(Claim(AWKWARD[0], ("ts-n",), ("ids-n",), AWKWARD[1]),)))
     values = table(page, "overview values")
     assert [row[0] for row in values.rows()] == [AWKWARD[2], AWKWARD[0]]
@@ -480,7 +482,7 @@ def test_studies_and_sweeps_share_one_overview() -> None:
 
 def test_wrong_sweeps_claims_and_keys_are_named() -> None:
     with pytest.raises(InputError, match="at least one value"):
-        Sweep("s", "S", "r", {}, "")
+        SweepEntry("s", "S", "r", {}, "")
     with pytest.raises(InputError, match="above 0"):
         swept(scale="log")
     with pytest.raises(InputError, match="same key"):
@@ -511,7 +513,9 @@ def test_settings_of_another_kind_do_not_stop_the_page(junk: object) -> None:
 
 def test_names_stay_text() -> None:
     results = made_up(AWKWARD, arms=AWKWARD[:3])
-    awkward = Study(AWKWARD[2], AWKWARD[0], results, AWKWARD[1] + AWKWARD[2], (AWKWARD[0],))
+    awkward = SimulationEntry(
+        AWKWARD[2], AWKWARD[0], results, AWKWARD[1] + AWKWARD[2], (AWKWARD[0],)
+    )
     page = page_of(awkward, title=AWKWARD[2], introduction=AWKWARD[0] + "\n\n" + AWKWARD[1])
     assert page.all("h1")[0].text == AWKWARD[2]
     assert page.all("title")[0].text == AWKWARD[2]
@@ -537,7 +541,7 @@ def test_names_stay_text() -> None:
 
 def test_a_script_cannot_hold_its_own_end() -> None:
     with pytest.raises(ValueError, match="its own end tag"):
-        raw_element("style", "p {} </STYLE>")
+        inside("p {} </STYLE>", "style")
 
 
 def test_the_curves_are_those_of_the_results() -> None:

@@ -15,7 +15,7 @@ import pytest
 from pages import made_up
 
 from graphbandits import Results
-from graphbandits.report import Study, Sweep, write_report
+from graphbandits.report import SimulationEntry, SweepEntry, write_report
 from graphbandits.report.curves import plotly_script
 from graphbandits.results import Claim, PolicyResult
 from graphbandits.theory import corollary_1, earlier_bound, theorem_1
@@ -173,10 +173,14 @@ def far_away() -> Results:
 @pytest.fixture(scope="module")
 def address(results: Results, tmp_path_factory) -> str:
     studies = [
-        Study("one", "Four policies", results, "graphbandits simulate --seed 1", bounds=BOUNDS),
-        Study("two", "One <trial>", made_up(("ts-n",), trials=1), "graphbandits simulate"),
-        Study("far", "One far away", far_away(), "graphbandits simulate", claims=CLAIMS),
-        Sweep("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
+        SimulationEntry(
+            "one", "Four policies", results, "graphbandits simulate --seed 1", bounds=BOUNDS
+        ),
+        SimulationEntry(
+            "two", "One <trial>", made_up(("ts-n",), trials=1), "graphbandits simulate"
+        ),
+        SimulationEntry("far", "One far away", far_away(), "graphbandits simulate", claims=CLAIMS),
+        SweepEntry("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
     ]
     path = tmp_path_factory.mktemp("report") / "report.html"
     return write_report(path, studies, title="In a browser").as_uri()

@@ -19,14 +19,13 @@ from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.report import (
-    Study,
-    Sweep,
+    SimulationEntry,
+    SweepEntry,
     missing_of,
     report_html,
     studies_of,
     summary_of,
 )
-from graphbandits.report.summary import study_summary
 from graphbandits.store import Store
 from graphbandits.studies import StoredStudy
 from graphbandits.theory import bounds_of
@@ -52,7 +51,7 @@ def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> 
     return put(place, "grid", points, sweeps=sweeps, notes=["All of it."])
 
 
-def entries(place: Path, keys: list[str] | None = None) -> list[Study | Sweep]:
+def entries(place: Path, keys: list[str] | None = None) -> list[SimulationEntry | SweepEntry]:
     return studies_of(Store.open(place), keys)
 
 
@@ -64,9 +63,9 @@ def test_a_simulation_is_told_as_if_it_had_just_run(tmp_path: Path) -> None:
         tmp_path, "one", [Point(plan())], claims=[claim], published=published, notes=["So."]
     )
     (told,) = entries(tmp_path)
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     results = simulate(NAMES, **HOW)
-    wanted = Study(
+    wanted = SimulationEntry(
         "one",
         stored.title,
         results,
@@ -79,7 +78,7 @@ def test_a_simulation_is_told_as_if_it_had_just_run(tmp_path: Path) -> None:
     assert wanted.bounds
     page = report_html([told], title="T")
     assert page == report_html([wanted], title="T")
-    assert summary_of([told]) == {"one": study_summary(wanted)}
+    assert summary_of([told]) == summary_of([wanted])
 
 
 def test_a_grid_is_a_sweep_for_each_facet(tmp_path: Path) -> None:
@@ -90,9 +89,9 @@ def test_a_grid_is_a_sweep_for_each_facet(tmp_path: Path) -> None:
     assert found[0].notes == ("All of it.",)
     assert found[1].notes == ()
     three = found[1]
-    assert isinstance(three, Sweep)
+    assert isinstance(three, SweepEntry)
     assert (three.parameter, three.label) == ("r", "chance r")
-    assert [study.title for study in three.studies] == ["0", "0.25", "0.5", "1"]
+    assert [study.title for study in three.simulations] == ["0", "0.25", "0.5", "1"]
     wanted = simulate(NAMES, **HOW | {"graph": "random(r=0.25)", "arms": 3})
     for name in NAMES:
         assert np.array_equal(three.results[0.25][name].final, wanted[name].final)
@@ -115,7 +114,9 @@ def test_the_summary_of_a_facet_has_its_points_and_own_names(tmp_path: Path) -> 
     ]
     put(tmp_path, "s", points, sweeps=[sweep("c", "arms", x="c", scale="log")])
     found = entries(tmp_path)
-    assert all("eps-greedy-lp(c=…)" in e.results[2].policies for e in found if isinstance(e, Sweep))
+    assert all(
+        "eps-greedy-lp(c=…)" in e.results[2].policies for e in found if isinstance(e, SweepEntry)
+    )
     summary = summary_of(found)
     assert list(summary) == ["s-c-arms-3", "s-c-arms-4"]
     four = summary["s-c-arms-4"]
@@ -127,7 +128,7 @@ def test_the_summary_of_a_facet_has_its_points_and_own_names(tmp_path: Path) -> 
         "eps-greedy-lp(c=2)": "eps-greedy-lp(c=…)",
     }
     wanted = simulate(["ts-n", "eps-greedy-lp(c=2)"], **HOW | {"graph": "star", "arms": 4})
-    numbers = study_summary(Study("", "", wanted, ""))
+    numbers = summary_of([SimulationEntry("w", "", wanted, "")])["w"]
     assert (
         policies["eps-greedy-lp(c=2)"]["plays"]
         == numbers["policies"]["eps-greedy-lp(c=2)"]["plays"]
@@ -141,8 +142,8 @@ def test_a_list_is_a_sweep_of_categories(tmp_path: Path) -> None:
     points = [Point(plan(graph=g, arms=k), {"graph": g, "arms": k}, 0) for g, k in cells]
     put(tmp_path, "s", points, sweeps=[sweep("graph", "arms", x=None)])
     (found,) = entries(tmp_path)
-    assert isinstance(found, Sweep)
-    assert [study.title for study in found.studies] == ["star, 3", "ring, 4", "complete, 2"]
+    assert isinstance(found, SweepEntry)
+    assert [study.title for study in found.simulations] == ["star, 3", "ring, 4", "complete, 2"]
     assert found.key == "s-graph-arms"
     assert found.points["ring, 4"] == {"graph": "ring", "arms": 4}
     assert "star, 3" in report_html([found], title="T")
@@ -151,7 +152,7 @@ def test_a_list_is_a_sweep_of_categories(tmp_path: Path) -> None:
 def test_what_is_not_complete_is_left_out_and_named(tmp_path: Path) -> None:
     grid(tmp_path, {"ids-n": [(0, 4)]})
     *others, last = entries(tmp_path)
-    assert isinstance(last, Sweep)
+    assert isinstance(last, SweepEntry)
     assert [list(last.results[r].policies) for r in (0.25, 0.5)] == [NAMES, ["ts-n"]]
     note = "Left out, for trials are missing: ids-n at r = 0.5, arms = 4 (4 of 6 trials)."
     assert last.notes == (f"{note} To go on: graphbandits run grid",)
@@ -166,7 +167,7 @@ def test_values_and_facets_without_anything_are_left_out(tmp_path: Path) -> None
     points[1:] = [replace(point, there=nothing) for point in points[1:]]
     put(tmp_path, "s", points, sweeps=[sweep("r", "k", x="r")])
     (found,) = entries(tmp_path)
-    assert isinstance(found, Sweep)
+    assert isinstance(found, SweepEntry)
     assert list(found.results) == [0.0]
 
 
@@ -184,7 +185,7 @@ def test_claims_and_published_means_of_missing_policies_are_left_out(tmp_path: P
         published={"source": "x", "means": means},
     )
     (told,) = entries(tmp_path)
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     assert [claim.text for claim in told.claims] == ["B"]
     assert told.published is not None
     assert list(told.published.means) == ["ts-n"]
@@ -222,7 +223,7 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
     fixed = Bernoulli(BetaBernoulli.of(3), fixed=[0.2, 0.5, 0.7])
     put(tmp_path / "fixed", "s", [Point(plan(world=fixed))])
     (told,) = entries(tmp_path / "fixed")
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     assert told.bounds == ()
     assert "the means of the arms are fixed" in report_html([told], title="T")
 
@@ -233,7 +234,7 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
 
     monkeypatch.setattr("graphbandits.studies.stored.unpack_process", unknown)
     (told,) = entries(tmp_path / "plain")
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     assert told.bounds == ()
     assert told.notes == (
         "No bounds by the graph: 'edges(1>2 2>3 3-1)' is of a plug-in, which --plugin FILE loads.",
@@ -243,7 +244,7 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
 def test_every_figure_is_the_same_without_the_curves_of_trials(tmp_path: Path) -> None:
     put(tmp_path, "s", [Point(plan([*NAMES, "ucb-n"]))])
     (told,) = entries(tmp_path)
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     assert all(result.regret is None for result in told.results.policies.values())
     whole = simulate([*NAMES, "ucb-n"], **HOW)
     drawings: list[Any] = [

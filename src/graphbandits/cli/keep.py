@@ -21,7 +21,14 @@ from graphbandits.experiments.figures import part_of
 from graphbandits.experiments.texts import point_text
 from graphbandits.files import check_name, make_directory, write_text
 from graphbandits.plots import draw, draw_sweep, save_figure
-from graphbandits.report import Study, Sweep, bounds_at, entries_of, summary_of, write_report
+from graphbandits.report import (
+    SimulationEntry,
+    SweepEntry,
+    bounds_at,
+    entries_of,
+    summary_of,
+    write_report,
+)
 from graphbandits.results import Results
 from graphbandits.store import DamagedShardError, Store
 from graphbandits.studies import Commission, StoredStudy
@@ -86,7 +93,7 @@ def carry_out(
 
 def _results(
     store: Store, studies: Mapping[str, StoredStudy], parts: Sequence[Part], how: How
-) -> tuple[list[Failure], dict[str, list[Study | Sweep]]]:
+) -> tuple[list[Failure], dict[str, list[SimulationEntry | SweepEntry]]]:
     """Run what is missing, and read what came out; a shard that is damaged by then is run again."""
     failures: list[Failure] = []
     for attempt in range(ATTEMPTS):
@@ -156,10 +163,10 @@ def _check_place(path: Path) -> None:
         raise InputError(f"{path} is a directory: choose another --output")
 
 
-def print_entry(entry: Study | Sweep, bounds: bool = False) -> None:
+def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> None:
     """The regrets, and what they say of claims, of bounds if asked, and of published means."""
     console = plain_console()
-    if isinstance(entry, Sweep):
+    if isinstance(entry, SweepEntry):
         for table in sweep_tables(entry.results, entry.title, entry.label, console.width):
             console.print(table)
         console.print("Mean regret (standard error); * marks the least at each value.\n")
@@ -195,7 +202,9 @@ def picture_name(place: str, figure: Mapping[str, Any]) -> str:
     return "-".join(filter(None, ("figure", place, part_of(figure))))
 
 
-def draw_all(study: StoredStudy, entries: Sequence[Study | Sweep], output: Path) -> list[Path]:
+def draw_all(
+    study: StoredStudy, entries: Sequence[SimulationEntry | SweepEntry], output: Path
+) -> list[Path]:
     """Draw the figures that the study asks for; the first file of each.
 
     One that nothing is left of, because policies lack trials, is not drawn, and that is said.
@@ -211,7 +220,7 @@ def draw_all(study: StoredStudy, entries: Sequence[Study | Sweep], output: Path)
 
     for figure in study.figures:
         for entry in entries:
-            if isinstance(entry, Study):
+            if isinstance(entry, SimulationEntry):
                 bounds = entry.drawn_bounds if study.record["bounds"] else ()
                 make = partial(draw, figure, entry.results, entry.title, bounds)
                 keep(entry.key, figure, entry.results.policies, make)
@@ -233,7 +242,7 @@ def draw_all(study: StoredStudy, entries: Sequence[Study | Sweep], output: Path)
                     cell = facet.cells[value]
                     title = f"{facet.sweep.title}: {point_text(cell.point)}"
                     asked = study.record["bounds"] and figure["kind"] == "regret"
-                    bounds = bounds_at(cell, results)[0] if asked else ()
+                    bounds = bounds_at(cell, results, asked)[0] if asked else ()
                     make = partial(draw, figure, results, title, bounds, order=order)
                     keep(f"{study.key}-{cell.name}", figure, results.policies, make)
     return drawn
@@ -246,9 +255,9 @@ def _can_be_drawn(figure: Mapping[str, Any], lines: Collection[str]) -> bool:
     return len(wanted) >= least and figure.get("reference", wanted[0]) in wanted
 
 
-def _by_value(key: str, entries: Sequence[Study | Sweep]) -> Mapping[Any, Results]:
+def _by_value(key: str, entries: Sequence[SimulationEntry | SweepEntry]) -> Mapping[Any, Results]:
     """The results of a sweep; none if nothing of it is complete."""
-    found = [entry for entry in entries if isinstance(entry, Sweep) and entry.key == key]
+    found = [entry for entry in entries if isinstance(entry, SweepEntry) and entry.key == key]
     return found[0].results if found else {}
 
 

@@ -1,13 +1,13 @@
-"""One HTML page about studies: curves to explore, tables, who knew what, how to run it again."""
+"""One HTML page about simulations and sweeps: curves, tables, settings, commands."""
 
+from graphbandits.report.entries import SimulationEntry, SweepEntry
 from graphbandits.report.page import report_html, write_report
 from graphbandits.report.stored import bounds_at, entries_of, missing_of, studies_of
-from graphbandits.report.study import Study, Sweep
 from graphbandits.report.summary import summary_of
 
 __all__ = [
-    "Study",
-    "Sweep",
+    "SimulationEntry",
+    "SweepEntry",
     "bounds_at",
     "entries_of",
     "missing_of",

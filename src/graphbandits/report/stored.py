@@ -6,24 +6,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphbandits.errors import InputError
-from graphbandits.report.study import Study, Sweep
+from graphbandits.graphs import RandomFeedback, Uniform
+from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.report.entries import Entry, SimulationEntry, SweepEntry
 from graphbandits.results import Published, Results
 from graphbandits.rng import Keys
 from graphbandits.store import Store
 from graphbandits.studies import Facet, StoredCell, StoredStudy, Studies
 from graphbandits.studies.progress import Share, listed
 from graphbandits.theory import Bound, bounds_for
+from graphbandits.theory.bounds import WITH_GRAPH
 from graphbandits.theory.regret import recorded_bounds, why_unfit
 
+#: Most arms of graphs whose clique covers are computed without --bounds, by whether all rounds have
+#: the same graph: one cover takes seconds at 60 arms, and hundreds of covers do at 40.
+COVERED = {True: 60, False: 40}
 
-def studies_of(store: Store, keys: Sequence[str] | None = None) -> list[Study | Sweep]:
+
+def studies_of(store: Store, keys: Sequence[str] | None = None) -> list[Entry]:
     """The studies of these keys, or all: each simulation, and each facet of its sweeps.
 
     Policies that lack trials are left out, and a note says so; :func:`missing_of` names the
     studies of which nothing is left.
     """
     chosen = Studies(store).chosen(list(keys or ()))
-    found: list[Study | Sweep] = []
+    found: list[Entry] = []
     for study in chosen:
         for entry in entries_of(study):
             key, number = entry.key, 2
@@ -46,9 +53,9 @@ def missing_of(store: Store, keys: Sequence[str] | None = None) -> list[str]:
     ]
 
 
-def entries_of(study: StoredStudy) -> list[Study | Sweep]:
+def entries_of(study: StoredStudy) -> list[Entry]:
     """A study and its sweeps, without what is not complete."""
-    found: list[Study | Sweep] = []
+    found: list[Entry] = []
     for cell in study.cells:
         if cell.sweep is None and (complete := cell.complete()):
             found.append(_simulation(study, cell, complete))
@@ -61,11 +68,11 @@ def entries_of(study: StoredStudy) -> list[Study | Sweep]:
     return found
 
 
-def _simulation(study: StoredStudy, cell: StoredCell, complete: Sequence[str]) -> Study:
+def _simulation(study: StoredStudy, cell: StoredCell, complete: Sequence[str]) -> SimulationEntry:
     results = cell.results(complete)
-    bounds, why = bounds_at(cell, results)
+    bounds, why = bounds_at(cell, results, study.record["bounds"])
     notes = _missing(study, cell.progress().missing)
-    return Study(
+    return SimulationEntry(
         study.key,
         study.title,
         results,
@@ -77,7 +84,7 @@ def _simulation(study: StoredStudy, cell: StoredCell, complete: Sequence[str]) -
     )
 
 
-def _sweep(study: StoredStudy, facet: Facet) -> Sweep | None:
+def _sweep(study: StoredStudy, facet: Facet) -> SweepEntry | None:
     """The values at which a policy is complete, with these; None if there is no such value."""
     results: dict[float | str, Results] = {}
     missing: list[Share] = []
@@ -89,7 +96,7 @@ def _sweep(study: StoredStudy, facet: Facet) -> Sweep | None:
     if not results:
         return None
     several = len(facet.sweep.parameters) > 1
-    return Sweep(
+    return SweepEntry(
         facet.key,
         facet.title,
         facet.sweep.x or ", ".join(facet.sweep.parameters),
@@ -117,16 +124,33 @@ def _published(study: StoredStudy, complete: Sequence[str]) -> Published | None:
     return Published(means, given.source) if given and means else None
 
 
-def bounds_at(cell: StoredCell, results: Results) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
-    """The bounds that are proved for the policies, and why there is none that could be told."""
-    settings, prior = results.settings, cell.prior
+def bounds_at(
+    cell: StoredCell, results: Results, asked: bool
+) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
+    """The bounds that are proved for the policies, and a note if some could not be given.
+
+    Clique covers of graphs with more arms than ``COVERED`` are computed only if ``asked``.
+    """
+    settings, prior, process = results.settings, cell.prior, cell.process
     if settings.get("means") is not None or why_unfit(prior):
         return (), ()  # the page says why
     general = recorded_bounds(results, prior)
-    if cell.process is None:
+    if process is None:
         graph = settings["graph"]
         why = f"No bounds by the graph: '{graph}' is of a plug-in, which --plugin FILE loads."
         return general, (why,)
+    fixed = fixed_feedback(process)
+    covers = not isinstance(process, RandomFeedback)
+    if fixed is not None:
+        covers = fixed.deterministic and not isinstance(fixed, Uniform)
+    proved = any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in results.policies)
+    if covers and proved and not asked and process.arms > COVERED[fixed is not None]:
+        why = (
+            f"Bounds on the expected regret were not computed: on a graph of {process.arms} arms "
+            "the clique cover can take longer than the simulation. The command under 'Run it "
+            "again' computes them if --bounds is added; it uses the stored trials."
+        )
+        return general, (why,)
     keys = Keys(settings["seed"], cell.first_trial, cell.trials)
-    found = bounds_for(results.policies, cell.process, prior, results.rounds, keys)
+    found = bounds_for(results.policies, process, prior, results.rounds, keys)
     return found + general, ()
