@@ -18,6 +18,7 @@ from graphbandits import Bernoulli, BetaBernoulli, plots, simulate
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
+from graphbandits.graphs.invariants import clique_cover_numbers
 from graphbandits.report import (
     SimulationEntry,
     SweepEntry,
@@ -239,6 +240,79 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
     assert told.notes == (
         "No bounds by the graph: 'edges(1>2 2>3 3-1)' is of a plug-in, which --plugin FILE loads.",
     )
+
+
+@pytest.mark.parametrize(
+    ("graph", "arms", "asked", "computed"),
+    [
+        ("ring", 60, False, True),
+        ("ring", 61, False, False),
+        ("ring", 61, True, True),
+        ("revealed-er", 40, False, True),
+        ("revealed-er", 41, False, False),
+        ("revealed-er", 41, True, True),
+    ],
+)
+def test_covers_of_large_graphs_are_computed_only_if_asked_for(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    graph: str,
+    arms: int,
+    asked: bool,
+    computed: bool,
+) -> None:
+    put(tmp_path, "s", [Point(plan("ts-n", graph=graph, arms=arms, horizon=2))], bounds=asked)
+    calls: list[int] = []
+
+    def count(feedback: Any) -> Any:
+        calls.append(feedback.arms)
+        return clique_cover_numbers(feedback)
+
+    monkeypatch.setattr("graphbandits.theory.limits.clique_cover_numbers", count)
+    monkeypatch.setattr("graphbandits.graphs.invariants.clique_cover_numbers", count)
+    (told,) = entries(tmp_path)
+    assert isinstance(told, SimulationEntry)
+    assert bool(calls) is bool(told.bounds) is computed
+    assert bool(told.notes) is not computed
+    if not computed:
+        note = Page(report_html([told], title="T")).root.all("p", class_="note")[0].text
+        assert note.startswith("Bounds on the expected regret were not computed")
+        assert f"with {arms} arms" in note
+        assert "--bounds" in note
+
+
+@pytest.mark.parametrize(
+    ("policy", "graph"),
+    [("ts-n", "random(r=0.25)"), ("ts-n", "random(r=uniform)"), ("ucb-n", "ring")],
+)
+def test_nothing_is_said_of_covers_that_no_bound_needs(
+    tmp_path: Path, policy: str, graph: str
+) -> None:
+    """Random feedback has a formula for any number of arms; ucb-n has no bounds."""
+    put(tmp_path, "s", [Point(plan(policy, graph=graph, arms=61, horizon=2))])
+    (told,) = entries(tmp_path)
+    assert isinstance(told, SimulationEntry)
+    assert bool(told.bounds) is (policy == "ts-n")
+    assert told.notes == ()
+
+
+def test_the_entropy_of_many_priors_is_computed_only_if_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> float:
+        raise AssertionError("not asked for")
+
+    priors = Bernoulli(BetaBernoulli(np.ones(5), np.arange(1.0, 6.0)))
+    put(tmp_path, "s", [Point(plan("ts-n", world=priors, graph="random(r=0.25)", horizon=2))])
+    (told,) = entries(tmp_path)
+    assert isinstance(told, SimulationEntry)
+    assert told.bounds
+    monkeypatch.setattr("graphbandits.report.stored.DISTINCT", 4)
+    monkeypatch.setattr("graphbandits.theory.regret.entropy_of", refuse)
+    (told,) = entries(tmp_path)
+    assert isinstance(told, SimulationEntry)
+    assert told.bounds == ()
+    assert "--bounds" in told.notes[0]
 
 
 def test_every_figure_is_the_same_without_the_curves_of_trials(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from graphbandits.errors import InputError
 from graphbandits.graphs import RandomFeedback, Uniform
 from graphbandits.graphs.processes import fixed_feedback
@@ -21,6 +23,8 @@ from graphbandits.theory.regret import recorded_bounds, why_unfit
 #: Most arms of graphs whose clique covers are computed without --bounds, by whether all rounds have
 #: the same graph: one cover takes seconds at 60 arms, and hundreds of covers do at 40.
 COVERED = {True: 60, False: 40}
+#: Most different priors of arms for which the entropy of the best arm is: 1 s, and 150 s at 20,000.
+DISTINCT = 2000
 
 
 def studies_of(store: Store, keys: Sequence[str] | None = None) -> list[Entry]:
@@ -129,12 +133,13 @@ def bounds_at(
 ) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
     """The bounds that are proved for the policies, and a note if some could not be given.
 
-    Clique covers of graphs with more arms than ``COVERED`` are computed only if ``asked``.
+    Bounds that may take longer than the simulation, by ``COVERED`` and ``DISTINCT``, are computed
+    only if ``asked``.
     """
     settings, prior, process = results.settings, cell.prior, cell.process
     if settings.get("means") is not None or why_unfit(prior):
         return (), ()  # the page says why
-    general = recorded_bounds(results, prior)
+    general = recorded_bounds(results, prior) if settings.get("ratios") else ()
     if process is None:
         graph = settings["graph"]
         why = f"No bounds by the graph: '{graph}' is of a plug-in, which --plugin FILE loads."
@@ -143,12 +148,15 @@ def bounds_at(
     covers = not isinstance(process, RandomFeedback)
     if fixed is not None:
         covers = fixed.deterministic and not isinstance(fixed, Uniform)
+    large = process.arms > COVERED[fixed is not None]
+    if not covers:
+        large = len(np.unique(np.column_stack([prior.a, prior.b]), axis=0)) > DISTINCT
     proved = any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in results.policies)
-    if covers and proved and not asked and process.arms > COVERED[fixed is not None]:
+    if large and proved and not asked:
         why = (
-            f"Bounds on the expected regret were not computed: on a graph of {process.arms} arms "
-            "the clique cover can take longer than the simulation. The command under 'Run it "
-            "again' computes them if --bounds is added; it uses the stored trials."
+            f"Bounds on the expected regret were not computed: with {process.arms} arms they can "
+            "take longer than the simulation. The command under 'Run it again' computes them if "
+            "--bounds is added; it uses the stored trials."
         )
         return general, (why,)
     keys = Keys(settings["seed"], cell.first_trial, cell.trials)
