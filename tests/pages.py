@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from graphbandits import Results
-from graphbandits.report.markup import VOID
 from graphbandits.results import PolicyResult
 
+#: Elements that have no end tag.
+VOID = frozenset({"img", "input", "link", "meta", "source"})
 ARMS = ("ann", "bob lee", "Zoë")
 #: What the engine records, with a policy that came from a file.
 SETTINGS: dict[str, Any] = {

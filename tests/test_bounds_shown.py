@@ -19,7 +19,7 @@ from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.plots import ONE_COLUMN, regret_figure, save_figure
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.report import Study, report_html
+from graphbandits.report import SimulationEntry, report_html
 from graphbandits.store import simulate_plan
 from graphbandits.theory import Bound, bounds_of, corollary_1, judge_bounds, theorem_1, theorem_2
 from graphbandits.worlds import Bernoulli
@@ -130,7 +130,7 @@ def test_bounds_of_other_rounds_are_refused(results: Results) -> None:
 # the report -------------------------------------------------------------------------------------
 
 
-def page_of(*studies: Study) -> Node:
+def page_of(*studies: SimulationEntry) -> Node:
     return Page(report_html(studies, title="Bounds")).root
 
 
@@ -140,7 +140,7 @@ def table_of(page: Node) -> list[list[str]]:
 
 
 def test_the_report_lists_bounds_beside_the_means(plan: Plan, results: Results) -> None:
-    study = Study("one", "One", results, "graphbandits", bounds=bounds_of(plan))
+    study = SimulationEntry("one", "One", results, "graphbandits", bounds=bounds_of(plan))
     rows = table_of(page_of(study))
     judged = judge_bounds(study.bounds, results)
     assert len(rows) == 1 + 2 + 2
@@ -168,7 +168,7 @@ def test_the_report_says_what_is_estimated_and_what_is_above(results: Results) -
         note="From <few> graphs.",
     )
     small = replace(theorem_1(5, LOG5, rounds), values=np.full(len(rounds), 1e-3))
-    page = page_of(Study("one", "One", results, "graphbandits", bounds=(rough, small)))
+    page = page_of(SimulationEntry("one", "One", results, "graphbandits", bounds=(rough, small)))
     rows = table_of(page)
     assert [row[3] for row in rows[:2]] == ["9.83 ± 0.25"] * 2
     assert rows[-1][-1] == "above"
@@ -179,18 +179,18 @@ def test_the_report_says_what_is_estimated_and_what_is_above(results: Results) -
 
 
 def test_a_report_without_bounds_has_no_section_or_says_why(results: Results) -> None:
-    page = page_of(Study("one", "One", results, "graphbandits"))
+    page = page_of(SimulationEntry("one", "One", results, "graphbandits"))
     assert page.all("table", class_="bounds") == []
     assert page.all("h3", id="study-one--bounds") == []
     world = Bernoulli(BetaBernoulli.of(5), fixed=[0.1, 0.2, 0.3, 0.4, 0.5])
     fixed = simulate("ts-n", world, "paper", horizon=5, trials=3, progress=False)
-    page = page_of(Study("one", "One", fixed, "graphbandits"))
+    page = page_of(SimulationEntry("one", "One", fixed, "graphbandits"))
     assert len(page.all("h3", id="study-one--bounds")) == 1
     assert "the means of the arms are fixed" in page.text
 
 
 def test_the_curves_have_the_bounds_and_a_box_to_show_them(plan: Plan, results: Results) -> None:
-    study = Study("one", "One", results, "graphbandits", bounds=bounds_of(plan))
+    study = SimulationEntry("one", "One", results, "graphbandits", bounds=bounds_of(plan))
     page = page_of(study)
     (data,) = page.all("script", type="application/json")
     drawn = json.loads(data.text)["bounds"]
@@ -198,7 +198,7 @@ def test_the_curves_have_the_bounds_and_a_box_to_show_them(plan: Plan, results: 
     assert drawn[0]["values"] == study.bounds[0].values.tolist()
     (box,) = page.all("input", type="checkbox")
     assert "checked" not in box.attributes
-    assert page_of(Study("two", "", made_up(), "")).all("input", type="checkbox") == []
+    assert page_of(SimulationEntry("two", "", made_up(), "")).all("input", type="checkbox") == []
 
 
 # the command line -------------------------------------------------------------------------------

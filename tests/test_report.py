@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import sys
@@ -17,11 +18,13 @@ from pages import ARMS, SETTINGS, Node, Page, made_up
 from graphbandits import Results
 from graphbandits.errors import InputError
 from graphbandits.plots import COLOURS
-from graphbandits.report import Study, Sweep, report_html, write_report
-from graphbandits.report.curves import DARK, dash, on_dark, plotly_script
-from graphbandits.report.markup import raw_element
-from graphbandits.report.study import anchors
+from graphbandits.plots.style import looks
+from graphbandits.report import SimulationEntry, SweepEntry, report_html, write_report
+from graphbandits.report.curves import DARK, dash, on_dark, plotly_script, without_outliers
+from graphbandits.report.entries import anchors
+from graphbandits.report.page import inside
 from graphbandits.results import Claim, PolicyResult, Published, judge
+from graphbandits.theory import theorem_1
 
 RERUN = "graphbandits simulate ts-n ids-n --seed 17"
 AWKWARD = (
@@ -32,21 +35,21 @@ AWKWARD = (
 )
 
 
-def study(results: Results | None = None, key: str = "k", **changes: object) -> Study:
-    return replace(Study(key, "A title", results or made_up(), RERUN), **changes)  # type: ignore[arg-type]
+def study(results: Results | None = None, key: str = "k", **changes: object) -> SimulationEntry:
+    return replace(SimulationEntry(key, "A title", results or made_up(), RERUN), **changes)  # type: ignore[arg-type]
 
 
-def swept(key: str = "s", **changes: object) -> Sweep:
+def swept(key: str = "s", **changes: object) -> SweepEntry:
     """A sweep over three values, of which one lacks a policy."""
     results = {
         0.5: made_up(),
         1.0: made_up(("ts-n", "ids-n"), settings=SETTINGS | {"graph": "star(arms=3)"}),
         0.0: made_up(("ids-n", "ts-n", "mine(rate=0.5)")),
     }
-    return replace(Sweep(key, "A sweep", "r", results, "graphbandits run r"), **changes)  # type: ignore[arg-type]
+    return replace(SweepEntry(key, "A sweep", "r", results, "graphbandits run r"), **changes)  # type: ignore[arg-type]
 
 
-def page_of(*studies: Study | Sweep, **words: str) -> Node:
+def page_of(*studies: SimulationEntry | SweepEntry, **words: str) -> Node:
     return Page(report_html(studies, **{"title": "Title", **words})).root
 
 
@@ -220,13 +223,15 @@ def test_a_note_on_a_policy_is_under_its_curve_and_in_the_table(monkeypatch) -> 
     assert rows["ids-n"] == "Regret per information.Note: It needs <r> of 0.863 here."
     assert "Note" not in rows["ts-n"]
     without_plotly(monkeypatch)
-    for still in (study(noted()), Sweep("s", "S", "r", {1: noted()}, RERUN)):
+    for still in (study(noted()), SweepEntry("s", "S", "r", {1: noted()}, RERUN)):
         (image,) = page_of(still).all("img")
         assert "ids-n: It needs <r> of 0.863 here." in image.attributes["alt"]
 
 
 def test_a_note_that_depends_on_the_value_says_so() -> None:
-    sweep = Sweep("s", "S", "K", {2: noted("Needs 0.8."), 3: noted("Needs 0.4."), 4: noted("")}, "")
+    sweep = SweepEntry(
+        "s", "S", "K", {2: noted("Needs 0.8."), 3: noted("Needs 0.4."), 4: noted("")}, ""
+    )
     rows = {row[0]: row[-1] for row in table(page_of(sweep), "wide").rows()}
     assert rows["ids-n"].endswith("Note: at 2: Needs 0.8.; at 3: Needs 0.4.")
 
@@ -353,7 +358,7 @@ def test_all_claims_of_all_studies_are_at_the_top() -> None:
 
 
 def test_only_sections_with_content_are_there_and_linked() -> None:
-    def titles(entry: Study | Sweep) -> tuple[list[str], list[str]]:
+    def titles(entry: SimulationEntry | SweepEntry) -> tuple[list[str], list[str]]:
         page = page_of(entry)
         (jumps,) = page.all("p", class_="jumps")
         return [a.text for a in jumps.all("a")], [h.text for h in page.all("h3")]
@@ -426,7 +431,7 @@ def test_a_sweep_has_its_picture_and_a_table_of_values() -> None:
 
 def test_a_sweep_is_called_by_its_label_and_its_values_keep_their_digits() -> None:
     values = {1000001: made_up(CLAIMED), 1000002.0: made_up(CLAIMED), 0.12345678: made_up(CLAIMED)}
-    page = page_of(Sweep("c", "S", "c", values, "sh", label="c/d²"), swept())
+    page = page_of(SweepEntry("c", "S", "c", values, "sh", label="c/d²"), swept())
     (first, _) = page.all("table", class_="overview values")
     assert first.all("th")[0].text == "c/d²"
     assert [row[0] for row in first.rows()] == ["0.12345678", "1000001", "1000002"]
@@ -434,7 +439,7 @@ def test_a_sweep_is_called_by_its_label_and_its_values_keep_their_digits() -> No
 
 
 def test_only_the_title_of_the_page_itself_is_not_said_again() -> None:
-    def headings(*entries: Study | Sweep) -> list[str]:
+    def headings(*entries: SimulationEntry | SweepEntry) -> list[str]:
         return [h.text for h in page_of(*entries, title="A sweep").all("main")[0].all("h2")]
 
     assert headings(swept()) == ["What came out"]
@@ -449,7 +454,7 @@ def test_what_varies_in_a_sweep_is_said_for_each_value() -> None:
 
 def test_a_sweep_of_texts_keeps_their_order_and_names_stay_text() -> None:
     results = {name: made_up(AWKWARD[:3], arms=AWKWARD[:3]) for name in (AWKWARD[2], AWKWARD[0])}
-    awkward = Sweep(AWKWARD[2], AWKWARD[0], AWKWARD[1], results, AWKWARD[0], AWKWARD[1])
+    awkward = SweepEntry(AWKWARD[2], AWKWARD[0], AWKWARD[1], results, AWKWARD[0], AWKWARD[1])
     page = page_of(awkward, study(claims=(Claim(AWKWARD[0], ("ts-n",), ("ids-n",), AWKWARD[1]),)))
     values = table(page, "overview values")
     assert [row[0] for row in values.rows()] == [AWKWARD[2], AWKWARD[0]]
@@ -480,7 +485,7 @@ def test_studies_and_sweeps_share_one_overview() -> None:
 
 def test_wrong_sweeps_claims_and_keys_are_named() -> None:
     with pytest.raises(InputError, match="at least one value"):
-        Sweep("s", "S", "r", {}, "")
+        SweepEntry("s", "S", "r", {}, "")
     with pytest.raises(InputError, match="above 0"):
         swept(scale="log")
     with pytest.raises(InputError, match="same key"):
@@ -491,16 +496,91 @@ def test_wrong_sweeps_claims_and_keys_are_named() -> None:
         page_of(study(published=Published({"idsn": (1.0, 1.0)}, "a table")))
 
 
-def test_the_best_can_be_shown_without_those_that_hide_them() -> None:
-    far = {f"p{i}": np.full((3, 1), v) for i, v in enumerate((5.0, 150.0, 6.0, 5.5))}
-    policies = {n: PolicyResult.from_trials(v, np.array([3])) for n, v in far.items()}
-    (figure,) = page_of(study(Results(np.array([1]), policies, ("a",), {}))).all("figure")
-    (scope,) = figure.all("span", **{"class": "choice", "aria-label": "Policies"})
-    assert [i.attributes["value"] for i in scope.all("input")] == ["all", "near"]
-    assert "the 3 with least regret" in figure.text
-    assert json.loads(figure.all("script")[0].text)["near"] == 3
+def ending_at(*means: float) -> Results:
+    """Policies p0, p1, ... with these regrets after the only round."""
+    values = {f"p{i}": np.full((3, 1), mean) for i, mean in enumerate(means)}
+    policies = {n: PolicyResult.from_trials(v, np.array([3])) for n, v in values.items()}
+    return Results(np.array([1]), policies, ("a",), {})
+
+
+@pytest.mark.parametrize(
+    ("means", "kept"),
+    [
+        ((4, 6, 12, 20, 81), 4),  # the others would have a quarter of the axis
+        ((4, 6, 12, 20, 33), 5),
+        ((6.3, 6.3, 8.9, 9.6, 14.4, 33.7, 53.3), 5),
+        ((5.0, 5.5, 6.0, 150.0), 3),
+        ((2.0, 2.1, 100.0, 101.0), 4),  # half of the policies are no outliers
+        ((1.0, 1.3, 1.7, 2.2, 2.9, 3.7, 4.8, 6.3, 8.2), 9),  # no gap
+        ((1.0, 100.0), 2),
+        ((0.0, 0.0, 5.0), 3),
+        ((-1.0, 2.0, 3.0), 3),
+        ((7.0,), 1),
+    ],
+)
+def test_outliers_are_few_and_far_above_the_others(means: tuple[float, ...], kept: int) -> None:
+    assert without_outliers(means) == kept
+
+
+def test_outliers_are_cut_off_by_default_and_the_page_names_them() -> None:
+    (figure,) = page_of(study(ending_at(5.0, 150.0, 6.0, 5.5))).all("figure")
+    (choice,) = figure.all("span", **{"class": "choice", "aria-label": "Range of the axis"})
+    assert [label.text.strip() for label in choice.all("label")] == [
+        "all policies",
+        "the 3 with least regret",
+    ]
+    assert [i.attributes["value"] for i in choice.all("input")] == ["4", "3"]
+    assert ["checked" in i.attributes for i in choice.all("input")] == [False, True]
+    (cut,) = figure.all("span", class_="cut-off")
+    assert "hidden" not in cut.attributes
+    assert cut.attributes["data-count"] == "3"
+    assert ": p1 (150.00). " in cut.text
+
+
+def test_without_outliers_the_axis_shows_all_policies() -> None:
     (figure,) = page_of(study()).all("figure")
     assert [c.attributes["aria-label"] for c in figure.all("span", class_="choice")] == ["Band"]
+    assert not figure.all("span", class_="cut-off")
+    # two groups: no policy is an outlier, and the lower group can be chosen
+    (figure,) = page_of(study(ending_at(2.0, 100.0, 2.1, 101.0))).all("figure")
+    (choice,) = figure.all("span", **{"class": "choice", "aria-label": "Range of the axis"})
+    chosen = {i.attributes["value"]: "checked" in i.attributes for i in choice.all("input")}
+    assert chosen == {"4": True, "2": False}
+    (cut,) = figure.all("span", class_="cut-off")
+    assert "hidden" in cut.attributes
+
+
+def test_an_overview_of_many_policies_has_them_as_rows() -> None:
+    """One column an entry: columns for ten policies do not fit into a window."""
+    names = (*(f"p{i}" for i in range(9)), "trials")
+    first, second = made_up(names), made_up(names[::-1])
+    page = page_of(study(first), study(second, key="b", title="Other"), swept())
+    found = table(page, "overview by-policy")
+    head = found.all("thead")[0].all("th")
+    assert [th.text for th in head] == ["policy", "A title", "Other"]
+    assert [a.attributes["href"] for a in found.all("a")] == ["#study-k", "#study-b"]
+    rows = found.rows()
+    assert [row[0] for row in rows] == [*names, "rounds", "trials"]
+    assert rows[-2:] == [["rounds", "100", "100"], ["trials", "30", "30"]]
+    for row in rows[:-2]:
+        for cell, results in zip(row[1:], (first, second), strict=True):
+            assert f"{results[row[0]].mean[-1]:.2f}" in cell
+            assert (cell.split()[-1] == "least" and "from" not in cell) is (
+                row[0] == results.ranking()[0]
+            )
+    assert "Bold: the least of its column." in found.all("caption")[0].text
+    # narrow tables stay as they are
+    assert table(page, "overview sweeps").rows()[0][0] == "A sweep"
+
+
+def test_a_sweep_of_many_policies_has_them_as_rows() -> None:
+    names = tuple(f"p{i}" for i in range(9))
+    results = {value: made_up(names) for value in (0.25, 0.5)}
+    sweep = SweepEntry("s", "S", "r", results, "", label="chance r")
+    found = table(page_of(sweep), "overview values by-policy")
+    assert [th.text for th in found.all("thead")[0].all("th")] == ["policy", "0.25", "0.5"]
+    assert [row[0] for row in found.rows()] == [*names, "rounds", "trials"]
+    assert "its standard error, by chance r." in found.all("caption")[0].text
 
 
 @pytest.mark.parametrize("junk", [None, 3, "text", [1], {"ts-n": 3}, {"ts-n": {"needs": 1}}])
@@ -511,7 +591,9 @@ def test_settings_of_another_kind_do_not_stop_the_page(junk: object) -> None:
 
 def test_names_stay_text() -> None:
     results = made_up(AWKWARD, arms=AWKWARD[:3])
-    awkward = Study(AWKWARD[2], AWKWARD[0], results, AWKWARD[1] + AWKWARD[2], (AWKWARD[0],))
+    awkward = SimulationEntry(
+        AWKWARD[2], AWKWARD[0], results, AWKWARD[1] + AWKWARD[2], (AWKWARD[0],)
+    )
     page = page_of(awkward, title=AWKWARD[2], introduction=AWKWARD[0] + "\n\n" + AWKWARD[1])
     assert page.all("h1")[0].text == AWKWARD[2]
     assert page.all("title")[0].text == AWKWARD[2]
@@ -535,9 +617,68 @@ def test_names_stay_text() -> None:
     }
 
 
+HOSTILE = '</script></style></title><b onclick="x">\'&amp;{{ 7 * 7 }}'
+
+
+def test_hostile_texts_stay_text_in_every_place() -> None:
+    """No text becomes markup, code or part of a template, in elements, attributes and JSON."""
+    facts = {
+        "summary": HOSTILE,
+        "told": HOSTILE,
+        "plugin": HOSTILE,
+        "source": HOSTILE,
+        "note": HOSTILE,
+    }
+    settings = {HOSTILE: HOSTILE, "graph": HOSTILE, "policies": {HOSTILE: facts}}
+    results = made_up((HOSTILE, "b", "c"), arms=(HOSTILE, "x"), settings=settings)
+    bound = replace(
+        theorem_1(3, 1.0, results.rounds),
+        name=HOSTILE,
+        formula=HOSTILE,
+        source=HOSTILE,
+        note=HOSTILE,
+        policies=(HOSTILE,),
+        whole=True,
+    )
+    drawn = replace(bound, policies=("b",), whole=False)
+    entry = SimulationEntry(
+        HOSTILE,
+        HOSTILE,
+        results,
+        HOSTILE,
+        (HOSTILE,),
+        (Claim(HOSTILE, ("b",), (HOSTILE,), HOSTILE),),
+        Published({HOSTILE: (1.0, 1.0)}, HOSTILE),
+        (bound, drawn),
+    )
+    sweep = SweepEntry("s", HOSTILE, HOSTILE, {HOSTILE: results}, HOSTILE, label=HOSTILE)
+    text = report_html([entry, sweep], title=HOSTILE, introduction=HOSTILE)
+    assert HOSTILE not in text
+    page = Page(text).root
+    assert not page.all("b")
+    assert not any(name.startswith("on") for n in _in_order(page) for name in n.attributes)
+    assert page.all("title")[0].text == page.all("h1")[0].text == HOSTILE
+    assert page.all("figure")[0].attributes["data-key"] == HOSTILE
+    assert HOSTILE in page.all("img")[0].attributes["alt"]
+    assert HOSTILE in page.all("div", class_="plot")[0].attributes["aria-label"]
+    assert table(page, "bounds").rows()[0][:3] == [HOSTILE] * 3
+    assert table(page, "claims").rows()[0][0] == HOSTILE
+    assert table(page, "plays").rows()[0][0] == HOSTILE
+    assert settings_of(page)[HOSTILE] == HOSTILE
+    assert page.all("code", title=HOSTILE)
+    for kind in ("note", "hint policy-note"):
+        assert HOSTILE in page.all("p", class_=kind)[0].text
+    (script,) = page.all("script", type="application/json")
+    assert not re.search("[<>&']", script.text)
+    data = json.loads(script.text)
+    # plotly interprets tags and entities
+    assert html.escape(HOSTILE) in {policy["name"] for policy in data["policies"]}
+    assert data["bounds"][0]["name"] == html.escape(HOSTILE)
+
+
 def test_a_script_cannot_hold_its_own_end() -> None:
     with pytest.raises(ValueError, match="its own end tag"):
-        raw_element("style", "p {} </STYLE>")
+        inside("p {} </STYLE>", "style")
 
 
 def test_the_curves_are_those_of_the_results() -> None:
@@ -552,7 +693,7 @@ def test_the_curves_are_those_of_the_results() -> None:
         for kind in ("interval", "quantiles"):
             low, high = results.band(name, kind=kind)
             assert policy[kind] == [low.tolist(), high.tolist()]
-        assert policy["colour"] == list(results.policies).index(name)
+        assert COLOURS[policy["colour"]] == looks(results.policies)[name].colour
     buttons = [b.text for b in figure.all("button")]
     assert buttons == [f"{n}{results[n].mean[-1]:.2f}" for n in results.ranking()]
 

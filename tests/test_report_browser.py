@@ -9,13 +9,14 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pages import made_up
 
 from graphbandits import Results
-from graphbandits.report import Study, Sweep, write_report
+from graphbandits.report import SimulationEntry, SweepEntry, write_report
 from graphbandits.report.curves import plotly_script
 from graphbandits.results import Claim, PolicyResult
 from graphbandits.theory import corollary_1, earlier_bound, theorem_1
@@ -139,7 +140,8 @@ class Opened:
         hidden = self.page.locator('.legend button[aria-pressed="false"]')
         while hidden.count():
             hidden.first.click()
-        self.page.get_by_label("95% confidence interval of the mean").first.check()
+        for label in ("95% confidence interval of the mean", "the 7 with least regret"):
+            self.page.get_by_label(label).first.check()
         self.page.mouse.move(0, 0)
         self.page.locator(".modebar").first.locator("[data-title='Reset axes']").click()
         self.wait(f"{PLOT}._fullLayout.xaxis.range[1] === 101")
@@ -173,10 +175,21 @@ def far_away() -> Results:
 @pytest.fixture(scope="module")
 def address(results: Results, tmp_path_factory) -> str:
     studies = [
-        Study("one", "Four policies", results, "graphbandits simulate --seed 1", bounds=BOUNDS),
-        Study("two", "One <trial>", made_up(("ts-n",), trials=1), "graphbandits simulate"),
-        Study("far", "One far away", far_away(), "graphbandits simulate", claims=CLAIMS),
-        Sweep("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
+        SimulationEntry(
+            "one", "Four policies", results, "graphbandits simulate --seed 1", bounds=BOUNDS
+        ),
+        SimulationEntry(
+            "two", "One <trial>", made_up(("ts-n",), trials=1), "graphbandits simulate"
+        ),
+        SimulationEntry(
+            "far",
+            "One far away",
+            far_away(),
+            "graphbandits simulate",
+            claims=CLAIMS,
+            bounds=(replace(BOUNDS[0], policies=("p1",), values=30.0 * BOUNDS[0].values),),
+        ),
+        SweepEntry("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
     ]
     path = tmp_path_factory.mktemp("report") / "report.html"
     return write_report(path, studies, title="In a browser").as_uri()
@@ -278,35 +291,76 @@ def test_one_trial_is_drawn_without_a_band(desktop: Opened) -> None:
     assert desktop.drawn("two") == (0, 1)
 
 
-def test_the_best_ones_can_be_shown_without_the_others(desktop: Opened) -> None:
+def test_an_outlier_is_cut_off_until_all_policies_are_chosen(desktop: Opened) -> None:
     top = f"{FAR}._fullLayout.yaxis.range[1]"
-    whole = desktop.page.evaluate(top)
-    assert whole > 100.0
+    results = far_away()
+    bulk = max(results.band(name)[1].max() for name in results.ranking()[:-1])
+    assert bulk < desktop.page.evaluate(top) < 1.1 * bulk
+    # all of it is drawn, and the zoom buttons lead there too
     assert desktop.drawn("far") == (8, 8)
     figure = desktop.page.locator("figure.curves").nth(2)
-    every, near = figure.get_by_label("all policies"), figure.get_by_label("with least regret")
-    assert every.is_checked()
-    near.check()
-    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 7 + 7")
-    desktop.wait(f"{top} < 10")
-    pressed = figure.locator(".legend button").evaluate_all(
-        "(all) => all.map((button) => button.ariaPressed)"
-    )
-    assert pressed == ["true"] * 7 + ["false"]
-    # a policy more or less is neither the one choice nor the other
-    figure.get_by_role("button", name="p1").click()
-    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 6 + 6")
-    assert not near.is_checked()
-    assert not every.is_checked()
+    every, best = figure.get_by_label("all policies"), figure.get_by_label("the 7 with least")
+    cut = figure.locator(".cut-off")
+    assert best.is_checked()
+    assert f"p7 ({results['p7'].mean[-1]:.2f})" in cut.inner_text()
+    # a wider band has a wider range
+    figure.get_by_label("10% to 90% of the trials").check()
+    bulk = max(results.band(n, kind="quantiles")[1].max() for n in results.ranking()[:-1])
+    desktop.wait(f"{top} > {bulk}")
+    assert desktop.page.evaluate(top) < 1.1 * bulk
+    figure.get_by_label("95% confidence interval").check()
     every.check()
-    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 8 + 8")
     desktop.wait(f"{top} > 100")
+    assert not cut.is_visible()
+    # hiding a policy leaves the choice as it is
+    figure.get_by_role("button", name="p1").click()
+    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 7 + 7")
+    assert every.is_checked()
+    best.check()
+    desktop.wait(f"{top} < 10")
+    assert cut.is_visible()
     assert "* p7: It needs more." in figure.inner_text()
+
+
+def test_bounds_above_the_range_widen_it(desktop: Opened) -> None:
+    figure = desktop.page.locator("figure.curves").nth(2)
+    top = f"{FAR}._fullLayout.yaxis.range[1]"
+    figure.get_by_label("bounds on the expected regret").check()
+    desktop.wait(f"{top} > 100")
+    assert figure.get_by_label("all policies").is_checked()
+    figure.get_by_label("bounds on the expected regret").uncheck()
+    desktop.wait(f"{top} < 10")
+    assert figure.get_by_label("the 7 with least").is_checked()
+
+
+def test_no_table_of_policies_is_cut_off_in_a_usual_window(browser: Any, tmp_path: Path) -> None:
+    """All columns are in sight at 1280 pixels, with the long names of eleven policies."""
+    names = ("eps-greedy-lp", "mine(rate=0.5)", *(f"ucb-maxn-{i}" for i in range(9)))
+    title = "An experiment on a graph with a title that is as long as those of the paper"
+    many, eight = made_up(names), made_up(names[:6])
+    studies: list[SimulationEntry | SweepEntry] = [
+        SimulationEntry(f"s{i}", f"{i}. {title}", many, "") for i in range(5)
+    ]
+    studies += [
+        SweepEntry("t", title, "r", {i / 4: many for i in range(5)}, ""),
+        SweepEntry("u", title, "r", {i / 4: many for i in range(5)}, ""),
+        SweepEntry("w", title, "r", {i / 4: eight for i in range(9)}, ""),
+    ]
+    for number, some in enumerate((studies, [replace(s, results=eight) for s in studies[:5]])):
+        path = write_report(tmp_path / f"{number}.html", some, title="Many policies")
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(path.as_uri())
+        hidden = page.locator("table.overview").evaluate_all(
+            "(all) => all.map((table) => table.scrollWidth - table.parentElement.clientWidth)"
+        )
+        assert len(hidden) == (5, 1)[number]
+        assert max(hidden) <= 0
+        page.close()
 
 
 def test_bounds_are_drawn_while_their_box_is_ticked(desktop: Opened, results: Results) -> None:
     before = desktop.range("yaxis")
-    box = desktop.page.get_by_label("bounds on the expected regret")
+    box = desktop.page.get_by_label("bounds on the expected regret").first
     assert not box.is_checked()
     box.check()
     desktop.wait(f"{LINES} === 4 + 4 + 3")

@@ -18,16 +18,15 @@ from graphbandits import Bernoulli, BetaBernoulli, plots, simulate
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
-from graphbandits.experiments import Study
+from graphbandits.experiments import Study, open_studies
+from graphbandits.experiments.outputs import all_entries, write_pages
+from graphbandits.graphs.invariants import clique_cover_numbers
 from graphbandits.report import (
-    Study,
-    Sweep,
-    missing_of,
+    SimulationEntry,
+    SweepEntry,
     report_html,
-    studies_of,
     summary_of,
 )
-from graphbandits.report.summary import study_summary
 from graphbandits.store import Store
 from graphbandits.theory import bounds_of
 
@@ -52,8 +51,8 @@ def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> 
     return put(place, "grid", points, sweeps=sweeps, notes=["All of it."])
 
 
-def entries(place: Path, keys: list[str] | None = None) -> list[Study | Sweep]:
-    return studies_of(Store.open(place), keys)
+def entries(place: Path, keys: list[str] | None = None) -> list[SimulationEntry | SweepEntry]:
+    return all_entries(open_studies(place).chosen(keys))
 
 
 def test_a_simulation_is_told_as_if_it_had_just_run(tmp_path: Path) -> None:
@@ -64,9 +63,9 @@ def test_a_simulation_is_told_as_if_it_had_just_run(tmp_path: Path) -> None:
         tmp_path, "one", [Point(plan())], claims=[claim], published=published, notes=["So."]
     )
     (told,) = entries(tmp_path)
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     results = simulate(NAMES, **HOW)
-    wanted = Study(
+    wanted = SimulationEntry(
         "one",
         stored.title,
         results,
@@ -79,7 +78,7 @@ def test_a_simulation_is_told_as_if_it_had_just_run(tmp_path: Path) -> None:
     assert wanted.bounds
     page = report_html([told], title="T")
     assert page == report_html([wanted], title="T")
-    assert summary_of([told]) == {"one": study_summary(wanted)}
+    assert summary_of([told]) == summary_of([wanted])
 
 
 def test_a_grid_is_a_sweep_for_each_facet(tmp_path: Path) -> None:
@@ -90,9 +89,9 @@ def test_a_grid_is_a_sweep_for_each_facet(tmp_path: Path) -> None:
     assert found[0].notes == ("All of it.",)
     assert found[1].notes == ()
     three = found[1]
-    assert isinstance(three, Sweep)
+    assert isinstance(three, SweepEntry)
     assert (three.parameter, three.label) == ("r", "chance r")
-    assert [study.title for study in three.studies] == ["0", "0.25", "0.5", "1"]
+    assert [study.title for study in three.simulations] == ["0", "0.25", "0.5", "1"]
     wanted = simulate(NAMES, **HOW | {"graph": "random(r=0.25)", "arms": 3})
     for name in NAMES:
         assert np.array_equal(three.results[0.25][name].final, wanted[name].final)
@@ -115,7 +114,9 @@ def test_the_summary_of_a_facet_has_its_points_and_own_names(tmp_path: Path) -> 
     ]
     put(tmp_path, "s", points, sweeps=[sweep("c", "arms", x="c", scale="log")])
     found = entries(tmp_path)
-    assert all("eps-greedy-lp(c=…)" in e.results[2].policies for e in found if isinstance(e, Sweep))
+    assert all(
+        "eps-greedy-lp(c=…)" in e.results[2].policies for e in found if isinstance(e, SweepEntry)
+    )
     summary = summary_of(found)
     assert list(summary) == ["s-c-arms-3", "s-c-arms-4"]
     four = summary["s-c-arms-4"]
@@ -127,7 +128,7 @@ def test_the_summary_of_a_facet_has_its_points_and_own_names(tmp_path: Path) -> 
         "eps-greedy-lp(c=2)": "eps-greedy-lp(c=…)",
     }
     wanted = simulate(["ts-n", "eps-greedy-lp(c=2)"], **HOW | {"graph": "star", "arms": 4})
-    numbers = study_summary(Study("", "", wanted, ""))
+    numbers = summary_of([SimulationEntry("w", "", wanted, "")])["w"]
     assert (
         policies["eps-greedy-lp(c=2)"]["plays"]
         == numbers["policies"]["eps-greedy-lp(c=2)"]["plays"]
@@ -141,8 +142,8 @@ def test_a_list_is_a_sweep_of_categories(tmp_path: Path) -> None:
     points = [Point(plan(graph=g, arms=k), {"graph": g, "arms": k}, 0) for g, k in cells]
     put(tmp_path, "s", points, sweeps=[sweep("graph", "arms", x=None)])
     (found,) = entries(tmp_path)
-    assert isinstance(found, Sweep)
-    assert [study.title for study in found.studies] == ["star, 3", "ring, 4", "complete, 2"]
+    assert isinstance(found, SweepEntry)
+    assert [study.title for study in found.simulations] == ["star, 3", "ring, 4", "complete, 2"]
     assert found.key == "s-graph-arms"
     assert found.points["ring, 4"] == {"graph": "ring", "arms": 4}
     assert "star, 3" in report_html([found], title="T")
@@ -151,7 +152,7 @@ def test_a_list_is_a_sweep_of_categories(tmp_path: Path) -> None:
 def test_what_is_not_complete_is_left_out_and_named(tmp_path: Path) -> None:
     grid(tmp_path, {"ids-n": [(0, 4)]})
     *others, last = entries(tmp_path)
-    assert isinstance(last, Sweep)
+    assert isinstance(last, SweepEntry)
     assert [list(last.results[r].policies) for r in (0.25, 0.5)] == [NAMES, ["ts-n"]]
     note = "Left out, for trials are missing: ids-n at r = 0.5, arms = 4 (4 of 6 trials)."
     assert last.notes == (f"{note} To go on: graphbandits run grid",)
@@ -166,7 +167,7 @@ def test_values_and_facets_without_anything_are_left_out(tmp_path: Path) -> None
     points[1:] = [replace(point, there=nothing) for point in points[1:]]
     put(tmp_path, "s", points, sweeps=[sweep("r", "k", x="r")])
     (found,) = entries(tmp_path)
-    assert isinstance(found, Sweep)
+    assert isinstance(found, SweepEntry)
     assert list(found.results) == [0.0]
 
 
@@ -184,7 +185,7 @@ def test_claims_and_published_means_of_missing_policies_are_left_out(tmp_path: P
         published={"source": "x", "means": means},
     )
     (told,) = entries(tmp_path)
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     assert [claim.text for claim in told.claims] == ["B"]
     assert told.published is not None
     assert list(told.published.means) == ["ts-n"]
@@ -196,13 +197,14 @@ def test_a_study_without_anything_is_named_and_alone_refused(tmp_path: Path) -> 
     with pytest.raises(
         InputError, match=r"no policy in .* has all its trials yet; to go on: graph"
     ):
-        entries(tmp_path)
+        write_pages(open_studies(tmp_path))
     put(tmp_path, "some", [Point(plan("ids-n"))])
     assert [entry.key for entry in entries(tmp_path)] == ["some"]
-    assert missing_of(Store.open(tmp_path)) == [
-        "The study none: no policy has all its trials yet. To go on: graphbandits run none"
-    ]
-    assert missing_of(Store.open(tmp_path), ["some"]) == []
+    missing = "The study none: no policy has all its trials yet. To go on: graphbandits run none"
+    page, _ = write_pages(open_studies(tmp_path))
+    assert missing in page.read_text("utf-8")
+    page, _ = write_pages(open_studies(tmp_path), ["some"])
+    assert missing not in page.read_text("utf-8")
 
 
 def test_studies_are_chosen_by_their_keys_and_keep_keys_apart(tmp_path: Path) -> None:
@@ -222,7 +224,7 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
     fixed = Bernoulli(BetaBernoulli.of(3), fixed=[0.2, 0.5, 0.7])
     put(tmp_path / "fixed", "s", [Point(plan(world=fixed))])
     (told,) = entries(tmp_path / "fixed")
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     assert told.bounds == ()
     assert "the means of the arms are fixed" in report_html([told], title="T")
 
@@ -233,17 +235,90 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
 
     monkeypatch.setattr("graphbandits.experiments.study.unpack_process", unknown)
     (told,) = entries(tmp_path / "plain")
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     assert told.bounds == ()
     assert told.notes == (
         "No bounds by the graph: 'edges(1>2 2>3 3-1)' is of a plug-in, which --plugin FILE loads.",
     )
 
 
+@pytest.mark.parametrize(
+    ("graph", "arms", "asked", "computed"),
+    [
+        ("ring", 60, False, True),
+        ("ring", 61, False, False),
+        ("ring", 61, True, True),
+        ("revealed-er", 40, False, True),
+        ("revealed-er", 41, False, False),
+        ("revealed-er", 41, True, True),
+    ],
+)
+def test_covers_of_large_graphs_are_computed_only_if_asked_for(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    graph: str,
+    arms: int,
+    asked: bool,
+    computed: bool,
+) -> None:
+    put(tmp_path, "s", [Point(plan("ts-n", graph=graph, arms=arms, horizon=2))], bounds=asked)
+    calls: list[int] = []
+
+    def count(feedback: Any) -> Any:
+        calls.append(feedback.arms)
+        return clique_cover_numbers(feedback)
+
+    monkeypatch.setattr("graphbandits.theory.limits.clique_cover_numbers", count)
+    monkeypatch.setattr("graphbandits.graphs.invariants.clique_cover_numbers", count)
+    (told,) = entries(tmp_path)
+    assert isinstance(told, SimulationEntry)
+    assert bool(calls) is bool(told.bounds) is computed
+    assert bool(told.notes) is not computed
+    if not computed:
+        note = Page(report_html([told], title="T")).root.all("p", class_="note")[0].text
+        assert note.startswith("Bounds on the expected regret were not computed")
+        assert f"with {arms} arms" in note
+        assert "--bounds" in note
+
+
+@pytest.mark.parametrize(
+    ("policy", "graph"),
+    [("ts-n", "random(r=0.25)"), ("ts-n", "random(r=uniform)"), ("ucb-n", "ring")],
+)
+def test_nothing_is_said_of_covers_that_no_bound_needs(
+    tmp_path: Path, policy: str, graph: str
+) -> None:
+    """Random feedback has a formula for any number of arms; ucb-n has no bounds."""
+    put(tmp_path, "s", [Point(plan(policy, graph=graph, arms=61, horizon=2))])
+    (told,) = entries(tmp_path)
+    assert isinstance(told, SimulationEntry)
+    assert bool(told.bounds) is (policy == "ts-n")
+    assert told.notes == ()
+
+
+def test_the_entropy_of_many_priors_is_computed_only_if_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> float:
+        raise AssertionError("not asked for")
+
+    priors = Bernoulli(BetaBernoulli(np.ones(5), np.arange(1.0, 6.0)))
+    put(tmp_path, "s", [Point(plan("ts-n", world=priors, graph="random(r=0.25)", horizon=2))])
+    (told,) = entries(tmp_path)
+    assert isinstance(told, SimulationEntry)
+    assert told.bounds
+    monkeypatch.setattr("graphbandits.experiments.outputs.DISTINCT", 4)
+    monkeypatch.setattr("graphbandits.theory.regret.entropy_of", refuse)
+    (told,) = entries(tmp_path)
+    assert isinstance(told, SimulationEntry)
+    assert told.bounds == ()
+    assert "--bounds" in told.notes[0]
+
+
 def test_every_figure_is_the_same_without_the_curves_of_trials(tmp_path: Path) -> None:
     put(tmp_path, "s", [Point(plan([*NAMES, "ucb-n"]))])
     (told,) = entries(tmp_path)
-    assert isinstance(told, Study)
+    assert isinstance(told, SimulationEntry)
     assert all(result.regret is None for result in told.results.policies.values())
     whole = simulate([*NAMES, "ucb-n"], **HOW)
     drawings: list[Any] = [

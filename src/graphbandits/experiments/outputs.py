@@ -9,23 +9,31 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError
 from graphbandits.experiments.figures import part_of
 from graphbandits.experiments.study import Cell, Share, Studies, Study, SweepSlice, listed
 from graphbandits.files import check_name, json_text, write_text
+from graphbandits.graphs import RandomFeedback, Uniform
+from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.plots import draw, draw_sweep, save_figure
-from graphbandits.report import SimulationEntry, SweepEntry, summary_of, write_report
+from graphbandits.report import Entry, SimulationEntry, SweepEntry, summary_of, write_report
 from graphbandits.results import Published, Results
 from graphbandits.rng import Keys
 from graphbandits.theory import Bound, bounds_for
+from graphbandits.theory.bounds import WITH_GRAPH
 from graphbandits.theory.regret import recorded_bounds, why_unfit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What the report shows of a study: a simulation, or a slice of a sweep.
-Entry = SimulationEntry | SweepEntry
+#: Most arms of graphs whose clique covers are computed without --bounds, by whether all rounds have
+#: the same graph: one cover takes seconds at 60 arms, and hundreds of covers do at 40.
+COVERED = {True: 60, False: 40}
+#: Most different priors of arms for which the entropy of the best arm is: 1 s, and 150 s at 20,000.
+DISTINCT = 2000
 #: Files of an output directory besides figures and the store's own.
 PAGES = ("summary.json", "report.html")
 
@@ -62,7 +70,7 @@ def all_entries(studies: Sequence[Study]) -> list[Entry]:
 
 def _simulation(study: Study, cell: Cell, complete: Sequence[str]) -> SimulationEntry:
     results = cell.results(complete)
-    bounds, why = bounds_at(cell, results)
+    bounds, why = bounds_at(cell, results, study.record.bounds)
     notes = _missing(study, cell.progress().missing)
     return SimulationEntry(
         study.key,
@@ -116,18 +124,39 @@ def _published(study: Study, complete: Sequence[str]) -> Published | None:
     return Published(means, given.source) if given and means else None
 
 
-def bounds_at(cell: Cell, results: Results) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
-    """The bounds that are proved for the policies, and why there is none that could be told."""
-    settings, prior = results.settings, cell.prior
+def bounds_at(
+    cell: Cell, results: Results, asked: bool
+) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
+    """The bounds that are proved for the policies, and a note if some could not be given.
+
+    Bounds that may take longer than the simulation, by ``COVERED`` and ``DISTINCT``, are computed
+    only if ``asked``.
+    """
+    settings, prior, process = results.settings, cell.prior, cell.process
     if settings.get("means") is not None or why_unfit(prior):
         return (), ()  # the page says why
-    general = recorded_bounds(results, prior)
-    if cell.process is None:
+    general = recorded_bounds(results, prior) if settings.get("ratios") else ()
+    if process is None:
         graph = settings["graph"]
         why = f"No bounds by the graph: '{graph}' is of a plug-in, which --plugin FILE loads."
         return general, (why,)
+    fixed = fixed_feedback(process)
+    covers = not isinstance(process, RandomFeedback)
+    if fixed is not None:
+        covers = fixed.deterministic and not isinstance(fixed, Uniform)
+    large = process.arms > COVERED[fixed is not None]
+    if not covers:
+        large = len(np.unique(np.column_stack([prior.a, prior.b]), axis=0)) > DISTINCT
+    proved = any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in results.policies)
+    if large and proved and not asked:
+        why = (
+            f"Bounds on the expected regret were not computed: with {process.arms} arms they can "
+            "take longer than the simulation. The command under 'Run it again' computes them if "
+            "--bounds is added; it uses the stored trials."
+        )
+        return general, (why,)
     keys = Keys(settings["seed"], cell.first_trial, cell.trials)
-    found = bounds_for(results.policies, cell.process, prior, results.rounds, keys)
+    found = bounds_for(results.policies, process, prior, results.rounds, keys)
     return found + general, ()
 
 
@@ -261,7 +290,7 @@ def _requests(
                     cell = piece.cells[value]
                     title = f"{piece.sweep.title}: {point_text(cell.point)}"
                     asked = study.record.bounds and figure["kind"] == "regret"
-                    bounds = bounds_at(cell, results)[0] if asked else ()
+                    bounds = bounds_at(cell, results, asked)[0] if asked else ()
                     make = partial(draw, figure, results, title, bounds, order=order)
                     name = picture_name(f"{study.key}-{cell.name}", figure)
                     yield name, figure, results.policies, make

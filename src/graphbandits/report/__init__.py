@@ -1,16 +1,14 @@
-"""One HTML page about studies: curves to explore, tables, who knew what, how to run it again."""
+"""One HTML page about simulations and sweeps: curves, tables, settings, commands."""
 
+from graphbandits.report.entries import Entry, SimulationEntry, SweepEntry
 from graphbandits.report.page import report_html, write_report
-from graphbandits.report.study import Study, Sweep
 from graphbandits.report.summary import summary_of
 
 __all__ = [
-    "Study",
-    "Sweep",
+    "Entry",
+    "SimulationEntry",
+    "SweepEntry",
     "report_html",
     "summary_of",
     "write_report",
 ]
-
-SimulationEntry = Study
-SweepEntry = Sweep

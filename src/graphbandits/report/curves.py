@@ -1,12 +1,14 @@
-"""The regret curves: data for plotly where it is installed, else a still picture."""
+"""Figures of the page: data for plotly if it is installed, else still pictures."""
 
 from __future__ import annotations
 
 import base64
+import html
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import matplotlib
 from matplotlib.colors import to_hex, to_rgb
@@ -17,28 +19,31 @@ from graphbandits.plots import COLOURS, ONE_COLUMN, TWO_COLUMNS
 from graphbandits.plots.enlarge import final_means, near_ground
 from graphbandits.plots.legends import marked
 from graphbandits.plots.style import looks
-from graphbandits.report.markup import Html, escape, join, json_script, tag
-from graphbandits.report.study import CONFIDENCE, Study, Sweep
+from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, SweepEntry
 from graphbandits.types import Floats
 
 #: The width of a line in pixels; dashes are multiples of it.
 WIDTH = 2.0
 #: Matplotlib's line styles that have a name, in widths of the line.
 DASHES = {"-": (), "--": (3.7, 1.6), "-.": (6.4, 1.6, 1.0, 1.6), ":": (1.0, 1.65)}
-#: The ground of the page in the dark, as in report.css.
+#: The background of the page in dark mode, as in report.css.
 DARK = "#15181c"
-#: The two bands, as the reader chooses between them.
+#: The two kinds of bands.
 BANDS = {
     "interval": f"{CONFIDENCE:.0%} confidence interval of the mean",
     "quantiles": "10% to 90% of the trials",
 }
+#: Policies are outliers if the largest mean is at least this many times that of the other ones ...
+FLAT = 3.0
+#: ... and the least mean of an outlier is this many times the largest of the other ones.
+GAP = 1.5
 
 
 def plotly_script() -> str | None:
-    """plotly.js, or None where plotly is not installed.
+    """plotly.js, or None if plotly is not installed.
 
-    The package brings only the full bundle, of nearly 5 MB; it goes in once, for all figures. A
-    smaller one would have to be fetched, and the page must work without a network.
+    The package has the full bundle only, of nearly 5 MB; the page has it once, for all figures. A
+    smaller one would have to be downloaded, and the page must work without a network.
     """
     try:
         from plotly.offline import get_plotlyjs
@@ -48,74 +53,111 @@ def plotly_script() -> str | None:
     return script
 
 
-def figure(study: Study, place: str, interactive: bool) -> Html:
-    """The curves of a study."""
-    caption = tag(
-        "figcaption",
-        f"Mean cumulative regret over {study.trials} trial{'s' if study.trials > 1 else ''}, with ",
-        f"a band: {BANDS['interval']}." if not interactive and study.trials > 1 else "",
-        "no band, for one trial does not tell how much trials differ." if study.trials < 2 else "",
-        _choice(f"{place}--band", "Band", BANDS, "interval")
-        if interactive and study.trials > 1
-        else "",
-        _scope(study, place) if interactive else "",
-        _bounds(study, place) if interactive else "",
-    )
+def figure_of(entry: Entry, interactive: bool) -> dict[str, Any]:
+    """The figure of an entry: interactive curves, or a still picture with a description."""
+    if isinstance(entry, SweepEntry):
+        return {"picture": _sweep_picture(entry)}
+    figure: dict[str, Any] = {"trials": entry.trials, "bands": BANDS}
     if not interactive:
-        return tag("figure", _still(study), caption)
-    ranking = ", ".join(study.results.ranking())
-    plot = tag(
-        "div",
-        id=f"{place}--plot",
-        class_="plot",
-        role="img",
-        aria_label=f"Curves of mean cumulative regret by round; from best to worst at the end: "
-        f"{ranking}. The numbers at the end are in the table of regrets.",
-    )
-    without = tag("noscript", tag("p", "The curves need JavaScript; the tables do not."))
-    _, notes = marked(study.results.notes)
-    below = [tag("p", line, class_="hint policy-note") for line in notes.splitlines()]
-    data = json_script(curve_data(study))
-    parts = ("\n", caption, _legend(study), plot, without, *below, "\n", data)
-    return tag("figure", *parts, "\n", class_="curves", data_key=study.key)
+        return figure | {"picture": _still(entry)}
+    marks, notes = marked(entry.results.notes)
+    data = curve_data(entry)
+    ranking = entry.results.ranking()
+    return figure | {
+        "picture": None,
+        "key": entry.key,
+        "ranking": ranking,
+        "data": data,
+        "line_width": WIDTH,
+        "ranges": _ranges(entry),
+        "bounds": [bound.name for bound in entry.drawn_bounds],
+        "legend": [
+            {
+                "name": name,
+                "mark": marks.get(name, ""),
+                "value": entry.number(float(entry.results[name].mean[-1])),
+                "colour": policy["colour"],
+                "dash": policy["dash"],
+            }
+            for name, policy in zip(ranking, data["policies"], strict=True)
+        ],
+        "notes": notes.splitlines(),
+    }
 
 
-def curve_data(study: Study) -> dict[str, object]:
-    """What report.js draws: the policies from best to worst, each with its look."""
-    results = study.results
+def curve_data(entry: SimulationEntry) -> dict[str, Any]:
+    """What report.js draws: the policies from best to worst, each with its style."""
+    results = entry.results
+    drawn = looks(results.policies)
     policies = []
     for name in results.ranking():
-        colour, line = look(study, name)
-        entry: dict[str, object] = {
-            # plotly reads tags and entities in names
-            "name": str(escape(name)),
-            "colour": colour,
-            "dash": line,
+        policy: dict[str, Any] = {
+            "name": _plotly_text(name),
+            "colour": COLOURS.index(drawn[name].colour),
+            "dash": dash(drawn[name].line),
             "mean": _finite(results[name].mean),
         }
-        if study.trials > 1:
+        if entry.trials > 1:
             for kind in BANDS:
                 low, high = results.band(name, kind=kind)
-                entry[kind] = [_finite(low), _finite(high)]
-        policies.append(entry)
+                policy[kind] = [_finite(low), _finite(high)]
+        policies.append(policy)
     return {
         "rounds": results.rounds.tolist(),
-        "digits": study.digits,
+        "digits": entry.digits,
         "width": WIDTH,
-        # how many of the best are shown without the others
-        "near": len(near_ground(final_means(results))),
         "policies": policies,
         "bounds": [
-            {"name": str(escape(bound.name)), "values": _finite(bound.values)}
-            for bound in study.drawn_bounds
+            {"name": _plotly_text(bound.name), "values": _finite(bound.values)}
+            for bound in entry.drawn_bounds
         ],
     }
 
 
-def look(study: Study, name: str) -> tuple[int, str]:
-    """The number of a policy's colour, and its dashes: as in the plots, by the order given."""
-    drawn = looks(study.results.policies)[name]
-    return COLOURS.index(drawn.colour), dash(drawn.line)
+def _ranges(entry: SimulationEntry) -> list[dict[str, Any]]:
+    """The ranges of the axis that can be chosen: that of all policies, and those of the best.
+
+    Each range has the number of policies that it shows as a whole and, of the other ones, the
+    names and final means.
+    """
+    means = final_means(entry.results)
+    ranking = entry.results.ranking()
+    bulk = without_outliers([means[name] for name in ranking])
+    counts = {bulk, len(near_ground(means)) or bulk, len(ranking)}
+    if len(counts) == 1:
+        return []
+    return [
+        {
+            "count": count,
+            "chosen": count == bulk,
+            "cut": [f"{name} ({entry.number(means[name])})" for name in ranking[count:]],
+        }
+        for count in sorted(counts, reverse=True)
+    ]
+
+
+def without_outliers(means: Sequence[float]) -> int:
+    """How many of the policies, best first, are no outliers; more than half of them.
+
+    Outliers would leave the other curves less than a third of the axis, and there is a gap between
+    them and the others.
+
+    >>> without_outliers([4, 6, 12, 20, 81]), without_outliers([4, 6, 12, 20, 33])
+    (4, 5)
+    """
+    count = len(means)
+    gaps = {
+        kept: means[kept] / means[kept - 1]
+        for kept in range(count // 2 + 1, count)
+        if 0.0 < FLAT * means[kept - 1] <= means[-1]
+    }
+    best = max(gaps, key=lambda kept: gaps[kept], default=count)
+    return best if gaps.get(best, 0.0) >= GAP else count
+
+
+def _plotly_text(text: str) -> str:
+    """A name for plotly, which interprets tags and entities; half a surrogate pair is replaced."""
+    return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def dash(style: object) -> str:
@@ -161,119 +203,45 @@ def _luminance(rgb: tuple[float, ...]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _choice(name: str, about: str, words: Mapping[str, str], chosen: str) -> Html:
-    """Radio buttons."""
-    options = [
-        tag(
-            "label",
-            tag("input", type="radio", name=name, value=kind, checked=kind == chosen),
-            " ",
-            text,
-        )
-        for kind, text in words.items()
-    ]
-    return tag("span", join(options, " "), class_="choice", role="radiogroup", aria_label=about)
-
-
-def _scope(study: Study, place: str) -> Html:
-    """The choice of the best policies alone, where the others hide them."""
-    near = near_ground(final_means(study.results))
-    if not near:
-        return Html("")
-    words = {"all": "all policies", "near": f"the {len(near)} with least regret"}
-    return tag("span", "Shown: ", _choice(f"{place}--scope", "Policies", words, "all"))
-
-
-def _bounds(study: Study, place: str) -> Html:
-    """Whether the bounds are drawn, which are far above most curves."""
-    if not study.drawn_bounds:
-        return Html("")
-    names = ", ".join(bound.name for bound in study.drawn_bounds)
-    box = tag("input", type="checkbox", name=f"{place}--bounds")
-    words = f" bounds on the expected regret ({names})"
-    return tag("span", tag("label", box, words, class_="bounds-box"))
-
-
-def _legend(study: Study) -> Html:
-    """A button for each policy, best first: what plotly draws no keyboard can reach."""
-    results = study.results
-    marks, _ = marked(results.notes)
-    buttons = []
-    for name in results.ranking():
-        colour, pattern = look(study, name)
-        line = tag(
-            "line",
-            x1="0",
-            y1="6",
-            x2="44",
-            y2="6",
-            stroke_width=WIDTH,
-            stroke_dasharray=None if pattern == "solid" else pattern,
-        )
-        key = tag(
-            "svg",
-            line,
-            width="44",
-            height="12",
-            aria_hidden="true",
-            style=f"stroke: var(--policy-{colour})",
-        )
-        value = tag("span", study.number(float(results[name].mean[-1])), class_="value")
-        named = tag("span", name, marks.get(name, ""), class_="name")
-        buttons.append(tag("button", key, named, value, type="button", aria_pressed="true"))
-    hint = tag(
-        "p",
-        "Beside each policy: its mean regret after the last round. Click a policy to hide or show "
-        "it, double-click to see it alone. Zoom by dragging in the plot or with its buttons; a "
-        "double click there zooms out.",
-        class_="hint",
-    )
-    group = tag("div", *buttons, class_="legend", role="group", aria_label="Policies shown")
-    return join((group, hint))
-
-
-def sweep_figure(sweep: Sweep) -> Html:
-    """Final regret against the value of the parameter, as a still picture."""
-    words = sweep.label or sweep.parameter
-    best = "; ".join(f"at {study.title} {study.results.ranking()[0]}" for study in sweep.studies)
+def _sweep_picture(sweep: SweepEntry) -> dict[str, str]:
+    """Final regret against the value of the parameter."""
+    label = sweep.label or sweep.parameter
+    best = "; ".join(f"at {e.title} {e.results.ranking()[0]}" for e in sweep.simulations)
     about = (
-        f"Mean final regret against {words}, a line a policy; the least mean: {best}. The numbers "
+        f"Mean final regret against {label}, a line a policy; the least mean: {best}. The numbers "
         "are in the table of values."
     )
     draw = partial(
         plots.sweep_figure,
         sweep.results,
-        words,
+        label,
         confidence=CONFIDENCE,
         scale=sweep.scale,
         order=sweep.order,
     )
-    return tag("figure", _picture(draw, about + _spoken(sweep)))
+    return _picture(sweep, draw, about)
 
 
-def _still(study: Study) -> Html:
+def _still(entry: SimulationEntry) -> dict[str, str]:
     ends = ", ".join(
-        f"{name} {study.number(float(study.results[name].mean[-1]))}"
-        for name in study.results.ranking()
+        f"{name} {entry.number(float(entry.results[name].mean[-1]))}"
+        for name in entry.results.ranking()
     )
     about = f"Curves of mean cumulative regret by round; at the end, from best to worst: {ends}."
-    draw = partial(plots.regret_figure, study.results, confidence=CONFIDENCE)
-    return _picture(draw, about + _spoken(study))
+    return _picture(
+        entry, partial(plots.regret_figure, entry.results, confidence=CONFIDENCE), about
+    )
 
 
-def _spoken(entry: Study | Sweep) -> str:
-    """The notes that are in a picture, for those who cannot see it."""
-    return "".join(f" {name}: {text}" for name, text in entry.notes_on_policies.items())
-
-
-def _picture(draw: Callable[..., Figure], about: str) -> Html:
-    """The figure in two columns of a journal, and in one for narrow windows."""
-    narrow = tag("source", media="(max-width: 600px)", srcset=_svg(draw(width=ONE_COLUMN)))
-    return tag("picture", narrow, tag("img", src=_svg(draw(width=TWO_COLUMNS)), alt=about))
+def _picture(entry: Entry, draw: Callable[..., Figure], about: str) -> dict[str, str]:
+    """The figure in two columns of a journal and in one, and its description with its notes."""
+    notes = "".join(f" {name}: {text}" for name, text in entry.notes_on_policies.items())
+    wide, narrow = _svg(draw(width=TWO_COLUMNS)), _svg(draw(width=ONE_COLUMN))
+    return {"wide": wide, "narrow": narrow, "about": about + notes}
 
 
 def _svg(drawn: Figure) -> str:
-    """An SVG as an address: inside an image its ids and styles meet no others."""
+    """An SVG as a data address: inside an image its ids and styles do not meet others."""
     buffer = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "graphbandits"}):
         drawn.savefig(buffer, format="svg", metadata={"Date": None})

@@ -85,7 +85,20 @@
     return names[0] === data.bounds[i].name ? names.join(", ") : "";
   }
 
-  function layout(data, view) {
+  // The range of the best policies and their bands; undefined, which is all that is drawn, for all.
+  function rangeOf(data, count, kind) {
+    if (count >= data.policies.length) return undefined;
+    let [bottom, top] = [0, 0];
+    data.policies.slice(0, count).forEach((policy) => {
+      [policy.mean, ...(policy[kind] || [])].flat().forEach((value) => {
+        bottom = Math.min(bottom, value);
+        top = Math.max(top, value);
+      });
+    });
+    return top > bottom ? [bottom, top + 0.05 * (top - bottom)] : undefined;
+  }
+
+  function layout(data, view, range) {
     const ink = css("--ink");
     const axis = {
       gridcolor: css("--rule"),
@@ -123,7 +136,7 @@
         spikecolor: css("--soft"),
         spikethickness: 1,
       },
-      yaxis: { ...axis, title: { text: "mean cumulative regret" }, rangemode: "tozero" },
+      yaxis: { ...axis, title: { text: "mean cumulative regret" }, rangemode: "tozero", range },
     };
   }
 
@@ -134,9 +147,12 @@
     const shown = data.policies.map(() => true);
     let kind = "interval";
     let withBounds = false;
-    let view = 0; // a choice of other lines has axes of its own
+    let view = 0; // another range or other lines: zooms are undone
     const radios = (name) => [...figure.querySelectorAll(`input[name$="--${name}"]`)];
-    const near = (scope) => (_, i) => scope === "all" || i < data.near;
+    const usual = radios("range").findIndex((input) => input.defaultChecked);
+    const counts = radios("range").map((input) => Number(input.value));
+    const every = data.policies.length;
+    let count = counts[usual] ?? every; // how many of the best policies the range is for
     const config = {
       responsive: true,
       displaylogo: false,
@@ -153,12 +169,12 @@
     };
     const draw = () => {
       buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(shown[i])));
-      radios("scope").forEach((input) => {
-        const wanted = shown.map(near(input.value));
-        input.checked = wanted.every((on, i) => on === shown[i]);
+      radios("range").forEach((input) => (input.checked = Number(input.value) === count));
+      figure.querySelectorAll(".cut-off").forEach((note) => {
+        note.hidden = Number(note.dataset.count) !== count;
       });
       const drawn = [...traces(data, shown, kind), ...(withBounds ? boundTraces(data) : [])];
-      Plotly.react(plot, drawn, layout(data, view), config);
+      Plotly.react(plot, drawn, layout(data, view, rangeOf(data, count, kind)), config);
     };
     buttons.forEach((button, i) => {
       button.addEventListener("click", (event) => {
@@ -172,9 +188,9 @@
         draw();
       });
     });
-    radios("scope").forEach((input) => {
+    radios("range").forEach((input) => {
       input.addEventListener("change", () => {
-        shown.forEach((_, i) => (shown[i] = near(input.value)(_, i)));
+        count = Number(input.value);
         view += 1;
         draw();
       });
@@ -191,6 +207,7 @@
       box.checked = withBounds;
       box.addEventListener("change", () => {
         withBounds = box.checked;
+        count = (withBounds ? undefined : counts[usual]) ?? every; // bounds are far above
         view += 1;
         draw();
       });

@@ -1,34 +1,36 @@
-"""What the page tells, as plain numbers: summary.json."""
+"""The content of the page as plain numbers: summary.json."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from graphbandits.report.study import Study, Sweep
+from graphbandits.report.entries import Entry, SimulationEntry, SweepEntry
 from graphbandits.results import Difference, Results
 from graphbandits.theory import bounds_summary
 
 
-def summary_of(entries: Iterable[Study | Sweep]) -> dict[str, Any]:
-    """Studies and sweeps by their keys.
+def summary_of(entries: Iterable[Entry]) -> dict[str, Any]:
+    """The numbers of simulations and sweeps, by their keys.
 
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10, seed=1)
-    >>> summary = summary_of([Study("paper", "Two triangles", results, "sh paper.sh")])
+    >>> summary = summary_of([SimulationEntry("paper", "Two triangles", results, "")])
     >>> sorted(summary["paper"])
     ['differences', 'policies', 'settings', 'title']
     """
     return {
-        entry.key: sweep_summary(entry) if isinstance(entry, Sweep) else study_summary(entry)
+        entry.key: _sweep(entry) if isinstance(entry, SweepEntry) else _simulation(entry)
         for entry in entries
     }
 
 
-def study_summary(study: Study) -> dict[str, Any]:
-    """A study as plain numbers: regrets, paired differences, claims, bounds, published means."""
-    summary = {"title": study.title, **_numbers(study.results)}
-    if study.claims:
+def _simulation(entry: SimulationEntry) -> dict[str, Any]:
+    """A simulation as plain numbers: regrets, differences, claims, bounds, published means."""
+    summary = {"title": entry.title, **_numbers(entry.results)}
+    if entry.claims:
         summary["claims"] = [
             {
                 "text": one.claim.text,
@@ -41,11 +43,11 @@ def study_summary(study: Study) -> dict[str, Any]:
                     for d in one.differences
                 ],
             }
-            for one in study.judgements
+            for one in entry.judgements
         ]
-    if study.bounds:
-        summary["bounds"] = bounds_summary(study.bounds, study.results)
-    if study.published is not None:
+    if entry.bounds:
+        summary["bounds"] = bounds_summary(entry.bounds, entry.results)
+    if entry.published is not None:
         means = {
             one.policy: {
                 "mean": one.mean,
@@ -55,13 +57,13 @@ def study_summary(study: Study) -> dict[str, Any]:
                 "distance": one.distance,
                 "within": one.within,
             }
-            for one in study.comparisons
+            for one in entry.comparisons
         }
-        summary["published"] = {"source": study.published.source, "means": means}
+        summary["published"] = {"source": entry.published.source, "means": means}
     return summary
 
 
-def sweep_summary(sweep: Sweep) -> dict[str, Any]:
+def _sweep(sweep: SweepEntry) -> dict[str, Any]:
     """A sweep as plain numbers; each policy has its own name, and the line it belongs to."""
     runs = []
     for value, found in sweep.results.items():

@@ -1,4 +1,4 @@
-"""What the page tells of: studies, each the results of one experiment, and sweeps of several."""
+"""Input of a report: an entry for each simulation and for each sweep."""
 
 from __future__ import annotations
 
@@ -30,16 +30,34 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Study:
-    """One experiment; ``rerun`` is the shell command that makes it again.
+class SimulationEntry:
+    """The results of one simulation, and what they are compared with.
 
-    ``claims`` and ``bounds`` are held against the results, and ``published`` regrets are put
-    beside them.
+    Parameters
+    ----------
+    key
+        Name of the entry, unique in its report.
+    title
+        Heading of the entry.
+    results
+        Results of the simulation.
+    rerun
+        Shell command that runs the simulation again.
+    notes
+        Paragraphs below the heading.
+    claims
+        Claims, which are tested against the results.
+    published
+        Published mean regrets, which are listed beside the means of the results.
+    bounds
+        Upper bounds on the expected regret, which are compared with the means of the results.
 
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10, seed=1)
-    >>> study = Study("paper", "Two triangles", results, "graphbandits simulate --seed 1")
-    >>> study.trials, study.digits
+    >>> entry = SimulationEntry("paper", "Two triangles", results, "graphbandits simulate")
+    >>> entry.trials, entry.digits
     (10, 2)
     """
 
@@ -56,7 +74,7 @@ class Study:
     def trials(self) -> int:
         return self.results.trials
 
-    @property
+    @cached_property
     def digits(self) -> int:
         """Decimals that show two digits of the largest standard error: at least 2, at most 6."""
         errors = [float(result.standard_error[-1]) for result in self.results.policies.values()]
@@ -77,7 +95,7 @@ class Study:
 
     @property
     def notes_on_policies(self) -> dict[str, str]:
-        """What is to be said of policies wherever they are shown."""
+        """Notes on policies, which are shown in tables and figures."""
         return self.results.notes
 
     @cached_property
@@ -101,7 +119,7 @@ class Study:
         return compare(self.published, self.results) if self.published else []
 
     def number(self, value: float, sign: str = "") -> str:
-        """A regret to the digits of this study; what one trial cannot tell is unknown."""
+        """A regret with the digits of this entry; "unknown" if it is NaN."""
         return "unknown" if math.isnan(value) else f"{value:{sign}.{self.digits}f}"
 
     def interval(self, low: float, high: float, sign: str = "") -> str:
@@ -112,17 +130,34 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """One experiment at several values of a ``parameter``; ``label`` is what its axis says.
+class SweepEntry:
+    """The results of one experiment at several values of a parameter.
 
-    Numbers are on an axis (``scale`` "linear" or "log"), texts are categories in the given order.
-    ``order`` names the policies of all sweeps of the page, so that each looks the same in all.
-    ``lines`` has, for each value, the name in the results of each policy by its own; ``points``
-    all parameters at each value, where there are several.
+    Parameters
+    ----------
+    key, title, rerun, notes
+        As in :class:`SimulationEntry`.
+    parameter
+        Name of the parameter.
+    results
+        Results at each value. Numbers are on an axis, texts are categories in the given order.
+    label
+        Label of the axis, if it is not the name of the parameter.
+    scale
+        Scale of the axis: "linear" or "log".
+    order
+        Policies of all sweeps of a study, so that each has the same style in all figures.
+    lines
+        For each value, the name in ``results`` of each policy by its own name.
+    points
+        For each value, the values of all swept parameters, if there are several.
 
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> results = {r: simulate("ts-n", graph=f"random(r={r})", horizon=9, trials=5) for r in (1, 0)}
-    >>> [study.title for study in Sweep("r", "More to see", "r", results, "sh r.sh").studies]
+    >>> sweep = SweepEntry("r", "More to see", "r", results, "graphbandits run r")
+    >>> [entry.title for entry in sweep.simulations]
     ['0', '1']
     """
 
@@ -142,22 +177,37 @@ class Sweep:
         in_order(self.results, self.scale)  # refuses what is no sweep
 
     @cached_property
-    def studies(self) -> list[Study]:
-        """A study at each value, in order, with the value for a title."""
+    def simulations(self) -> list[SimulationEntry]:
+        """An entry for each value, in order, with the value as its title."""
         return [
-            Study(f"{self.key}-{number}", shown(value), results, self.rerun)
+            SimulationEntry(f"{self.key}-{number}", shown(value), results, self.rerun)
             for number, (value, results) in enumerate(in_order(self.results, self.scale).items())
         ]
 
     @property
     def notes_on_policies(self) -> dict[str, str]:
-        """What is to be said of policies wherever they are shown."""
+        """Notes on policies, which are shown in tables and figures."""
         return sweep_notes(in_order(self.results, self.scale))
 
 
-def names_of(studies: Iterable[Study]) -> list[str]:
-    """Every policy of one study at least, in the order of the first that has it."""
-    return list(dict.fromkeys(name for study in studies for name in study.results.policies))
+Entry = SimulationEntry | SweepEntry
+
+
+def simulations_of(entry: Entry) -> list[SimulationEntry]:
+    """The entries of a sweep at each value, or the one simulation itself."""
+    return entry.simulations if isinstance(entry, SweepEntry) else [entry]
+
+
+def policies_of(entries: Iterable[Entry]) -> list[str]:
+    """Every policy of at least one entry, in order of first appearance."""
+    return list(
+        dict.fromkeys(
+            name
+            for entry in entries
+            for simulation in simulations_of(entry)
+            for name in simulation.results.policies
+        )
+    )
 
 
 def verdict(difference: Difference) -> str:
@@ -173,9 +223,9 @@ def verdict(difference: Difference) -> str:
     return "clearly worse" if difference.low > 0.0 else "not told apart"
 
 
-def anchors(studies: Sequence[Study | Sweep]) -> list[str]:
-    """A name for each one's place in the page: its key as far as an address can hold it."""
-    keys = [study.key for study in studies]
+def anchors(entries: Sequence[Entry]) -> list[str]:
+    """A unique id for each entry: its key, reduced to characters that an address can have."""
+    keys = [entry.key for entry in entries]
     if not keys:
         raise InputError("a report needs at least one study")
     if len(set(keys)) < len(keys):
