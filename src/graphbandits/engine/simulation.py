@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -25,6 +26,7 @@ from graphbandits.policies.base import check_problem
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import text_of
 from graphbandits.results import POINTS, PolicyResult, Ratios, Results, Shard
+from graphbandits.results.shards import RANKED, TrueMeans, rank_plays
 from graphbandits.rng import Keys
 from graphbandits.worlds import Bernoulli, World
 
@@ -208,8 +210,9 @@ class Plan:
                     # behind one that is not of this package stands what it was
                     raise (error.__cause__ if type(error) is GraphBanditsError else None) or error
         ran = [shard for _, shard in sorted(shards.items()) if shard is not None]
+        means = true_means(self.world, self.seed, self.trials)
         results = {
-            name: _joined(ran[i * len(starts) : (i + 1) * len(starts)], self.world.arms)
+            name: _joined(ran[i * len(starts) : (i + 1) * len(starts)], self.world.arms, means)
             for i, name in enumerate(self.policies)
         }
         return self.results_of(results)
@@ -258,14 +261,22 @@ class Plan:
         } | ({"ratios": self.recording.ratios} if self.recording.ratios else {})
 
 
-def _joined(shards: Sequence[Shard], arms: int) -> PolicyResult:
+def true_means(world: World, seed: int, trials: int) -> TrueMeans | None:
+    """The means of the world's trials, to rank its arms by; None where they are too many."""
+    if trials * world.arms > RANKED:
+        return None
+    return cache(lambda first, count: world.means(Keys(seed, first, count)))
+
+
+def _joined(shards: Sequence[Shard], arms: int, means: TrueMeans | None) -> PolicyResult:
     """The trials of all blocks, summarised."""
     ratios = [shard.ratios for shard in shards if shard.ratios is not None]
     regret = np.concatenate([shard.regret for shard in shards])
     plays = np.zeros(arms, np.int64)
     for shard in shards:
         shard.plays.add_to(plays)  # in place: there may be very many arms
-    return PolicyResult.from_trials(regret, plays, Ratios.concat(ratios) if ratios else None)
+    found = PolicyResult.from_trials(regret, plays, Ratios.concat(ratios) if ratios else None)
+    return replace(found, rank_plays=rank_plays(shards, arms, means))
 
 
 def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str, Policy]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.results import Moments, PolicyResult, Ratios, Shard
+from graphbandits.results.shards import TrueMeans, rank_plays
 from graphbandits.store.covers import ShardFile, rows_of
 from graphbandits.store.directory import Store
 from graphbandits.types import Floats, Ints
@@ -18,14 +20,21 @@ ENTRIES = 2**23
 COPIED = 2**20
 
 
-def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> PolicyResult:
+def summarise(
+    store: Store,
+    files: Sequence[ShardFile],
+    rounds: int,
+    arms: int,
+    means: TrueMeans | None = None,
+) -> PolicyResult:
     """What :meth:`PolicyResult.from_trials` says of the trials of shards, bit for bit.
 
     Quantiles need all trials of a round: as many rounds as fit are taken at once, and all shards
     are read, and checked, for each such lot. The curves of trials are not kept, and of recorded
-    ratios only the moments of their sums.
+    ratios only the moments of their sums. Plays are also counted by rank where the true ``means``
+    of the trials are given.
     """
-    plays = np.zeros(arms, np.int64)
+    plays, ranked = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
     final: dict[int, Floats] = {}
     recorded: list[bool] = []
 
@@ -34,6 +43,8 @@ def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) 
             final[shard.first] = shard.regret[:, -1].copy()
             recorded.append(shard.ratios is not None)
             _count(shard, plays)
+            if means is not None:
+                shard.plays.add_ranked(ranked, means(shard.first, shard.trials))
         return shard.regret
 
     def summary(part: Floats) -> Floats:
@@ -52,10 +63,17 @@ def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) 
         final=np.concatenate([final[file.first] for file in files]),
         plays=plays,
         ratio_sums=sums,
+        rank_plays=None if means is None else ranked,
     )
 
 
-def whole(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> PolicyResult:
+def whole(
+    store: Store,
+    files: Sequence[ShardFile],
+    rounds: int,
+    arms: int,
+    means: TrueMeans | None = None,
+) -> PolicyResult:
     """The trials of shards with all that was recorded of each, as a simulation gives them."""
     if not files:
         raise InputError(f"there are no shards in {store.path} to be read")
@@ -64,11 +82,12 @@ def whole(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> P
     for shard in shards:
         _count(shard, plays)
     ratios = [shard.ratios for shard in shards if shard.ratios is not None]
-    return PolicyResult.from_trials(
+    found = PolicyResult.from_trials(
         np.concatenate([shard.regret for shard in shards]),
         plays,
         Ratios.concat(ratios) if len(ratios) == len(shards) else None,
     )
+    return replace(found, rank_plays=rank_plays(shards, arms, means))
 
 
 def _count(shard: Shard, plays: Ints) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from graphbandits.engine.simulation import true_means
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import Swept
 from graphbandits.experiments.texts import Given, line_of, point_text, shown_value
@@ -17,10 +18,12 @@ from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
+from graphbandits.results.shards import TrueMeans
 from graphbandits.store import Cover, ShardFile, Store, summarise, whole
 from graphbandits.studies.facets import Facet, facets_of
 from graphbandits.studies.progress import Progress, Share
 from graphbandits.studies.record import read_record
+from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
     import pandas
@@ -124,7 +127,11 @@ class StoredCell:
         meta, _ = self.description
         rounds, arms = np.array(meta["rounds"]), tuple(meta["arms"])
         read = whole if curves else summarise
-        found = {name: read(self.store, self.files(name), len(rounds), len(arms)) for name in names}
+        means = self._true_means()
+        found = {
+            name: read(self.store, self.files(name), len(rounds), len(arms), means)
+            for name in names
+        }
         run = {
             "seed": meta["settings"]["seed"],
             "first_trial": self.first_trial,
@@ -140,6 +147,14 @@ class StoredCell:
         return Results(
             rounds, found, arms, settings, process if isinstance(process, Fixed) else None
         )
+
+    def _true_means(self) -> TrueMeans | None:
+        """The means of its trials, by which plays are ranked; None if the world is unknown."""
+        settings = self.description[0]["settings"]
+        if settings.get("world") != Bernoulli.__name__:
+            return None
+        world = Bernoulli(self.prior, settings.get("means"))
+        return true_means(world, settings["seed"], self.trials)
 
     @cached_property
     def process(self) -> Process | None:
