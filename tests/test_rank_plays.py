@@ -45,8 +45,9 @@ def test_a_store_gives_the_same_with_and_without_curves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = "simulate --policy ts-n --policy uniform --graph star --arms 4 --horizon 30 --trials 25 --seed 7"
-    ran = CliRunner().invoke(app, [*words.split(), "--output", "out"])
+    words = "simulate --policy ts-n --policy uniform --graph star --arms 4 --horizon 30"
+    more = "--trials 25 --seed 7 --output out"
+    ran = CliRunner().invoke(app, [*words.split(), *more.split()])
     assert ran.exit_code == 0, ran.output
     for curves in (False, True):
         results = open_study("out")[0].results(curves=curves)

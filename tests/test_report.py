@@ -16,7 +16,7 @@ from pages import ARMS, SETTINGS, Node, Page, made_up
 
 from graphbandits import Results
 from graphbandits.errors import InputError
-from graphbandits.plots import COLOURS
+from graphbandits.plots import COLOURS, looks
 from graphbandits.report import Study, Sweep, report_html, write_report
 from graphbandits.report.curves import DARK, dash, on_dark, plotly_script
 from graphbandits.report.markup import raw_element
@@ -552,7 +552,7 @@ def test_the_curves_are_those_of_the_results() -> None:
         for kind in ("interval", "quantiles"):
             low, high = results.band(name, kind=kind)
             assert policy[kind] == [low.tolist(), high.tolist()]
-        assert policy["colour"] == list(results.policies).index(name)
+        assert COLOURS[policy["colour"]] == looks(results.policies)[name].colour
     buttons = [b.text for b in figure.all("button")]
     assert buttons == [f"{n}{results[n].mean[-1]:.2f}" for n in results.ranking()]
 

@@ -4,13 +4,11 @@ Every figure is a plain ``matplotlib`` Figure, made outside pyplot; :func:`save_
 Names and titles are shown as they are: ``$`` starts no formula.
 """
 
-from graphbandits.plots.final import final_figure
-from graphbandits.plots.forest import forest_figure
+from graphbandits.plots.final import final_figure, forest_figure
 from graphbandits.plots.graph import graph_figure
 from graphbandits.plots.plays import plays_figure
 from graphbandits.plots.regret import regret_figure
 from graphbandits.plots.requested import draw, draw_sweep
-from graphbandits.plots.save import save_figure
 from graphbandits.plots.style import (
     COLOURS,
     MARKERS,
@@ -20,6 +18,7 @@ from graphbandits.plots.style import (
     Look,
     look,
     looks,
+    save_figure,
 )
 from graphbandits.plots.sweep import sweep_figure
 
