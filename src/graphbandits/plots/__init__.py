@@ -22,22 +22,6 @@ from graphbandits.plots.style import (
 )
 from graphbandits.plots.sweep import sweep_figure
 
-__all__ = [
-    "COLOURS",
-    "MARKERS",
-    "ONE_COLUMN",
-    "STYLES",
-    "TWO_COLUMNS",
-    "Look",
-    "draw",
-    "draw_sweep",
-    "final_figure",
-    "forest_figure",
-    "graph_figure",
-    "look",
-    "looks",
-    "plays_figure",
-    "regret_figure",
-    "save_figure",
-    "sweep_figure",
-]
+__all__ = ["COLOURS", "MARKERS", "ONE_COLUMN", "STYLES", "TWO_COLUMNS", "Look", "look", "looks"]
+__all__ += ["draw", "draw_sweep", "final_figure", "forest_figure", "graph_figure", "plays_figure"]
+__all__ += ["regret_figure", "save_figure", "sweep_figure"]

@@ -186,7 +186,7 @@ def _stress(places: Floats, steps: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Lines (each a row of points), heads (triangles; tip first), and the probability of each."""
+    """Lines (each a row of points), and the heads (triangles; tip first) of the last of them."""
 
     ends: Ints  # (edges, 2): from, to
     probability: Floats
@@ -195,19 +195,17 @@ class Edges:
 
 
 def edges_of(matrix: Floats, places: Floats, radii: Floats, head: float) -> Edges:
-    """Straight lines if the graph is symmetric; else arrows, bent where there is one back."""
-    if np.array_equal(matrix, matrix.T):
-        ends = np.argwhere(np.triu(matrix > 0.0))
-        lines = [places[pair] for pair in ends]
-        return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, [])
-    ends = np.argwhere(matrix > 0.0)
-    lines, heads = [], []
-    for i, j in ends:
-        bend = 0.14 if matrix[j, i] > 0.0 else 0.0
-        line, triangle = _arrow(places[i], places[j], radii[i], radii[j], bend, head)
-        lines.append(line)
-        heads.append(triangle)
-    return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, heads)
+    """Straight lines for edges that are alike both ways; then arrows, bent if there is one back."""
+    alike = matrix == matrix.T
+    both = np.argwhere(np.triu(alike & (matrix > 0.0)))
+    one_way = np.argwhere(~alike & (matrix > 0.0))
+    arrows = [
+        _arrow(places[i], places[j], radii[i], radii[j], 0.14 * (matrix[j, i] > 0.0), head)
+        for i, j in one_way
+    ]
+    ends = np.concatenate([both, one_way])
+    lines = [*(places[pair] for pair in both), *(line for line, _ in arrows)]
+    return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, [tip for _, tip in arrows])
 
 
 def _arrow(
@@ -257,22 +255,16 @@ def edge_width(probability: Floats) -> Floats:
     return 0.4 + 1.4 * probability
 
 
-def add_lines(
-    axes: Axes,
-    lines: Sequence[Floats],
-    paint: Sequence[Any],
-    widths: Floats,
-    zorder: float,
-    gid: str,
-) -> None:
+def add_edges(axes: Axes, lines: list[Floats], paint: Any, widths: Floats, **more: Any) -> None:
     """Draw the lines of edges."""
-    drawn = LineCollection(lines, colors=paint, linewidths=widths, zorder=zorder, gid=gid)
+    drawn = LineCollection(lines, colors=paint, linewidths=widths, **more)
     axes.add_collection(drawn, autolim=False)
 
 
-def add_heads(axes: Axes, heads: Sequence[Floats], paint: Sequence[Any]) -> None:
-    """Draw the heads of arrows."""
-    drawn = PolyCollection(heads, facecolors=paint, linewidths=0, zorder=1.1, gid="heads")
+def add_heads(axes: Axes, edges: Edges, paint: Sequence[Any]) -> None:
+    """Draw the heads of arrows in the colours of their edges, of which ``paint`` has all."""
+    last = paint[len(edges.lines) - len(edges.heads) :]
+    drawn = PolyCollection(edges.heads, facecolors=last, linewidths=0, zorder=1.1, gid="heads")
     axes.add_collection(drawn, autolim=False)
 
 
@@ -339,17 +331,15 @@ def write_beside(
     axes: Axes, text: str, place: Floats, offset: Floats, size: float, spacing: float = 1.2
 ) -> None:
     """A name at an offset (in points) from its node, readable on top of edges."""
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 5.0, "fontsize": size}
     written = axes.annotate(
         literal(text),
         (float(place[0]), float(place[1])),
         xytext=(float(offset[0]), float(offset[1])),
         textcoords="offset points",
-        ha="center",
-        va="center",
-        fontsize=size,
         linespacing=spacing,
-        zorder=5.0,
         path_effects=[withStroke(linewidth=2.0, foreground="white")],
+        **middle,
     )
     written.set_in_layout(False)
 

@@ -325,15 +325,11 @@ def _numbers(differences: list[Difference]) -> list[str]:
     ends = [abs(end) for d in differences for end in (d.low, d.high) if end]
     while places is not None and places < 6 and any(end < 0.5 * 10.0**-places for end in ends):
         places += 1
-    return [
-        number(d.mean, places, "+")
-        + (
-            f" [{number(d.low, places, '+')}, {number(d.high, places, '+')}]"
-            if math.isfinite(d.low)
-            else ""
-        )
-        for d in differences
-    ]
+    texts = []
+    for d in differences:
+        mean, low, high = (number(value, places, "+") for value in (d.mean, d.low, d.high))
+        texts.append(f"{mean} [{low}, {high}]" if math.isfinite(d.low) else mean)
+    return texts
 
 
 def _pair(d: Difference, room: float) -> str:

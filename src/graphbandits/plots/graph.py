@@ -114,9 +114,8 @@ def graph_figure(
     _legend(figure, cliques, independent, dominating)
     drawing.probability_legend(figure, matrix, BETWEEN, FAINT, _thin(edges, within=False))
     drawn = Drawn(places, reach, edges, float(reach.max()))
-    named = _name_nodes(
-        figure, axes, [style.one_line(name) for name in shown], colours, drawn, radius
-    )
+    short = [style.one_line(name) for name in shown]
+    named = _name_nodes(figure, axes, short, colours, drawn, radius)
     left_out = "all" if named == 0 else str(count - named)
     without = "" if named == count else f"{left_out} names left out"
     canvas.note(figure, "; ".join(part for part in (caption, arrows, without) if part))
@@ -172,17 +171,7 @@ def _draw_edges(
     colours: Sequence[str],
 ) -> Edges:
     """Lines for edges both ways, arrows for others; those inside a clique above the rest."""
-    same = matrix == matrix.T
-    head = min(0.07, 1.6 * float(reach.min()))
-    both, one_way = (
-        drawing.edges_of(np.where(keep, matrix, 0.0), places, reach, head) for keep in (same, ~same)
-    )
-    edges = Edges(
-        np.concatenate([both.ends, one_way.ends]),
-        np.concatenate([both.probability, one_way.probability]),
-        both.lines + one_way.lines,
-        both.heads + one_way.heads,
-    )
+    edges = drawing.edges_of(matrix, places, reach, min(0.07, 1.6 * float(reach.min())))
     inside = clique_of[edges.ends[:, 0]] == clique_of[edges.ends[:, 1]]
     strength = FAINT + (1.0 - FAINT) * edges.probability
     for within, gid in ((False, "between"), (True, "inside")):
@@ -191,9 +180,9 @@ def _draw_edges(
         paint = [to_rgba(c, strength[k]) for c, k in zip(source, chosen, strict=True)]
         widths = _thin(edges, within) * drawing.edge_width(edges.probability[chosen])
         lines = [edges.lines[k] for k in chosen]
-        drawing.add_lines(axes, lines, paint, widths, 1.2 if within else 1.0, gid)
+        drawing.add_edges(axes, lines, paint, widths, zorder=1.0 + 0.2 * within, gid=gid)
     # an edge one way is in no clique
-    drawing.add_heads(axes, edges.heads, [to_rgba(BETWEEN, s) for s in strength[len(both.ends) :]])
+    drawing.add_heads(axes, edges, [to_rgba(BETWEEN, share) for share in strength])
     return edges
 
 

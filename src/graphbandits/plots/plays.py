@@ -33,13 +33,8 @@ DRAWN = 100
 COLOUR_MAP = "cividis_r"
 #: Size of the letters, width of a line of a name (0: a number and a key), and whether to print
 #: the share: the first that fits is taken.
-LETTERING = (
-    (SMALL, 66.0, True),
-    (NOTE, 60.0, True),
-    (NOTE, 60.0, False),
-    (NOTE, 45.0, False),
-    (NOTE, 0.0, False),
-)
+LETTERING = [(SMALL, 66.0, True), (NOTE, 60.0, True)]
+LETTERING += [(NOTE, room, False) for room in (60.0, 45.0, 0.0)]
 #: Lines that a name may take.
 LINES = 3
 
@@ -60,11 +55,11 @@ def plays_figure(
     not in files (``PolicyResult.rank_plays``); with fixed means they are always known.
 
     ``by="arm"``: the arms on the graph, a panel for each policy. Area and colour of a node are its
-    share of all plays, on one scale for all panels. An arrow i -> j: playing i may show j; a
-    symmetric graph has lines. Width and strength of an edge are its probability. ``graph`` is the
-    fixed graph of the simulation if the results do not carry it; without one the arms are on a
-    circle. Of more than ``DRAWN`` arms those played most are drawn with the edges between them; of
-    more than ``NAMED`` those played most are named.
+    share of all plays, on one scale for all panels. An arrow i -> j: playing i may show j; an edge
+    that is alike both ways is a line. Width and strength of an edge are its probability. ``graph``
+    is the fixed graph of the simulation if the results do not carry it; without one the arms are
+    on a circle. Of more than ``DRAWN`` arms those played most are drawn with the edges between
+    them; of more than ``NAMED`` those played most are named.
 
     Unset, it is by rank where ranks are known and no graph is given.
 
@@ -191,7 +186,10 @@ def _on_graph(
     bar.formatter = FuncFormatter(lambda share, _: f"{100.0 * share:.3g} %")
     bar.outline.set_linewidth(0.5)
     canvas.heading(figure, title)
-    canvas.note(figure, _note(results, names, fixed, shares, arms, unranked))
+    said = "area and colour of a node: its share of the plays; " + _most_played(shares, arms)
+    said += "by arm: the true ranks are not recorded; " if unranked else ""
+    said += "" if fixed else "no fixed graph: arms on a circle, no edges; "
+    canvas.note(figure, said + style.trials_text(len(results[name].final) for name in names))
     drawing.probability_legend(figure, matrix)
     named = np.flatnonzero(np.isin(arms, order[:NAMED]))
     named = named[np.argsort(-shares[:, arms[named]].sum(axis=0), kind="stable")]
@@ -229,8 +227,8 @@ def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: floa
     paint = [to_rgba(GREY, (0.3 + 0.7 * p) * max(strength, 0.15)) for p in edges.probability]
     thin = min(max(strength, 0.4), max(5.0 * largest, 0.3))
     widths = thin * drawing.edge_width(edges.probability)
-    drawing.add_lines(axes, edges.lines, paint, widths, 1.0, "edges")
-    drawing.add_heads(axes, edges.heads, paint)
+    drawing.add_edges(axes, edges.lines, paint, widths, zorder=1.0, gid="edges")
+    drawing.add_heads(axes, edges, paint)
     rims: dict[str, Any] = {"linewidths": 0.6, "facecolors": "white"}
     drawing.add_discs(axes, places, ring, zorder=2.0, gid="rings", **rims)
     discs = drawing.add_discs(axes, places, radii, zorder=3.0, gid="nodes", **rims)
@@ -241,27 +239,13 @@ def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: floa
     return Drawn(places, radii, edges, largest)
 
 
-def _note(
-    results: Results,
-    names: Sequence[str],
-    fixed: Fixed | None,
-    shares: Floats,
-    arms: Ints,
-    unranked: bool,
-) -> str:
-    parts = ["area and colour of a node: its share of the plays"]
-    if len(arms) < len(results.arms):
-        part = shares[:, arms].sum(axis=1)
-        span = f"{100 * part.min():.0f} %"
-        if round(100 * part.max()) > round(100 * part.min()):
-            span += f" to {100 * part.max():.0f} %"
-        parts.append(f"the {len(arms)} most played of {len(results.arms)} arms, {span} of plays")
-    if unranked:
-        parts.append("by arm: the true ranks are not recorded")
-    if fixed is None:
-        parts.append("no fixed graph: arms on a circle, no edges")
-    parts.append(style.trials_text(len(results[name].final) for name in names))
-    return "; ".join(parts)
+def _most_played(shares: Floats, arms: Ints) -> str:
+    """How many arms are drawn, and their share of the plays; empty where all are."""
+    if len(arms) == shares.shape[1]:
+        return ""
+    part = [f"{100 * share:.0f} %" for share in sorted(shares[:, arms].sum(axis=1))]
+    span = " to ".join(dict.fromkeys((part[0], part[-1])))
+    return f"the {len(arms)} most played of {shares.shape[1]} arms, {span} of plays; "
 
 
 def _name_nodes(
@@ -278,15 +262,17 @@ def _name_nodes(
     Where there is none, the arms have numbers, and a key below the panels tells their names.
     """
     for size, room, with_share in LETTERING:
-        if not room and any(len(names[arms[i]]) > 4 for i in named):
+        if not room and any(len(names[arm]) > 4 for arm in arms[named]):
             inside = np.sort(arms[named])
             key = [f"{arm + 1}  {style.one_line(names[arm])}" for arm in inside]
             blank = [Line2D([], [], linestyle="none") for _ in key]
             canvas.legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
             names = tuple(str(arm + 1) for arm in range(len(names)))
         figure.draw_without_rendering()  # from here on it is known how large the panels are
+        shown = arms[named]
+        wrapped = {arm: style.wrap(names[arm], room, size) if room else names[arm] for arm in shown}
         texts = [
-            [_label(names[arms[i]], share[arms[i]], size, room, with_share) for i in named]
+            [wrapped[arm] + (_percent(share[arm]) if with_share else "") for arm in shown]
             for share in shares
         ]
         boxes = [np.array([drawing.text_box(text, size) for text in panel]) for panel in texts]
@@ -306,8 +292,5 @@ def _name_nodes(
             drawing.write_beside(axes, label, panel.places[i], offset, size, spacing=1.1)
 
 
-def _label(name: str, share: float, size: float, room: float, with_share: bool) -> str:
-    text = style.wrap(name, room, size) if room else name
-    if not with_share:
-        return text
-    return text + ("\n<1 %" if 0.0 < share < 0.005 else f"\n{100 * share:.0f} %")
+def _percent(share: float) -> str:
+    return "\n<1 %" if 0.0 < share < 0.005 else f"\n{100 * share:.0f} %"

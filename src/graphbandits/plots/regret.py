@@ -73,7 +73,9 @@ def regret_figure(
     lines = _lines_of(bounds, results)
     lower = _enlarged(canvas.final_means(results), lines) if yscale == "linear" else []
     figure, panels = canvas.panels_for(lower, width)
-    bands = {name: _band(results, name, confidence, band, levels) for name in ranking}
+    bands = {name: (results[name].mean,) * 2 for name in ranking}
+    if band != "none":
+        bands = {name: results.band(name, band, confidence, levels) for name in ranking}
     looks = style.looks((*order, *results.policies))
     drawn = [_panel(axes, results, bands, scale, looks, band != "none") for axes in panels]
     handles, curves = drawn[0]
@@ -184,14 +186,6 @@ def _final_numbers(
 
 def _span(levels: tuple[float, float]) -> str:
     return f"{percent(levels[0])} to {percent(levels[1])}"
-
-
-def _band(
-    results: Results, name: str, confidence: float, band: str, levels: tuple[float, float]
-) -> tuple[Floats, Floats]:
-    if band == "none":
-        return results[name].mean, results[name].mean
-    return results.band(name, band, confidence, levels)
 
 
 def _band_text(band: str, confidence: float, levels: tuple[float, float]) -> str:
