@@ -335,6 +335,10 @@ def test_what_a_log_axis_cannot_show_is_left_out_and_said() -> None:
     assert figure.axes[0].get_xlim()[0] == pytest.approx(0.8)
     assert any("3 at or below 0 not shown" in t.get_text().replace("\n", " ") for t in figure.texts)
     check_page(figure)
+    late = {"a": PolicyResult.from_trials(np.array([[0.0, 2.0], [0.0, 5.0]]), np.ones(2, np.int64))}
+    figure = regret_figure(Results(np.array([1, 2]), late, ("1", "2"), {}), yscale="log")
+    assert all(line.get_clip_on() for line in figure.axes[0].get_lines())
+    check_page(figure)
     nothing = made({"a": [0.0, 0.0], "b": [0.0, 0.0]})
     for figure in (
         regret_figure(nothing, yscale="log"),

@@ -81,6 +81,9 @@ def set_scale(axes: Axes, axis: str, scale: str, values: Floats) -> None:
         subs = (1.0,) if most > 1e3 * least else (1.0, 2.0, 5.0)
         getattr(axes, f"{axis}axis").set_major_locator(LogLocator(subs=subs))
         getattr(axes, f"set_{axis}lim")(0.8 * least)
+        if (values <= 0.0).any():  # infinitely far outside
+            for artist in (*axes.get_lines(), *axes.collections):
+                artist.set_clip_on(True)
     else:
         threshold = 10.0 ** math.ceil(math.log10(max(least, 1e-4 * most)))
         getattr(axes, f"set_{axis}scale")("symlog", linthresh=threshold)

@@ -206,34 +206,18 @@ def forest_figure(
     if xscale == "log":
         raise InputError("differences can be below zero: xscale is 'linear' or 'symlog'")
     style.check_word(xscale, "xscale", canvas.SCALES)
-    if all_pairs and reference is not None:
-        raise InputError(f"all_pairs does not go with a reference ('{reference}'): give one")
-    if all_pairs or reference is not None or not simultaneous:
-        versus = None if all_pairs else reference or results.ranking()[0]
-        differences = results.differences(versus, confidence, simultaneous=simultaneous)
-    else:
-        versus = results.ranking()[0]
-        differences = list(results.from_best(confidence).values())
-    if not differences:
-        raise InputError(
-            "a forest plot compares policies, and these results have one: simulate two or more"
-        )
-    labels = [d.first if versus else _pair(d, 24.0 * width) for d in differences]
-    lines = max(style.wrap(label, 24.0 * width, SMALL).count("\n") for label in labels) + 1
+    versus, differences = _compared(results, reference, confidence, simultaneous, all_pairs)
+    room = 24.0 * width
+    labels = [d.first if versus else _pair(d, room) for d in differences]
+    lines = max(style.wrap(label, room, SMALL).count("\n") for label in labels) + 1
     row = max(0.24, 0.13 + lines * SMALL * 1.25 / 72.0)
     figure = style.new_figure(width, 0.95 + len(labels) * row)
     axes = figure.add_subplot()
     axes.axvline(0.0, color=INK, lw=0.9, zorder=1.0)
     axes.margins(x=0.08)
-    canvas.rows(axes, labels, 24.0 * width, 0.1)
+    canvas.rows(axes, labels, room, 0.1)
     limits = _limits(results, differences) if xscale == "linear" else None
-    verdicts = _verdicts(versus)
-    for place, d in enumerate(differences):
-        _bar(axes, place, d, verdicts, limits)
-        if len(labels) > CROWDED and place and d.first != differences[place - 1].first:
-            axes.axhline(place - 0.5, color=style.GRID, lw=0.6, zorder=0.5)
-    if limits is not None:
-        axes.set_xlim(*limits)
+    legend = _bars(axes, differences, versus, limits)
     canvas.set_scale(axes, "x", xscale, np.array([[d.low, d.mean, d.high] for d in differences]))
     known = any(math.isfinite(d.low) for d in differences)
     header = f"mean [{percent(confidence)} interval]" if known else "mean"
@@ -244,11 +228,31 @@ def forest_figure(
     arrows = "arrow: beyond the axis; " if limits is not None else ""
     chosen = f"{versus} has the least mean; " if versus and reference is None else ""
     canvas.note(figure, arrows + chosen + _held(results, len(labels), known, simultaneous))
-    used = {verdict(d) for d in differences}
-    handles = [Line2D([], [], lw=1.4, **verdicts[sign][1]) for sign in (-1, 1, 0) if sign in used]
-    texts = [verdicts[sign][0] for sign in (-1, 1, 0) if sign in used]
-    canvas.legend_below(figure, handles, texts, ncols=len(texts) if width > canvas.BESIDE else 1)
+    columns = len(legend) if width > canvas.BESIDE else 1
+    canvas.legend_below(figure, list(legend.values()), list(legend), ncols=columns)
     return figure
+
+
+def _compared(
+    results: Results,
+    reference: str | None,
+    confidence: float,
+    simultaneous: bool,
+    all_pairs: bool,
+) -> tuple[str | None, list[Difference]]:
+    """The policy that the others are compared with (None: all pairs), and the differences."""
+    if all_pairs and reference is not None:
+        raise InputError(f"all_pairs does not go with a reference ('{reference}'): give one")
+    versus = None if all_pairs else reference or results.ranking()[0]
+    if versus and reference is None and simultaneous:
+        differences = list(results.from_best(confidence).values())
+    else:
+        differences = results.differences(versus, confidence, simultaneous=simultaneous)
+    if not differences:
+        raise InputError(
+            "a forest plot compares policies, and these results have one: simulate two or more"
+        )
+    return versus, differences
 
 
 _FIRST_SECOND = "difference of final regret, first − second"  # noqa: RUF001
@@ -263,48 +267,50 @@ def verdict(difference: Difference) -> int:
     return int(difference.low > 0.0) - int(difference.high < 0.0)
 
 
-def _verdicts(versus: str | None) -> dict[int, tuple[str, dict[str, Any]]]:
-    """A text, and keywords for the marker, of each verdict."""
-
-    def marks(colour: str, marker: str, face: str) -> dict[str, Any]:
-        return {"color": colour, "marker": marker, "markersize": 5.0, "markerfacecolor": face}
-
+def _bars(
+    axes: Axes,
+    differences: list[Difference],
+    versus: str | None,
+    limits: tuple[float, float] | None,
+) -> dict[str, Line2D]:
+    """A row for each difference; what the legend has for the verdicts that there are."""
     less, more = style.COLOURS[:2]
-    names = [f"{word} regret than {versus}" for word in ("less", "more")]
-    texts = names if versus else ["first has less regret", "second has less regret"]
-    return {
-        -1: (texts[0], marks(less, "o", less)),
-        1: (texts[1], marks(more, "s", more)),
-        0: ("not told apart", marks(GREY, "D", "white")),
+    texts = ["first has less regret", "second has less regret"]
+    if versus:
+        texts = [f"{word} regret than {versus}" for word in ("less", "more")]
+    looks: dict[int, dict[str, Any]] = {
+        -1: {"color": less, "marker": "o", "markerfacecolor": less, "label": texts[0]},
+        1: {"color": more, "marker": "s", "markerfacecolor": more, "label": texts[1]},
+        0: {"color": GREY, "marker": "D", "markerfacecolor": "white", "label": "not told apart"},
     }
+    for row, d in enumerate(differences):
+        _bar(axes, row, d, looks[verdict(d)] | {"markersize": 5.0, "label": None}, limits)
+        if len(differences) > CROWDED and row and d.first != differences[row - 1].first:
+            axes.axhline(row - 0.5, color=style.GRID, lw=0.6, zorder=0.5)
+    if limits is not None:
+        axes.set_xlim(*limits)
+    found = {verdict(d) for d in differences}
+    used = [look for sign, look in looks.items() if sign in found]
+    return {look["label"]: Line2D([], [], lw=1.4, markersize=5.0, **look) for look in used}
 
 
 def _bar(
-    axes: Axes,
-    row: int,
-    d: Difference,
-    verdicts: Mapping[int, tuple[str, dict[str, Any]]],
-    limits: tuple[float, float] | None,
+    axes: Axes, row: int, d: Difference, look: dict[str, Any], limits: tuple[float, float] | None
 ) -> None:
     """The interval and the mean; an arrow where one of them is beyond the axis."""
-    marks = verdicts[verdict(d)][1]
     low, high = limits or (-math.inf, math.inf)
     inset = 0.02 * (high - low) if limits else 0.0
+    ends = {"<": low + inset, ">": high - inset}
     if math.isfinite(d.low):
-        axes.plot([d.low, d.high], [row, row], color=marks["color"], lw=1.6 if verdict(d) else 1.2)
-        for beyond, place, arrow in (
-            (d.low < low, low + inset, "<"),
-            (d.high > high, high - inset, ">"),
-        ):
-            if beyond and low <= d.mean <= high:
-                clipped = marks | {"marker": arrow, "markersize": 4.0}
-                axes.plot([place], [row], linestyle="none", gid="clipped", **clipped)
-    if d.mean < low:
-        axes.plot([low + inset], [row], linestyle="none", **marks | {"marker": "<"})
-    elif d.mean > high:
-        axes.plot([high - inset], [row], linestyle="none", **marks | {"marker": ">"})
+        axes.plot([d.low, d.high], [row, row], color=look["color"], lw=1.6 if verdict(d) else 1.2)
+    if low <= d.mean <= high:
+        axes.plot([d.mean], [row], linestyle="none", **look)
+        beyond, clipped = "<" * (d.low < low) + ">" * (d.high > high), "clipped"
     else:
-        axes.plot([d.mean], [row], linestyle="none", **marks)
+        beyond, clipped = "<" if d.mean < low else ">", ""
+    for arrow in beyond:
+        arrow_look = look | {"marker": arrow, "linestyle": "none", "gid": clipped}
+        axes.plot([ends[arrow]], [row], **arrow_look)
 
 
 def _limits(results: Results, differences: list[Difference]) -> tuple[float, float] | None:

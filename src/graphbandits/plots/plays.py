@@ -261,35 +261,35 @@ def _name_nodes(
 
     Where there is none, the arms have numbers, and a key below the panels tells their names.
     """
+    shown = arms[named]
     for size, room, with_share in LETTERING:
-        if not room and any(len(names[arm]) > 4 for arm in arms[named]):
-            inside = np.sort(arms[named])
-            key = [f"{arm + 1}  {style.one_line(names[arm])}" for arm in inside]
+        if not room and any(len(names[arm]) > 4 for arm in shown):
+            key = [f"{arm + 1}  {style.one_line(names[arm])}" for arm in np.sort(shown)]
             blank = [Line2D([], [], linestyle="none") for _ in key]
             canvas.legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
             names = tuple(str(arm + 1) for arm in range(len(names)))
         figure.draw_without_rendering()  # from here on it is known how large the panels are
-        shown = arms[named]
-        wrapped = {arm: style.wrap(names[arm], room, size) if room else names[arm] for arm in shown}
-        texts = [
-            [wrapped[arm] + (_percent(share[arm]) if with_share else "") for arm in shown]
-            for share in shares
-        ]
-        boxes = [np.array([drawing.text_box(text, size) for text in panel]) for panel in texts]
-        for axes, panel in zip(panels, drawn, strict=True):
-            drawing.fit(figure, axes, panel, np.max(boxes, axis=(0, 1)))
-        found = [
-            drawing.find_room(figure, axes, box, named, panel)
-            for axes, box, panel in zip(panels, boxes, drawn, strict=True)
-        ]
-        short = all(text.count("\n") < LINES + with_share for panel in texts for text in panel)
-        if short and all((wrong < 0.01).all() for _, wrong in found):
+        texts = [_labels(names, share, shown, size, room, with_share) for share in shares]
+        boxes = np.array([[drawing.text_box(text, size) for text in panel] for panel in texts])
+        found = []
+        for axes, box, panel in zip(panels, boxes, drawn, strict=True):
+            drawing.fit(figure, axes, panel, boxes.max(axis=(0, 1)))
+            found.append(drawing.find_room(figure, axes, box, named, panel))
+        longest = max(text.count("\n") for panel in texts for text in panel)
+        if longest < LINES + with_share and max(wrong.max() for _, wrong in found) < 0.01:
             break
     for axes, text, panel, (offsets, wrong) in zip(panels, texts, drawn, found, strict=True):
         for i, label, offset, bad in zip(named, text, offsets, wrong, strict=True):
-            if bad > 0.05 and len(arms) > NAMED:
-                continue  # many arms: better no name than one on top of another
-            drawing.write_beside(axes, label, panel.places[i], offset, size, spacing=1.1)
+            if bad <= 0.05 or len(arms) <= NAMED:  # of many, better no name than one on another
+                drawing.write_beside(axes, label, panel.places[i], offset, size, spacing=1.1)
+
+
+def _labels(
+    names: Sequence[str], share: Floats, shown: Ints, size: float, room: float, with_share: bool
+) -> list[str]:
+    texts = [style.wrap(names[arm], room, size) if room else names[arm] for arm in shown]
+    more = [_percent(share[arm]) if with_share else "" for arm in shown]
+    return [text + percent for text, percent in zip(texts, more, strict=True)]
 
 
 def _percent(share: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -24,14 +25,8 @@ KINDS: dict[str, Callable[..., Figure]] = {
     "plays": plays_figure,
     "sweep": sweep_figure,
 }
-#: Options of some kinds only.
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "regret": ("band", "levels", "confidence", "scale", "yscale"),
-    "final": ("confidence", "xscale"),
-    "differences": ("confidence", "reference", "all_pairs", "simultaneous", "xscale"),
-    "plays": ("by",),
-    "sweep": ("confidence", "yscale"),
-}
+#: Arguments of these that are no options of a request.
+GIVEN = ("results", "sweep", "parameter", "order", "bounds", "policy", "graph")
 #: What every kind may be told.
 COMMON = ("kind", "name", "title", "policies", "width", "formats")
 WIDTHS = {"one": ONE_COLUMN, "two": TWO_COLUMNS}
@@ -96,7 +91,8 @@ def draw_sweep(
         for value, found in results.items()
         if not wanted.isdisjoint(found.policies)
     }
-    return sweep_figure(shown, label, scale=scale, order=order or list(every), **options)  # type: ignore[arg-type]
+    options = {"scale": scale, "order": order or list(every)} | options
+    return sweep_figure(shown, label, **options)  # type: ignore[arg-type]
 
 
 def _options(figure: Mapping[str, Any], title: str, sweep: bool) -> dict[str, Any]:
@@ -104,7 +100,7 @@ def _options(figure: Mapping[str, Any], title: str, sweep: bool) -> dict[str, An
     kind: Any = figure.get("kind")
     known = [name for name in KINDS if (name == "sweep") == sweep]
     check_word(kind, "kind of figure", known)
-    own = OPTIONS[kind]
+    own = [name for name in signature(KINDS[kind]).parameters if name not in (*GIVEN, *COMMON)]
     for key in figure:
         if key not in (*COMMON, *own):
             hint = nearest(key, (*COMMON, *own))
