@@ -460,7 +460,7 @@ def test_a_policy_has_one_look_in_all_pictures_of_an_experiment(
         given.append(list(names))
         return looks(given[-1])
 
-    monkeypatch.setattr("graphbandits.plots.sweep.looks", seen)
+    monkeypatch.setattr("graphbandits.plots.style.looks", seen)
     run("run", "sweep.toml", "--workers", 1)
     # two figures, and two widths of each in the page
     assert given == [["ts-n", "eps-greedy-lp(c=…)", "ids-n"]] * 6

@@ -16,8 +16,9 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
-from graphbandits import Results, simulate
+from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.errors import InputError
+from graphbandits.experiments import experiment_names, load_experiment
 from graphbandits.graphs import Fixed, RandomFeedback, Uniform, from_matrix
 from graphbandits.plots import (
     COLOURS,
@@ -29,13 +30,14 @@ from graphbandits.plots import (
     plays_figure,
     regret_figure,
     save_figure,
+    style,
     sweep_figure,
 )
-from graphbandits.plots.drawing import layout
-from graphbandits.plots.enlarge import near_ground
+from graphbandits.plots.canvas import near_ground
+from graphbandits.plots.drawing import NAMED, layout, place_labels
 from graphbandits.plots.final import POINTS, spread, thinned
-from graphbandits.plots.labels import place_labels
-from graphbandits.plots.plays import DRAWN, NAMED
+from graphbandits.plots.plays import DRAWN
+from graphbandits.registry import registered
 from graphbandits.results import QUANTILES, Difference, PolicyResult
 
 FOUR = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
@@ -144,6 +146,37 @@ def test_looks_of_64_policies_differ_even_without_colour() -> None:
     first = [look(i) for i in range(8)]  # what a paper has: nothing is shared at all
     for part in ("colour", "line", "marker"):
         assert len({str(getattr(one, part)) for one in first}) == 8
+
+
+def test_a_look_goes_with_the_name_not_with_the_place_or_the_company() -> None:
+    known = [name for group in style.OWNERS for name in group]
+    everything = looks([*known, "mine", "yours"])
+    assert looks([*reversed(known), "yours", "mine"]) == everything
+    for name in known:
+        assert looks(["mine", name, "ids-n(beta=2)"])[name] == everything[name]
+        assert looks([name])[name] == everything[name]
+    alone = looks(["mine"])["mine"]
+    assert looks(["ids-n", "mine"])["mine"] == looks(["mine", "ts-n"])["mine"] == alone
+    assert len(set(looks(known).values())) == len(known) == len(set(known))
+    assert set(known) <= set(registered("policy"))
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_policies_of_a_built_in_experiment_share_no_colour_if_eight_will_do(name: str) -> None:
+    for cell in load_experiment(name).cells():
+        lines = list(cell.lines.values())
+        colours = {one.colour for one in looks(lines).values()}
+        assert len(colours) == min(8, len(lines))
+
+
+@pytest.mark.parametrize("count", [8, 30, 64, 70])
+def test_policies_of_others_share_colours_only_where_all_are_taken(count: int) -> None:
+    names = [f"mine(beta={i})" for i in range(count - 3)] + ["ids-n", "ts-n", "uniform"]
+    found = looks(names)
+    assert list(found) == names
+    uses = [sum(one.colour == colour for one in found.values()) for colour in COLOURS]
+    assert max(uses) - min(uses) <= 1
+    assert len(set(found.values())) == min(count, 64)
 
 
 def test_a_policy_looks_the_same_in_every_figure(results: Results) -> None:
@@ -276,6 +309,43 @@ def test_a_log_axis_of_rounds(results: Results) -> None:
     axes = regret_figure(results, scale="log").axes[0]
     assert axes.get_xscale() == "log"
     assert axes.get_xlim() == (1.0, 80.0)
+
+
+@pytest.mark.parametrize("scale", ["log", "symlog"])
+@pytest.mark.parametrize("width", [3.5, 7.2])
+def test_regret_on_a_log_or_symlog_axis_needs_no_second_panel(scale: str, width: float) -> None:
+    sweep = {0.1: eight(), 10.0: eight(90.0)}
+    for figure, along in (
+        (regret_figure(eight(), yscale=scale, width=width), "y"),
+        (sweep_figure(sweep, "r", yscale=scale, width=width), "y"),
+        (final_figure(eight(), xscale=scale, width=width), "x"),
+    ):
+        (axes,) = figure.axes
+        assert getattr(axes, f"get_{along}scale")() == scale
+        low, high = getattr(axes, f"get_{along}lim")()
+        assert (low > 0.0) == (scale == "log")
+        assert high > 100.0
+        check_page(figure)
+    assert sweep_figure({0: eight(), 1: eight()}, "r", scale="symlog").axes[0].get_xlim()[0] < 0.0
+
+
+def test_what_a_log_axis_cannot_show_is_left_out_and_said() -> None:
+    some = made({"a": [0.0, 0.0, 1.0, 2.0, 30.0], "b": [-1.0, 3.0, 4.0, 5.0, 6.0]})
+    figure = final_figure(some, xscale="log")
+    assert figure.axes[0].get_xlim()[0] == pytest.approx(0.8)
+    assert any("3 at or below 0 not shown" in t.get_text().replace("\n", " ") for t in figure.texts)
+    check_page(figure)
+    late = {"a": PolicyResult.from_trials(np.array([[0.0, 2.0], [0.0, 5.0]]), np.ones(2, np.int64))}
+    figure = regret_figure(Results(np.array([1, 2]), late, ("1", "2"), {}), yscale="log")
+    assert all(line.get_clip_on() for line in figure.axes[0].get_lines())
+    check_page(figure)
+    nothing = made({"a": [0.0, 0.0], "b": [0.0, 0.0]})
+    for figure in (
+        regret_figure(nothing, yscale="log"),
+        final_figure(nothing, xscale="log"),
+        sweep_figure({1: nothing, 2: some}, "r", yscale="log"),
+    ):
+        check_page(figure)
 
 
 def eight(worst: float = 150.0, notes: dict[str, str] | None = None) -> Results:
@@ -439,10 +509,10 @@ def test_a_policy_looks_the_same_in_the_figures_of_several_sweeps() -> None:
         lines = {bar.get_label(): bar.lines[0] for bar in axes.containers}
         return {n: (m.get_color(), m.get_linestyle(), m.get_marker()) for n, m in lines.items()}
 
-    everything = drawn("abc")
-    assert drawn("cb") != {name: everything[name] for name in "cb"}
-    assert drawn("cb", order="abc") == {name: everything[name] for name in "cb"}
-    assert drawn("abc", order="a") == everything
+    everything = drawn("abcdefgh")
+    assert drawn("hgfedcba") == everything
+    assert drawn("cb", order="abcdefgh") == {name: everything[name] for name in "cb"}
+    assert drawn("abcdefgh", order="a") == everything
 
 
 def test_one_trial_and_one_value_can_be_swept() -> None:
@@ -683,6 +753,57 @@ def test_labels_move_out_of_each_others_way() -> None:
     assert (wrong > 0.5).all()
 
 
+def parts(figure: Figure) -> np.ndarray:
+    """Widths of the parts of each bar: a row a policy, a column a rank."""
+    bars = figure.axes[0].patches
+    rows = len(figure.axes[0].get_yticks())
+    return np.array([bar.get_width() for bar in bars]).reshape(-1, rows).T
+
+
+@pytest.mark.parametrize("width", [3.5, 7.2])
+def test_plays_are_by_true_rank_the_best_arm_first(results: Results, width: float) -> None:
+    figure = plays_figure(results, width=width)
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == results.ranking()
+    for name, shares in zip(results.ranking(), parts(figure), strict=True):
+        assert shares == pytest.approx(results[name].rank_plays / results[name].plays.sum())
+        assert shares[0] == shares.max()  # the best is played most; which arm that is differs
+    assert "true rank" in figure.axes[0].get_xlabel().replace("\n", " ")
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == list("12345")
+    check_page(figure)
+    # on a graph which arm it is matters
+    assert gid(plays_figure(results, by="arm"), "nodes")
+    assert gid(plays_figure(results, graph="paper"), "nodes")
+
+
+def test_of_many_arms_ranks_share_parts() -> None:
+    results = simulate("uniform", graph="star", arms=30, horizon=30, trials=20)
+    figure = plays_figure(results)
+    ranked = results["uniform"].rank_plays / results["uniform"].plays.sum()
+    cuts = [0, 1, 2, 3, 5, 10, 20, 30]
+    wanted = [ranked[a:b].sum() for a, b in itertools.pairwise(cuts)]
+    assert parts(figure)[0] == pytest.approx(wanted)
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["1", "2", "3", "4 to 5", "6 to 10", "11 to 20", "21 to 30"]
+    check_page(figure)
+
+
+def test_without_ranks_plays_are_by_arm_and_the_figure_says_so(
+    results: Results, tmp_path: Path
+) -> None:
+    loaded = Results.load(results.save(tmp_path / "kept"))
+    figure = plays_figure(loaded)
+    assert figure.axes[-1].get_ylabel() == "share of plays, by arm"
+    note = " ".join(text.get_text() for text in figure.texts)
+    assert "by arm: the true ranks are not recorded" in note.replace("\n", " ")
+    assert not any("ranks" in t.get_text() for t in plays_figure(loaded, by="arm").texts)
+    # with fixed means they are known from the settings
+    world = Bernoulli(BetaBernoulli.of(3), fixed=[0.2, 0.9, 0.3])
+    fixed = simulate("ts", world, "empty", horizon=30, trials=5)
+    again = Results.load(fixed.save(tmp_path / "fixed"))
+    plays = fixed["ts"].plays[[1, 2, 0]] / fixed["ts"].plays.sum()
+    assert parts(plays_figure(again))[0] == pytest.approx(plays)
+
+
 # --- forest -----------------------------------------------------------------------------------
 
 
@@ -698,8 +819,8 @@ def test_rows_are_the_differences_with_their_verdicts() -> None:
         Difference("a", "$c_1$", 0.5, 0.3, -0.2, 1.2),
         Difference("b", "$c_1$", 2.0, 0.3, 1.5, 2.5),
     )
-    figure = forest_figure(three, "b", "Title", confidence=0.9, simultaneous=False)
-    assert three.settings["asked"] == ("b", 0.9, False)
+    figure = forest_figure(three, title="Title", confidence=0.9, simultaneous=False, all_pairs=True)
+    assert three.settings["asked"] == (None, 0.9, False)
     axes = figure.axes[0]
     drawn = axes.get_lines()[1:]
     assert [list(line.get_xdata()) for line in drawn[0::2]] == [
@@ -728,7 +849,7 @@ def test_an_interval_that_touches_zero_tells_nothing_apart() -> None:
     none = paired(
         Difference("a", "b", 0.0, 0.0, 0.0, 0.0), Difference("a", "b", -3.0, nan, nan, nan)
     )
-    figure = forest_figure(none)
+    figure = forest_figure(none, all_pairs=True)
     assert none.settings["asked"] == (None, 0.95, True)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["not told apart"]
     check_page(figure)
@@ -738,19 +859,21 @@ def test_long_names_and_one_column_fit() -> None:
     long = "policy(with=1, many=2, parameters=3, 40)"
     rows = [Difference(long, f"{long}-{i}", -1.0, 0.1, -1.2, -0.8) for i in range(5)]
     for width in (3.5, 7.2):
-        check_page(forest_figure(paired(*rows), width=width))
+        check_page(forest_figure(paired(*rows), width=width, all_pairs=True))
+        check_page(forest_figure(paired(*rows), "b", width=width))
 
 
 @pytest.mark.parametrize("width", [3.5, 7.2])
 def test_differences_that_are_far_larger_are_arrows_with_their_numbers(width: float) -> None:
     results = eight()
-    figure = forest_figure(results, width=width)
+    figure = forest_figure(results, width=width, all_pairs=True)
     (axes,) = figure.axes
     low, high = axes.get_xlim()
     near = results.ranking()[:5]
     differences = results.differences(simultaneous=True)
     assert len(differences) == 28
     marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
+    marks = [mark for mark in marks if mark.get_gid() != "clipped"]
     for row, (d, mark) in enumerate(zip(differences, marks, strict=True)):
         ((x,), (y,)) = mark.get_data()
         assert y == row
@@ -835,7 +958,15 @@ def test_another_process_writes_the_same_bytes(tmp_path) -> None:
         (lambda r: plays_figure(r, graph=np.eye(3)), "3 arms"),
         (lambda r: plays_figure(r, graph=RandomFeedback(5, 0.5)), "only a fixed graph"),
         (lambda r: plays_figure(r, graph=Fixed(Uniform(1.0, 5), tuple("abcde"))), "a, b, c"),
-        (lambda r: forest_figure(paired()), "two or more"),
+        (lambda r: forest_figure(paired(), "a"), "two or more"),
+        (lambda r: forest_figure(r.only(["ts-n"])), "two or more"),
+        (lambda r: forest_figure(r, "ts-n", all_pairs=True), "does not go with a reference"),
+        (lambda r: forest_figure(r, xscale="log"), "below zero"),
+        (lambda r: forest_figure(r, xscale="logit"), "unknown xscale"),
+        (lambda r: regret_figure(r, yscale="logit"), "unknown yscale"),
+        (lambda r: sweep_figure({1: r}, "r", yscale="logit"), "unknown yscale"),
+        (lambda r: plays_figure(r, by="ranks"), "did you mean 'rank'"),
+        (lambda r: plays_figure(made({"a": [1.0]}), by="rank"), "plays by rank"),
         (lambda r: save_figure(regret_figure(r), "figure", ["gif"]), "unknown kind"),
         (lambda r: save_figure(regret_figure(r), "figure.pdf", "png"), "has an ending"),
     ],
@@ -867,8 +998,62 @@ def test_an_interval_that_ends_near_zero_shows_its_side(monkeypatch: pytest.Monk
     results = simulate(["ids-n", "ts-n"], graph="paper", horizon=5, trials=5)
     difference = Difference("ids-n", "ts-n", -1.0, 0.5, -2.0, 0.004)
     monkeypatch.setattr(Results, "differences", lambda *args, **options: [difference])
-    texts = [text.get_text() for text in forest_figure(results).axes[0].texts]
+    texts = [text.get_text() for text in forest_figure(results, "ts-n").axes[0].texts]
     assert any("+0.004" in text for text in texts)
+
+
+@pytest.mark.parametrize("width", [3.5, 7.2])
+def test_policies_are_compared_with_the_best_unless_asked(width: float) -> None:
+    results = eight()
+    figure = forest_figure(results, width=width)
+    best, *others = results.ranking()
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == others
+    assert axes.get_xlabel().replace("\n", " ") == f"final regret minus that of {best}"
+    wanted = results.from_best(0.95)
+    bars = [line for line in axes.get_lines()[1:] if len(line.get_xdata()) == 2]
+    bars = [bar for bar in bars if bar.get_ydata()[0] == bar.get_ydata()[1]]
+    assert [list(bar.get_xdata()) for bar in bars] == [[d.low, d.high] for d in wanted.values()]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert f"more regret than {best}" in legend
+    note = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+    assert f"{best} has the least mean; the 7 intervals hold together" in note
+    check_page(figure)
+    # each by itself: those of a reference
+    alone = forest_figure(results, simultaneous=False).axes[0]
+    assert [t.get_text() for t in alone.texts] == [
+        t.get_text() for t in forest_figure(results, best, simultaneous=False).axes[0].texts
+    ]
+    (axes,) = forest_figure(results, xscale="symlog", width=width).axes
+    assert axes.get_xscale() == "symlog"
+    assert axes.get_xlim()[1] > max(d.high for d in wanted.values())
+
+
+def test_an_interval_that_leaves_the_axis_ends_in_an_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = eight()
+    near = [Difference(name, "ts-n", 1.0, 0.5, 0.0, 2.0) for name in results.ranking()[1:5]]
+    wide = Difference("exp3-res", "ts-n", 1.5, 9.0, -9.0, 12.0)
+    far = Difference("ucb-maxn", "ts-n", -30.0, 1.0, -32.0, -28.0)
+    monkeypatch.setattr(Results, "differences", lambda *args, **options: [*near, wide, far])
+    axes = forest_figure(results, "ts-n").axes[0]
+    low, high = axes.get_xlim()
+    arrows = gid(axes.figure, "clipped")
+    assert [(mark.get_marker(), mark.get_ydata()[0]) for mark in arrows] == [("<", 4), (">", 4)]
+    for mark, end in zip(arrows, (low, high), strict=True):
+        assert mark.get_xdata()[0] == pytest.approx(end, abs=0.03 * (high - low))
+    (mean,) = [m for m in axes.get_lines() if list(m.get_ydata()) == [5] and m.get_marker() == "<"]
+    assert low < mean.get_xdata()[0] < low + 0.05 * (high - low)
+
+
+def test_no_number_is_minus_zero() -> None:
+    almost = paired(
+        Difference("a", "b", -0.001, 0.5, -1.0, 1.0), Difference("a", "$c_1$", -1e-9, 0.5, -1e-9, 2)
+    )
+    texts = [t.get_text() for t in forest_figure(almost, all_pairs=True).axes[0].texts]
+    assert texts[:2] == ["−0.001000 [−1.000000, +1.000000]", "0.000000 [0.000000, +2.000000]"]  # noqa: RUF001
+    assert style.number(-0.004, 2) == style.number(0.004, 2, "+") == "0.00"
+    assert style.plus_minus([-0.001], [0.5]) == ["0.00 ± 0.50"]
+    assert style.number(-0.0, None) == "0"
 
 
 def test_rounds_have_whole_numbers_on_their_axis() -> None:

@@ -17,8 +17,7 @@ from pages import ARMS, SETTINGS, Node, Page, made_up
 
 from graphbandits import Results
 from graphbandits.errors import InputError
-from graphbandits.plots import COLOURS
-from graphbandits.plots.style import looks
+from graphbandits.plots import COLOURS, looks
 from graphbandits.report import SimulationEntry, SweepEntry, report_html, write_report
 from graphbandits.report.curves import DARK, dash, on_dark, plotly_script, without_outliers
 from graphbandits.report.entries import anchors

@@ -16,21 +16,23 @@ from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments.figures import OPTIONS, FigureTable, part_of
 from graphbandits.plots import (
-    COLOURS,
     ONE_COLUMN,
     TWO_COLUMNS,
     draw,
     draw_sweep,
     final_figure,
     forest_figure,
+    looks,
     plays_figure,
     regret_figure,
     save_figure,
     sweep_figure,
 )
-from graphbandits.plots.regret import BANDS, LEVELS, SCALES
-from graphbandits.plots.requested import COMMON, KINDS, WIDTHS
-from graphbandits.plots.save import KINDS as FORMATS
+from graphbandits.plots.canvas import SCALES
+from graphbandits.plots.plays import BY
+from graphbandits.plots.regret import BANDS, LEVELS
+from graphbandits.plots.requested import COMMON, GIVEN, KINDS, WIDTHS
+from graphbandits.plots.style import FORMATS
 from graphbandits.results import QUANTILES
 from graphbandits.store import simulate_plan
 from graphbandits.theory import bounds_of
@@ -82,7 +84,15 @@ def picture(figure: Figure, tmp_path: Any) -> bytes:
         ),
         ({"kind": "regret", "band": "none"}, lambda r: regret_figure(r, "T", band="none")),
         ({"kind": "final", "confidence": 0.5}, lambda r: final_figure(r, "T", confidence=0.5)),
+        ({"kind": "final", "xscale": "symlog"}, lambda r: final_figure(r, "T", xscale="symlog")),
+        ({"kind": "regret", "yscale": "log"}, lambda r: regret_figure(r, "T", yscale="log")),
         ({"kind": "differences"}, lambda r: forest_figure(r, title="T")),
+        (
+            {"kind": "differences", "all_pairs": True, "xscale": "symlog"},
+            lambda r: forest_figure(r, title="T", all_pairs=True, xscale="symlog"),
+        ),
+        ({"kind": "plays"}, lambda r: plays_figure(r, title="T")),
+        ({"kind": "plays", "by": "arm"}, lambda r: plays_figure(r, title="T", by="arm")),
         (
             {"kind": "differences", "reference": "ids-n", "simultaneous": False, "width": "one"},
             lambda r: forest_figure(r, "ids-n", "T", simultaneous=False, width=ONE_COLUMN),
@@ -128,7 +138,7 @@ def colours(figure: Figure) -> dict[str, str]:
 
 def test_a_policy_looks_the_same_where_others_are_left_out(results: Results) -> None:
     all_of_them = colours(draw({"kind": "regret"}, results, ""))
-    assert all_of_them == dict(zip(NAMES, COLOURS, strict=False))
+    assert all_of_them == {name: one.colour for name, one in looks(NAMES).items()}
     some = colours(draw({"kind": "regret", "policies": ["ucb-n", "ids-n"]}, results, ""))
     assert some == {name: all_of_them[name] for name in ("ids-n", "ucb-n")}
     final = draw({"kind": "final", "policies": ["ucb-n"]}, results, "")
@@ -136,22 +146,24 @@ def test_a_policy_looks_the_same_where_others_are_left_out(results: Results) -> 
     assert to_hex(cloud.get_facecolor()[0]).upper() == all_of_them["ucb-n"]
 
 
-def test_policies_are_asked_for_by_the_lines_they_belong_to(results: Results) -> None:
-    lines = {"ts-n": "ts(…)", "ids-n": "ids-n", "ucb-n": "ucb-n", "uniform": "uniform"}
-    order = ["other", "uniform", "ts(…)"]
-    asked = {"kind": "regret", "policies": ["ts(…)", "uniform", "other"]}
-    drawn = colours(draw(asked, results, "", lines=lines, order=order))
-    assert drawn == {"ts-n": COLOURS[2], "uniform": COLOURS[1]}  # shown by their own names
-    forest = draw({"kind": "differences", "reference": "ts(…)"}, results, "", lines=lines)
-    pairs = [label.get_text() for label in forest.axes[0].get_yticklabels()]
-    assert len(pairs) == 3
-    assert all(pair.endswith("ts-n") for pair in pairs)
+def test_lines_of_a_sweep_look_the_same_at_its_points(results: Results) -> None:
+    lines = {"ts-n": "ts(c=…)", "ids-n": "ids(c=…)"}
+    renamed, order = results.renamed(lines), ["other", "uniform", "ts(c=…)", "ids(c=…)", "ucb-n"]
+    asked = {"kind": "regret", "policies": ["ts(c=…)", "uniform", "other"]}
+    drawn = colours(draw(asked, renamed, "", order=order))
+    swept = draw_sweep({"kind": "sweep"}, {1: renamed, 2: renamed}, "c", "", order=order[::-1])
+    bars = {bar.get_label(): bar.lines[0].get_color() for bar in swept.axes[0].containers}
+    assert drawn == {name: bars[name].upper() for name in ("ts(c=…)", "uniform")}
+    assert len(set(bars.values())) == 4
+    forest = draw({"kind": "differences", "reference": "ts(c=…)"}, renamed, "")
+    assert len(forest.axes[0].get_yticklabels()) == 3
+    assert forest.axes[0].get_xlabel().endswith("ts(c=…)")
 
 
 def test_a_sweep_is_the_picture_drawn_by_hand(sweep: dict[float, Results], tmp_path: Any) -> None:
-    asked = {"kind": "sweep", "confidence": 0.5, "width": "one"}
+    asked = {"kind": "sweep", "confidence": 0.5, "width": "one", "yscale": "log"}
     drawn = draw_sweep(asked, sweep, "chance", "T", scale="log")
-    by_hand = sweep_figure(sweep, "chance", "T", 0.5, "log", ONE_COLUMN)
+    by_hand = sweep_figure(sweep, "chance", "T", 0.5, "log", ONE_COLUMN, yscale="log")
     assert picture(drawn, tmp_path) == picture(by_hand, tmp_path)
 
 
@@ -167,7 +179,7 @@ def test_a_sweep_of_some_policies_leaves_out_values_without_them(
         assert bar.lines[0].get_xdata().tolist() == [0.5, 1]
         assert np.array_equal(bar.lines[0].get_ydata(), [sweep[r][name].mean[-1] for r in (0.5, 1)])
         # as in a figure of all of them
-        assert to_hex(bar.lines[0].get_color()).upper() == COLOURS[NAMES.index(name)]
+        assert to_hex(bar.lines[0].get_color()).upper() == looks(NAMES)[name].colour
     assert figure.get_suptitle() == "Mine"
 
 
@@ -223,12 +235,20 @@ def test_the_band_is_between_its_levels_and_says_so(
     assert f"{100 * levels[0]:g} % to {100 * levels[1]:g} % of" in " ".join(said.split())
 
 
-def test_options_of_kinds_are_said_once(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {"kind": "final", "confidence": 0.9}
-    assert draw(asked, results, "")
-    monkeypatch.setitem(OPTIONS, "final", ())
-    with pytest.raises(InputError, match="kind 'final' has no option 'confidence'"):
-        draw(asked, results, "")
+@pytest.mark.parametrize(
+    ("figure", "told"),
+    [
+        ({"kind": "differences", "xscale": "log"}, "below zero"),
+        ({"kind": "differences", "all_pairs": True, "reference": "ts-n"}, "does not go with"),
+        ({"kind": "final", "yscale": "log"}, "an option of 'regret' and 'sweep'"),
+        ({"kind": "plays", "by": "ranks"}, "'rank' or 'arm'"),
+    ],
+)
+def test_options_that_make_no_figure_are_refused_in_a_file(
+    figure: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        FigureTable.model_validate(figure)
 
 
 def test_files_and_pictures_know_the_same_words() -> None:
@@ -240,10 +260,13 @@ def test_files_and_pictures_know_the_same_words() -> None:
 
     assert set(OPTIONS) == set(KINDS)
     for kind, options in OPTIONS.items():
-        assert set(options) <= set(inspect.signature(KINDS[kind]).parameters)
+        others = {"scale"} if kind == "sweep" else set()  # that of the sweep itself
+        known = set(inspect.signature(KINDS[kind]).parameters) - {*GIVEN, *COMMON}
+        assert known == {*options, *others}
     assert words("kind") == set(KINDS)
     assert words("band") == set(BANDS)
-    assert words("scale") == set(SCALES)
+    assert words("scale") == words("xscale") == words("yscale") == set(SCALES)
+    assert set(get_args(get_args(fields["by"].annotation)[0])) == set(BY)
     assert words("width") == set(WIDTHS)
     assert set(get_args(get_args(fields["formats"].annotation)[0])) == set(FORMATS)
     assert fields["levels"].default == LEVELS

@@ -228,7 +228,7 @@ def _searching(quiet: bool) -> Iterator[Watch]:
 
 def _check_picture(plot: Path) -> None:
     """Refuse what cannot be written before the work, not after it."""
-    from graphbandits.plots.save import KINDS
+    from graphbandits.plots.style import FORMATS as KINDS
 
     ending = plot.suffix.removeprefix(".").lower()
     if ending not in KINDS:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from graphbandits.rng import Keys
 from graphbandits.types import Floats, Ints
+from graphbandits.worlds import World
 
 #: Where a file keeps the facts about its numbers, among the metadata of its schema.
 FACTS = b"graphbandits"
@@ -73,6 +76,27 @@ class Plays:
     def add_to(self, total: Ints) -> None:
         """Count them in a total, one number an arm."""
         np.add.at(total, self.arm, self.count)
+
+    def add_ranked(self, total: Ints, means: Floats) -> None:
+        """Count them by rank: ``total[0]`` gets the plays of each trial's best arm, and so on.
+
+        ``means`` (trials, arms) are the true means; of equal arms the first ranks first.
+
+        >>> total = np.zeros(3, np.int64)
+        >>> Plays.of(np.array([[2, 0, 1], [0, 3, 0]])).add_ranked(
+        ...     total, np.array([[0.1, 0.2, 0.9], [0.3, 0.4, 0.2]])
+        ... )
+        >>> total.tolist()
+        [4, 0, 2]
+        """
+        rank = np.argsort(np.argsort(-means, axis=1, kind="stable"), axis=1)
+        np.add.at(total, rank[self.trial, self.arm], self.count)
+
+
+#: The true means (trials, arms) of some trials, by the first of them and how many they are.
+TrueMeans = Callable[[int, int], Floats]
+#: Trials times arms whose means are computed once more to rank them, at most.
+RANKED = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +164,23 @@ class Shard:
         )
         regret = _matrix(table["regret"])
         return cls(first, regret, counted, Ratios(**ratios) if ratios else None), facts
+
+
+def true_means(world: World, seed: int, trials: int) -> TrueMeans | None:
+    """The means of the world's trials, to rank its arms by; None where they are too many."""
+    if trials * world.arms > RANKED:
+        return None
+    return cache(lambda first, count: world.means(Keys(seed, first, count)))
+
+
+def rank_plays(shards: Iterable[Shard], arms: int, means: TrueMeans | None) -> Ints | None:
+    """Plays of all shards by the rank of the arm in its trial; None if the means are unknown."""
+    if means is None:
+        return None
+    total = np.zeros(arms, np.int64)
+    for shard in shards:
+        shard.plays.add_ranked(total, means(shard.first, shard.trials))
+    return total
 
 
 def _lists(array: Floats) -> pa.Array:

@@ -17,13 +17,14 @@ from graphbandits.results import QUANTILES
 
 Kind = Literal["regret", "final", "differences", "plays", "sweep"]
 Format = Literal["png", "svg", "pdf"]
+Scale = Literal["linear", "log", "symlog"]
 #: Options of some kinds only; all others go with every kind.
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "regret": ("band", "levels", "confidence", "scale"),
-    "final": ("confidence",),
-    "differences": ("confidence", "reference", "simultaneous"),
-    "plays": (),
-    "sweep": ("confidence",),
+    "regret": ("band", "levels", "confidence", "scale", "yscale"),
+    "final": ("confidence", "xscale"),
+    "differences": ("confidence", "reference", "all_pairs", "simultaneous", "xscale"),
+    "plays": ("by",),
+    "sweep": ("confidence", "yscale"),
 }
 #: What is drawn of one simulation that asks for no figures; of sweeps it is "sweep".
 FIGURES = ("regret", "final", "differences", "plays")
@@ -43,8 +44,12 @@ class FigureTable(Table):
     band: Literal["interval", "quantiles", "none"] = "interval"
     levels: tuple[Annotated[float, Field(strict=True)], ...] = (0.1, 0.9)
     confidence: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.95
-    scale: Literal["linear", "log"] = "linear"
+    scale: Scale = "linear"
+    xscale: Scale = "linear"
+    yscale: Scale = "linear"
+    by: Literal["rank", "arm"] | None = None
     reference: Text | None = None
+    all_pairs: Annotated[bool, Field(strict=True)] = False
     simultaneous: Annotated[bool, Field(strict=True)] = True
 
     @property
@@ -75,6 +80,12 @@ class FigureTable(Table):
             raise InputError("levels go with band = 'quantiles'")
         if "confidence" in given and self.band == "quantiles":
             raise InputError("confidence does not go with band = 'quantiles', which has levels")
+        if self.all_pairs and self.reference is not None:
+            raise InputError("all_pairs does not go with a reference: give one of them")
+        if self.kind == "differences" and self.xscale == "log":
+            raise MisplacedError(
+                ("xscale",), "log", "differences can be below zero: 'linear' or 'symlog'"
+            )
         if not self._has_levels():
             kept = ", ".join(f"{level:g}" for level in QUANTILES)
             raise MisplacedError(

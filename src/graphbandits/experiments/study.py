@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from graphbandits.engine.plan import point_text
+from graphbandits.engine.shard import TrueMeans, true_means
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments.sweeps import slice_name
 from graphbandits.experiments.texts import Given, line_of, shown_value
@@ -21,6 +22,7 @@ from graphbandits.results import Claim, Published, Results
 from graphbandits.store import Cover, ShardFile, Store, summarise, whole
 from graphbandits.store.maintenance import Finding, verify
 from graphbandits.store.record import CellRecord, StudyRecord, SweepRecord, read_record
+from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
     import pandas
@@ -190,7 +192,11 @@ class Cell:
         meta, _ = self.description
         rounds, arms = np.array(meta["rounds"]), tuple(meta["arms"])
         read = whole if curves else summarise
-        found = {name: read(self.store, self.files(name), len(rounds), len(arms)) for name in names}
+        means = self._true_means()
+        found = {
+            name: read(self.store, self.files(name), len(rounds), len(arms), means)
+            for name in names
+        }
         run = {
             "seed": meta["settings"]["seed"],
             "first_trial": self.first_trial,
@@ -206,6 +212,14 @@ class Cell:
         return Results(
             rounds, found, arms, settings, process if isinstance(process, Fixed) else None
         )
+
+    def _true_means(self) -> TrueMeans | None:
+        """The means of its trials, by which plays are ranked; None if the world is unknown."""
+        settings = self.description[0]["settings"]
+        if settings.get("world") != Bernoulli.__name__:
+            return None
+        world = Bernoulli(self.prior, settings.get("means"))
+        return true_means(world, settings["seed"], self.trials)
 
     @cached_property
     def process(self) -> Process | None:

@@ -4,13 +4,11 @@ Every figure is a plain ``matplotlib`` Figure, made outside pyplot; :func:`save_
 Names and titles are shown as they are: ``$`` starts no formula.
 """
 
-from graphbandits.plots.final import final_figure
-from graphbandits.plots.forest import forest_figure
+from graphbandits.plots.final import final_figure, forest_figure
 from graphbandits.plots.graph import graph_figure
 from graphbandits.plots.plays import plays_figure
 from graphbandits.plots.regret import regret_figure
 from graphbandits.plots.requested import draw, draw_sweep
-from graphbandits.plots.save import save_figure
 from graphbandits.plots.style import (
     COLOURS,
     MARKERS,
@@ -20,25 +18,10 @@ from graphbandits.plots.style import (
     Look,
     look,
     looks,
+    save_figure,
 )
 from graphbandits.plots.sweep import sweep_figure
 
-__all__ = [
-    "COLOURS",
-    "MARKERS",
-    "ONE_COLUMN",
-    "STYLES",
-    "TWO_COLUMNS",
-    "Look",
-    "draw",
-    "draw_sweep",
-    "final_figure",
-    "forest_figure",
-    "graph_figure",
-    "look",
-    "looks",
-    "plays_figure",
-    "regret_figure",
-    "save_figure",
-    "sweep_figure",
-]
+__all__ = ["COLOURS", "MARKERS", "ONE_COLUMN", "STYLES", "TWO_COLUMNS", "Look", "look", "looks"]
+__all__ += ["draw", "draw_sweep", "final_figure", "forest_figure", "graph_figure", "plays_figure"]
+__all__ += ["regret_figure", "save_figure", "sweep_figure"]

@@ -1,16 +1,25 @@
-"""A feedback graph on paper: where its nodes lie, and its edges as lines and arrow heads."""
+"""A feedback graph on paper: where its nodes lie, its edges, and the names beside its nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from graphbandits.graphs import Feedback
+from graphbandits.plots import canvas
+from graphbandits.plots.style import GREY, INK, literal, text_width
 from graphbandits.types import Floats, Ints
 
 #: Graphs with at least this share of all possible edges are drawn on a circle.
@@ -19,6 +28,11 @@ CROWDED = 0.7
 TOGETHER = 0.75
 #: How well the directions of edges agree, up to right angles, in a grid (1: all do).
 GRID_LIKE = 0.6
+#: Arms that are named, at most; of more, those played most.
+NAMED = 20
+#: Directions that are tried around a node for its name, at each of these distances (points).
+DIRECTIONS = 24
+DISTANCES = (1.5, 6.0, 12.0)
 
 
 def among(feedback: Feedback, arms: Ints) -> Floats:
@@ -172,7 +186,7 @@ def _stress(places: Floats, steps: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Lines (each a row of points), heads (triangles; tip first), and the probability of each."""
+    """Lines (each a row of points), and the heads (triangles; tip first) of the last of them."""
 
     ends: Ints  # (edges, 2): from, to
     probability: Floats
@@ -181,19 +195,17 @@ class Edges:
 
 
 def edges_of(matrix: Floats, places: Floats, radii: Floats, head: float) -> Edges:
-    """Straight lines if the graph is symmetric; else arrows, bent where there is one back."""
-    if np.array_equal(matrix, matrix.T):
-        ends = np.argwhere(np.triu(matrix > 0.0))
-        lines = [places[pair] for pair in ends]
-        return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, [])
-    ends = np.argwhere(matrix > 0.0)
-    lines, heads = [], []
-    for i, j in ends:
-        bend = 0.14 if matrix[j, i] > 0.0 else 0.0
-        line, triangle = _arrow(places[i], places[j], radii[i], radii[j], bend, head)
-        lines.append(line)
-        heads.append(triangle)
-    return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, heads)
+    """Straight lines for edges that are alike both ways; then arrows, bent if there is one back."""
+    alike = matrix == matrix.T
+    both = np.argwhere(np.triu(alike & (matrix > 0.0)))
+    one_way = np.argwhere(~alike & (matrix > 0.0))
+    arrows = [
+        _arrow(places[i], places[j], radii[i], radii[j], 0.14 * (matrix[j, i] > 0.0), head)
+        for i, j in one_way
+    ]
+    ends = np.concatenate([both, one_way])
+    lines = [*(places[pair] for pair in both), *(line for line, _ in arrows)]
+    return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, [tip for _, tip in arrows])
 
 
 def _arrow(
@@ -213,3 +225,223 @@ def _arrow(
     base = tip - head * along
     across = 0.4 * head * np.array([-along[1], along[0]])
     return np.vstack([curve, base]), np.array([tip, base + across, base - across])
+
+
+# --- nodes and their names ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What a panel shows, in the coordinates of its axes."""
+
+    places: Floats
+    radii: Floats
+    edges: Edges
+    largest: float
+
+
+def largest_radius(places: Floats) -> float:
+    """Of the discs: what neither covers its neighbours nor fills the page."""
+    gaps = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
+    gaps[np.diag_indices_from(gaps)] = np.inf
+    nearest = gaps.min(axis=1)
+    # of many, a few may touch: else one close pair would make all of them dots
+    close = nearest.min() if len(places) <= NAMED else np.quantile(nearest, 0.2)
+    return min(0.2, 0.45 * float(close))
+
+
+def edge_width(probability: Floats) -> Floats:
+    """In points."""
+    return 0.4 + 1.4 * probability
+
+
+def add_edges(axes: Axes, lines: list[Floats], paint: Any, widths: Floats, **more: Any) -> None:
+    """Draw the lines of edges."""
+    drawn = LineCollection(lines, colors=paint, linewidths=widths, **more)
+    axes.add_collection(drawn, autolim=False)
+
+
+def add_heads(axes: Axes, edges: Edges, paint: Sequence[Any]) -> None:
+    """Draw the heads of arrows in the colours of their edges, of which ``paint`` has all."""
+    last = paint[len(edges.lines) - len(edges.heads) :]
+    drawn = PolyCollection(edges.heads, facecolors=last, linewidths=0, zorder=1.1, gid="heads")
+    axes.add_collection(drawn, autolim=False)
+
+
+def add_discs(axes: Axes, places: Floats, radii: Floats, **options: Any) -> EllipseCollection:
+    """Draw discs, in the coordinates of the axes."""
+    options |= {"units": "xy", "offset_transform": axes.transData, "edgecolors": INK}
+    sizes, angles = 2.0 * radii, np.zeros(len(radii))
+    drawn = EllipseCollection(sizes, sizes, angles, offsets=places, **options)
+    axes.add_collection(drawn, autolim=False)
+    return drawn
+
+
+def probability_legend(
+    figure: Figure, matrix: Floats, colour: str = GREY, faint: float = 0.3, scale: float = 1.0
+) -> None:
+    """A legend of widths and shades, where edges are not all certain."""
+    values = matrix[matrix > 0.0]
+    if not values.size or (values == 1.0).all():
+        return
+    low, high = float(values.min()), float(values.max())
+    steps = np.array([low, (low + high) / 2.0, high] if high > low else [low])
+    shades = [to_rgba(colour, faint + (1.0 - faint) * p) for p in steps]
+    widths = scale * edge_width(steps)
+    handles = [Line2D([], [], color=c, lw=lw) for c, lw in zip(shades, widths, strict=True)]
+    labels = [f"{p:.3g}" for p in steps]
+    canvas.legend_below(figure, handles, labels, "probability to observe", loc="lower left")
+
+
+def text_box(text: str, size: float) -> tuple[float, float]:
+    """Width and height of a text in points, with a little air."""
+    lines = text.split("\n")
+    return max(text_width(line, size) for line in lines) + 2.0, 1.25 * size * len(lines) + 2.0
+
+
+def fit(figure: Figure, axes: Axes, drawn: Drawn, label: Floats) -> None:
+    """Limits with the same scale both ways: the graph fills the panel but for room for names."""
+    half = np.array([axes.bbox.width, axes.bbox.height]) * 36.0 / figure.dpi
+    margin = np.minimum(label * [0.6, 0.8] + 4.0, 0.4 * half)
+    extent = np.abs(drawn.places).max(axis=0) + drawn.largest
+    scale = min(*((half - margin) / extent), half.max() / 1.2)  # a single arm is no giant
+    reach = half / scale
+    axes.set_aspect("equal")
+    axes.set_xlim(-reach[0], reach[0])
+    axes.set_ylim(-reach[1], reach[1])
+
+
+def find_room(
+    figure: Figure, axes: Axes, boxes: Floats, named: Ints, drawn: Drawn
+) -> tuple[Floats, Floats]:
+    """How far from its node each label goes (in points), and how badly it fits."""
+    pixel = 72.0 / figure.dpi
+    centres = axes.transData.transform(drawn.places) * pixel
+    unit = float(np.diff(axes.transData.transform([[0.0, 0.0], [1.0, 0.0]])[:, 0])[0]) * pixel
+    frame = np.array(axes.bbox.extents) * pixel
+    # many edges leave nothing free, and are faint
+    paths = drawn.edges.lines if len(drawn.edges.lines) <= 300 else []
+    points = [np.linspace(path[0], path[-1], 15) if len(path) == 2 else path[::4] for path in paths]
+    lines = axes.transData.transform(np.concatenate(points)) * pixel if points else np.empty((0, 2))
+    found, wrong = place_labels(boxes, named, centres, drawn.radii * unit, frame, lines)
+    return found - centres[named], wrong
+
+
+def write_beside(
+    axes: Axes, text: str, place: Floats, offset: Floats, size: float, spacing: float = 1.2
+) -> None:
+    """A name at an offset (in points) from its node, readable on top of edges."""
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 5.0, "fontsize": size}
+    written = axes.annotate(
+        literal(text),
+        (float(place[0]), float(place[1])),
+        xytext=(float(offset[0]), float(offset[1])),
+        textcoords="offset points",
+        linespacing=spacing,
+        path_effects=[withStroke(linewidth=2.0, foreground="white")],
+        **middle,
+    )
+    written.set_in_layout(False)
+
+
+def place_labels(
+    sizes: Floats, nodes: Ints, centres: Floats, radii: Floats, frame: Floats, lines: Floats
+) -> tuple[Floats, Floats]:
+    """Centres of the labels, and the share of each that lies on a label, on a node or outside.
+
+    ``sizes`` (L, 2) are the labels of the first L ``nodes``, the most important first;
+    ``centres`` and ``radii`` are of all N nodes; ``frame`` is (x0, y0, x1, y1); ``lines`` are
+    points along the edges, best left free. Every label goes to the cheapest of some places around
+    its node, given all others, until none moves. All lengths have the same unit.
+
+    >>> import numpy as np
+    >>> nodes, page = np.array([[20.0, 50.0], [80.0, 50.0]]), np.array([0.0, 0.0, 100.0, 100.0])
+    >>> places, wrong = place_labels(
+    ...     np.full((2, 2), 10.0), np.arange(2), nodes, np.full(2, 3.0), page, np.empty((0, 2))
+    ... )
+    >>> places.round(1).tolist(), wrong.tolist()  # outwards, 4.5 from the middle of its node
+    ([[10.5, 50.0], [89.5, 50.0]], [0.0, 0.0])
+    """
+    count = len(sizes)
+    middle = (centres.min(axis=0) + centres.max(axis=0)) / 2.0
+    options = [_places(sizes[i], centres[nodes[i]], radii[nodes[i]], middle) for i in range(count)]
+    fixed = [
+        base + _fixed_cost(places, sizes[i], centres, radii, frame, lines)
+        for i, (places, base) in enumerate(options)
+    ]
+    chosen = np.full((count, 2), np.inf)
+    for _ in range(6):
+        before = chosen.copy()
+        for i in range(count):
+            places = options[i][0]
+            others = np.delete(np.arange(count), i)
+            shared = _overlap(places, sizes[i], chosen[others], sizes[others]).sum(axis=1)
+            chosen[i] = places[np.argmin(fixed[i] + 20.0 * shared / sizes[i].prod())]
+        if (chosen == before).all():
+            break
+    wrong = np.empty(count)
+    for i in range(count):
+        others = np.delete(np.arange(count), i)
+        shared = _overlap(chosen[i : i + 1], sizes[i], chosen[others], sizes[others]).sum()
+        squares = np.sqrt(np.pi) * radii[:, None] * np.ones(2)  # of the area of the discs
+        shared += _overlap(chosen[i : i + 1], sizes[i], centres, squares).sum()
+        wrong[i] = (shared + _outside(chosen[i : i + 1], sizes[i], frame)[0]) / sizes[i].prod()
+    return chosen, wrong
+
+
+def _places(size: Floats, centre: Floats, radius: float, middle: Floats) -> tuple[Floats, Floats]:
+    """Centres of the label around its node, and how little each is liked: outwards and near."""
+    outwards = centre - middle
+    length = float(np.hypot(*outwards))
+    start = np.arctan2(outwards[1], outwards[0]) if length > 1e-9 else -np.pi / 2.0
+    angle = start + 2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+    ray = np.column_stack([np.cos(angle), np.sin(angle)])
+    # along each ray, the first place at which the label clears a circle around the node
+    places, cost = [], []
+    for rank, distance in enumerate(DISTANCES):
+        reach = _clearance(ray, size / 2.0, radius + distance)
+        places.append(centre + ray * reach[:, None])
+        cost.append(0.3 * (1.0 - np.cos(angle - start)) + 0.35 * rank)
+    return np.concatenate(places), np.concatenate(cost)
+
+
+def _clearance(ray: Floats, half: Floats, radius: float) -> Floats:
+    """How far along ``ray`` the middle of a box must be to touch a circle of ``radius``."""
+    low: Floats = np.zeros(len(ray))
+    high: Floats = np.full(len(ray), radius + float(np.hypot(*half)))
+    for _ in range(20):
+        reach = (low + high) / 2.0
+        gap = np.maximum(np.abs(ray * reach[:, None]) - half, 0.0)
+        clear = np.hypot(gap[:, 0], gap[:, 1]) >= radius
+        low, high = np.where(clear, low, reach), np.where(clear, reach, high)
+    return high
+
+
+def _fixed_cost(
+    places: Floats, size: Floats, centres: Floats, radii: Floats, frame: Floats, lines: Floats
+) -> Floats:
+    area = float(size.prod())
+    on_nodes = _overlap(places, size, centres, 2.0 * radii[:, None] * np.ones(2)).sum(axis=1)
+    cost: Floats = 8.0 * on_nodes / area + 40.0 * _outside(places, size, frame) / area
+    if len(lines):
+        gap = np.abs(places[:, None] - lines) < size / 2.0
+        cost += np.minimum(0.1 * gap.all(axis=2).sum(axis=1), 1.2)
+    return cost
+
+
+def _overlap(first: Floats, size: Floats, second: Floats, sizes: Floats) -> Floats:
+    """Areas that boxes around ``first`` (all of one size) share with boxes around ``second``."""
+    if not len(second):
+        return np.zeros((len(first), 0))
+    reach = (size + sizes) / 2.0 - np.abs(first[:, None] - second)
+    shared: Floats = np.maximum(np.minimum(reach, np.minimum(size, sizes)), 0.0).prod(axis=2)
+    return shared
+
+
+def _outside(places: Floats, size: Floats, frame: Floats) -> Floats:
+    """The area of each box that is not within the frame."""
+    low = np.maximum(places - size / 2.0, frame[:2])
+    high = np.minimum(places + size / 2.0, frame[2:])
+    inside: Floats = np.maximum(high - low, 0.0).prod(axis=1)
+    outside: Floats = size.prod() - inside
+    return outside

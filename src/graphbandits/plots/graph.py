@@ -8,47 +8,20 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import (
-    EllipseCollection,
-    LineCollection,
-    PatchCollection,
-    PolyCollection,
-)
+from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Rectangle
-from matplotlib.patheffects import withStroke
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Fixed, GraphLike, as_process
 from graphbandits.graphs.networks import is_feedback
 from graphbandits.graphs.processes import check_names, fixed_feedback
 from graphbandits.graphs.shape import Shape
-from graphbandits.plots.drawing import Edges, among, edges_of, layout
-from graphbandits.plots.legends import legend_below, note
-from graphbandits.plots.nodes import (
-    Drawn,
-    edge_width,
-    find_room,
-    fit,
-    largest_radius,
-    probability_legend,
-    text_box,
-)
-from graphbandits.plots.style import (
-    COLOURS,
-    INK,
-    NOTE,
-    SMALL,
-    TWO_COLUMNS,
-    heading,
-    in_style,
-    literal,
-    new_figure,
-    one_line,
-    text_width,
-)
+from graphbandits.plots import canvas, drawing, style
+from graphbandits.plots.drawing import Drawn, Edges
+from graphbandits.plots.style import INK, NOTE, SMALL, TWO_COLUMNS
 from graphbandits.types import Floats, Ints
 
 #: Larger graphs are a blot.
@@ -67,7 +40,7 @@ def _lighter(colour: str) -> str:
 
 
 #: For cliques: the colours but black, which the letters have, then the same mixed with white.
-PALETTE = tuple(colour for colour in COLOURS if colour != "#000000")
+PALETTE = tuple(colour for colour in style.COLOURS if colour != "#000000")
 PALETTE += tuple(_lighter(colour) for colour in PALETTE)
 
 
@@ -82,7 +55,7 @@ def check_drawable(feedback: Feedback) -> None:
         )
 
 
-@in_style
+@style.in_style
 def graph_figure(
     graph: GraphLike,
     cliques: Sequence[Sequence[int]] = (),
@@ -118,16 +91,16 @@ def graph_figure(
     given = process.names if names is None else names
     shown = check_names(given, count) or tuple(str(arm + 1) for arm in range(count))
     clique_of = _clique_of(cliques, count)
-    matrix = among(feedback, np.arange(count))
-    places = layout(matrix, cliques)
-    radius = min(0.11, 0.75 * largest_radius(places))
+    matrix = drawing.among(feedback, np.arange(count))
+    places = drawing.layout(matrix, cliques)
+    radius = min(0.11, 0.75 * drawing.largest_radius(places))
     reach = np.full(count, 1.05 * radius)
     reach[list(dominating)] = 1.25 * radius
     reach[list(independent)] = 1.4 * radius
 
     extent = np.ptp(places, axis=0) + 4.0 * radius
     tall = float(np.clip(extent[1] / extent[0], 0.3, 0.9))
-    figure = new_figure(width, tall * width + 0.4)
+    figure = style.new_figure(width, tall * width + 0.4)
     axes = figure.subplots()
     axes.set_axis_off()
     colours = [ALONE] * count
@@ -136,15 +109,16 @@ def graph_figure(
             colours[arm] = colour
     edges = _draw_edges(axes, matrix, places, reach, clique_of, colours)
     _draw_nodes(axes, places, radius, colours, independent, dominating)
-    heading(figure, title)
+    canvas.heading(figure, title)
     arrows = "arrow: playing its tail shows its tip" if edges.heads else ""
     _legend(figure, cliques, independent, dominating)
-    probability_legend(figure, matrix, BETWEEN, FAINT, _thin(edges, within=False))
+    drawing.probability_legend(figure, matrix, BETWEEN, FAINT, _thin(edges, within=False))
     drawn = Drawn(places, reach, edges, float(reach.max()))
-    named = _name_nodes(figure, axes, [one_line(name) for name in shown], colours, drawn, radius)
+    short = [style.one_line(name) for name in shown]
+    named = _name_nodes(figure, axes, short, colours, drawn, radius)
     left_out = "all" if named == 0 else str(count - named)
     without = "" if named == count else f"{left_out} names left out"
-    note(figure, "; ".join(part for part in (caption, arrows, without) if part))
+    canvas.note(figure, "; ".join(part for part in (caption, arrows, without) if part))
     return figure
 
 
@@ -197,43 +171,18 @@ def _draw_edges(
     colours: Sequence[str],
 ) -> Edges:
     """Lines for edges both ways, arrows for others; those inside a clique above the rest."""
-    same = matrix == matrix.T
-    head = min(0.07, 1.6 * float(reach.min()))
-    parts = [edges_of(np.where(keep, matrix, 0.0), places, reach, head) for keep in (same, ~same)]
-    edges = Edges(
-        np.concatenate([part.ends for part in parts]),
-        np.concatenate([part.probability for part in parts]),
-        [line for part in parts for line in part.lines],
-        [triangle for part in parts for triangle in part.heads],
-    )
+    edges = drawing.edges_of(matrix, places, reach, min(0.07, 1.6 * float(reach.min())))
     inside = clique_of[edges.ends[:, 0]] == clique_of[edges.ends[:, 1]]
+    strength = FAINT + (1.0 - FAINT) * edges.probability
     for within, gid in ((False, "between"), (True, "inside")):
         chosen = np.flatnonzero(inside == within)
-        paint = [
-            to_rgba(
-                colours[edges.ends[k, 0]] if within else BETWEEN,
-                FAINT + (1.0 - FAINT) * edges.probability[k],
-            )
-            for k in chosen
-        ]
-        scale = _thin(edges, within)
-        widths = [scale * edge_width(edges.probability[k]) for k in chosen]
-        axes.add_collection(
-            LineCollection(
-                [edges.lines[k] for k in chosen],
-                colors=paint,
-                linewidths=widths,
-                zorder=1.2 if within else 1.0,
-                gid=gid,
-            ),
-            autolim=False,
-        )
+        source = [colours[edges.ends[k, 0]] if within else BETWEEN for k in chosen]
+        paint = [to_rgba(c, strength[k]) for c, k in zip(source, chosen, strict=True)]
+        widths = _thin(edges, within) * drawing.edge_width(edges.probability[chosen])
+        lines = [edges.lines[k] for k in chosen]
+        drawing.add_edges(axes, lines, paint, widths, zorder=1.0 + 0.2 * within, gid=gid)
     # an edge one way is in no clique
-    one_way = [to_rgba(BETWEEN, FAINT + (1.0 - FAINT) * p) for p in parts[1].probability]
-    axes.add_collection(
-        PolyCollection(edges.heads, facecolors=one_way, linewidths=0, zorder=1.1, gid="heads"),
-        autolim=False,
-    )
+    drawing.add_heads(axes, edges, [to_rgba(BETWEEN, share) for share in strength])
     return edges
 
 
@@ -259,35 +208,14 @@ def _draw_nodes(
         else Circle((x, y), radius)
         for arm, (x, y) in enumerate(places)
     ]
-    axes.add_collection(
-        PatchCollection(
-            shapes,
-            facecolors=colours,
-            edgecolors="white",
-            linewidths=0.6 * fine,
-            zorder=3.0,
-            gid="nodes",
-        ),
-        autolim=False,
-    )
+    rims: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6 * fine, "zorder": 3.0}
+    nodes = PatchCollection(shapes, facecolors=colours, gid="nodes", **rims)
+    axes.add_collection(nodes, autolim=False)
     ringed = sorted(independent)
-    wide = np.full(len(ringed), 2.75 * radius)
-    axes.add_collection(
-        EllipseCollection(
-            wide,
-            wide,
-            np.zeros(len(ringed)),
-            units="xy",
-            offsets=places[ringed],
-            offset_transform=axes.transData,
-            facecolors="none",
-            edgecolors=INK,
-            linewidths=max(0.3, 1.1 * math.sqrt(fine)),
-            zorder=2.9,
-            gid="independent",
-        ),
-        autolim=False,
-    )
+    wide = max(0.3, 1.1 * math.sqrt(fine))
+    rings: dict[str, Any] = {"facecolors": "none", "linewidths": wide, "zorder": 2.9}
+    radii = np.full(len(ringed), 1.375 * radius)
+    drawing.add_discs(axes, places[ringed], radii, gid="independent", **rings)
 
 
 def _legend(
@@ -296,24 +224,19 @@ def _legend(
     independent: Collection[int],
     dominating: Collection[int],
 ) -> None:
-    plain: dict[str, Any] = {"linestyle": "none", "markersize": 7.0, "markeredgecolor": "none"}
-    entries: list[tuple[str, Line2D]] = []
-    if any(len(clique) > 1 for clique in cliques):
-        entries.append(
-            ("a colour: a clique", Line2D([], [], marker="o", color=PALETTE[0], **plain))
-        )
-    if any(len(clique) == 1 for clique in cliques):
-        entries.append(("a clique of one", Line2D([], [], marker="o", color=ALONE, **plain)))
-    if independent:
-        ring = plain | {"markeredgecolor": INK, "markersize": 9.0}
-        entries.append(
-            ("independent set", Line2D([], [], marker="o", markerfacecolor="none", **ring))
-        )
-    if dominating:
-        entries.append(("dominating set", Line2D([], [], marker="s", color=ALONE, **plain)))
-    if entries:
-        labels, handles = zip(*entries, strict=True)
-        legend_below(figure, handles, labels, handlelength=1.0)
+    plain: dict[str, Any] = {"marker": "o", "markersize": 7.0, "markeredgecolor": "none"}
+    ring = {"markeredgecolor": INK, "markersize": 9.0, "markerfacecolor": "none"}
+    sizes = [len(clique) for clique in cliques]
+    entries: list[tuple[object, str, dict[str, Any]]] = [
+        (any(size > 1 for size in sizes), "a colour: a clique", {"color": PALETTE[0]}),
+        (any(size == 1 for size in sizes), "a clique of one", {"color": ALONE}),
+        (independent, "independent set", ring),
+        (dominating, "dominating set", {"color": ALONE, "marker": "s"}),
+    ]
+    shown = [(label, plain | own) for there, label, own in entries if there]
+    if shown:
+        handles = [Line2D([], [], linestyle="none", **options) for _, options in shown]
+        canvas.legend_below(figure, handles, [label for label, _ in shown], handlelength=1.0)
 
 
 def _name_nodes(
@@ -326,40 +249,24 @@ def _name_nodes(
 ) -> int:
     """Write the names into the nodes if all fit, else beside them; how many there are."""
     figure.draw_without_rendering()  # from here on it is known how large the axes are
-    fit(figure, axes, drawn, np.zeros(2))
+    drawing.fit(figure, axes, drawn, np.zeros(2))
     across = axes.transData.transform([[0.0, 0.0], [2.0 * radius, 0.0]])[:, 0]
     room = 0.82 * float(np.diff(across)[0]) * 72.0 / figure.dpi
+    middle: dict[str, Any] = {"ha": "center", "va": "center_baseline", "zorder": 5.0}
     for size in (SMALL + 1.0, NOTE):
-        if max(math.hypot(text_width(name, size), 0.7 * size) for name in names) <= room:
-            for name, place, colour in zip(names, drawn.places, colours, strict=True):
+        if max(math.hypot(style.text_width(name, size), 0.7 * size) for name in names) <= room:
+            for name, (x, y), colour in zip(names, drawn.places, colours, strict=True):
                 dark = np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) < 0.6
-                axes.text(
-                    place[0],
-                    place[1],
-                    literal(name),
-                    ha="center",
-                    va="center_baseline",
-                    fontsize=size,
-                    color="white" if dark else INK,
-                    zorder=5.0,
-                ).set_in_layout(False)
+                ink = "white" if dark else INK
+                written = axes.text(x, y, style.literal(name), fontsize=size, color=ink, **middle)
+                written.set_in_layout(False)
             return len(names)
     if len(names) > MOST_NAMED:
         return 0
-    boxes = np.array([text_box(name, NOTE) for name in names])
-    fit(figure, axes, drawn, boxes.max(axis=0))
-    offsets, wrong = find_room(figure, axes, boxes, np.arange(len(names)), drawn)
+    boxes = np.array([drawing.text_box(name, NOTE) for name in names])
+    drawing.fit(figure, axes, drawn, boxes.max(axis=0))
+    offsets, wrong = drawing.find_room(figure, axes, boxes, np.arange(len(names)), drawn)
     kept = [arm for arm in range(len(names)) if wrong[arm] <= 0.05]
     for arm in kept:
-        axes.annotate(
-            literal(names[arm]),
-            tuple(drawn.places[arm]),
-            xytext=tuple(offsets[arm]),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=NOTE,
-            zorder=5.0,
-            path_effects=[withStroke(linewidth=2.0, foreground="white")],
-        ).set_in_layout(False)
+        drawing.write_beside(axes, names[arm], drawn.places[arm], offsets[arm], NOTE)
     return len(kept)

@@ -1,142 +1,200 @@
-"""How often each arm was played, on the drawn graph."""
+"""How often arms were played: by their true rank, or each on the drawn graph."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, GraphLike, as_process
-from graphbandits.plots.drawing import among, edges_of, layout
-from graphbandits.plots.legends import legend_below, note
-from graphbandits.plots.nodes import (
-    NAMED,
-    Drawn,
-    edge_width,
-    find_room,
-    fit,
-    largest_radius,
-    probability_legend,
-    text_box,
-)
-from graphbandits.plots.style import (
-    GREY,
-    INK,
-    NOTE,
-    SMALL,
-    TEXT,
-    TWO_COLUMNS,
-    heading,
-    in_style,
-    literal,
-    new_figure,
-    one_line,
-    trials_text,
-    wrap,
-)
+from graphbandits.plots import canvas, drawing, style
+from graphbandits.plots.drawing import NAMED, Drawn
+from graphbandits.plots.style import GREY, INK, NOTE, SMALL, TEXT, TWO_COLUMNS
 from graphbandits.results import Results
 from graphbandits.types import Floats, Ints
 
+#: What the shares are of: the best arm of each trial, the second best and so on, or each arm.
+BY = ("rank", "arm")
+#: Up to so many arms each rank has a part of the bar; of more, these are the ends of the parts.
+RANKS = 8
+ENDS = (1, 2, 3, *(step * 10**k for k in range(7) for step in (5, 10, 20)))
 #: Arms that are drawn, at most; of more, those played most.
 DRAWN = 100
 #: Perceptually uniform and the same for all eyes (Nunez, Anderton and Renslow 2018); dark is much.
 COLOUR_MAP = "cividis_r"
 #: Size of the letters, width of a line of a name (0: a number and a key), and whether to print
 #: the share: the first that fits is taken.
-LETTERING = (
-    (SMALL, 66.0, True),
-    (NOTE, 60.0, True),
-    (NOTE, 60.0, False),
-    (NOTE, 45.0, False),
-    (NOTE, 0.0, False),
-)
+LETTERING = [(SMALL, 66.0, True), (NOTE, 60.0, True)]
+LETTERING += [(NOTE, room, False) for room in (60.0, 45.0, 0.0)]
 #: Lines that a name may take.
 LINES = 3
 
 
-@in_style
+@style.in_style
 def plays_figure(
     results: Results,
     policy: str | Sequence[str] | None = None,
     title: str = "",
     graph: GraphLike | None = None,
     width: float = TWO_COLUMNS,
+    by: str | None = None,
 ) -> Figure:
-    """Plays per arm on the graph, a panel for each policy (all, best first, or those named).
+    """Shares of plays of each policy (all, best first, or those named), by rank or by arm.
 
-    Area and colour of a node are its share of all plays, on one scale for all panels. An arrow
-    i -> j: playing i may show j; a symmetric graph has lines. Width and strength of an edge are
-    its probability. ``graph`` is the fixed graph of the simulation if the results do not carry
-    it; without one the arms are on a circle. Of more than ``DRAWN`` arms those played most are
-    drawn with the edges between them; of more than ``NAMED`` those played most are named.
+    ``by="rank"``: a bar for each policy, which begins with the share of the best arm, by the true
+    means of each trial. Results keep these counts where they come from a simulation or a store, but
+    not in files (``PolicyResult.rank_plays``); with fixed means they are always known.
+
+    ``by="arm"``: the arms on the graph, a panel for each policy. Area and colour of a node are its
+    share of all plays, on one scale for all panels. An arrow i -> j: playing i may show j; an edge
+    that is alike both ways is a line. Width and strength of an edge are its probability. ``graph``
+    is the fixed graph of the simulation if the results do not carry it; without one the arms are
+    on a circle. Of more than ``DRAWN`` arms those played most are drawn with the edges between
+    them; of more than ``NAMED`` those played most are named.
+
+    Unset, it is by rank where ranks are known and no graph is given.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10)
-    >>> [axes.get_title() for axes in plays_figure(results, "ids-n").axes]
+    >>> plays_figure(results).axes[0].get_xlabel()
+    'share of plays, by true rank of the arm in its trial'
+    >>> [axes.get_title() for axes in plays_figure(results, "ids-n", by="arm").axes]
     ['ids-n', '']
     """
+    if by is not None:
+        style.check_word(by, "by", BY)
     names = _chosen(results, policy)
-    fixed = _fixed_graph(results, graph)
-    shares = np.array([results[name].plays / results[name].plays.sum() for name in names])
-    # a stable order: the most played first, and of equals the first
-    order = np.argsort(-shares.sum(axis=0), kind="stable")
-    arms = np.sort(order[:DRAWN])
-    matrix = among(fixed.feedback, arms) if fixed else np.zeros((len(arms), len(arms)))
-    places = layout(matrix)
-    largest = largest_radius(places)
-    most = float(shares[:, arms].max())
-
-    columns = len(names) if len(names) < 4 else min(4, math.ceil(math.sqrt(len(names))))
-    rows = math.ceil(len(names) / columns)
-    panel = min(4.2, (width - 0.8) / columns)
-    size = TEXT if panel > 1.5 else SMALL
-    figure = new_figure(width, rows * (0.85 * panel + 0.3) + 0.5)
-    grid = figure.subplots(rows, columns, squeeze=False)
-    panels: list[Axes] = list(grid.flat)
-    drawn = []
-    for axes, name, share in zip(panels, names, shares, strict=False):
-        drawn.append(_panel(axes, matrix, places, share[arms], largest, most))
-        axes.set_title(literal(wrap(name, 66.0 * panel, size)), fontsize=size)
-    for axes in panels[len(names) :]:
-        axes.remove()
-    bar = figure.colorbar(
-        panels[0].collections[-1], ax=panels[: len(names)], shrink=0.8, aspect=30, pad=0.01
-    )
-    bar.set_label("share of plays", fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL)
-    bar.locator = MaxNLocator(5)
-    bar.formatter = FuncFormatter(lambda share, _: f"{100.0 * share:.3g} %")
-    bar.outline.set_linewidth(0.5)
-    heading(figure, title)
-    note(figure, _note(results, names, fixed, shares, arms))
-    probability_legend(figure, matrix)
-    named = np.flatnonzero(np.isin(arms, order[:NAMED]))
-    named = named[np.argsort(-shares[:, arms[named]].sum(axis=0), kind="stable")]
-    _name_nodes(figure, panels[: len(names)], results.arms, arms, shares, named, drawn)
-    return figure
+    ranked = [_ranked(results, name) for name in names]
+    known = [shares for shares in ranked if shares is not None]
+    if by == "rank" and len(known) < len(names):
+        raise InputError(
+            "these results do not have the plays by rank, which a simulation and a store have: "
+            "simulate again, or ask for by='arm'"
+        )
+    if by == "rank" or (by is None and graph is None and len(known) == len(names)):
+        return _bars(results, names, np.array(known), title, width)
+    return _on_graph(results, names, title, graph, width, unranked=by is None and graph is None)
 
 
 def _chosen(results: Results, policy: str | Sequence[str] | None) -> list[str]:
-    wanted = (
-        [policy]
-        if isinstance(policy, str)
-        else list(results.policies if policy is None else policy)
-    )
+    given = results.policies if policy is None else policy
+    wanted = [given] if isinstance(given, str) else list(given)
     if not wanted:
         raise InputError("no policy was named: name some, or leave it out for all")
     for name in wanted:
         results[name]  # refuses a name that it has not
     return [name for name in results.ranking() if name in wanted]
+
+
+# --- by rank ----------------------------------------------------------------------------------
+
+
+def _ranked(results: Results, name: str) -> Floats | None:
+    """The share of plays of the best arm, the second best, ...; None where nobody knows."""
+    plays = results[name].rank_plays
+    means = results.settings.get("means")
+    if plays is None and means is not None:
+        plays = results[name].plays[np.argsort(-np.asarray(means), kind="stable")]
+    return None if plays is None else plays / plays.sum()
+
+
+def _bars(
+    results: Results, names: Sequence[str], shares: Floats, title: str, width: float
+) -> Figure:
+    """A bar for each policy, in parts by rank."""
+    count = shares.shape[1]
+    ends = range(1, count + 1) if count <= RANKS else [*(e for e in ENDS if e < count), count]
+    starts = [0, *ends[:-1]]
+    parts = np.add.reduceat(shares, starts, axis=1)
+    figure = style.new_figure(width, 0.95 + 0.32 * len(names))
+    axes = figure.add_subplot()
+    colours = colormaps[COLOUR_MAP.removesuffix("_r")](np.linspace(0.0, 0.95, len(parts[0])))
+    left, handles = np.zeros(len(names)), []
+    for part, colour in zip(parts.T, colours, strict=True):
+        look: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.5}
+        bars = axes.barh(range(len(names)), part, left=left, height=0.72, **look)
+        handles.append(bars[0])
+        for row in np.flatnonzero(part * width > 0.6):  # there is room for the number
+            ink = "white" if np.dot(colour[:3], [0.299, 0.587, 0.114]) < 0.6 else INK
+            words = style.number(100.0 * part[row], 1 if part[row] < 0.995 else 0) + " %"
+            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": NOTE}
+            axes.text(left[row] + part[row] / 2.0, float(row), words, color=ink, **middle)
+        left = left + part
+    canvas.rows(axes, names, 24.0 * width)
+    axes.set_xlim(0.0, 1.0)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100.0 * share:.3g} %"))
+    said = style.wrap("share of plays, by true rank of the arm in its trial", 45.0 * width, TEXT)
+    axes.set_xlabel(said, fontsize=TEXT)
+    canvas.heading(figure, title)
+    trials = style.trials_text(len(results[name].final) for name in names)
+    canvas.note(figure, f"rank 1: the arm with the largest true mean in its trial; {trials}")
+    spans = [
+        f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in zip(starts, ends, strict=True)
+    ]
+    columns = min(len(spans), 8 if width > canvas.BESIDE else 5)
+    canvas.legend_below(figure, handles, spans, "true rank", ncols=columns, handlelength=1.2)
+    return figure
+
+
+# --- by arm -----------------------------------------------------------------------------------
+
+
+def _on_graph(
+    results: Results,
+    names: Sequence[str],
+    title: str,
+    graph: GraphLike | None,
+    width: float,
+    unranked: bool,
+) -> Figure:
+    """A panel for each policy, with its share of plays on each arm."""
+    fixed = _fixed_graph(results, graph)
+    shares = np.array([results[name].plays / results[name].plays.sum() for name in names])
+    # a stable order: the most played first, and of equals the first
+    order = np.argsort(-shares.sum(axis=0), kind="stable")
+    arms = np.sort(order[:DRAWN])
+    matrix = drawing.among(fixed.feedback, arms) if fixed else np.zeros((len(arms), len(arms)))
+    places = drawing.layout(matrix)
+    most = float(shares[:, arms].max())
+
+    columns = len(names) if len(names) < 4 else min(4, math.ceil(math.sqrt(len(names))))
+    height = math.ceil(len(names) / columns)
+    panel = min(4.2, (width - 0.8) / columns)
+    size = TEXT if panel > 1.5 else SMALL
+    figure = style.new_figure(width, height * (0.85 * panel + 0.3) + 0.5)
+    grid: list[Axes] = list(figure.subplots(height, columns, squeeze=False).flat)
+    panels = grid[: len(names)]
+    drawn = []
+    for axes, name, share in zip(panels, names, shares, strict=True):
+        drawn.append(_panel(axes, matrix, places, share[arms], most))
+        axes.set_title(style.literal(style.wrap(name, 66.0 * panel, size)), fontsize=size)
+    for axes in grid[len(names) :]:
+        axes.remove()
+    bar = figure.colorbar(panels[0].collections[-1], ax=panels, shrink=0.8, aspect=30, pad=0.01)
+    bar.set_label("share of plays, by arm", fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    bar.locator = MaxNLocator(5)
+    bar.formatter = FuncFormatter(lambda share, _: f"{100.0 * share:.3g} %")
+    bar.outline.set_linewidth(0.5)
+    canvas.heading(figure, title)
+    said = "area and colour of a node: its share of the plays; " + _most_played(shares, arms)
+    said += "by arm: the true ranks are not recorded; " if unranked else ""
+    said += "" if fixed else "no fixed graph: arms on a circle, no edges; "
+    canvas.note(figure, said + style.trials_text(len(results[name].final) for name in names))
+    drawing.probability_legend(figure, matrix)
+    named = np.flatnonzero(np.isin(arms, order[:NAMED]))
+    named = named[np.argsort(-shares[:, arms[named]].sum(axis=0), kind="stable")]
+    _name_nodes(figure, panels, results.arms, arms, shares, named, drawn)
+    return figure
 
 
 def _fixed_graph(results: Results, graph: GraphLike | None) -> Fixed | None:
@@ -158,63 +216,36 @@ def _fixed_graph(results: Results, graph: GraphLike | None) -> Fixed | None:
     return process
 
 
-def _panel(
-    axes: Axes, matrix: Floats, places: Floats, share: Floats, largest: float, most: float
-) -> Drawn:
+def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: float) -> Drawn:
     """Edges, then a small ring for every arm, then discs with the area of its share."""
+    largest = drawing.largest_radius(places)
     radii = largest * np.sqrt(share / most)
     ring = np.full(len(share), 0.18 * largest)
-    edges = edges_of(matrix, places, np.maximum(radii, ring) + 0.02 * largest, min(0.09, largest))
+    reach = np.maximum(radii, ring) + 0.02 * largest
+    edges = drawing.edges_of(matrix, places, reach, min(0.09, largest))
     strength = min(1.0, math.sqrt(80.0 / max(1, len(edges.ends))))
     paint = [to_rgba(GREY, (0.3 + 0.7 * p) * max(strength, 0.15)) for p in edges.probability]
-    widths = [
-        edge_width(p) * min(max(strength, 0.4), max(5.0 * largest, 0.3)) for p in edges.probability
-    ]
-    axes.add_collection(
-        LineCollection(edges.lines, colors=paint, linewidths=widths, zorder=1.0, gid="edges"),
-        autolim=False,
-    )
-    axes.add_collection(
-        PolyCollection(edges.heads, facecolors=paint, linewidths=0, zorder=1.1, gid="heads"),
-        autolim=False,
-    )
-    for radius, gid in ((ring, "rings"), (radii, "nodes")):
-        discs = EllipseCollection(
-            2.0 * radius,
-            2.0 * radius,
-            np.zeros(len(share)),
-            units="xy",
-            offsets=places,
-            offset_transform=axes.transData,
-            edgecolors=INK,
-            linewidths=0.6,
-            facecolors="white",
-            zorder=2.0 if gid == "rings" else 3.0,
-            gid=gid,
-        )
-        if gid == "nodes":
-            discs.set_array(share)
-            discs.set_cmap(colormaps[COLOUR_MAP])
-            discs.set_clim(0.0, most)
-        axes.add_collection(discs, autolim=False)
+    thin = min(max(strength, 0.4), max(5.0 * largest, 0.3))
+    widths = thin * drawing.edge_width(edges.probability)
+    drawing.add_edges(axes, edges.lines, paint, widths, zorder=1.0, gid="edges")
+    drawing.add_heads(axes, edges, paint)
+    rims: dict[str, Any] = {"linewidths": 0.6, "facecolors": "white"}
+    drawing.add_discs(axes, places, ring, zorder=2.0, gid="rings", **rims)
+    discs = drawing.add_discs(axes, places, radii, zorder=3.0, gid="nodes", **rims)
+    discs.set_array(share)
+    discs.set_cmap(colormaps[COLOUR_MAP])
+    discs.set_clim(0.0, most)
     axes.set_axis_off()
     return Drawn(places, radii, edges, largest)
 
 
-def _note(
-    results: Results, names: list[str], fixed: Fixed | None, shares: Floats, arms: Ints
-) -> str:
-    parts = ["area and colour of a node: its share of the plays"]
-    if len(arms) < len(results.arms):
-        part = shares[:, arms].sum(axis=1)
-        span = f"{100 * part.min():.0f} %"
-        if round(100 * part.max()) > round(100 * part.min()):
-            span += f" to {100 * part.max():.0f} %"
-        parts.append(f"the {len(arms)} most played of {len(results.arms)} arms, {span} of plays")
-    if fixed is None:
-        parts.append("no fixed graph: arms on a circle, no edges")
-    parts.append(trials_text(len(results[name].final) for name in names))
-    return "; ".join(parts)
+def _most_played(shares: Floats, arms: Ints) -> str:
+    """How many arms are drawn, and their share of the plays; empty where all are."""
+    if len(arms) == shares.shape[1]:
+        return ""
+    part = [f"{100 * share:.0f} %" for share in sorted(shares[:, arms].sum(axis=1))]
+    span = " to ".join(dict.fromkeys((part[0], part[-1])))
+    return f"the {len(arms)} most played of {shares.shape[1]} arms, {span} of plays; "
 
 
 def _name_nodes(
@@ -230,49 +261,36 @@ def _name_nodes(
 
     Where there is none, the arms have numbers, and a key below the panels tells their names.
     """
+    shown = arms[named]
     for size, room, with_share in LETTERING:
-        if not room and any(len(names[arms[i]]) > 4 for i in named):
-            inside = np.sort(arms[named])
-            key = [f"{arm + 1}  {one_line(names[arm])}" for arm in inside]
+        if not room and any(len(names[arm]) > 4 for arm in shown):
+            key = [f"{arm + 1}  {style.one_line(names[arm])}" for arm in np.sort(shown)]
             blank = [Line2D([], [], linestyle="none") for _ in key]
-            legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
+            canvas.legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
             names = tuple(str(arm + 1) for arm in range(len(names)))
         figure.draw_without_rendering()  # from here on it is known how large the panels are
-        texts = [
-            [_label(names[arms[i]], share[arms[i]], size, room, with_share) for i in named]
-            for share in shares
-        ]
-        boxes = [np.array([text_box(text, size) for text in panel]) for panel in texts]
-        for axes, panel in zip(panels, drawn, strict=True):
-            fit(figure, axes, panel, np.max(boxes, axis=(0, 1)))
-        found = [
-            find_room(figure, axes, box, named, panel)
-            for axes, box, panel in zip(panels, boxes, drawn, strict=True)
-        ]
-        short = all(text.count("\n") < LINES + with_share for panel in texts for text in panel)
-        if short and all((wrong < 0.01).all() for _, wrong in found):
+        texts = [_labels(names, share, shown, size, room, with_share) for share in shares]
+        boxes = np.array([[drawing.text_box(text, size) for text in panel] for panel in texts])
+        found = []
+        for axes, box, panel in zip(panels, boxes, drawn, strict=True):
+            drawing.fit(figure, axes, panel, boxes.max(axis=(0, 1)))
+            found.append(drawing.find_room(figure, axes, box, named, panel))
+        longest = max(text.count("\n") for panel in texts for text in panel)
+        if longest < LINES + with_share and max(wrong.max() for _, wrong in found) < 0.01:
             break
     for axes, text, panel, (offsets, wrong) in zip(panels, texts, drawn, found, strict=True):
         for i, label, offset, bad in zip(named, text, offsets, wrong, strict=True):
-            if bad > 0.05 and len(arms) > NAMED:
-                continue  # many arms: better no name than one on top of another
-            written = axes.annotate(
-                literal(label),
-                tuple(panel.places[i]),
-                xytext=tuple(offset),
-                textcoords="offset points",
-                ha="center",
-                va="center",
-                fontsize=size,
-                linespacing=1.1,
-                zorder=5.0,
-                path_effects=[withStroke(linewidth=2.0, foreground="white")],
-            )
-            written.set_in_layout(False)
+            if bad <= 0.05 or len(arms) <= NAMED:  # of many, better no name than one on another
+                drawing.write_beside(axes, label, panel.places[i], offset, size, spacing=1.1)
 
 
-def _label(name: str, share: float, size: float, room: float, with_share: bool) -> str:
-    text = wrap(name, room, size) if room else name
-    if not with_share:
-        return text
-    return text + ("\n<1 %" if 0.0 < share < 0.005 else f"\n{100 * share:.0f} %")
+def _labels(
+    names: Sequence[str], share: Floats, shown: Ints, size: float, room: float, with_share: bool
+) -> list[str]:
+    texts = [style.wrap(names[arm], room, size) if room else names[arm] for arm in shown]
+    more = [_percent(share[arm]) if with_share else "" for arm in shown]
+    return [text + percent for text, percent in zip(texts, more, strict=True)]
+
+
+def _percent(share: float) -> str:
+    return "\n<1 %" if 0.0 < share < 0.005 else f"\n{100 * share:.0f} %"

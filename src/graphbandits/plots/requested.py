@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.figures import OPTIONS
-from graphbandits.plots.final import final_figure
-from graphbandits.plots.forest import forest_figure
+from graphbandits.plots.final import final_figure, forest_figure
 from graphbandits.plots.plays import plays_figure
 from graphbandits.plots.regret import regret_figure
-from graphbandits.plots.style import ONE_COLUMN, TWO_COLUMNS
+from graphbandits.plots.style import ONE_COLUMN, TWO_COLUMNS, check_word
 from graphbandits.plots.sweep import sweep_figure
 from graphbandits.results import Results
 from graphbandits.theory import Bound
@@ -26,10 +25,12 @@ KINDS: dict[str, Callable[..., Figure]] = {
     "plays": plays_figure,
     "sweep": sweep_figure,
 }
+#: Arguments of these that are no options of a request.
+GIVEN = ("results", "sweep", "parameter", "order", "bounds", "policy", "graph")
 #: What every kind may be told.
 COMMON = ("kind", "name", "title", "policies", "width", "formats")
 WIDTHS = {"one": ONE_COLUMN, "two": TWO_COLUMNS}
-#: Kinds in which a policy has a look, which is the same in all figures.
+#: Kinds in which a policy has a look.
 WITH_LOOKS = ("regret", "final", "sweep")
 
 
@@ -39,15 +40,13 @@ def draw(
     title: str,
     bounds: Sequence[Bound] = (),
     *,
-    lines: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
     """A figure of one simulation.
 
-    ``figure`` has a kind and options (``FigureTable.plain`` of the experiments); a title of its own
-    stands in the place of ``title``. ``bounds`` are drawn with regrets. ``lines`` has what policies
-    of the results are called in the figure's ``policies``, and in ``order``, which names those of
-    several figures, so that each looks the same in all of them.
+    ``figure`` has a kind and options, as a table [[figures]] of an experiment's file; a title of
+    its own stands in the place of ``title``. ``bounds`` are drawn with regrets. ``order`` names the
+    policies of several figures, so that none of them has the colour of another.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n", "ucb-n"], horizon=20, trials=10)
@@ -55,17 +54,13 @@ def draw(
     >>> len(drawn.axes[0].lines), float(drawn.get_figwidth())
     (1, 3.5)
     """
-    called = {name: (lines or {}).get(name, name) for name in results.policies}
-    known_as = {line: name for name, line in called.items()}
     options = _options(figure, title, sweep=False)
     if figure["kind"] in WITH_LOOKS:
-        options["order"] = [known_as.get(line, line) for line in order or called.values()]
+        options["order"] = order or list(results.policies)
     if figure["kind"] == "regret":
         options["bounds"] = bounds
-    if "reference" in options:
-        options["reference"] = known_as.get(options["reference"], options["reference"])
-    wanted = _wanted(figure, called.values())
-    shown = results.only(name for name, line in called.items() if line in wanted)
+    wanted = _wanted(figure, results.policies)
+    shown = results.only(name for name in results.policies if name in wanted)
     return KINDS[figure["kind"]](shown, **options)
 
 
@@ -96,23 +91,22 @@ def draw_sweep(
         for value, found in results.items()
         if not wanted.isdisjoint(found.policies)
     }
-    return sweep_figure(shown, label, scale=scale, order=order or list(every), **options)  # type: ignore[arg-type]
+    options = {"scale": scale, "order": order or list(every)} | options
+    return sweep_figure(shown, label, **options)  # type: ignore[arg-type]
 
 
 def _options(figure: Mapping[str, Any], title: str, sweep: bool) -> dict[str, Any]:
     """The options of a request as arguments of what draws it; what it cannot be told is refused."""
-    kind = figure.get("kind")
+    kind: Any = figure.get("kind")
     known = [name for name in KINDS if (name == "sweep") == sweep]
-    if kind not in known:
-        raise InputError(f"unknown kind of figure {kind!r}: {nearest(str(kind), known)}")
-    own = OPTIONS[kind]
+    check_word(kind, "kind of figure", known)
+    own = [name for name in signature(KINDS[kind]).parameters if name not in (*GIVEN, *COMMON)]
     for key in figure:
         if key not in (*COMMON, *own):
             hint = nearest(key, (*COMMON, *own))
             raise InputError(f"a figure of kind '{kind}' has no option '{key}': {hint}")
     width = figure.get("width", "two")
-    if width not in WIDTHS:
-        raise InputError(f"unknown width {width!r}: {nearest(str(width), WIDTHS)}")
+    check_word(width, "width", WIDTHS)
     options = {key: figure[key] for key in own if key in figure}
     if "levels" in options:
         options["levels"] = tuple(options["levels"])

@@ -1,22 +1,25 @@
-"""One style for all figures: looks of the policies, sizes, axes, words and numbers."""
+"""One style for all figures: looks of the policies, sizes, texts, numbers, and files."""
 
 from __future__ import annotations
 
 import functools
+import io
 import math
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.textpath import text_to_path
 
-from graphbandits.errors import InputError
-from graphbandits.types import Floats
+from graphbandits.errors import InputError, nearest
+from graphbandits.files import write_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,19 +27,23 @@ R = TypeVar("R")
 #: Okabe and Ito's colours, told apart by all eyes, with a violet for their yellow, which is hard
 #: to see on white; line styles and markers tell them apart in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#7A3FF2")
-STYLES = (
-    "-",
-    "--",
-    "-.",
-    (0, (1, 1)),
-    (0, (5, 1, 1, 1, 1, 1)),
-    (0, (7, 2)),
-    (0, (3, 3)),
-    (0, (9, 2, 3, 2)),
-)
+DASHES = ((1, 1), (5, 1, 1, 1, 1, 1), (7, 2), (3, 3), (9, 2, 3, 2))
+STYLES: tuple[Any, ...] = ("-", "--", "-.", *((0, dashes) for dashes in DASHES))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: Two times 0 to 7 in the field of eight elements: i ^ t and i ^ TURNS[t] pair up but once.
 TURNS = (0, 2, 4, 6, 3, 1, 7, 5)
+#: The policies of this package that have each colour, in the order of their turns (see ``look``).
+#: Those of one built-in experiment have different colours; a policy keeps its place for good.
+OWNERS = (
+    ("ts-n", "bayes-ucb"),
+    ("ids-n", "v-ids"),
+    ("idsn-lp", "ids", "ts-maxn"),
+    ("ids-lp", "moss", "exp3-g"),
+    ("ucb-n", "kl-ucb"),
+    ("ucb-maxn", "exp3-set", "ucb-tuned", "greedy"),
+    ("eps-greedy-lp", "exp3-res", "ucb1", "uniform"),
+    ("ucb-lp", "ts", "ts-n-sampled", "exp3-ix", "v-ids-n"),
+)
 
 #: Widths in inches of one and of two columns of a journal.
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.2
@@ -44,29 +51,19 @@ ONE_COLUMN, TWO_COLUMNS = 3.5, 7.2
 TEXT, SMALL, NOTE = 9.0, 8.0, 7.0
 INK, GREY, GRID = "#222222", "#555555", "#dddddd"
 #: Fonts for letters that DejaVu Sans lacks, such as Chinese, Japanese and Korean ones.
-FURTHER_FONTS = (
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Hiragino Sans",
-    "PingFang SC",
-    "Microsoft YaHei",
-    "Yu Gothic",
-    "Malgun Gothic",
-    "WenQuanYi Zen Hei",
-)
+FURTHER_FONTS = ["Noto Sans CJK SC", "Noto Sans CJK JP", "Hiragino Sans", "PingFang SC"]
+FURTHER_FONTS += ["Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "WenQuanYi Zen Hei"]
+#: File formats, each without a date: the same figure gives the same file.
+FORMATS: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 #: What a user's own settings must not change while a figure is made or written.
 SETTINGS: Any = {
-    "axes.edgecolor": INK,
     "axes.facecolor": "white",
     "axes.formatter.use_locale": False,
     "axes.grid": False,
-    "axes.labelcolor": INK,
     "axes.unicode_minus": True,
     "figure.facecolor": "white",
     "font.family": ["sans-serif"],
-    "font.sans-serif": ["DejaVu Sans"],
     "font.size": TEXT,
-    "legend.labelcolor": INK,
     "pdf.fonttype": 42,  # journals refuse type 3
     "savefig.bbox": None,
     "savefig.dpi": "figure",
@@ -74,13 +71,11 @@ SETTINGS: Any = {
     "savefig.transparent": False,
     "svg.fonttype": "path",  # looks the same where the font is missing
     "svg.hashsalt": "graphbandits",
-    "text.color": INK,
     "text.usetex": False,
-    "xtick.color": INK,
-    "xtick.labelcolor": INK,
-    "ytick.color": INK,
-    "ytick.labelcolor": INK,
 }
+SETTINGS |= {f"axes.{part}": INK for part in ("edgecolor", "labelcolor")}
+SETTINGS |= {f"{axis}tick.{part}": INK for axis in "xy" for part in ("color", "labelcolor")}
+SETTINGS |= {"legend.labelcolor": INK, "text.color": INK}
 
 
 def in_style(function: Callable[P, R]) -> Callable[P, R]:
@@ -109,6 +104,10 @@ class Look:
         size *= 1.5 if self.marker == "*" else 1.0  # most of a star is air
         return {"marker": self.marker, "markersize": size, "markerfacecolor": face}
 
+    def line_options(self) -> dict[str, Any]:
+        """Keywords for a line with markers."""
+        return {"color": self.colour, "linestyle": self.line, **self.marks()}
+
 
 def look(index: int) -> Look:
     """The look of policy number ``index``: any two of the first 64 differ even without colour.
@@ -130,8 +129,26 @@ def look(index: int) -> Look:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look for each policy, by the order in which they were given, whatever their rank."""
-    return {name: look(index) for index, name in enumerate(names)}
+    """A look for each policy, by its name, whatever its place and whatever else is shown.
+
+    Policies of this package have looks of their own (``OWNERS``). Any other text has a colour and
+    a turn by its checksum, or the next colour that fewest of these names have, so that a colour is
+    shared only where all are taken, and a look only by more than 64.
+
+    >>> looks(["mine", "ids-n"])["ids-n"] == looks(["ids-n", "ts-n"])["ids-n"] == look(1)
+    True
+    """
+    given = list(dict.fromkeys(names))
+    own = {name: (turn, place) for place, e in enumerate(OWNERS) for turn, name in enumerate(e)}
+    found = {name: look(8 * turn + place) for name, (turn, place) in own.items() if name in given}
+    eight = np.arange(8)
+    for name in sorted(set(given) - set(found)):
+        start = zlib.crc32(name.encode("utf-8", "replace"))
+        used = Counter(one.colour for one in found.values())
+        place = min((start + eight) % 8, key=lambda place: used[COLOURS[place]])
+        turns = (look(int(8 * turn + place)) for turn in (start // 8 + eight) % 8)
+        found[name] = min(turns, key=lambda one: one in found.values())
+    return {name: found[name] for name in given}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -142,37 +159,6 @@ def new_figure(width: float, height: float) -> Figure:
             f"journal, {TWO_COLUMNS} two"
         )
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
-
-
-def tidy(axes: Axes, grid: str = "both") -> None:
-    """Light grid below the data, no box, small tick labels."""
-    axes.grid(axis=grid, color=GRID, linewidth=0.6)  # type: ignore[arg-type]
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=SMALL, color=INK, labelcolor=INK)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-
-
-def heading(figure: Figure, title: str) -> None:
-    """The title above everything, at the left, broken where it is too long for the figure."""
-    if title:
-        width = 72.0 * figure.get_figwidth() - 12.0
-        lines = wrap(title, width, TEXT + 1.0)
-        figure.suptitle(literal(lines), x=6.0 / (width + 12.0), ha="left", fontsize=TEXT + 1.0)
-
-
-def column_title(axes: Axes, text: str) -> None:
-    """What the column of numbers at the right of the axes is."""
-    axes.annotate(
-        text,
-        (1.02, 1.0),
-        xycoords="axes fraction",
-        xytext=(0.0, 4.0),
-        textcoords="offset points",
-        va="bottom",
-        fontsize=NOTE,
-        color=GREY,
-    )
 
 
 def one_line(text: str, most: int = 48) -> str:
@@ -249,13 +235,14 @@ def decimals(halves: Iterable[float]) -> int | None:
 
 
 def number(value: float, places: int | None, sign: str = "-") -> str:
-    """A number for people, with a real minus.
+    """A number for people, with a real minus; what rounds to zero has no sign.
 
-    >>> number(1.25, 3), number(1234.5678, None), number(0.5, 1, sign="+")
-    ('1.250', '1235', '+0.5')
+    >>> number(1.25, 3), number(1234.5678, None), number(0.5, 1, sign="+"), number(-0.004, 2)
+    ('1.250', '1235', '+0.5', '0.00')
     """
-    sign = sign if value else "-"
     text = f"{value:{sign}.4g}" if places is None else f"{value:{sign}.{places}f}"
+    if float(text) == 0.0:
+        text = text.lstrip("+-")
     return text.replace("-", "−")  # noqa: RUF001
 
 
@@ -295,11 +282,39 @@ def percent(level: float) -> str:
     return f"{100.0 * level:.6g} %"
 
 
-def zero_based(axes: Axes, curves: Sequence[tuple[Floats, Floats, Floats]]) -> None:
-    """Regret is measured from zero: show it, unless realised regret goes below."""
-    lowest = min(float(np.nanmin(low)) for _, low, _ in curves)
-    highest = max(float(np.nanmax(high)) for _, _, high in curves)
-    if highest == lowest == 0.0:
-        axes.set_ylim(0.0, 1.0)
-    elif lowest >= 0.0:
-        axes.set_ylim(bottom=0.0)
+def check_word(value: str, what: str, known: Iterable[str]) -> None:
+    """Refuse a word that is none of those known."""
+    if value not in known:
+        raise InputError(f"unknown {what} {value!r}: {nearest(str(value), known)}")
+
+
+@in_style
+def save_figure(
+    figure: Figure, path: str | Path, kinds: str | Iterable[str] | None = None
+) -> list[Path]:
+    """Write a figure as PNG, SVG or PDF: by the ending of ``path``, or in all ``kinds``.
+
+    Without an ending and without kinds it is written as PNG and as SVG.
+
+    Text is kept as outlines in SVG and as embedded TrueType in PDF, so that a figure looks the
+    same everywhere.
+    """
+    target = Path(path)
+    ending = target.suffix.removeprefix(".").lower()
+    if ending in FORMATS and kinds is None:
+        target, kinds = target.with_suffix(""), ending
+    chosen = [kinds] if isinstance(kinds, str) else list(kinds or ("png", "svg"))
+    for kind in chosen:
+        check_word(kind, "kind of figure", FORMATS)
+    if target.suffix.removeprefix(".") in FORMATS:
+        raise InputError(
+            f"'{target}' has an ending, and kinds={kinds!r} were asked for: give one of them"
+        )
+    pictures = {}
+    for kind in chosen:
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=kind, metadata=FORMATS[kind])
+        pictures[target.with_name(f"{target.name}.{kind}")] = buffer.getvalue()
+    for place, picture in pictures.items():
+        write_bytes(place, picture)
+    return list(pictures)

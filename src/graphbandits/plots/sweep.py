@@ -15,29 +15,17 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from graphbandits.errors import InputError
-from graphbandits.plots.enlarge import Curve, enlarge, near_ground, panels_for
-from graphbandits.plots.legends import add_legend, marked, note
-from graphbandits.plots.regret import check_scale
-from graphbandits.plots.style import (
-    SMALL,
-    TEXT,
-    TWO_COLUMNS,
-    heading,
-    in_style,
-    literal,
-    looks,
-    percent,
-    text_width,
-    tidy,
-    trials_text,
-    wrap,
-    zero_based,
-)
+from graphbandits.plots import canvas, style
+from graphbandits.plots.canvas import Curve
+from graphbandits.plots.style import SMALL, TEXT, TWO_COLUMNS, literal, percent, wrap
 from graphbandits.results import Results
 from graphbandits.types import Floats
 
+#: Of at most so many values on a log axis each has its own tick.
+TICKS = 12
 
-@in_style
+
+@style.in_style
 def sweep_figure(
     sweep: Mapping[float, Results] | Mapping[str, Results],
     parameter: str,
@@ -46,15 +34,17 @@ def sweep_figure(
     scale: str = "linear",
     width: float = TWO_COLUMNS,
     order: Sequence[str] = (),
+    yscale: str = "linear",
 ) -> Figure:
     """Mean final regret with its interval against the value of ``parameter``, a line a policy.
 
-    Numbers are on an axis (``scale`` "linear" or "log"), texts are categories in the given order.
-    A policy that is missing at a value leaves a gap. Points at the same value stand beside each
-    other by two points of print, so that their intervals can be seen. The legend is ordered by
-    the regret at the right. Far larger regrets leave the others a second panel, as in
-    :func:`~.regret.regret_figure`; notes on policies are below the picture. ``order`` names the
-    policies of several figures, so that each looks the same in all of them.
+    Numbers are on an axis (``scale`` "linear", "log" or "symlog"), texts are categories in the
+    given order; ``yscale`` is that of the regret. A policy that is missing at a value leaves a gap.
+    Points at the same value stand beside each other by two points of print, so that their
+    intervals can be seen. The legend is ordered by the regret at the right. Far larger regrets
+    leave the others a second panel, as in :func:`~.regret.regret_figure`; notes on policies are
+    below the picture. ``order`` names the policies of several figures, so that none of them has
+    the colour of another.
 
     >>> from graphbandits import simulate
     >>> sweep = {
@@ -64,82 +54,106 @@ def sweep_figure(
     'r'
     """
     ordered = in_order(sweep, scale)
+    style.check_word(yscale, "yscale", canvas.SCALES)
     keys, runs = list(ordered), list(ordered.values())
-    numeric = not isinstance(keys[0], str)
-    x = np.array(keys, np.float64) if numeric else np.arange(len(keys), dtype=np.float64)
     names = list(dict.fromkeys(name for run in runs for name in run.policies))
     points = {name: _points(runs, name, confidence) for name in names}
-    curves = {n: (x, np.fmin(low, m), np.fmax(high, m)) for n, (m, low, high) in points.items()}
     # the largest of each policy: an enlargement shows all of its points
-    lower = near_ground({name: float(np.nanmax(mean)) for name, (mean, _, _) in points.items()})
-    lower = lower if len(lower) > 2 else []  # two lines alone would hide where a third one leaves
-    figure, panels = panels_for(lower, width)
-    apart = 2.0 if numeric else min(7.0, 24.0 * width / len(panels) / len(keys) / len(names))
+    lower = canvas.near_ground(
+        {name: float(np.nanmax(mean)) for name, (mean, _, _) in points.items()}
+    )
+    # two lines alone would hide where a third one leaves
+    lower = lower if len(lower) > 2 and yscale == "linear" else []
+    figure, panels = canvas.panels_for(lower, width)
+    looks = style.looks((*order, *names))
     for axes in panels:
-        if scale == "log":
-            axes.set_xscale("log")
-        handles = _lines(axes, x, points, curves, apart, numeric, order)
-        axes.autoscale_view()
-        tidy(axes, "both" if numeric else "y")
-        if scale == "linear" and all(isinstance(key, Integral) for key in keys):
-            axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
-        if scale == "log" and len(keys) <= 12:
-            axes.set_xticks(x, [f"{value:g}" for value in x])
-            axes.set_xticks([], minor=True)
-        if not numeric:
-            _categories(axes, [str(key) for key in keys])
+        _axis_of_values(axes, keys, scale)
+        handles, curves = _lines(axes, keys, points, looks, width / len(panels))
     room = 60.0 * width / len(panels)
     panels[-1].set_xlabel(literal(wrap(str(parameter), room, TEXT)), fontsize=TEXT)
     ends = {int(run.rounds[-1]) for run in runs}
     what = f"mean regret after round {ends.pop()}" if len(ends) == 1 else "mean final regret"
     panels[0].set_ylabel(what, fontsize=TEXT)
-    zero_based(panels[0], list(curves.values()))
-    shade = enlarge(panels, [curves[name] for name in lower]) if lower else ""
-    heading(figure, title)
+    means = np.concatenate([mean for mean, _, _ in points.values()])
+    canvas.set_scale(panels[0], "y", yscale, means)
+    if yscale != "log":
+        canvas.zero_based(panels[0], list(curves.values()))
+    shade = canvas.enlarge(panels, [curves[name] for name in lower]) if lower else ""
+    canvas.heading(figure, title)
     counts = [len(result.final) for run in runs for result in run.policies.values()]
     bars_text = f"bars: {percent(confidence)} interval of the mean; " if max(counts) > 1 else ""
-    marks, footnotes = marked(sweep_notes(ordered))
-    note(figure, f"{shade}{bars_text}{trials_text(counts)} at each value", footnotes)
-    order = sorted(names, key=lambda name: _last(points[name][0]))
-    labels = [f"{name}{marks.get(name, '')}" for name in order]
-    drawn = [handles[name] for name in order]
-    add_legend(figure, panels, drawn, labels, "", list(curves.values()))
+    marks, footnotes = canvas.marked(sweep_notes(ordered))
+    said = f"{shade}{bars_text}{style.trials_text(counts)} at each value"
+    canvas.note(figure, said, footnotes)
+    ranked = sorted(names, key=lambda name: _last(points[name][0]))
+    labels = [f"{name}{marks.get(name, '')}" for name in ranked]
+    drawn = [handles[name] for name in ranked]
+    canvas.add_legend(figure, panels, drawn, labels, "", list(curves.values()))
     return figure
 
 
 def _lines(
     axes: Axes,
-    x: Floats,
+    keys: Sequence[float | str],
     points: Mapping[str, Curve],
-    curves: Mapping[str, Curve],
-    apart: float,
-    numeric: bool,
-    order: Sequence[str],
-) -> dict[str, ErrorbarContainer]:
-    """A line for each policy with its intervals, the policies ``apart`` by points of print."""
-    handles, by_name = {}, looks(dict.fromkeys((*order, *points)))
+    looks: Mapping[str, style.Look],
+    room: float,
+) -> tuple[dict[str, ErrorbarContainer], dict[str, Curve]]:
+    """A line for each policy with its intervals; the line, and its x with the lowest and highest y.
+
+    Policies stand beside each other by points of print, categories by more where there is ``room``.
+    """
+    numeric, x = not isinstance(keys[0], str), _places(keys)
+    apart = 2.0 if numeric else min(7.0, 24.0 * room / len(keys) / len(points))
+    thin: dict[str, Any] = {"linewidth": 1.4 if numeric else 0.7, "elinewidth": 1.0, "capsize": 2.0}
+    handles: dict[str, ErrorbarContainer] = {}
+    curves: dict[str, Curve] = {}
     for index, (name, (mean, low, high)) in enumerate(points.items()):
-        look = by_name[name]
         places = (index - (len(points) - 1) / 2.0) * apart / 72.0
         shift = ScaledTranslation(places, 0.0, axes.figure.dpi_scale_trans)
-        handles[name] = axes.errorbar(
-            x,
-            mean,
-            yerr=np.nan_to_num(np.array([mean - low, high - mean])),
-            color=look.colour,
-            linestyle=look.line,
-            linewidth=1.4 if numeric else 0.7,
-            elinewidth=1.0,
-            capsize=2.0,
-            label=name,
-            transform=axes.transData + shift,
-            **look.marks(),
-        )
-        for bars in handles[name].lines[2]:
-            bars.set_linestyle("solid")
+        bars = np.nan_to_num(np.array([mean - low, high - mean]))
+        look = looks[name].line_options() | {"transform": axes.transData + shift}
+        handles[name] = axes.errorbar(x, mean, yerr=bars, label=name, **thin, **look)
+        for drawn in handles[name].lines[2]:
+            drawn.set_linestyle("solid")
+        curves[name] = (x, np.fmin(low, mean), np.fmax(high, mean))
         # lines that are shifted on the page do not count for the limits by themselves
         axes.update_datalim([pair for y in curves[name][1:] for pair in zip(x, y, strict=True)])
-    return handles
+    axes.autoscale_view(scalex=numeric)
+    return handles, curves
+
+
+def _places(keys: Sequence[float | str]) -> Floats:
+    numeric = not isinstance(keys[0], str)
+    return np.array(keys, np.float64) if numeric else np.arange(len(keys), dtype=np.float64)
+
+
+def _axis_of_values(axes: Axes, keys: Sequence[Any], scale: str) -> None:
+    """The axis of numbers, with ticks where they are whole or few, or that of texts."""
+    numeric = not isinstance(keys[0], str)
+    canvas.tidy(axes, "both" if numeric else "y")
+    if not numeric:
+        _categories(axes, keys)
+    elif scale != "linear":
+        canvas.set_scale(axes, "x", scale, _places(keys))
+        axes.autoscale(axis="x")
+        if len(keys) <= TICKS:
+            axes.set_xticks(_places(keys), [f"{value:g}" for value in keys])
+            axes.set_xticks([], minor=True)
+    elif all(isinstance(key, Integral) for key in keys):
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
+
+
+def _categories(axes: Axes, keys: Sequence[str]) -> None:
+    """Texts below the axis: in lines where they fit, else slanted."""
+    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    room = 60.0 * axes.figure.get_figwidth() / columns / len(keys)  # type: ignore[union-attr]
+    longest = max(style.text_width(word, SMALL) for key in keys for word in key.split())
+    axes.set_xlim(-0.5, len(keys) - 0.5)
+    fits = longest <= 0.92 * room
+    labels = [literal(wrap(key, 0.92 * room if fits else 110.0, SMALL)) for key in keys]
+    slant = {} if fits else {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(keys)), labels, **slant)  # type: ignore[arg-type]
 
 
 def _last(mean: Floats) -> tuple[int, float]:
@@ -158,7 +172,7 @@ def in_order(
     >>> list(in_order({2: results, 1: results})), list(in_order({"b": results, "a": results}))
     ([1, 2], ['b', 'a'])
     """
-    check_scale(scale)
+    style.check_word(scale, "scale", canvas.SCALES)
     values: dict[Any, Results] = dict(sweep) if isinstance(sweep, Mapping) else {}
     return {key: values[key] for key in (sorted(values) if _are_numbers(values, scale) else values)}
 
@@ -199,8 +213,10 @@ def _are_numbers(sweep: Mapping[Any, Results], scale: str) -> bool:
             raise InputError(f"a sweep is {{value: results}}; {value!r} has {results!r}")
     texts = [isinstance(key, str) for key in sweep]
     if all(texts):
-        if scale == "log":
-            raise InputError("scale='log' goes with numbers; the values of this sweep are texts")
+        if scale != "linear":
+            raise InputError(
+                f"scale={scale!r} goes with numbers; the values of this sweep are texts"
+            )
         return False
     for key in sweep:
         if isinstance(key, bool) or not isinstance(key, Real) or not math.isfinite(key):
@@ -219,17 +235,3 @@ def _points(runs: Sequence[Results], name: str, confidence: float) -> tuple[Floa
         if name in run.policies:
             points[:, place] = run[name].mean[-1], *run.interval(name, confidence)
     return points[0], points[1], points[2]
-
-
-def _categories(axes: Axes, keys: list[str]) -> None:
-    """Texts below the axis: in lines where they fit, else slanted."""
-    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
-    room = 60.0 * axes.figure.get_figwidth() / columns / len(keys)  # type: ignore[union-attr]
-    longest = max(text_width(word, SMALL) for key in keys for word in key.split())
-    axes.set_xlim(-0.5, len(keys) - 0.5)
-    if longest <= 0.92 * room:
-        labels = [literal(wrap(key, 0.92 * room, SMALL)) for key in keys]
-        axes.set_xticks(range(len(keys)), labels)
-    else:
-        labels = [literal(wrap(key, 110.0, SMALL)) for key in keys]
-        axes.set_xticks(range(len(keys)), labels, rotation=35, ha="right", rotation_mode="anchor")

@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 
 from graphbandits import plots
 from graphbandits.plots import COLOURS, ONE_COLUMN, TWO_COLUMNS
-from graphbandits.plots.enlarge import final_means, near_ground
-from graphbandits.plots.legends import marked
+from graphbandits.plots.canvas import final_means, marked, near_ground
 from graphbandits.plots.style import looks
 from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, SweepEntry
 from graphbandits.types import Floats

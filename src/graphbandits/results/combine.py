@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -245,7 +246,11 @@ def _appended(name: str, parts: list[PolicyResult]) -> PolicyResult:
     plays = np.sum([part.plays for part in parts], axis=0)
     ratios = [part.ratios for part in parts if part.ratios is not None]
     whole = Ratios.concat(ratios) if len(ratios) == len(parts) else None
-    return PolicyResult.from_trials(np.concatenate(curves), plays, whole)
+    ranked = [part.rank_plays for part in parts if part.rank_plays is not None]
+    by_rank = np.sum(ranked, axis=0) if len(ranked) == len(parts) else None
+    return replace(
+        PolicyResult.from_trials(np.concatenate(curves), plays, whole), rank_plays=by_rank
+    )
 
 
 def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:

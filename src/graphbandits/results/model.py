@@ -43,6 +43,7 @@ class PolicyResult:
     regret: Floats | None = None  # (trials, rounds); not in format 1, nor in summaries of stores
     ratios: Ratios | None = None  # where they were asked for
     ratio_sums: Moments | None = None  # of ``ratios.ratio_sum``, which summaries of stores keep
+    rank_plays: Ints | None = None  # (arms,), by the rank of each trial's true means; not in files
 
     @classmethod
     def from_trials(cls, regret: Floats, plays: Ints, ratios: Ratios | None = None) -> PolicyResult:
@@ -114,6 +115,8 @@ class Results:
                 "plays": (result.plays.shape, (len(self.arms),)),
                 "regret": (regret, (trials, rounds)),
             }
+            if result.rank_plays is not None:
+                sizes["rank_plays"] = result.rank_plays.shape, (len(self.arms),)
             for part, array in result.ratios.items() if result.ratios is not None else ():
                 sizes[part] = array.shape, (trials, rounds)
             for part, (found, wanted) in sizes.items():

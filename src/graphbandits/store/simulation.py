@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from graphbandits.engine import Plan, Task
 from graphbandits.engine.plan import BLOCK
 from graphbandits.engine.progress import progress_bar
 from graphbandits.engine.recording import POINTS
-from graphbandits.engine.shard import Ratios, Shard
+from graphbandits.engine.shard import Ratios, Shard, TrueMeans, rank_plays, true_means
 from graphbandits.errors import GraphBanditsError, InputError, whole_number
 from graphbandits.graphs import Fixed, GraphLike
 from graphbandits.policies import Policy
@@ -120,12 +121,15 @@ def _simulate(plan: Plan, options: WorkerOptions, advance: Advance | None) -> Re
 
 def results_of(plan: Plan, shards: dict[str, list[Shard]]) -> Results:
     """The results of a plan from the shards of its policies."""
-    found = {name: summarise_shards(mine, plan.world.arms) for name, mine in shards.items()}
+    means = true_means(plan.world, plan.seed, plan.trials)
+    found = {name: summarise_shards(mine, plan.world.arms, means) for name, mine in shards.items()}
     graph = plan.process if isinstance(plan.process, Fixed) else None
     return Results(plan.recording.record, found, plan.arm_names, plan.settings(), graph)
 
 
-def summarise_shards(shards: Sequence[Shard], arms: int) -> PolicyResult:
+def summarise_shards(
+    shards: Sequence[Shard], arms: int, means: TrueMeans | None = None
+) -> PolicyResult:
     """The trials of shards one after the other, with everything that was recorded of each."""
     ratios = [shard.ratios for shard in shards if shard.ratios is not None]
     regret: Floats = np.concatenate([shard.regret for shard in shards])
@@ -133,7 +137,8 @@ def summarise_shards(shards: Sequence[Shard], arms: int) -> PolicyResult:
     for shard in shards:
         count_plays(shard, plays)
     joined = Ratios.concat(ratios) if len(ratios) == len(shards) else None
-    return PolicyResult.from_trials(regret, plays, joined)
+    found = PolicyResult.from_trials(regret, plays, joined)
+    return replace(found, rank_plays=rank_plays(shards, arms, means))
 
 
 def count_plays(shard: Shard, plays: Ints) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from graphbandits.engine import Shard
+from graphbandits.engine.shard import TrueMeans
 from graphbandits.errors import InputError
 from graphbandits.results import Moments, PolicyResult
 from graphbandits.store.directory import Store
@@ -20,14 +21,21 @@ ENTRIES = 2**23
 COPIED = 2**20
 
 
-def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> PolicyResult:
+def summarise(
+    store: Store,
+    files: Sequence[ShardFile],
+    rounds: int,
+    arms: int,
+    means: TrueMeans | None = None,
+) -> PolicyResult:
     """What :meth:`PolicyResult.from_trials` says of the trials of shards, bit for bit.
 
     Quantiles need all trials of a round: as many rounds as fit are taken at once, and all shards
     are read, and checked, for each such lot. The curves of trials are not kept, and of recorded
-    ratios only the moments of their sums.
+    ratios only the moments of their sums. Plays are also counted by rank where the true ``means``
+    of the trials are given.
     """
-    plays = np.zeros(arms, np.int64)
+    plays, ranked = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
     final: dict[int, Floats] = {}
     recorded: list[bool] = []
 
@@ -36,6 +44,8 @@ def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) 
             final[shard.first] = shard.regret[:, -1].copy()
             recorded.append(shard.ratios is not None)
             count_plays(shard, plays)
+            if means is not None:
+                shard.plays.add_ranked(ranked, means(shard.first, shard.trials))
         return shard.regret
 
     def summary(part: Floats) -> Floats:
@@ -54,14 +64,21 @@ def summarise(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) 
         final=np.concatenate([final[file.first] for file in files]),
         plays=plays,
         ratio_sums=sums,
+        rank_plays=None if means is None else ranked,
     )
 
 
-def whole(store: Store, files: Sequence[ShardFile], rounds: int, arms: int) -> PolicyResult:
+def whole(
+    store: Store,
+    files: Sequence[ShardFile],
+    rounds: int,
+    arms: int,
+    means: TrueMeans | None = None,
+) -> PolicyResult:
     """The trials of shards with all that was recorded of each, as a simulation gives them."""
     if not files:
         raise InputError(f"there are no shards in {store.path} to be read")
-    return summarise_shards([store.read(file, rounds) for file in files], arms)
+    return summarise_shards([store.read(file, rounds) for file in files], arms, means)
 
 
 def _ratio_sum(shard: Shard) -> Floats:
