@@ -23,6 +23,9 @@ from graphbandits.cli.store_commands import store
 from graphbandits.errors import GraphBanditsError
 from graphbandits.version import __version__
 
+#: Letters of a word in an error, such as a path; of longer ones the beginning and the end.
+LONGEST = 500
+
 
 class OneLineErrors(TyperGroup):
     """Errors in one line, without a traceback, exit code 2."""
@@ -58,7 +61,10 @@ class OneLineErrors(TyperGroup):
 
 
 def _fail(message: str) -> None:
-    typer.echo("Error: " + " ".join(message.split()), err=True)
+    # a control character might change the terminal, and a very long word hides the sentence
+    words = (ascii(word)[1:-1] if not word.isprintable() else word for word in message.split())
+    shown = (word if len(word) < LONGEST else f"{word[:60]}...{word[-20:]}" for word in words)
+    typer.echo(f"Error: {' '.join(shown)}", err=True)
     raise SystemExit(2)
 
 

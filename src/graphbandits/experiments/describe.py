@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -309,7 +310,7 @@ def _check_picture(plot: Path) -> None:
             f"--plot writes {', '.join(KINDS)} by the ending of the file, not '{plot}': "
             f"{nearest(ending, KINDS)}"
         )
-    if plot.is_dir():
+    if os.path.isdir(plot):  # unlike that of Path, it bears a name that is too long
         raise InputError(f"--plot '{plot}' is a directory: name a file in it")
 
 
