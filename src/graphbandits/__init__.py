@@ -20,11 +20,17 @@ if TYPE_CHECKING:
         reproduce,
         run_experiment,
     )
+    from graphbandits.experiments.audit import audit_experiment
+    from graphbandits.experiments.catalogue import list_available
+    from graphbandits.experiments.describe import describe_graph
+    from graphbandits.experiments.templates import new_experiment, new_policy
     from graphbandits.graphs import as_process
     from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.results import Results
     from graphbandits.store import simulate
+    from graphbandits.testing import check_plugins
+    from graphbandits.theory import inspect_decision
     from graphbandits.worlds import Bernoulli
 
 _HOMES = {
@@ -33,6 +39,13 @@ _HOMES = {
     "Study": "graphbandits.experiments",
     "load_experiment": "graphbandits.experiments",
     "as_process": "graphbandits.graphs",
+    "audit_experiment": "graphbandits.experiments.audit",
+    "check_plugins": "graphbandits.testing",
+    "describe_graph": "graphbandits.experiments.describe",
+    "inspect_decision": "graphbandits.theory",
+    "list_available": "graphbandits.experiments.catalogue",
+    "new_experiment": "graphbandits.experiments.templates",
+    "new_policy": "graphbandits.experiments.templates",
     "load_plugin": "graphbandits.plugins",
     "BetaBernoulli": "graphbandits.posteriors",
     "Results": "graphbandits.results",
@@ -53,8 +66,15 @@ __all__ = [
     "Study",
     "__version__",
     "as_process",
+    "audit_experiment",
+    "check_plugins",
+    "describe_graph",
+    "inspect_decision",
+    "list_available",
     "load_experiment",
     "load_plugin",
+    "new_experiment",
+    "new_policy",
     "open_studies",
     "open_study",
     "reproduce",

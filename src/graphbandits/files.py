@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -49,10 +50,18 @@ def readable_errors(target: Path) -> Iterator[None]:
 def read_bytes(path: Path, what: str) -> bytes:
     """All of a file, or an error that says what it was to be and why it cannot be read."""
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot read the {what} {path}: {reason}") from None
+
+
+def read_regular(path: Path) -> bytes:
+    """Read a regular file; raise OSError for any other, where a pipe or a device would hang."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a directory has an error of its own
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path.read_bytes()
 
 
 def make_directory(path: Path) -> Path:
@@ -70,6 +79,8 @@ def check_name(target: Path) -> None:
         _beside(target).lstat()
     except FileNotFoundError:
         return
+    except ValueError as error:  # a NUL, or no name at all
+        raise InputError(f"cannot write '{target}': {error}; choose another name") from None
     except OSError as error:
         raise InputError(
             f"cannot write {target}: {error.strerror or error}; choose a shorter name"

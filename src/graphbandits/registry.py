@@ -339,7 +339,7 @@ def _literal(value: str) -> Any:
         return _WORDS[value.lower()]
     try:
         return _value_of(ast.parse(value, mode="eval").body)
-    except (ValueError, SyntaxError, TypeError, RecursionError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"\{\w*\}", value):
             raise InputError(
                 f"{value} is a placeholder, which only a sweep of an experiment file fills: write "

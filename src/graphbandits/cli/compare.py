@@ -34,7 +34,7 @@ def compare(
 
     Example: graphbandits compare my-study --reference ts-n
     """
-    from graphbandits.cli.show import plain_console, print_json
+    from graphbandits.cli.formatting import plain_console, print_json
     from graphbandits.cli.tables import comparison_tables
     from graphbandits.experiments import open_studies
     from graphbandits.experiments.compare import compare_stores
@@ -67,7 +67,7 @@ def compare(
 
 
 def _print_one(one: Comparison) -> None:
-    from graphbandits.cli.show import plain_console
+    from graphbandits.cli.formatting import plain_console
     from graphbandits.cli.tables import comparison_table
 
     console = plain_console()
@@ -103,7 +103,7 @@ def _marks(reference: str | None) -> str:
 
 
 def _print_notes(one: Comparison, where: str = "") -> None:
-    from graphbandits.cli.show import plain_console
+    from graphbandits.cli.formatting import plain_console
 
     console = plain_console()
     for note in one.notes:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import typer
 
-from graphbandits.cli.show import announce_compilation, duration, file_size, plain_console
+from graphbandits.cli.formatting import duration, file_size, plain_console
 from graphbandits.cli.tables import print_bounds, print_entry
 from graphbandits.engine import Task
+from graphbandits.engine.progress import announce_compilation
 from graphbandits.experiments import IncompleteStudyError, Study
 from graphbandits.experiments.progress import LiveProgress
 from graphbandits.plugins import file_of

@@ -34,7 +34,7 @@ def report(
     if output == "":
         raise InputError("--output is the page to write, a file .html: its name is empty")
     load(plugin)
-    from graphbandits.cli.show import plain_console
+    from graphbandits.cli.formatting import plain_console
     from graphbandits.experiments import open_studies
     from graphbandits.experiments.outputs import write_pages
 

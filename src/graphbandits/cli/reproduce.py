@@ -37,8 +37,8 @@ def reproduce(
     Example: graphbandits reproduce --figure 1a --trials 200 --output figures
     """
     from graphbandits import experiments
+    from graphbandits.cli.formatting import plain_console
     from graphbandits.cli.progress import CommandProgress, printed
-    from graphbandits.cli.show import plain_console
 
     lines = ["Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):"]
     for name in sorted({*(figure or experiments.run.FIGURES)} & {*experiments.run.FIGURES}):

@@ -90,7 +90,8 @@ def run(
 
 
 def _print_dry_run(found: DryRun) -> None:
-    from graphbandits.cli.show import announce_compilation, duration, file_size, plain_console
+    from graphbandits.cli.formatting import duration, file_size, plain_console
+    from graphbandits.engine.progress import announce_compilation
 
     console = plain_console()
     _print_plans(found)
@@ -123,7 +124,7 @@ def _print_dry_run(found: DryRun) -> None:
 
 def _print_plans(found: DryRun) -> None:
     """The table of the simulations, and their policies."""
-    from graphbandits.cli.show import plain_console
+    from graphbandits.cli.formatting import plain_console
     from graphbandits.cli.tables import plain_table
     from graphbandits.engine.plan import point_text
 

@@ -64,9 +64,10 @@ def simulate(
     if output is not None and json:
         raise InputError("--output writes summary.json: leave --json out")
     load(plugin)
-    from graphbandits.cli.show import announce_compilation, plain_console, print_json
+    from graphbandits.cli.formatting import plain_console, print_json
     from graphbandits.cli.tables import print_bounds, regret_table
     from graphbandits.engine import Plan
+    from graphbandits.engine.progress import announce_compilation
     from graphbandits.experiments.run import available_cores, rerun_command, run_plan
     from graphbandits.store import simulate_plan
     from graphbandits.theory import bounds_of, bounds_summary, judge_bounds

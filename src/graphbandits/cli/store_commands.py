@@ -30,7 +30,7 @@ def list_(directory: Directory, json: Json = False) -> None:
 
     Example: graphbandits store ls paper-1a
     """
-    from graphbandits.cli.show import plain_console, print_json
+    from graphbandits.cli.formatting import plain_console, print_json
     from graphbandits.store import Store
     from graphbandits.store.maintenance import contents_of
 
@@ -79,7 +79,7 @@ def verify(directory: Directory, json: Json = False) -> None:
 
     Example: graphbandits store verify paper-1a
     """
-    from graphbandits.cli.show import plain_console, print_json
+    from graphbandits.cli.formatting import plain_console, print_json
     from graphbandits.engine.progress import progress_bar
     from graphbandits.store import Store
     from graphbandits.store.maintenance import contents_of
@@ -138,7 +138,7 @@ def gc(
 
     Example: graphbandits store gc paper-1a --dry-run
     """
-    from graphbandits.cli.show import file_size, plain_console, print_json
+    from graphbandits.cli.formatting import file_size, plain_console, print_json
     from graphbandits.store import Store
     from graphbandits.store.maintenance import gc as collect
 
@@ -192,7 +192,7 @@ def export_(
 
     Example: graphbandits store export my-study --table regret --output regret.parquet
     """
-    from graphbandits.cli.show import file_size, plain_console
+    from graphbandits.cli.formatting import file_size, plain_console
     from graphbandits.experiments import open_studies
     from graphbandits.experiments.export import export
     from graphbandits.experiments.study import listed
@@ -208,7 +208,7 @@ def export_(
 
 
 def _print_study(console: Console, entry: StudyEntry) -> None:
-    from graphbandits.cli.show import file_size
+    from graphbandits.cli.formatting import file_size
 
     console.print(entry.key, style="bold", end="")
     console.print(f"  {entry.title or 'damaged'}", soft_wrap=True)
@@ -240,7 +240,7 @@ def _share(done: int, of: int) -> str:
 
 
 def _text(amount: Amount) -> str:
-    from graphbandits.cli.show import file_size
+    from graphbandits.cli.formatting import file_size
 
     shards = _count(amount.shards, "shard", "shards")
     return f"{shards} in {amount.series} series, {file_size(amount.bytes)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE
 from rich.table import Table
 
-from graphbandits.cli.show import plain_console
+from graphbandits.cli.formatting import plain_console
 from graphbandits.results.published import NEAR
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ none of that name; then ``line``, where policies of different texts belong toget
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ import pyarrow.parquet
 
 from graphbandits.engine import Shard
 from graphbandits.errors import InputError
-from graphbandits.files import replace_file
+from graphbandits.files import check_name, replace_file
 from graphbandits.graphs import Fixed
 from graphbandits.results.frames import check_table
 from graphbandits.results.schema import SCHEMA
@@ -72,8 +73,9 @@ def export(studies: Sequence[Study], table: str, path: Path, partial: bool = Fal
     ending = next((e for e in reversed(ENDINGS) if path.name.lower().endswith(e)), None)
     if ending is None:
         raise InputError(f"an export is a file {', '.join(ENDINGS)}, not '{path.name}'")
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike that of Path, it bears a name that is too long
         raise InputError(f"{path} is a directory: choose another name for the file")
+    check_name(path)
     found = batches(studies, table, partial)
     schema = _Front(studies, with_line=table != "graph").schema(table)
     rows = 0

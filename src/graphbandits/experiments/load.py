@@ -36,6 +36,8 @@ TABLES: dict[str, type[Table]] = {
     "sweeps": SweepTable,
     "figures": FigureTable,
 }
+#: Digits of a number in a file.
+MOST_DIGITS = 300
 #: Our words for some of pydantic's complaints; in braces what it says of the limits.
 MESSAGES = {
     "tuple_type": "this is a list, in brackets",
@@ -89,13 +91,27 @@ def load_experiment(given: str | Path) -> Experiment:
 
 def _parse(data: bytes, where: str) -> Experiment:
     try:
-        return Experiment.model_validate(tomllib.loads(data.decode("utf-8-sig")))
+        table = tomllib.loads(data.decode("utf-8-sig"))
+        if _has_huge_number(table):
+            raise OverflowError
+        return Experiment.model_validate(table)
     except UnicodeDecodeError:
         raise InputError(f"{where} is not text in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where} is not TOML: {error}") from None
     except ValidationError as error:
         raise InputError(f"{where}: {_first_mistake(error)}") from None
+    except RecursionError:
+        raise InputError(f"{where}: its brackets or tables are nested too deeply") from None
+    except (OverflowError, ValueError):  # ValueError: of so many digits that Python reads none
+        raise InputError(f"{where}: a number in it has more than {MOST_DIGITS} digits") from None
+
+
+def _has_huge_number(value: object) -> bool:
+    """Whether there is a number of more than MOST_DIGITS digits, which nothing here can use."""
+    if isinstance(value, dict | list):
+        return any(map(_has_huge_number, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and abs(value) >= 10**MOST_DIGITS
 
 
 def keys_of(table: type[Table]) -> list[str]:

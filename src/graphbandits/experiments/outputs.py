@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -185,12 +184,16 @@ def write_pages(
         The page and the JSON file.
     """
     directory = studies.store.path
-    if path is not None and os.fspath(path) in ("", "."):
+    if path is not None and not Path(path).name:
         raise InputError("the page is a file .html, and its name must not be empty")
     page = directory / "report.html" if path is None else Path(path)
     numbers = directory / "summary.json" if path is None else page.with_suffix(".json")
     if page == numbers:
         raise InputError(f"the page is a file .html, not '{page.name}'")
+    for file in (page, numbers):
+        check_name(file)
+        if file.is_dir():
+            raise InputError(f"{file} is a directory: choose another --output")
     chosen = studies.chosen(list(keys or ()))
     entries = all_entries(chosen)
     if not entries:

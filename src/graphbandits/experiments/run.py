@@ -35,6 +35,8 @@ from graphbandits.store.directory import MANIFEST
 from graphbandits.store.estimate import Estimate, estimate, missing_trials
 from graphbandits.store.record import read_record
 
+#: More worker processes than this are a slip of the keyboard.
+MOST_WORKERS = 10_000
 #: How often results are read, if shards turn out to be damaged.
 ATTEMPTS = 3
 #: The figures of the paper, each an experiment of this package.
@@ -319,6 +321,12 @@ def worker_options(
 ) -> WorkerOptions:
     """Workers that are asked for are processes; else there is one for each core, as suits."""
     asked = workers is not None and whole_number(workers, "workers") > 1
+    if workers is not None and workers > MOST_WORKERS:
+        raise InputError(f"workers must be at most {MOST_WORKERS}, not {workers}")
+    if cluster is not None:
+        from graphbandits.engine.executors.dask import check_address
+
+        check_address(cluster)  # before the store of a new directory is made
     parallel = "processes" if asked else "auto"
     return WorkerOptions(
         available_cores() if workers is None else workers, cluster, shard, parallel

@@ -7,6 +7,14 @@ A test of all policies that are enrolled, yours among them, is three lines::
         case.require()
 """
 
-from graphbandits.testing.contract import Case, Check, Verdict, Violation, cases, contract
+from graphbandits.testing.contract import (
+    Case,
+    Check,
+    Verdict,
+    Violation,
+    cases,
+    check_plugins,
+    contract,
+)
 
-__all__ = ["Case", "Check", "Verdict", "Violation", "cases", "contract"]
+__all__ = ["Case", "Check", "Verdict", "Violation", "cases", "check_plugins", "contract"]

@@ -11,14 +11,17 @@ An excuse that is no longer needed fails, so that excuses do not outlive their r
 from __future__ import annotations
 
 import importlib
+import os
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from graphbandits.engine.progress import announce_compilation
 from graphbandits.errors import GraphBanditsError, InputError, nearest
-from graphbandits.plugins import blame, source_file
-from graphbandits.registry import PACKAGES, examples_of, name_of, registered, text_of
+from graphbandits.plugins import blame, load_plugin, source_file
+from graphbandits.registry import PACKAGES, build, examples_of, name_of, registered, text_of
 
 
 class Violation(GraphBanditsError, AssertionError):  # noqa: N818  it is a verdict, not a mishap
@@ -75,10 +78,22 @@ class Verdict:
     plugin: str
     outcome: str
     why: str = ""
+    example: Any = field(default=None, repr=False, compare=False)  # the plug-in that was tried
 
     @property
     def ok(self) -> bool:
         return self.outcome in ("kept", "excused")
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain texts, as ``graphbandits check --json`` prints them."""
+        return {
+            "plugin": self.plugin,
+            "kind": self.check.kind,
+            "check": self.check.name,
+            "promise": self.check.promise,
+            "outcome": self.outcome,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True)
@@ -134,7 +149,7 @@ class Case:
             raise Violation(f"{verdict.plugin}, {self.check.name}: {verdict.why}")
 
     def _verdict(self, outcome: str, why: str) -> Verdict:
-        return Verdict(self.check, self._text, outcome, why)
+        return Verdict(self.check, self._text, outcome, why, self.plugin)
 
 
 def cases(kind: str, *plugins: Any) -> list[Case]:
@@ -149,6 +164,67 @@ def cases(kind: str, *plugins: Any) -> list[Case]:
         example for cls in registered(kind).values() for example in examples_of(cls)
     ]
     return [Case(one, plugin) for plugin in chosen for one in checks]
+
+
+def check_plugins(
+    targets: Sequence[str | Path],
+    *,
+    only: Sequence[str] = (),
+    progress: bool = False,
+    finished: Callable[[Verdict], None] | None = None,
+) -> list[Verdict]:
+    """Run the contract on plug-ins.
+
+    Parameters
+    ----------
+    targets
+        Python files with plug-ins, or names of plug-ins, with or without parameters.
+    only
+        The checks to run; all if empty.
+    progress
+        Whether to say on a terminal that the first call compiles.
+    finished
+        Called with each verdict as soon as it is known.
+
+    Examples
+    --------
+    >>> [verdict.outcome for verdict in check_plugins(["ts-n"], only=["form", "simplex"])]
+    ['kept', 'kept']
+    """
+    chosen = [plugin for target in targets for plugin in _plugins(str(target))]
+    known = {check.name for kind, _ in chosen for check in contract(kind)}
+    for name in only:
+        if name not in known:
+            raise InputError(f"no check '{name}': {nearest(name, known)}")
+    if progress:
+        announce_compilation()
+    verdicts = []
+    for kind, plugin in chosen:
+        for case in cases(kind, plugin):
+            if not only or case.check.name in only:
+                verdicts.append(case.verdict())
+                if finished is not None:
+                    finished(verdicts[-1])
+    return verdicts
+
+
+def _plugins(target: str) -> Iterator[tuple[str, Any]]:
+    """(kind, example) of everything in a file, or of a name."""
+    if target.endswith(".py") or os.path.isfile(target):
+        for kind, names in load_plugin(target).names.items():
+            for name in names:
+                yield from ((kind, example) for example in examples_of(registered(kind)[name]))
+        return
+    name = target.partition("(")[0].strip()
+    kinds = [kind for kind in PACKAGES if name in registered(kind)]
+    if not kinds:
+        everything = [name for kind in PACKAGES for name in registered(kind)]
+        raise InputError(
+            f"'{target}' is neither a Python file nor a known name: {nearest(name, everything)}"
+        )
+    for kind in kinds:
+        given = [build(kind, target)] if "(" in target else examples_of(registered(kind)[name])
+        yield from ((kind, plugin) for plugin in given)
 
 
 def _excuses(plugin: object) -> Mapping[str, str]:

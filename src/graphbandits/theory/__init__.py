@@ -12,6 +12,7 @@ from graphbandits.theory.bounds import (
     theorem_2,
     theorem_3,
 )
+from graphbandits.theory.inspection import Inspection, inspect_decision
 from graphbandits.theory.limits import ratio_limit
 from graphbandits.theory.regret import (
     BoundVerdict,
@@ -29,6 +30,7 @@ __all__ = [
     "Audit",
     "Bound",
     "BoundVerdict",
+    "Inspection",
     "Violation",
     "audit",
     "bounds_for",
@@ -40,6 +42,7 @@ __all__ = [
     "entropy_of",
     "general_bound",
     "information_ratio",
+    "inspect_decision",
     "judge_bounds",
     "ratio_limit",
     "regret_bounds",

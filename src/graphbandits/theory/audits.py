@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from threading import Event, Lock
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,38 @@ class Audit:
         """All that does not hold, a sentence for each."""
         means = [sentence for curve in self.curves for sentence in curve.broken]
         return [str(violation) for violation in self.violations] + means
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers; of a curve those of its last round."""
+        return {
+            "gain": self.gain,
+            "why": self.why,
+            "rounds": asdict(self.rounds) | {"share": self.rounds.share},
+            "statements": [
+                {
+                    "name": tally.statement.name,
+                    "text": tally.statement.text,
+                    "checks": tally.checks,
+                    "margin": tally.margin,
+                    "nearest": tally.nearest,
+                    "violations": tally.violations,
+                    "worst": None if tally.worst is None else asdict(tally.worst),
+                }
+                for tally in self.tallies
+            ],
+            "means": [
+                {
+                    "policy": curve.policy,
+                    "mean": float(curve.mean[-1]),
+                    "standard_error": float(curve.standard_error[-1]),
+                    "general": float(curve.general[-1]),
+                    "theorem": curve.theorem,
+                    "bound": float(curve.bound[-1]),
+                    "broken": curve.broken,
+                }
+                for curve in self.curves
+            ],
+        }
 
 
 def audited(policies: Mapping[str, Policy]) -> dict[str, Policy]:

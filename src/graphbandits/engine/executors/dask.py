@@ -43,6 +43,15 @@ class WorkerDiedError(InputError):
     """Workers ended while they had a task; maybe because of another task."""
 
 
+def check_address(address: str) -> None:
+    """Raise InputError for what is no address of a scheduler."""
+    if address != "local" and not re.fullmatch(r"[a-z]+://[^\s/]+:\d+", address):
+        raise InputError(
+            "a cluster is 'local' or the address of a dask scheduler, such as "
+            f"tcp://192.168.1.5:8786, not '{address}'"
+        )
+
+
 class DaskExecutor(ThreadExecutor):
     """Runs tasks on the workers of a dask scheduler, those that join later included.
 
@@ -60,11 +69,7 @@ class DaskExecutor(ThreadExecutor):
 
     def __init__(self, address: str, workers: int = 1) -> None:
         super().__init__(workers)
-        if address != "local" and not re.fullmatch(r"[a-z]+://[^\s/]+:\d+", address):
-            raise InputError(
-                "a cluster is 'local' or the address of a dask scheduler, such as "
-                f"tcp://192.168.1.5:8786, not '{address}'"
-            )
+        check_address(address)
         try:
             self._distributed: Any = import_module("distributed")
         except ImportError:

@@ -1,4 +1,4 @@
-"""What the commands share: JSON, the number of threads, how long it will take."""
+"""What the commands share: JSON, a console, counts, durations and sizes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def plain_console() -> Console:
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def announce_compilation(how_long: str = "20 seconds") -> None:
-    """Say on a terminal why nothing happens for a while, the first time."""
-    from graphbandits.jit import compiled_before  # numba, which --help must not wait for
+def count(number: int, what: str) -> str:
+    """A number and what is counted.
 
-    if Console(stderr=True).is_terminal and not compiled_before():
-        typer.echo(f"Compiling for this machine, once: about {how_long} ...", err=True)
+    >>> count(1, "edge"), count(2, "edge")
+    ('1 edge', '2 edges')
+    """
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def duration(seconds: float) -> str:

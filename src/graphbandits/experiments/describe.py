@@ -1,0 +1,318 @@
+"""Describe a graph: its shape, the numbers that regret bounds scale with, and these bounds."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from graphbandits.engine.progress import announce_compilation
+from graphbandits.errors import InputError, horizon_of, nearest, positive_number, whole_number
+from graphbandits.files import check_name, make_directory
+from graphbandits.graphs import Feedback, GraphLike, Process, Uniform, make_process
+from graphbandits.graphs.invariants import (
+    TIME_LIMIT,
+    Bracket,
+    Progress,
+    clique_cover,
+    domination,
+    fractional_domination,
+    independence,
+)
+from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.graphs.shape import Shape
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.rng import Keys
+from graphbandits.theory import Bound, corollary_1, regret_bounds, theorem_1
+from graphbandits.types import Floats
+
+#: Rounds of the bounds, if neither the user nor the graph sets them.
+HORIZON = 1000
+
+#: Called with the name of a number when its search starts; returns what receives its bounds.
+Watch = Callable[[str], Progress | None]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphNumbers:
+    """Clique cover, independence and domination of a 0/1 graph."""
+
+    clique_cover: Bracket[int]
+    independence: Bracket[int]
+    domination: Bracket[int]
+    fractional_domination: Bracket[float]
+
+
+def graph_numbers(feedback: Feedback, time_limit: float, watch: Watch) -> GraphNumbers:
+    """Search for each, as long as the time limit allows."""
+    return GraphNumbers(
+        clique_cover(feedback, time_limit, watch("clique cover")),
+        independence(feedback, time_limit, watch("independence")),
+        domination(feedback, time_limit, watch("domination")),
+        fractional_domination(feedback, time_limit, watch("fractional domination")),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class GraphDescription:
+    """A graph with its shape, its numbers and the regret bounds on it.
+
+    Parameters
+    ----------
+    text
+        What the graph is called.
+    process, feedback
+        The graph, and its first round: all of it, unless it changes.
+    numbers
+        Clique cover, independence and domination; None if edges have probabilities.
+    horizon
+        Rounds of the bounds.
+    time_limit
+        Seconds that the search for each number could take.
+    files
+        The pictures that were written.
+    """
+
+    text: str
+    process: Process
+    feedback: Feedback
+    numbers: GraphNumbers | None
+    horizon: int
+    time_limit: float
+    files: tuple[Path, ...] = ()
+
+    @cached_property
+    def shape(self) -> Shape:
+        """Edges, density, degrees and components."""
+        return Shape.of(self.feedback)
+
+    @property
+    def changes(self) -> bool:
+        """Whether the graph changes: it is described as in round 1 of trial 0, seed 0."""
+        return fixed_feedback(self.process) is None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the arms."""
+        return list(self.process.names or map(str, range(1, self.process.arms + 1)))
+
+    @property
+    def note(self) -> str | None:
+        """What must be said of a graph that changes, or that leaves open what is observed."""
+        parts = []
+        if self.changes:
+            parts.append("This graph changes: here it is as in round 1 of trial 0, seed 0.")
+        if not self.feedback.deterministic:
+            which = (
+                f"every other arm is observed with probability {float(self.feedback.r[0]):.4g}"
+                if isinstance(self.feedback, Uniform)
+                else "some edges have probabilities between 0 and 1"
+            )
+            parts.append(
+                f"There is no clique cover, independent or dominating set: {which}; degrees and "
+                "density are expected values."
+            )
+        return " ".join(parts) or None
+
+    @cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The proved bounds on the expected regret, for arms with equal priors: H = log K."""
+        arms = self.process.arms
+        if self.numbers is None or self.changes:
+            return regret_bounds(self.process, BetaBernoulli.of(arms), [self.horizon])
+        # by the cover that is shown, for which the search has had its time
+        entropy, cover = math.log(arms), self.numbers.clique_cover.upper
+        return theorem_1(arms, entropy, [self.horizon]), corollary_1(cover, entropy, [self.horizon])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as ``graphbandits graph --json`` prints them, with the names of arms."""
+        names, shape = self.names, self.shape
+
+        def named(arms: Sequence[Any]) -> list[str]:
+            return [names[arm] for arm in arms]
+
+        def searched(bracket: Bracket[int], certificate: list[Any]) -> dict[str, Any]:
+            bounds = {"lower": bracket.lower, "upper": bracket.upper}
+            return {**bounds, "proved": bracket.proved, "certificate": certificate}
+
+        found: dict[str, Any] = dict.fromkeys(("clique_cover", "independence", "domination"))
+        found |= {"fractional_domination": None, "fractional_domination_lower": None}
+        if (numbers := self.numbers) is not None:
+            cliques = [named(clique) for clique in numbers.clique_cover.certificate]  # type: ignore[arg-type]
+            found = {
+                "clique_cover": searched(numbers.clique_cover, cliques),
+                "independence": searched(
+                    numbers.independence, named(numbers.independence.certificate)
+                ),
+                "domination": searched(numbers.domination, named(numbers.domination.certificate)),
+                "fractional_domination": numbers.fractional_domination.upper,
+                "fractional_domination_lower": numbers.fractional_domination.lower,
+            }
+        return {
+            "graph": self.text,
+            "arms": self.process.arms,
+            "names": names,
+            "edges": shape.edges,
+            "directed": shape.directed,
+            "density": shape.density,
+            "degrees": {"out": _spread(shape.seen), "in": _spread(shape.seen_by)},
+            "components": shape.parts,
+            "note": self.note,
+            **found,
+            "horizon": self.horizon,
+            "bounds": [
+                {
+                    "name": bound.name,
+                    "formula": bound.formula,
+                    "policies": list(bound.policies),
+                    "value": bound.final,
+                    "standard_error": bound.final_error,
+                    "note": bound.note,
+                }
+                for bound in self.bounds
+            ],
+        }
+
+    def draw(self, path: str | Path) -> tuple[Path, ...]:
+        """Draw the graph, the cliques of its cover coloured, to a .png, .svg or .pdf file."""
+        from graphbandits.plots import graph_figure, save_figure
+        from graphbandits.plots.style import one_line
+
+        sets: dict[str, Any] = {}
+        if self.numbers is not None:
+            numbers = self.numbers
+            sets = {
+                "cliques": numbers.clique_cover.certificate,
+                "independent": numbers.independence.certificate,
+                "dominating": numbers.domination.certificate,
+                "caption": f"clique cover {span(numbers.clique_cover)}, independence "
+                f"{span(numbers.independence)}, domination {span(numbers.domination)}",
+            }
+        elif self.changes:
+            sets = {"caption": "round 1 of trial 0, seed 0"}
+        title = one_line(self.text, 160)
+        figure = graph_figure(self.feedback, names=self.process.names, title=title, **sets)
+        return tuple(save_figure(figure, path))
+
+
+def describe_graph(
+    graph: GraphLike,
+    arms: int | None = None,
+    *,
+    horizon: int | None = None,
+    time_limit: float | None = None,
+    plot: str | Path | None = None,
+    progress: bool = False,
+) -> GraphDescription:
+    """Compute the shape of a graph, its numbers and the regret bounds on it, and draw it.
+
+    Parameters
+    ----------
+    graph
+        Any graph that :func:`graphbandits.as_process` takes.
+    arms
+        The number of arms; that of the graph, else 5, if not given.
+    horizon
+        Rounds of the bounds; 1000, or as many as the graph has, if not given.
+    time_limit
+        Seconds that the search for each number may take; what is proved by then are bounds.
+    plot
+        A .png, .svg or .pdf file to draw the graph to.
+    progress
+        Whether to show on a terminal which number is searched for, and its bounds so far.
+
+    Examples
+    --------
+    >>> found = describe_graph("paper")
+    >>> found.numbers.clique_cover.upper, found.shape.edges
+    (2, 6)
+    """
+    seconds = TIME_LIMIT if time_limit is None else positive_number(time_limit, "--time-limit")
+    if arms is not None:
+        whole_number(arms, "--arms")
+    if horizon is not None:
+        horizon_of(horizon)
+    if plot is not None:
+        _check_picture(Path(plot))
+    process = make_process(graph, arms)
+    text = graph if isinstance(graph, str) else type(graph).__name__
+    if arms is not None and process.arms != arms:
+        raise InputError(
+            f"graph '{text}' has {process.arms} arms, but {arms} were asked for: leave --arms out"
+        )
+    if horizon is None:
+        horizon = min(HORIZON, process.rounds or HORIZON)
+    elif process.rounds is not None and horizon > process.rounds:
+        rounds = f"{process.rounds} round{'s' * (process.rounds != 1)}"
+        raise InputError(
+            f"graph '{text}' serves {rounds}: --horizon is at most {process.rounds}, not {horizon}"
+        )
+    fixed = fixed_feedback(process)
+    feedback = process.round(1, Keys(seed=0)) if fixed is None else fixed
+    if plot is not None:
+        from graphbandits.plots.graph import check_drawable
+
+        check_drawable(feedback)
+        make_directory(Path(plot).parent)
+        check_name(Path(plot))
+    if progress:
+        announce_compilation()
+    numbers = None
+    if feedback.deterministic:
+        with _searching(progress) as watch:
+            numbers = graph_numbers(feedback, seconds, watch)
+    found = GraphDescription(text, process, feedback, numbers, horizon, seconds)
+    if plot is None:
+        return found
+    return replace(found, files=found.draw(plot))
+
+
+def span(bracket: Bracket[int] | Bracket[float]) -> str:
+    """The number, or what it lies between.
+
+    >>> span(Bracket(2, 2, ())), span(Bracket(2, 5, ()))
+    ('2', '2 to 5')
+    """
+    low, high = f"{bracket.lower:.6g}", f"{bracket.upper:.6g}"
+    return low if low == high else f"{low} to {high}"
+
+
+@contextmanager
+def _searching(show: bool) -> Iterator[Watch]:
+    """Tell on a terminal which number is sought, and its bounds so far."""
+    console = Console(stderr=True)
+    if not (show and console.is_terminal):
+        yield lambda what: None
+        return
+    with console.status("") as status:
+
+        def watch(what: str) -> Progress:
+            status.update(f"Searching: {what} ...")
+            return lambda low, high: status.update(f"Searching: {what}, {low:g} to {high:g} ...")
+
+        yield watch
+
+
+def _check_picture(plot: Path) -> None:
+    """Refuse what cannot be written before the work, not after it."""
+    from graphbandits.plots.save import KINDS
+
+    ending = plot.suffix.removeprefix(".").lower()
+    if ending not in KINDS:
+        raise InputError(
+            f"--plot writes {', '.join(KINDS)} by the ending of the file, not '{plot}': "
+            f"{nearest(ending, KINDS)}"
+        )
+    if os.path.isdir(plot):  # unlike that of Path, it bears a name that is too long
+        raise InputError(f"--plot '{plot}' is a directory: name a file in it")
+
+
+def _spread(values: Floats) -> dict[str, float]:
+    return {"min": float(values.min()), "mean": float(values.mean()), "max": float(values.max())}

@@ -1,0 +1,190 @@
+"""One decision in detail: beliefs, gains, plays and information ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from graphbandits.engine.progress import announce_compilation
+from graphbandits.errors import InputError
+from graphbandits.gains import information_ratio, joint_gain, sampled_gain
+from graphbandits.graphs import Feedback, Fixed, GraphLike, Uniform, make_process
+from graphbandits.policies.bayesian import GAINS, Bayesian, Informed
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.posteriors.beta_bernoulli import beta_pair
+from graphbandits.registry import registered
+from graphbandits.rng import Keys
+from graphbandits.theory.limits import ratio_limit
+
+#: Of the statistics: one decision may take its time.
+ACCURACY = "strict"
+#: Cliques of larger graphs are not counted: the search would take longer than the rest.
+MOST_COVERED = 500
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """The numbers of one decision; lists have an entry for each arm.
+
+    Parameters
+    ----------
+    arms
+        Their names.
+    alpha, delta, h, rho
+        The probability of being best, the expected regret, the information about the best arm in
+        the arm's own outcome, and the expected mean of the best arm.
+    accuracy
+        The setting of the statistics, and an estimate of their relative error.
+    gain
+        The information gain: "bound" is G h, "joint" the exact g, or None with a "reason".
+    pi
+        The play of each policy; (gain=joint) plays by the exact gain.
+    ratio, joint_ratio
+        The information ratio of each of these, by G h and by g; the latter is None without g.
+    psi, limit
+        The ratio of Thompson sampling by G h, and the most it can be on this graph, if known.
+    sampled
+        The estimate of g, if it was asked for.
+    parameters
+        The parameters (a, b) of each arm.
+    changes
+        Whether the graph changes: the decision is that of round 1 of trial 0, seed 0.
+    """
+
+    arms: list[str]
+    alpha: list[float]
+    delta: list[float]
+    h: list[float]
+    rho: float
+    accuracy: dict[str, Any]
+    gain: dict[str, Any]
+    pi: dict[str, list[float]]
+    ratio: dict[str, float]
+    joint_ratio: dict[str, float] | None
+    psi: float
+    limit: float | None
+    sampled: dict[str, Any] | None
+    parameters: list[tuple[float, float]]
+    changes: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as ``graphbandits inspect --json`` prints them."""
+        hidden = {"parameters", "changes"} | ({"sampled"} if self.sampled is None else set())
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in hidden
+        }
+
+
+def inspect_decision(
+    betas: Sequence[str | tuple[float, float]],
+    graph: GraphLike,
+    *,
+    samples: int | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> Inspection:
+    """Compute what a decision rests on, and the play of every Bayesian policy.
+
+    A graph that changes from round to round is taken as it is in round 1 of trial 0, seed 0.
+
+    Parameters
+    ----------
+    betas
+        The posterior Beta(a, b) of each arm, as a pair or as a text "a,b".
+    graph
+        What playing an arm shows: any graph that :func:`graphbandits.as_process` takes.
+    samples, seed
+        Estimate the joint gain from so many draws, too, with this seed.
+    progress
+        Whether to say on a terminal that the first call compiles.
+
+    Returns
+    -------
+    Inspection
+
+    Examples
+    --------
+    >>> round(inspect_decision([(1, 1), (1, 1)], "empty").rho, 12)
+    0.666666666667
+    """
+    parameters = [_pair(beta) for beta in betas]
+    process = make_process(graph, len(parameters))
+    if process.arms != len(parameters):
+        raise InputError(
+            f"the graph has {process.arms} arms, but {len(parameters)} posteriors were given: "
+            "give --beta once for each arm"
+        )
+    a, b = np.array(parameters, np.float64).T
+    posterior = BetaBernoulli(a, b, ACCURACY)
+    if progress:
+        announce_compilation("a minute")
+    state = posterior.init(trials=1)
+    beliefs = posterior.beliefs(state, estimate=True)
+    assert beliefs.error is not None  # it was asked for
+    feedback = process.round(1, Keys(seed=0))
+    gains = {"bound": feedback.gain(beliefs.h)}
+    reason = None
+    try:
+        gains["joint"] = joint_gain(posterior, state, feedback)
+    except InputError as error:
+        reason = str(error)
+    plays = {}
+    for name, policy in registered("policy").items():
+        if issubclass(policy, Bayesian):
+            choices = GAINS if issubclass(policy, Informed) else GAINS[:1]
+            for choice in (choice for choice in choices if choice in gains):
+                text = name if choice == "bound" else f"{name}(gain={choice})"
+                plays[text] = policy.rule(beliefs.alpha, beliefs.delta, beliefs.h, gains[choice])
+    ratios = {
+        choice: {
+            name: float(information_ratio(pi, beliefs.delta, gain)[0]) for name, pi in plays.items()
+        }
+        for choice, gain in gains.items()
+    }
+    listed = {choice: gain[0].tolist() for choice, gain in gains.items()}
+    reachable = isinstance(feedback, Uniform) or process.arms <= MOST_COVERED
+    return Inspection(
+        arms=list(process.names or (str(i + 1) for i in range(process.arms))),
+        alpha=beliefs.alpha[0].tolist(),
+        delta=beliefs.delta[0].tolist(),
+        h=beliefs.h[0].tolist(),
+        rho=float(beliefs.rho[0]),
+        accuracy={"setting": ACCURACY, "estimate": float(beliefs.error[0])},
+        gain={"joint": None} | listed | ({"reason": reason} if reason else {}),
+        pi={name: pi[0].tolist() for name, pi in plays.items()},
+        ratio=ratios["bound"],
+        joint_ratio=ratios.get("joint"),
+        psi=float(information_ratio(beliefs.alpha, beliefs.delta, gains["bound"])[0]),
+        limit=float(ratio_limit(feedback)[0]) if reachable else None,
+        sampled=None if samples is None else _sampled(parameters, feedback, samples, seed),
+        parameters=parameters,
+        changes=not isinstance(process, Fixed),
+    )
+
+
+def _sampled(
+    parameters: list[tuple[float, float]], feedback: Feedback, samples: int, seed: int
+) -> dict[str, Any]:
+    a, b = np.array(parameters, np.float64).T
+    posterior = BetaBernoulli(a, b)
+    found = sampled_gain(posterior, posterior.init(trials=1), feedback, samples, seed)
+    value, error = found.value[0].tolist(), found.standard_error[0].tolist()
+    return {"samples": samples, "seed": seed, "gain": value, "standard_error": error}
+
+
+def _pair(beta: str | tuple[float, float]) -> tuple[float, float]:
+    try:
+        if isinstance(beta, str):
+            return beta_pair(beta)
+        a, b = beta
+        return float(a), float(b)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"--beta takes two numbers A,B such as 3,7 (successes and failures, the prior "
+            f"counted in), not '{beta}'"
+        ) from None
