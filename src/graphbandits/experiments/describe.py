@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,11 +20,9 @@ from graphbandits.graphs import Feedback, GraphLike, Process, Uniform, make_proc
 from graphbandits.graphs.invariants import (
     TIME_LIMIT,
     Bracket,
+    GraphNumbers,
     Progress,
-    clique_cover,
-    domination,
-    fractional_domination,
-    independence,
+    graph_numbers,
 )
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.graphs.shape import Shape
@@ -35,29 +33,6 @@ from graphbandits.types import Floats
 
 #: Rounds of the bounds, if neither the user nor the graph sets them.
 HORIZON = 1000
-
-#: Called with the name of a number when its search starts; returns what receives its bounds.
-Watch = Callable[[str], Progress | None]
-
-
-@dataclass(frozen=True, eq=False)
-class GraphNumbers:
-    """Clique cover, independence and domination of a 0/1 graph."""
-
-    clique_cover: Bracket[int]
-    independence: Bracket[int]
-    domination: Bracket[int]
-    fractional_domination: Bracket[float]
-
-
-def graph_numbers(feedback: Feedback, time_limit: float, watch: Watch) -> GraphNumbers:
-    """Search for each, as long as the time limit allows."""
-    return GraphNumbers(
-        clique_cover(feedback, time_limit, watch("clique cover")),
-        independence(feedback, time_limit, watch("independence")),
-        domination(feedback, time_limit, watch("domination")),
-        fractional_domination(feedback, time_limit, watch("fractional domination")),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +260,7 @@ def span(bracket: Bracket[int] | Bracket[float]) -> str:
 
 
 @contextmanager
-def _searching(show: bool) -> Iterator[Watch]:
+def _searching(show: bool) -> Iterator[Callable[[str], Progress]]:
     """Tell on a terminal which number is sought, and its bounds so far."""
     console = Console(stderr=True)
     if not (show and console.is_terminal):
@@ -302,7 +277,7 @@ def _searching(show: bool) -> Iterator[Watch]:
 
 def _check_picture(plot: Path) -> None:
     """Refuse what cannot be written before the work, not after it."""
-    from graphbandits.plots.save import KINDS
+    from graphbandits.plots.style import FORMATS as KINDS
 
     ending = plot.suffix.removeprefix(".").lower()
     if ending not in KINDS:
