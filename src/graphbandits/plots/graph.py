@@ -22,7 +22,7 @@ from matplotlib.patheffects import withStroke
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Fixed, GraphLike, as_process
-from graphbandits.graphs.networks import is_feedback
+from graphbandits.graphs.io.networks import is_feedback
 from graphbandits.graphs.processes import check_names, fixed_feedback
 from graphbandits.graphs.shape import Shape
 from graphbandits.plots.drawing import Edges, among, edges_of, layout

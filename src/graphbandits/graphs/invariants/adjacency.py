@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from graphbandits.graphs.feedback import Feedback, Sparse
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.graphs.invariants.sparse_kernels import induce
-from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Ints
 
 

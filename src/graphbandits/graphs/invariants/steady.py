@@ -7,14 +7,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graphbandits.errors import InputError
+from graphbandits.graphs.cache import remembered
 from graphbandits.graphs.feedback import Feedback, Uniform
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.graphs.invariants import small_kernels as kernels
 from graphbandits.graphs.invariants.adjacency import either, mutual
 from graphbandits.graphs.invariants.allowance import Allowance
 from graphbandits.graphs.invariants.cliques import cover_by_cliques
 from graphbandits.graphs.invariants.independent import independent_set
-from graphbandits.graphs.memory import remembered
-from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Floats, Ints
 
 #: Steps that a search may take, each of some milliseconds.

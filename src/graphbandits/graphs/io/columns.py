@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.graphs.io.edges import is_number
 
-#: Names that are understood without being told; the first one that a table has counts.
+#: Names that are understood by default; the first one that a table has counts.
 SOURCES = ("source", "from", "src", "u", "fromnodeid", "source_id", "from_id", "node_1", "id_1")
 TARGETS = ("target", "to", "dst", "v", "tonodeid", "target_id", "to_id", "node_2", "id_2")
 PROBABILITIES = ("probability", "p", "weight", "prob", "chance")
@@ -36,28 +37,27 @@ class Columns:
         probability: str | None,
         where: str,
     ) -> Columns:
-        """From the names of a table's columns; None and 'auto' stand for the usual names.
+        """Find the columns by their names; None and 'auto' stand for the usual names.
 
-        The case of the letters does not count, unless it tells two columns apart that are said.
+        The case of the letters does not count, unless it tells two columns apart that are given.
 
         >>> Columns.find(["To", "From", "note", "weight"], None, None, "auto", "a.csv, line 1")
         Columns(source=1, target=0, probability=3, type=None)
         """
         ends = []
         for what, said, usual in (("source", source, SOURCES), ("target", target, TARGETS)):
-            found = _usual(header, usual, where) if said is None else _place(header, said, where)
+            found = _usual(header, usual, where) if said is None else _given(header, said, where)
             if found is None:
                 raise InputError(
-                    f"{where}: no column is called {', '.join(usual[:-1])} or {usual[-1]}; say "
-                    f"{what}= one of: {', '.join(header)}"
+                    f"{where}: no column is called {_listed(usual)}; say {what}= one of: "
+                    f"{', '.join(header)}"
                 )
             ends.append(found)
-        if probability is None:
-            chance = None
-        elif probability == "auto":
+        chance = None
+        if probability == "auto":
             chance = _usual(header, PROBABILITIES, where)
-        else:
-            chance = _place(header, probability, where)
+        elif probability is not None:
+            chance = _given(header, probability, where)
         if len({*ends, chance}) < 3:
             raise InputError(f"{where}: source, target and probability are different columns")
         kinds = [place for place, name in enumerate(header) if _folded(name) == TYPE]
@@ -70,33 +70,23 @@ def check_ignored(
 ) -> None:
     """Refuse a table in which a column that would be ignored looks like probabilities."""
     used = {columns.source, columns.target, columns.type}
-    open_ = {place: False for place in range(len(header)) if place not in used}
+    fractional = {place: False for place in range(len(header)) if place not in used}
     for row in rows:
-        for place in list(open_):
-            value = row[place] if place < len(row) else ""
-            if value is None or not str(value).strip():
+        for place in list(fractional):
+            word = str(row[place]).strip() if place < len(row) and row[place] is not None else ""
+            if not word:
                 continue
-            chance = _in_unit(value)
-            if chance is None:
-                del open_[place]
+            chance = float(word) if is_number(word) else -1.0
+            if 0.0 <= chance <= 1.0:
+                fractional[place] |= 0.0 < chance < 1.0
             else:
-                open_[place] |= 0.0 < chance < 1.0
-    for place, fractional in open_.items():
-        if fractional:
-            name = header[place]
-            raise InputError(
-                f"{where}: the column '{name}' looks like probabilities, but no column is called "
-                f"{', '.join(PROBABILITIES[:-1])} or {PROBABILITIES[-1]}; say probability={name}, "
-                "or probability=none to make every edge sure"
-            )
-
-
-def _in_unit(value: object) -> float | None:
-    try:
-        number = float(str(value))
-    except ValueError:
-        return None
-    return number if 0.0 <= number <= 1.0 else None
+                del fractional[place]
+    for name in (header[place] for place, found in fractional.items() if found):
+        raise InputError(
+            f"{where}: the column '{name}' looks like probabilities, but no column is called "
+            f"{_listed(PROBABILITIES)}; say probability={name}, or probability=none to make every "
+            "edge sure"
+        )
 
 
 def names_edges(header: Sequence[str]) -> bool:
@@ -118,14 +108,18 @@ def _folded(name: str) -> str:
     return name.strip().casefold()
 
 
+def _listed(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def _usual(header: Sequence[str], usual: tuple[str, ...], where: str) -> int | None:
     known = [_folded(name) for name in header]
     found = next((name for name in usual if name in known), None)
     return None if found is None else _only(header, known, found, where)
 
 
-def _place(header: Sequence[str], name: str, where: str) -> int:
-    """The column that is called so; whatever the case of the letters, if that is only one."""
+def _given(header: Sequence[str], name: str, where: str) -> int:
+    """Find a column by its name; whatever the case of the letters, if that is only one."""
     said = str(name)
     if said in header:
         return _only(header, header, said, where)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.graphs.edge_table import floats, is_number, remedy, wrong_probability
+from graphbandits.files import check_array_header, check_npz
 from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Sparse, from_edges
+from graphbandits.graphs.io.edges import MOST_ARMS, floats, is_number, remedy, wrong_probability
+from graphbandits.graphs.io.files import GraphFile
 from graphbandits.graphs.processes import Fixed, check_names
-from graphbandits.graphs.sources import GraphFile
 from graphbandits.types import Floats
 
 
@@ -59,6 +59,8 @@ def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     shape = matrix.shape
     if len(shape) != 2 or shape[0] != shape[1] or not shape[0]:
         raise InputError(f"a sparse matrix of a graph is square, K x K; this one has {shape}")
+    if shape[0] > MOST_ARMS:
+        raise InputError(f"arms must be at most {MOST_ARMS}; this matrix has {shape[0]}")
     stored = matrix.tocoo()
     row, column = (np.asarray(part, np.int64) for part in (stored.row, stored.col))
     if stored.data.dtype.kind not in "biuf":
@@ -83,7 +85,7 @@ def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     return Fixed(from_edges(shape[0], row, column, chance), known)
 
 
-def from_npy(path: str | os.PathLike[str]) -> Fixed:
+def from_npy(path: str | os.PathLike[str] | GraphFile) -> Fixed:
     """A fixed graph from a ``.npy`` file with a K x K array of probabilities.
 
     The diagonal is all ones or all zeros, which are taken as ones. A ``.npz`` file that
@@ -97,19 +99,17 @@ def from_npy(path: str | os.PathLike[str]) -> Fixed:
     array([[1., 1.],
            [0., 1.]])
     """
-    return read_npy(GraphFile.read(path))
-
-
-def read_npy(file: GraphFile) -> Fixed:
-    """The same from a file that has been read."""
+    file = GraphFile.read(path)
     if file.data.startswith(b"PK\x03\x04"):
-        return _read_archive(file)
+        return _from_archive(file)
+    stream = io.BytesIO(file.data)
     try:
-        matrix = np.lib.format.read_array(io.BytesIO(file.data), allow_pickle=False)
+        check_array_header(stream, len(file.data))
+        stream.seek(0)
+        matrix = np.lib.format.read_array(stream, allow_pickle=False)
     except Exception as error:  # the header is parsed as Python, and fails in as many ways
-        reason = (
-            "it holds Python objects" if "allow_pickle" in str(error) else "no .npy, or cut off"
-        )
+        pickled = "allow_pickle" in str(error)
+        reason = "it holds Python objects" if pickled else "no .npy, or cut off"
         raise InputError(
             f"{file.path}: cannot read an array ({reason}): np.save a K x K array of numbers"
         ) from None
@@ -123,8 +123,8 @@ def read_npy(file: GraphFile) -> Fixed:
     return adjacency(matrix.astype(np.float64), None, lambda i, j: f"{file.path}: entry {i, j}")
 
 
-def _read_archive(file: GraphFile) -> Fixed:
-    """A sparse matrix, as scipy writes it; any other archive is refused."""
+def _from_archive(file: GraphFile) -> Fixed:
+    """Read a sparse matrix, as scipy writes it; refuse any other archive."""
     if file.ending != ".npz":
         raise InputError(
             f"{file.path} is a zip archive or an Excel file: export a table as CSV, or save one "
@@ -133,26 +133,35 @@ def _read_archive(file: GraphFile) -> Fixed:
     from scipy.sparse import load_npz
 
     try:
-        held = {Path(name).stem for name in zipfile.ZipFile(io.BytesIO(file.data)).namelist()}
-        if not held >= {"format", "shape", "data"}:
-            raise InputError(
-                f"{file.path} is an archive of several arrays (.npz): save one with np.save, or "
-                "load it and give the matrix itself"
-            )
-        matrix = load_npz(io.BytesIO(file.data))  # which loads no Python objects
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)
-    except InputError:
-        raise
+        held = {Path(name).stem for name in check_npz(file.data)}
+        if held >= {"format", "shape", "data"}:
+            matrix = load_npz(io.BytesIO(file.data))  # which loads no Python objects
+            if hasattr(matrix, "check_format"):
+                matrix.check_format(full_check=True)
     except Exception as error:  # a zip archive, its arrays and what they hold fail in many ways
         raise InputError(
             f"{file.path}: cannot read a sparse matrix ({error}): write it with "
             "scipy.sparse.save_npz"
         ) from None
+    if not held >= {"format", "shape", "data"}:
+        raise InputError(
+            f"{file.path} is an archive of several arrays (.npz): save one with np.save, or load "
+            "it and give the matrix itself"
+        )
     try:
         return from_sparse(matrix)
     except InputError as error:
         raise InputError(f"{file.path}: {error}") from None
+
+
+def check_options(why: str, probability: str | None, directed: bool | None) -> None:
+    """Refuse the options of a table of edges for an adjacency matrix."""
+    given = {"probability": probability != "auto", "directed": directed is not None}
+    for option in (option for option, said in given.items() if said):
+        raise InputError(
+            f"{why} this is an adjacency matrix, where {option}= has no meaning; say source= and "
+            "target="
+        )
 
 
 def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
