@@ -18,8 +18,8 @@ from graphbandits.graphs.io.files import GraphFile
 from graphbandits.graphs.io.matrices import check_options, from_cells
 from graphbandits.graphs.processes import Fixed
 
-#: Rows in which columns that are not used are examined.
-EXAMINED = 1000
+#: Rows in which columns that are not used are examined, and characters, for the delimiter.
+EXAMINED, MOST_EXAMINED = 1000, 2**20
 #: A line of the file, and its cells.
 Record = tuple[int, list[str]]
 
@@ -134,7 +134,7 @@ def fast_csv(
 _SEP = re.compile(r'"?sep=([,;\t])"?[ \t]*(?:\r\n|\r|\n|$)', re.IGNORECASE)
 #: Blank lines and comments; ``#1,#2`` without a blank is none, but the names of two arms.
 _COMMENTS = re.compile(r"(?:[ \t]*(?:#(?:[ \t#][^\r\n]*|[^,;\t\r\n]*))?(?:\r\n|\r|\n))*")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE = re.compile(r"[^\r\n]+(?:\r\n?|\n)?|\r\n?|\n")
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,8 @@ class CsvText:
         said = _SEP.match(text)
         comments = _COMMENTS.match(text, said.end() if said else 0)
         start = comments.end() if comments else 0
-        return cls(file, text, start, said.group(1) if said else _delimiter(text, start))
+        sign = said.group(1) if said else _delimiter(text[start : start + MOST_EXAMINED])
+        return cls(file, text, start, sign)
 
     def names_columns(self, header: list[str]) -> bool:
         """Whether a header names a source and a target, which are not the arms of a matrix.
@@ -193,20 +194,20 @@ class CsvText:
         return "a quote is opened and never closed"
 
 
-def _delimiter(text: str, start: int) -> str:
+def _delimiter(text: str) -> str:
     r"""The sign that parts the cells, by the first two lines; a comma if they do not tell.
 
     First a sign that makes a header of edges; then one that makes as many cells of the second line
     as of the first; then the one that stands most often in the first line, outside of quotes.
 
-    >>> _delimiter(";Doe, J;Roe, K\nDoe, J;0;1\n", 0)
+    >>> _delimiter(";Doe, J;Roe, K\nDoe, J;0;1\n")
     ';'
     """
-    opening = _LINE.match(text, start)
+    opening = _LINE.match(text)
     bare = re.sub(r'"[^"]*"', "", opening.group() if opening else "")
 
     def evidence(sign: str) -> tuple[bool, bool, int]:
-        lines = (line.group() for line in _LINE.finditer(text, start))
+        lines = (line.group() for line in _LINE.finditer(text))
         try:
             rows = list(islice(filter(None, csv.reader(lines, delimiter=sign)), 2))
         except csv.Error:  # a quote that is never closed: the records say where

@@ -81,7 +81,7 @@ def from_frame(
         empty=f"the column '{header[columns.source]}' has no value",
         numbers="column",
     )
-    source, target = (
+    sources, targets = (
         _names(_column(frame, labels[place]), header[place])
         for place in (columns.source, columns.target)
     )
@@ -91,7 +91,7 @@ def from_frame(
     )
     if types is not None:
         types = ["" if is_missing(value) else str(value) for value in types]
-    table.add(range(len(source)), source, target, weight, types)
+    table.add(range(len(sources)), sources, targets, weight, types)
     return table.fixed(directed)
 
 
