@@ -59,12 +59,20 @@ def read_bytes(path: Path, what: str) -> bytes:
         raise InputError(f"cannot read the {what} {path}: {reason}") from None
 
 
-def read_regular(path: Path) -> bytes:
-    """Read a regular file; raise OSError for any other, where a pipe or a device would hang."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a directory has an error of its own
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return path.read_bytes()
+def read_regular(path: Path, most: int | None = None) -> bytes:
+    """All of a file of at most ``most`` bytes; a pipe or a device, which may not end, is refused.
+
+    Raises OSError where it cannot be opened, and InputError with the reason alone.
+    """
+    # without waiting for a writer at the other end of a pipe
+    flags = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError("it is no regular file")
+        if most is not None and status.st_size > most:
+            raise InputError(f"it has {status.st_size:,} bytes, and at most {most:,} are read")
+        return file.read()
 
 
 def make_directory(path: Path) -> Path:
