@@ -46,18 +46,15 @@ class Columns:
         """
         ends = []
         for what, said, usual in (("source", source, SOURCES), ("target", target, TARGETS)):
-            found = _usual(header, usual, where) if said is None else _given(header, said, where)
+            found = _find(header, usual if said is None else said, where)
             if found is None:
                 raise InputError(
                     f"{where}: no column is called {_listed(usual)}; say {what}= one of: "
                     f"{', '.join(header)}"
                 )
             ends.append(found)
-        chance = None
-        if probability == "auto":
-            chance = _usual(header, PROBABILITIES, where)
-        elif probability is not None:
-            chance = _given(header, probability, where)
+        sought = PROBABILITIES if probability == "auto" else probability
+        chance = None if sought is None else _find(header, sought, where)
         if len({*ends, chance}) < 3:
             raise InputError(f"{where}: source, target and probability are different columns")
         kinds = [place for place, name in enumerate(header) if _folded(name) == TYPE]
@@ -112,26 +109,21 @@ def _listed(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _usual(header: Sequence[str], usual: tuple[str, ...], where: str) -> int | None:
-    known = [_folded(name) for name in header]
-    found = next((name for name in usual if name in known), None)
-    return None if found is None else _only(header, known, found, where)
+def _find(header: Sequence[str], sought: str | tuple[str, ...], where: str) -> int | None:
+    """Find a column that the user names, or the first of the usual names, or None for these.
 
-
-def _given(header: Sequence[str], name: str, where: str) -> int:
-    """Find a column by its name; whatever the case of the letters, if that is only one."""
-    said = str(name)
-    if said in header:
-        return _only(header, header, said, where)
-    known = [_folded(one) for one in header]
-    if _folded(said) not in known:
-        raise InputError(f"{where}: there is no column '{said}': {nearest(said, header)}")
-    return _only(header, known, _folded(said), where)
-
-
-def _only(header: Sequence[str], known: Sequence[str], name: str, where: str) -> int:
-    found = [place for place, one in enumerate(known) if one == name]
-    if len(found) > 1:
-        called = " and ".join(dict.fromkeys(f"'{header[place]}'" for place in found))
-        raise InputError(f"{where}: two columns are called {called}")
-    return found[0]
+    The case of the letters does not count, unless a column is called exactly as the user says.
+    """
+    folded = [_folded(name) for name in header]
+    usual = sought if isinstance(sought, tuple) else (_folded(str(sought)),)
+    known = header if sought in header else folded
+    for name in (sought,) if sought in header else usual:
+        found = [place for place, one in enumerate(known) if one == name]
+        if len(found) > 1:
+            called = " and ".join(dict.fromkeys(f"'{header[place]}'" for place in found))
+            raise InputError(f"{where}: two columns are called {called}")
+        if found:
+            return found[0]
+    if isinstance(sought, tuple):
+        return None
+    raise InputError(f"{where}: there is no column '{sought}': {nearest(str(sought), header)}")

@@ -108,14 +108,12 @@ def _from_adjacency(frame: Any, names: list[str]) -> Fixed:
         matrix = np.array([numbers_of(row) for row in cells.tolist()])
     known = check_names(names, len(names))
     return adjacency(
-        matrix, known, lambda i, j: f"the frame: entry ({names[i]}, {names[j]})", _ADJACENCY
+        matrix,
+        known,
+        lambda i, j: f"the frame: entry ({names[i]}, {names[j]})",
+        "; a frame whose index is the same as its columns is an adjacency matrix; for a table of "
+        "edges say source= and target=",
     )
-
-
-_ADJACENCY = (
-    "; a frame whose index is the same as its columns is an adjacency matrix; for a table of edges "
-    "say source= and target="
-)
 
 
 def _row(k: int) -> str:
@@ -135,11 +133,7 @@ def _column(frame: Any, label: Any) -> list[Any]:
 def _names(values: list[Any], column: str) -> list[str]:
     """Values as texts; '' for what is missing."""
     return [
-        value.strip()
-        if type(value) is str
-        else str(value)
-        if type(value) is int
-        else _name(value, k, column)
+        str(value).strip() if type(value) in (str, int) else _name(value, k, column)
         for k, value in enumerate(values)
     ]
 

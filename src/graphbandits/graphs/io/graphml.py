@@ -212,9 +212,7 @@ class _Reader:
         if directed not in ("true", "false", None):
             raise self.wrong(f"directed is true or false, not '{directed}'")
         self.ends.append((source, target))
-        self.directed.append(
-            self.edgedefault == "directed" if directed is None else directed == "true"
-        )
+        self.directed.append((directed or self.edgedefault) in ("true", "directed"))
         self.element = self.edges
         self.element.lines.append(self.parser.CurrentLineNumber)
 

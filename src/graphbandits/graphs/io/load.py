@@ -39,6 +39,7 @@ def load_graph(
     Only regular files are read. Each may be compressed with gz; what unpacks to more than 1 GiB
     (``graphbandits.files.MOST_UNPACKED``) is refused.
 
+    >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "edges.csv")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.files import check_array_header, check_npz
-from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Sparse, from_edges
+from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, from_edges
 from graphbandits.graphs.io.edges import MOST_ARMS, floats, is_number, remedy, wrong_probability
 from graphbandits.graphs.io.files import GraphFile
 from graphbandits.graphs.processes import Fixed, check_names
@@ -39,9 +38,7 @@ def from_matrix(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     if dense.arms <= DENSE_LIMIT:
         return Fixed(dense, known)
     source, target = np.nonzero(dense.matrix[0])
-    return Fixed(
-        Sparse.from_edges(dense.arms, source, target, dense.matrix[0][source, target]), known
-    )
+    return Fixed(from_edges(dense.arms, source, target, dense.matrix[0, source, target]), known)
 
 
 def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
@@ -132,18 +129,18 @@ def _from_archive(file: GraphFile) -> Fixed:
         )
     from scipy.sparse import load_npz
 
+    matrix: Any = None
     try:
-        held = {Path(name).stem for name in check_npz(file.data)}
-        if held >= {"format", "shape", "data"}:
+        if {"format.npy", "shape.npy", "data.npy"}.issubset(check_npz(file.data)):
             matrix = load_npz(io.BytesIO(file.data))  # which loads no Python objects
-            if hasattr(matrix, "check_format"):
-                matrix.check_format(full_check=True)
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
     except Exception as error:  # a zip archive, its arrays and what they hold fail in many ways
         raise InputError(
             f"{file.path}: cannot read a sparse matrix ({error}): write it with "
             "scipy.sparse.save_npz"
         ) from None
-    if not held >= {"format", "shape", "data"}:
+    if matrix is None:
         raise InputError(
             f"{file.path} is an archive of several arrays (.npz): save one with np.save, or load "
             "it and give the matrix itself"
@@ -169,7 +166,7 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
 
     Names stand in the first line, in the first column, in both (where they agree) or nowhere.
     """
-    lines, rows = [line for line, _ in records], [cells for _, cells in records]
+    lines, rows = zip(*records, strict=True)
     width = len(rows[0])
     for line, cells in records:
         if len(cells) != width:
@@ -186,27 +183,24 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
             f"{', '.join(rows[0][:8])}), and {len(rows)} lines with {width} cells are no square "
             "matrix; name the columns in the first line, or say source= and target="
         )
-    names = tuple(rows[0][left:]) if above else None
-    if beside and names is None:
-        names = tuple(cells[0] for cells in rows)
-    if names is not None and ("" in names or len(set(names)) < len(names)):
+    sides = tuple(cells[0] for cells in rows[first:]) if beside else ()
+    names = tuple(rows[0][left:]) if above else sides or None
+    if names and ("" in names or len(set(names)) < len(names)):
         wrong = next(name for k, name in enumerate(names) if not name or name in names[:k])
         raise InputError(
             f"{file.where(lines[0])}: arms have different names, and none is empty; '{wrong}' is "
             f"{'given twice' if wrong else 'none'}; {_READ}"
         )
-    for k, name in enumerate(names if beside and names else ()):
-        cells = rows[first + k]
-        if cells[0] != name:
+    for line, side, name in zip(lines[first:], sides, names or (), strict=False):
+        if side != name:
             raise InputError(
-                f"{file.where(lines[first + k])}: this row is called '{cells[0]}', but its column "
-                f"'{name}': they have the same order; {_READ}"
+                f"{file.where(line)}: this row is called '{side}', but its column '{name}': they "
+                f"have the same order; {_READ}"
             )
 
     def entry(i: int, j: int) -> str:
-        return f"{file.where(lines[first + i])}: entry {j + 1}" + (
-            f" ({names[j]})" if names else ""
-        )
+        name = f" ({names[j]})" if names else ""
+        return f"{file.where(lines[first + i])}: entry {j + 1}{name}"
 
     matrix = np.empty((arms, arms))
     for i, cells in enumerate(rows[first:]):
