@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import graphbandits.files
 from graphbandits import Agent
 from graphbandits.cli import app
-from graphbandits.errors import InputError
+from graphbandits.errors import InputError, InputWarning
+from graphbandits.files import read_bytes
 from graphbandits.graphs import (
     Dense,
     Fixed,
@@ -36,6 +41,7 @@ from graphbandits.graphs import (
     from_sparse,
     load_graph,
 )
+from graphbandits.graphs.io import files
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -56,6 +62,100 @@ def refused(path: Path | str, **options: Any) -> str:
         assert result.exit_code == 2
         assert result.stderr == f"Error: {' '.join(message.split())}\n"
     return message
+
+
+NAMES = ["edges.txt", "edges.csv", "graph.graphml", "graph.npy"]
+
+# Hostile files
+
+
+@pytest.mark.parametrize("name", ["/dev/null", "/dev/zero", "pipe.csv", "pipe.npz"])
+def test_only_regular_files_are_read(name: str, tmp_path: Path) -> None:
+    """A pipe, and a device that never ends, would hang."""
+    path = Path(name) if name.startswith("/") else tmp_path / name
+    if not path.exists():
+        os.mkfifo(path)
+    assert "it is no regular file" in refused(path)
+    with pytest.raises(InputError, match="it is no regular file"):
+        read_bytes(path, "plug-in")
+    link = tmp_path / "link.txt"
+    link.symlink_to(path)
+    assert "it is no regular file" in refused(link)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_unpacks_to_too_much_is_refused(
+    write: Write, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_UNPACKED", 3 << 20)
+    content = b"source,target\n" + b"a,b\n" * (1 << 20)
+    message = refused(write(f"{name}.gz", gzip.compress(content)))
+    assert "unpacks to more than 3 MiB, the most that is unpacked: unpack it" in message
+    two = gzip.compress(content[: 2 << 20]) * 2  # members that are small each
+    assert "more than 3 MiB" in refused(write(f"{name}.gz", two))
+
+
+def test_as_much_as_is_allowed_is_unpacked(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"source,target\na,b\n"
+    monkeypatch.setattr(files, "MOST_UNPACKED", len(content))
+    path = write("edges.csv.gz", gzip.compress(content))
+    assert load_graph(path).arms == 2
+    monkeypatch.setattr(files, "MOST_UNPACKED", len(content) - 1)
+    refused(path)
+
+
+@pytest.mark.parametrize("arms", [2 * 10**12, 10**9 + 1])
+def test_a_sparse_matrix_of_too_many_arms(tmp_path: Path, arms: int) -> None:
+    matrix = sp.coo_array(([0.5], ([0], [1])), shape=(arms, arms))
+    sp.save_npz(tmp_path / "graph.npz", matrix)
+    assert (tmp_path / "graph.npz").stat().st_size < 2000
+    assert f"arms must be at most 1000000000; this matrix has {arms}" in refused(
+        tmp_path / "graph.npz"
+    )
+    with pytest.raises(InputError, match="at most 1000000000"):
+        as_process(matrix)
+
+
+def test_an_archive_that_promises_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header of a few bytes would make NumPy allocate terabytes."""
+    path = tmp_path / "graph.npz"
+    sp.save_npz(path, sp.eye_array(3, k=1, format="csr"))
+    with zipfile.ZipFile(path) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    stream = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**13,)}
+    np.lib.format.write_array_header_1_0(stream, header)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in (held | {"data.npy": stream.getvalue()}).items():
+            archive.writestr(name, content)
+    assert "shape (10000000000000,) is larger than the file" in refused(path)
+    # and one whose arrays are as large as they say, packed
+    sp.save_npz(path, sp.coo_array((np.zeros(10**6), ([0] * 10**6, [1] * 10**6)), shape=(2, 2)))
+    monkeypatch.setattr(graphbandits.files, "MOST_UNPACKED", 1 << 20)
+    assert "it unpacks to more than 1 MiB" in refused(path)
+
+
+def test_a_graph_that_does_not_fit_into_memory(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("graphbandits.graphs.io.edges.from_edges", full)
+    for name in ("edges.txt", "edges.csv", "graph.graphml"):
+        assert "does not fit into memory" in refused(write(name, GOOD[name]))
+
+
+@pytest.mark.parametrize("rows", [0, 2000])
+def test_a_very_long_cell(write: Write, rows: int) -> None:
+    """It is not taken for a quote that is never closed, neither at once nor in a large file."""
+    pad = "".join(f"node {i},{'y' * 600}\n" for i in range(rows))
+    head = f"source,target\n{pad}"
+    for cell in ('"' + "x" * 200_000 + '"', "x" * 200_000, '"' + 'x""' * 100_000 + '"'):
+        message = refused(write("edges.csv", f"{head}{cell},b\na,b\n"))
+        assert message.endswith(f"line {rows + 2}: no CSV: a cell has more than 131072 characters")
+    message = refused(write("edges.csv", f'{head}"{"x" * 200_000},b\na,b\n'))
+    assert message.endswith(f"line {rows + 2}: no CSV: a quote is opened and never closed")
 
 
 # Tables of edges
@@ -370,9 +470,6 @@ def test_entities_do_not_explode(write: Write) -> None:
 
 
 # Any file
-
-
-NAMES = ["edges.txt", "edges.csv", "graph.graphml", "graph.npy"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -711,3 +808,93 @@ def test_a_column_that_looks_like_probabilities_is_not_ignored(tmp_path: Path) -
     assert from_frame(frame[["from", "to", "id"]]).deterministic  # whole numbers are ids
     path.write_text("from,to,prob\nann,bob,0.5\n")
     assert not load_graph(path).deterministic
+
+
+# The numbers of nodes and edges in the first line of a list of edges
+
+
+KARATE = nx.karate_club_graph()
+
+
+def numbered(edges: Any, first: int = 0) -> str:
+    return "".join(f"{u + first} {v + first}\n" for u, v, *_ in edges)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "counts"),
+    [
+        ("34 78\n" + numbered(KARATE.edges), 1, "34 78"),
+        ("# karate\n\n34\t78 # counts\n" + numbered(KARATE.edges, 1), 3, "34\t78 # counts"),
+        ("34 78\n" + numbered(KARATE.to_directed().edges), 1, "34 78"),
+        ("34 78\r\n" + numbered(KARATE.edges).replace("\n", " 0.5\r\n"), 1, "34 78"),
+        ("40 78\n" + numbered(KARATE.edges, 1), 1, "40 78"),  # six nodes without an edge
+        ("11 10\n" + numbered(nx.path_graph(11).edges, 1), 1, "11 10"),
+        ("11 10\n" + numbered(((100 * u, v) for u, v in nx.star_graph(10).edges), 5), 1, "11 10"),
+        ("4 3\nann bob\nbob eve\neve joe\n", 1, "4 3"),
+        ("3 3\nann bob\nbob eve\neve ann\n", 1, "3 3"),
+        ("4 5\n" + numbered([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)], 1), 1, "4 5"),
+        ("300 44850\n" + numbered(nx.complete_graph(300).edges), 1, "300 44850"),
+        (
+            "100000 120000\n"
+            + "".join(f"{i % 50000} {i % 49999 + 50000}\n" for i in range(120000)),
+            1,
+            "100000 120000",
+        ),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else None,
+)
+def test_a_line_of_two_counts_is_warned_of(
+    write: Write, content: str, line: int, counts: str
+) -> None:
+    path = write("edges.txt", content)
+    want = f"^{re.escape(str(path))}, line {line}: '{counts}' looks like the numbers of nodes and"
+    with pytest.warns(InputWarning, match=want):
+        warned = load_graph(path)
+    path.write_text(content.replace(counts, f"# {counts}", 1))
+    assert set(load_graph(path).names or ()) <= set(warned.names or ())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "34 78\n",
+        "0 0\n",
+        "1 1\n",
+        "2 1\n1 2\n",
+        "2 1\n0 2\n",
+        "2 1\nann bob\n",
+        "3 2\n1 2\n2 3\n",
+        "3 3\n1 2\n2 3\n3 1\n",
+        "4 3\n1 2\n2 3\n3 4\n",
+        "5 3\n1 2\n2 3\n3 4\n",
+        "34 78 1\n" + numbered(KARATE.edges),
+        "34 77\n" + numbered(KARATE.edges),
+        "33 78\n" + numbered(KARATE.edges),
+        "34.0 78\n" + numbered(KARATE.edges),
+        "34\n78\n" + numbered(KARATE.edges),
+        "40 78\n" + numbered(KARATE.edges, 100),
+        f"{'9' * 30} 78\n" + numbered(KARATE.edges),
+        numbered(KARATE.edges),
+        numbered(reversed(list(KARATE.edges))),
+        numbered(nx.path_graph(100).edges),
+        numbered(reversed(list(nx.path_graph(100).edges)), 1),
+        numbered(nx.star_graph(50).edges),
+        numbered(((v, u) for u, v in nx.star_graph(50).edges), 1),
+        numbered(nx.complete_graph(8).edges),
+        numbered(nx.cycle_graph(12).edges, 1),
+    ],
+    ids=lambda content: repr(content[:12]),
+)
+def test_an_ordinary_list_of_edges_is_not_warned_of(write: Write, content: str) -> None:
+    assert load_graph(write("edges.txt", content)).arms >= 1
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_command_line_warns_in_one_line(write: Write) -> None:
+    path = write("edges.txt", "34 78\n" + numbered(KARATE.edges))
+    result = CliRunner().invoke(app, ["graph", f"file:{path}", "--json", "--time-limit", "0.1"])
+    assert result.exit_code == 0
+    assert result.stderr == (
+        f"Warning: {path}, line 1: '34 78' looks like the numbers of nodes and edges, but is read "
+        "as an edge: put '# ' before it, or remove it\n"
+    )

@@ -28,8 +28,6 @@ from graphbandits.graphs import (
     Sparse,
     Uniform,
     as_process,
-    csv_files,
-    edge_lists,
     from_csv,
     from_edge_list,
     from_frame,
@@ -41,9 +39,11 @@ from graphbandits.graphs import (
     load_graph,
     to_networkx,
 )
-from graphbandits.graphs.columns import Columns
-from graphbandits.graphs.loaders import File
-from graphbandits.graphs.sources import GraphFile
+from graphbandits.graphs.io import csv_files, edge_lists
+from graphbandits.graphs.io.columns import Columns
+from graphbandits.graphs.io.csv_files import CsvText
+from graphbandits.graphs.io.files import GraphFile
+from graphbandits.graphs.io.load import File
 from graphbandits.registry import build, text_of
 from graphbandits.rng import Keys
 from graphbandits.types import Floats
@@ -455,9 +455,11 @@ def test_the_quick_way_of_a_table_is_the_slow_way_or_none(
 ) -> None:
     text = "source,target,p\n" + "".join(f"{a},{b},{p}{end}" for a, b, p, end in rows)
     file = GraphFile(folder / "a.csv", text.encode())
-    quick = csv_files.quick_csv(file, ["source", "target", "p"], Columns(0, 1, 2), directed)
+    quick = csv_files.fast_csv(
+        CsvText.of(file), ["source", "target", "p"], Columns(0, 1, 2), directed
+    )
     if quick is not None:
-        slow = csv_files.read_csv(file, None, None, "auto", directed)
+        slow = from_csv(file, directed=directed)
         same(quick, list(slow.names or ()), matrix_of(slow))
 
 
@@ -480,10 +482,10 @@ def test_the_quick_way_of_an_edge_list_is_the_slow_way_or_none(
     folder: Path, rows: list[tuple[str, str, str, str]], head: str, two: bool, weighted: bool
 ) -> None:
     text = head + "".join(f"{a}{by}{b}{'' if two else by + p}\n" for a, by, b, p in rows)
-    quick = edge_lists.quick_edge_list(text, "Undirected" not in head, weighted)
+    quick = edge_lists.fast_edge_list(text, "Undirected" not in head, weighted)
     if quick is not None:
         file = GraphFile(folder / "a.txt", text.encode())
-        slow = edge_lists.read_edge_list(file, None, "auto" if weighted else None)
+        slow = from_edge_list(file, probability="auto" if weighted else None)
         same(quick, list(slow.names or ()), matrix_of(slow))
 
 
@@ -498,13 +500,15 @@ def test_the_quick_way_takes_what_is_plain(folder: Path, graph: Named, quoted: b
     place = [names.index(name) for name in known]
     want = matrix[np.ix_(place, place)]
     text = "".join(f"{a}\t{b}\t{p!r}\n" for a, b, p in edges)
-    quick = edge_lists.quick_edge_list("# FromNodeId\tToNodeId\n" + text, True, True)
+    quick = edge_lists.fast_edge_list("# FromNodeId\tToNodeId\n" + text, True, True)
     assert quick is not None
     same(quick, known, want)
     mark = '"' if quoted else ""
     text = "".join(f"{mark}{a}{mark},x,{mark}{b}{mark},{p!r}\n" for a, b, p in edges)
     file = GraphFile(folder / "a.csv", b"source,note,target,p\n" + text.encode())
-    quick = csv_files.quick_csv(file, ["source", "note", "target", "p"], Columns(0, 2, 3), True)
+    quick = csv_files.fast_csv(
+        CsvText.of(file), ["source", "note", "target", "p"], Columns(0, 2, 3), True
+    )
     assert quick is not None
     same(quick, known, want)
 
@@ -513,11 +517,11 @@ def test_the_quick_way_takes_what_is_plain(folder: Path, graph: Named, quoted: b
 def test_the_quick_way_of_typed_edges(folder: Path, types: list[str]) -> None:
     rows = "".join(f"{a},{b},{kind}\n" for a, b, kind in zip("abc", "bcd", types * 2, strict=False))
     file = GraphFile(folder / "a.csv", f"sep=,\n# é\nu,v,Type\n{rows}e,,\n".encode())
-    quick = csv_files.quick_csv(file, ["u", "v", "Type"], Columns(0, 1, None, 2), None)
+    quick = csv_files.fast_csv(CsvText.of(file), ["u", "v", "Type"], Columns(0, 1, None, 2), None)
     if "x" in types:
         assert quick is None
         return
-    slow = csv_files.read_csv(file, None, None, "auto", None)
+    slow = from_csv(file)
     assert matrix_of(slow).tolist()[2][1] == (types[1] == "undirected")
     assert quick is not None
     same(quick, list("abcde"), matrix_of(slow))
@@ -525,14 +529,14 @@ def test_the_quick_way_of_typed_edges(folder: Path, types: list[str]) -> None:
 
 def test_the_quick_way_begins_after_the_header(folder: Path) -> None:
     file = GraphFile(folder / "a.csv", b",\nsource,target\na,b\n")
-    quick = csv_files.quick_csv(file, ["source", "target"], Columns(0, 1, None), True)
+    quick = csv_files.fast_csv(CsvText.of(file), ["source", "target"], Columns(0, 1, None), True)
     assert quick is None or quick.names == ("a", "b")
     for text in ("source target\na b\n", "% a b\na b\n// c d\n", "a, b\n"):
-        quick = edge_lists.quick_edge_list(text, True, True)
+        quick = edge_lists.fast_edge_list(text, True, True)
         assert quick is None or quick.names == ("source", "target", "a", "b")
     large = "source target\n" + "".join(f"node{i} node{i + 1}\n" for i in range(80_000))
     with pytest.raises(InputError, match="line 1: 'source target' names columns"):
-        edge_lists.read_edge_list(GraphFile(folder / "a.txt", large.encode()), None, "auto")
+        from_edge_list(GraphFile(folder / "a.txt", large.encode()))
 
 
 @pytest.mark.parametrize("name", ["edges.txt", "edges.csv", "edges.csv.gz"])

@@ -28,7 +28,7 @@ from graphbandits.graphs import (
     Uniform,
     as_process,
 )
-from graphbandits.graphs.outcomes import count_outcomes, most_outcomes
+from graphbandits.graphs.outcome_space import count_outcomes, most_outcomes
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rules import ids_lp, ids_n, idsn_lp

@@ -19,6 +19,10 @@ class InputError(GraphBanditsError, ValueError):
     """A value, name, file or combination that cannot be used."""
 
 
+class InputWarning(UserWarning):
+    """What was given can be used, but is probably not what was meant."""
+
+
 class SourceError(InputError):
     """A source is not what it was when the run began, or is another one at a worker."""
 

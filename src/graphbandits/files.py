@@ -12,10 +12,11 @@ import secrets
 import shutil
 import stat
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ from graphbandits.processes import here, is_alive
 
 #: A temporary name: what the file is to be called, where and by which process it is written.
 _TEMPORARY = re.compile(r"\.(.+)-([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}", re.DOTALL)
+#: The most that is unpacked of a compressed file: a few kilobytes can hold gigabytes.
+MOST_UNPACKED = 2**30
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -56,12 +59,20 @@ def read_bytes(path: Path, what: str) -> bytes:
         raise InputError(f"cannot read the {what} {path}: {reason}") from None
 
 
-def read_regular(path: Path) -> bytes:
-    """Read a regular file; raise OSError for any other, where a pipe or a device would hang."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a directory has an error of its own
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return path.read_bytes()
+def read_regular(path: Path, most: int | None = None) -> bytes:
+    """All of a file of at most ``most`` bytes; a pipe or a device, which may not end, is refused.
+
+    Raises OSError where it cannot be opened, and InputError with the reason alone.
+    """
+    # without waiting for a writer at the other end of a pipe
+    flags = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError("it is no regular file")
+        if most is not None and status.st_size > most:
+            raise InputError(f"it has {status.st_size:,} bytes, and at most {most:,} are read")
+        return file.read()
 
 
 def make_directory(path: Path) -> Path:
@@ -172,10 +183,39 @@ def to_npz(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
 
 def from_npz(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What :func:`to_npz` packed; whatever NumPy raises if it is something else."""
+    check_npz(data)
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = dict(file)
     meta: dict[str, Any] = json.loads(arrays.pop("meta").tobytes())
     return meta, arrays
+
+
+def check_npz(data: bytes) -> list[str]:
+    """Return the names in an archive of arrays; refuse one that would fill the memory.
+
+    >>> check_npz(to_npz({}, {"a": np.arange(2)}))
+    ['a.npy', 'meta.npy']
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+        unpacked = sum(entry.file_size for entry in entries)
+        if unpacked > max(len(data), MOST_UNPACKED):
+            raise InputError(f"it unpacks to more than {MOST_UNPACKED >> 20} MiB")
+        for entry in entries:
+            if entry.filename.endswith(".npy"):
+                with archive.open(entry) as stream:
+                    check_array_header(stream, entry.file_size)
+    return [entry.filename for entry in entries]
+
+
+def check_array_header(stream: IO[bytes], size: int) -> None:
+    """Refuse an array that is larger than its file: NumPy would allocate it before it reads."""
+    version = np.lib.format.read_magic(stream)
+    first = version == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    if not dtype.hasobject and math.prod(shape) * dtype.itemsize > size:
+        raise InputError(f"it is cut off: an array of the shape {shape} is larger than the file")
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+import warnings
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -20,7 +21,7 @@ from graphbandits.cli.reproduce import reproduce
 from graphbandits.cli.run import run
 from graphbandits.cli.simulate import simulate
 from graphbandits.cli.store_commands import store
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputWarning
 from graphbandits.version import __version__
 
 #: Letters of a word in an error, such as a path; of longer ones the beginning and the end.
@@ -36,7 +37,9 @@ class OneLineErrors(TyperGroup):
                 stream.reconfigure(errors="replace")
         standalone = options.get("standalone_mode", True)
         try:
-            code = super().main(*args, **(options | {"standalone_mode": False}))
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                code = super().main(*args, **(options | {"standalone_mode": False}))
         except GraphBanditsError as error:
             _fail(str(error))
         except Exception as error:
@@ -58,6 +61,21 @@ class OneLineErrors(TyperGroup):
             left = str(stop) or "nothing was written for what had not finished"
             typer.echo(f"stopped; {left}.", err=True)
             raise SystemExit(130) from None
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning about the input in one line, and any other as Python does."""
+    if issubclass(category, InputWarning):
+        typer.echo("Warning: " + " ".join(str(message).split()), err=True)
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def _fail(message: str) -> None:

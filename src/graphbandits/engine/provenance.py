@@ -61,7 +61,7 @@ PACKAGE = __name__.split(".")[0]
 NUMERIC = (
     *("rng", "rng_kernels", "jit", "posteriors", "rules", "gains", "policies", "worlds"),
     *("graphs.feedback", "graphs.feedback_kernels", "graphs.processes", "graphs.prospect"),
-    *("graphs.outcomes", "graphs.revealers", "graphs.memory"),
+    *("graphs.outcome_space", "graphs.in_neighbours", "graphs.cache"),
     *("graphs.dominating_sets", "graphs.highs"),
     *("engine.loop", "engine.calls", "engine.recorder"),
 )

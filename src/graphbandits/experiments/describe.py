@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -260,7 +260,7 @@ def span(bracket: Bracket[int] | Bracket[float]) -> str:
 
 
 @contextmanager
-def _searching(show: bool) -> Iterator[Callable[[str], Progress]]:
+def _searching(show: bool) -> Iterator[Callable[[str], Progress | None]]:
     """Tell on a terminal which number is sought, and its bounds so far."""
     console = Console(stderr=True)
     if not (show and console.is_terminal):

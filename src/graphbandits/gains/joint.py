@@ -8,7 +8,7 @@ import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Process
-from graphbandits.graphs.outcomes import (
+from graphbandits.graphs.outcome_space import (
     at_most_outcomes,
     count_outcomes,
     most_outcomes,

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from graphbandits.errors import InputError, NumericalError
+from graphbandits.graphs.cache import remembered
 from graphbandits.graphs.feedback import Feedback, Sparse, Uniform
 from graphbandits.graphs.highs import fractional_cover
-from graphbandits.graphs.memory import remembered
-from graphbandits.graphs.revealers import matrices
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.types import Floats
 
 #: Solutions of small graphs that are kept; there are 1024 undirected graphs of five arms.

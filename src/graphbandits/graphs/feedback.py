@@ -7,11 +7,13 @@ observed, ``reach`` is the row of probabilities of the arms played.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import feedback_kernels as kernels
@@ -92,24 +94,15 @@ class Dense:
         return len(self.matrix) == 1
 
     def gain(self, h: Floats) -> Floats:
-        rows = _rows(h, self.arms, len(self.matrix))
-        out = np.empty_like(rows)
-        kernels.dense_gain(self.matrix, rows, out)
-        return out
+        return _product(kernels.dense_gain, (self.matrix,), h, self.arms)
 
     def observed(self, pi: Floats) -> Floats:
-        rows = _rows(pi, self.arms, len(self.matrix))
-        out = np.empty_like(rows)
-        kernels.dense_observed(self.matrix, rows, out)
-        return out
+        return _product(kernels.dense_observed, (self.matrix,), pi, self.arms)
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         action = _actions(action, self.arms, len(self.matrix))
-        trial = np.empty(len(action) * self.arms, np.int64)
-        arm = np.empty_like(trial)
-        key = keys.key("reveal")
-        count = kernels.dense_reveal(self.matrix, action, key, keys.first_trial, t, trial, arm)
-        return trial[:count], arm[:count]
+        room = len(action) * self.arms
+        return _revealed(kernels.dense_reveal, (self.matrix, action), room, keys, t)
 
     def reach(self, action: Ints) -> Floats:
         which = np.zeros_like(action) if len(self.matrix) == 1 else np.arange(len(action))
@@ -147,8 +140,7 @@ class Sparse:
                 "a sparse graph has rows column[start[i]:start[i+1]] of arms in range, each with "
                 "its self-loop: build it with Sparse.from_edges"
             )
-        for name, part in (("start", start), ("column", column), ("weight", weight)):
-            object.__setattr__(self, name, part)
+        self.__dict__.update(start=start, column=column, weight=weight)
 
     @classmethod
     def from_edges(cls, arms: int, source: object, target: object, weight: object = 1.0) -> Sparse:
@@ -189,8 +181,7 @@ class Sparse:
             start = np.concatenate([[0], np.cumsum(there)])[start]
             column, chance = column[there], chance[there]
         sparse = object.__new__(cls)  # right by construction: no need for a second check
-        for name, part in (("start", start), ("column", column), ("weight", chance)):
-            object.__setattr__(sparse, name, part)
+        sparse.__dict__.update(start=start, column=column, weight=chance)
         return sparse
 
     @property
@@ -206,33 +197,17 @@ class Sparse:
         return True
 
     def gain(self, h: Floats) -> Floats:
-        rows = _rows(h, self.arms)
-        out = np.empty_like(rows)
-        kernels.sparse_gain(self.start, self.column, self.weight, rows, out)
-        return out
+        return _product(kernels.sparse_gain, (self.start, self.column, self.weight), h, self.arms)
 
     def observed(self, pi: Floats) -> Floats:
-        rows = _rows(pi, self.arms)
-        out = np.empty_like(rows)
-        kernels.sparse_observed(self.start, self.column, self.weight, rows, out)
-        return out
+        arrays = self.start, self.column, self.weight
+        return _product(kernels.sparse_observed, arrays, pi, self.arms)
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         action = _actions(action, self.arms)
-        most = int((self.start[action + 1] - self.start[action]).sum())
-        trial, arm = np.empty(most, np.int64), np.empty(most, np.int64)
-        count = kernels.sparse_reveal(
-            self.start,
-            self.column,
-            self.weight,
-            action,
-            keys.key("reveal"),
-            keys.first_trial,
-            t,
-            trial,
-            arm,
-        )
-        return trial[:count], arm[:count]
+        room = int((self.start[action + 1] - self.start[action]).sum())
+        arrays = self.start, self.column, self.weight, action
+        return _revealed(kernels.sparse_reveal, arrays, room, keys, t)
 
     def reach(self, action: Ints) -> Floats:
         rows = np.zeros((len(action), self.arms))
@@ -263,8 +238,7 @@ class Uniform:
         if rate.ndim != 1 or not rate.size:
             raise InputError(f"r is one number, or one for each trial; got the shape {rate.shape}")
         _check_probabilities(rate, "probability r")
-        object.__setattr__(self, "r", rate)
-        object.__setattr__(self, "count", whole_number(count, "the number of arms"))
+        self.__dict__.update(r=rate, count=whole_number(count, "the number of arms"))
 
     @property
     def arms(self) -> int:
@@ -279,26 +253,15 @@ class Uniform:
         return len(self.r) == 1
 
     def gain(self, h: Floats) -> Floats:
-        rows = _rows(h, self.arms, len(self.r))
-        out = np.empty_like(rows)
-        kernels.uniform_gain(self.r, rows, out)
-        return out
+        return _product(kernels.uniform_gain, (self.r,), h, self.arms)
 
     def observed(self, pi: Floats) -> Floats:
-        rows = _rows(pi, self.arms, len(self.r))
-        out = np.empty_like(rows)
-        kernels.uniform_observed(self.r, rows, out)
-        return out
+        return _product(kernels.uniform_observed, (self.r,), pi, self.arms)
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         action = _actions(action, self.count, len(self.r))
-        trial = np.empty(len(action) * self.count, np.int64)
-        arm = np.empty_like(trial)
-        key = keys.key("reveal")
-        count = kernels.uniform_reveal(
-            self.r, self.count, action, key, keys.first_trial, t, trial, arm
-        )
-        return trial[:count], arm[:count]
+        room = len(action) * self.count
+        return _revealed(kernels.uniform_reveal, (self.r, self.count, action), room, keys, t)
 
     def reach(self, action: Ints) -> Floats:
         rows = np.repeat(np.broadcast_to(self.r, len(action))[:, None], self.count, axis=1)
@@ -338,15 +301,28 @@ def _arm_numbers(values: object, arms: int) -> Ints:
     return numbers if numbers.flags.writeable else numbers.copy()
 
 
-def _rows(values: Floats, arms: int, trials: int = 1) -> Floats:
-    """h or pi as the kernels read it: they do not check where they read."""
+def _product(
+    kernel: Callable[..., None], graph: tuple[NDArray[Any], ...], values: Floats, arms: int
+) -> Floats:
+    """G h or G'pi: checked here, since kernels do not check where they read."""
     rows = np.ascontiguousarray(values, np.float64)
+    trials = len(graph[0]) if len(graph) == 1 else 1  # rows of neighbours are shared
     if rows.ndim != 2 or rows.shape[1] != arms or trials not in (1, len(rows)):
         raise InputError(
             f"there is one row for each of the graph's trials and {arms} columns in it; the shape "
             f"given is {rows.shape}"
         )
-    return rows
+    out = np.empty_like(rows)
+    kernel(*graph, rows, out)
+    return out
+
+
+def _revealed(
+    kernel: Callable[..., int], graph: tuple[Any, ...], room: int, keys: Keys, t: int
+) -> tuple[Ints, Ints]:
+    trial, arm = np.empty(room, np.int64), np.empty(room, np.int64)
+    count = kernel(*graph, keys.key("reveal"), keys.first_trial, t, trial, arm)
+    return trial[:count], arm[:count]
 
 
 def _actions(action: Ints, arms: int, trials: int = 1) -> Ints:

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphbandits.errors import InputError, yes_or_no
-from graphbandits.graphs.csv_files import read_csv
-from graphbandits.graphs.edge_lists import read_edge_list
+from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import Dense, Sparse, Uniform
-from graphbandits.graphs.frames import from_frame, is_frame
-from graphbandits.graphs.graphml import read_graphml
-from graphbandits.graphs.matrices import from_matrix, from_sparse, read_npy
+from graphbandits.graphs.io.edges import MOST_ARMS
+from graphbandits.graphs.io.frames import from_frame, is_frame
+from graphbandits.graphs.io.load import load_graph
+from graphbandits.graphs.io.matrices import from_matrix, from_sparse
+from graphbandits.graphs.io.networks import from_networkx
 from graphbandits.graphs.named import Recipe, process_of
-from graphbandits.graphs.networks import from_networkx
 from graphbandits.graphs.processes import Fixed, GivenSequence, Process
-from graphbandits.graphs.sources import GraphFile
-from graphbandits.registry import build, register
+from graphbandits.registry import build
 
 #: Anything that :func:`as_process` understands.
 GraphLike = Any
-#: More arms than this would fill the memory of any machine.
-MOST_ARMS = 10**9
 
 
 def as_process(graph: GraphLike, arms: int | None = None) -> Process:
@@ -79,95 +73,6 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
         "'file:edges.txt', a K x K matrix (dense or scipy sparse), a NetworkX graph, a frame of "
         "edges, a list of these, or a process"
     )
-
-
-def load_graph(
-    path: str | os.PathLike[str],
-    *,
-    directed: bool | None = None,
-    source: str | None = None,
-    target: str | None = None,
-    probability: str | None = "auto",
-    label: str | None = None,
-) -> Fixed:
-    r"""A fixed graph from a file, by its ending and its first bytes.
-
-    ``.csv`` and ``.tsv`` are tables (:func:`from_csv`), ``.npy`` is a matrix, and so is a ``.npz``
-    of scipy (:func:`from_npy`), ``.graphml`` and anything that begins as XML is GraphML
-    (:func:`from_graphml`), and any other text is a list of edges (:func:`from_edge_list`). Each may
-    be compressed with gz. The options are those of these functions; one that the file has no use
-    for is refused. Blanks around a name do not count, and ``~`` is the home directory.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "edges.csv")
-    ...     written = path.write_text("source,target,weight\nann,bob,0.5\n")
-    ...     load_graph(path, probability=None, directed=False).feedback.reach(np.arange(2))
-    array([[1., 1.],
-           [1., 1.]])
-    """
-    file = GraphFile.read(path)
-    given = {
-        "directed": directed is not None,
-        "source": source is not None,
-        "target": target is not None,
-        "probability": probability != "auto",
-        "label": label is not None,
-    }
-
-    def takes(kind: str, *allowed: str) -> None:
-        for option in (option for option, said in given.items() if said and option not in allowed):
-            has = f"it takes {', '.join(allowed)}" if allowed else "it takes no options"
-            raise InputError(f"{file.path} is {kind}, which takes no {option}=: {has}")
-
-    if file.ending in (".npy", ".npz") or file.data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
-        if file.ending == ".npz" or not file.data.startswith(b"PK\x03\x04"):
-            takes("a matrix")
-        return read_npy(file)
-    if file.ending == ".graphml" or file.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        takes("GraphML", "probability", "label")
-        return read_graphml(file, probability, label)
-    if file.ending in (".csv", ".tsv"):
-        takes("a table", "directed", "source", "target", "probability")
-        return read_csv(file, source, target, probability, directed)
-    takes("a list of edges", "directed", "probability")
-    return read_edge_list(file, directed, probability)
-
-
-@register("graph", "file")
-@dataclass(frozen=True)
-class File:
-    """A graph from a file: edge list, CSV, GraphML or .npy; in short, file:edges.txt.
-
-    The parameters are those of :func:`load_graph`.
-    """
-
-    path: str
-    directed: bool | None = None
-    source: str | None = None
-    target: str | None = None
-    probability: str | None = "auto"
-    label: str | None = None
-
-    @classmethod
-    def examples(cls) -> list[File]:
-        """Of these the contract is tried: a small file that comes with the package."""
-        return [cls(str(Path(__file__).with_name("friends.csv")))]
-
-    def __post_init__(self) -> None:
-        if self.directed is not None:
-            yes_or_no(self.directed, "file: directed")
-
-    def process(self, arms: int | None) -> Process:
-        """The graph of the file, whatever the number of arms asked for."""
-        return load_graph(
-            self.path,
-            directed=self.directed,
-            source=self.source,
-            target=self.target,
-            probability=self.probability,
-            label=self.label,
-        )
 
 
 def _is_row(value: GraphLike) -> bool:

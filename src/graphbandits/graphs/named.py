@@ -7,15 +7,14 @@ from 0 here and shown from 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from graphbandits.errors import GraphBanditsError, InputError, whole_number, yes_or_no
 from graphbandits.graphs.feedback import DENSE_LIMIT, Uniform, from_edges
 from graphbandits.graphs.processes import Fixed, Process, RandomFeedback, RevealedErdosRenyi
-from graphbandits.registry import register, text_of
-from graphbandits.types import Ints
+from graphbandits.registry import name_of, register, text_of
 
 #: The number of arms of the paper's experiments, where neither graph nor user says one.
 DEFAULT_ARMS = 5
@@ -61,11 +60,12 @@ def given_text(graph: object) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def undirected(arms: int, source: object, target: object) -> Fixed:
-    """A fixed 0/1 graph from edges that go both ways."""
-    source, target = np.asarray(source, np.int64), np.asarray(target, np.int64)
-    both = np.concatenate([source, target]), np.concatenate([target, source])
-    return Fixed(from_edges(arms, *both))
+def _fixed(arms: int, source: object, target: object, both: bool = False) -> Fixed:
+    """Make a fixed 0/1 graph from edges that go one way or ``both`` ways."""
+    ends = np.asarray(source, np.int64), np.asarray(target, np.int64)
+    if both:
+        ends = np.concatenate(ends), np.concatenate(ends[::-1])
+    return Fixed(from_edges(arms, *ends))
 
 
 @register("graph", "empty")
@@ -74,8 +74,7 @@ class Empty:
     """No edges: only the arm played is observed (the classical bandit)."""
 
     def process(self, arms: int | None) -> Process:
-        nothing: Ints = np.empty(0, np.int64)
-        return Fixed(from_edges(_arms(arms), nothing, nothing))
+        return _fixed(_arms(arms), [], [])
 
 
 @register("graph", "complete")
@@ -88,7 +87,7 @@ class Complete:
         if count > DENSE_LIMIT:
             return Fixed(Uniform(1.0, count))
         source, target = np.divmod(np.arange(count * count), count)
-        return Fixed(from_edges(count, source, target))
+        return _fixed(count, source, target)
 
 
 @register("graph", "star")
@@ -109,57 +108,43 @@ class Star:
 
     def process(self, arms: int | None) -> Process:
         leaves = np.arange(1, _arms(arms))
-        middle = np.zeros_like(leaves)
-        if self.direction == "out":
-            return Fixed(from_edges(_arms(arms), middle, leaves))
-        if self.direction == "in":
-            return Fixed(from_edges(_arms(arms), leaves, middle))
-        return undirected(_arms(arms), middle, leaves)
+        ends = np.zeros_like(leaves), leaves
+        return _fixed(
+            _arms(arms), *(ends[::-1] if self.direction == "in" else ends), self.direction == "both"
+        )
+
+
+@dataclass(frozen=True)
+class _Consecutive:
+    directed: bool = False
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Of these the contract is tried."""
+        return [cls(), cls(directed=True)]
+
+    def __post_init__(self) -> None:
+        yes_or_no(self.directed, f"{name_of(self)}: directed")
 
 
 @register("graph", "ring")
 @dataclass(frozen=True)
-class Ring:
+class Ring(_Consecutive):
     """Each arm with the next, and the last with the first; one way if ``directed``."""
-
-    directed: bool = False
-
-    @classmethod
-    def examples(cls) -> list[Ring]:
-        """Of these the contract is tried."""
-        return [cls(), cls(directed=True)]
-
-    def __post_init__(self) -> None:
-        yes_or_no(self.directed, "ring: directed")
 
     def process(self, arms: int | None) -> Process:
         here = np.arange(_arms(arms))
-        there = (here + 1) % _arms(arms)
-        if self.directed:
-            return Fixed(from_edges(_arms(arms), here, there))
-        return undirected(_arms(arms), here, there)
+        return _fixed(len(here), here, (here + 1) % len(here), not self.directed)
 
 
 @register("graph", "path")
 @dataclass(frozen=True)
-class Path:
+class Path(_Consecutive):
     """Each arm with the next; one way if ``directed``."""
-
-    directed: bool = False
-
-    @classmethod
-    def examples(cls) -> list[Path]:
-        """Of these the contract is tried."""
-        return [cls(), cls(directed=True)]
-
-    def __post_init__(self) -> None:
-        yes_or_no(self.directed, "path: directed")
 
     def process(self, arms: int | None) -> Process:
         here = np.arange(_arms(arms) - 1)
-        if self.directed:
-            return Fixed(from_edges(_arms(arms), here, here + 1))
-        return undirected(_arms(arms), here, here + 1)
+        return _fixed(len(here) + 1, here, here + 1, not self.directed)
 
 
 @register("graph", "cliques")
@@ -184,7 +169,7 @@ class Cliques:
         here = np.repeat(np.arange(count), self.size)
         there = here // self.size * self.size + np.tile(np.arange(self.size), count)
         inside = there < count
-        return Fixed(from_edges(count, here[inside], there[inside]))
+        return _fixed(count, here[inside], there[inside])
 
 
 @register("graph", "grid")
@@ -214,7 +199,7 @@ class Grid:
         down = here[: count - self.columns]
         source = np.concatenate([across, down])
         target = np.concatenate([across + 1, down + self.columns])
-        return undirected(count, source, target)
+        return _fixed(count, source, target, both=True)
 
 
 @register("graph", "paper")
@@ -223,7 +208,7 @@ class Paper:
     """The paper's graph of five arms: two triangles that share arm 3 (1-2-3 and 3-4-5)."""
 
     def process(self, arms: int | None) -> Process:
-        return undirected(5, [0, 0, 1, 2, 2, 3], [1, 2, 2, 3, 4, 4])
+        return _fixed(5, [0, 0, 1, 2, 2, 3], [1, 2, 2, 3, 4, 4], both=True)
 
 
 @register("graph", "random")

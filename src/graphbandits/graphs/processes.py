@@ -138,12 +138,12 @@ class RevealedErdosRenyi:
     told: str = field(default="before", metadata=LATER)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arms", whole_number(self.arms, "arms"))
-        object.__setattr__(self, "p", probability(self.p, "density p"))
+        arms = whole_number(self.arms, "arms")
+        self.__dict__.update(arms=arms, p=probability(self.p, "density p"))
         check_told(self.told)
         yes_or_no(self.directed, "directed")
         yes_or_no(self.shared, "shared")
-        object.__setattr__(self, "names", check_names(self.names, self.arms))
+        self.__dict__.update(names=check_names(self.names, arms))
         limit = SHARED_LIMIT if self.shared else DENSE_LIMIT
         if self.arms > limit:
             raise InputError(
@@ -166,7 +166,7 @@ class RevealedErdosRenyi:
         matrix = np.empty((trials, self.arms, self.arms))
         erdos_renyi(self.p, self.directed, keys.key("graph"), first, t, matrix)
         feedback = object.__new__(Dense)  # right by construction: no need to check every round
-        object.__setattr__(feedback, "matrix", matrix)
+        feedback.__dict__.update(matrix=matrix)
         return feedback
 
 
@@ -188,30 +188,32 @@ class RandomFeedback:
     told: str = field(default="before", metadata=LATER)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arms", whole_number(self.arms, "arms"))
+        self.__dict__.update(arms=whole_number(self.arms, "arms"))
         check_told(self.told)
-        object.__setattr__(self, "low", probability(self.low, "low"))
-        object.__setattr__(self, "high", probability(self.high, "high"))
+        self.__dict__.update(low=probability(self.low, "low"), high=probability(self.high, "high"))
         if self.low > self.high:
             raise InputError(f"low must not exceed high; got low={self.low}, high={self.high}")
         yes_or_no(self.shared, "shared")
-        object.__setattr__(self, "names", check_names(self.names, self.arms))
+        self.__dict__.update(names=check_names(self.names, self.arms))
         if isinstance(self.r, np.ndarray | Sequence) and not isinstance(self.r, str):
             if not len(self.r):
                 raise InputError("the sequence of r is empty")
-            given = tuple(probability(r, f"r of round {t}") for t, r in enumerate(self.r, 1))
-            object.__setattr__(self, "r", given)
+            rates = tuple(probability(r, f"r of round {t}") for t, r in enumerate(self.r, 1))
+            self.__dict__.update(r=rates)
         elif self.r is not None:
-            object.__setattr__(self, "r", probability(self.r, "r"))
+            self.__dict__.update(r=probability(self.r, "r"))
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The values of r_t, or the two ends of their range."""
+        if self.r is None:
+            return self.low, self.high
+        return self.r if isinstance(self.r, tuple) else (self.r,)
 
     @property
     def deterministic(self) -> bool:
-        if self.arms == 1:  # which is always seen
-            return True
-        if self.r is None:
-            return self.low == self.high and self.low in (0.0, 1.0)
-        rates = self.r if isinstance(self.r, tuple) else (self.r,)
-        return all(r in (0.0, 1.0) for r in rates)
+        fixed = self.r is not None or self.low == self.high
+        return self.arms == 1 or (fixed and all(r in (0.0, 1.0) for r in self.rates))
 
     @property
     def rounds(self) -> int | None:
@@ -237,11 +239,7 @@ def fixed_feedback(process: Process) -> Feedback | None:
     """
     if isinstance(process, Fixed):
         return process.feedback
-    rates: tuple[float, ...] = ()
-    if isinstance(process, RandomFeedback):
-        rates = (process.low, process.high)
-        if process.r is not None:
-            rates = process.r if isinstance(process.r, tuple) else (process.r,)
+    rates = process.rates if isinstance(process, RandomFeedback) else ()
     if isinstance(process, RevealedErdosRenyi) and process.p in (0.0, 1.0):
         rates = (process.p,)
     return Uniform(rates[0], process.arms) if len(set(rates)) == 1 else None

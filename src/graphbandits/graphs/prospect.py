@@ -8,10 +8,11 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, Uniform
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.graphs.invariants.adjacency import undirected
 from graphbandits.graphs.invariants.clique_kernels import independence_bound
 from graphbandits.graphs.invariants.deterministic import independence_number
-from graphbandits.graphs.outcomes import most_outcomes
+from graphbandits.graphs.outcome_space import most_outcomes
 from graphbandits.graphs.processes import (
     GivenSequence,
     Process,
@@ -19,7 +20,6 @@ from graphbandits.graphs.processes import (
     RevealedErdosRenyi,
     fixed_feedback,
 )
-from graphbandits.graphs.revealers import matrices
 from graphbandits.rng import Keys
 from graphbandits.types import Floats
 
@@ -63,7 +63,7 @@ class Prospect:
     @cached_property
     def outcomes(self) -> float:
         """The most outcomes of arms seen together in a round, over all graphs that may come: see
-        :func:`graphbandits.graphs.outcomes.most_outcomes`.
+        :func:`graphbandits.graphs.outcome_space.most_outcomes`.
         """
         return most_outcomes(self._process)
 

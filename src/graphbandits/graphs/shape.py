@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import Feedback, Sparse, Uniform
-from graphbandits.graphs.revealers import matrices
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.types import Floats, Ints
 
 #: So many edges, each with an object of its own in a text or in NetworkX, take gigabytes.

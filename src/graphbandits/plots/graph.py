@@ -16,7 +16,7 @@ from matplotlib.patches import Circle, Rectangle
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Fixed, GraphLike, as_process
-from graphbandits.graphs.networks import is_feedback
+from graphbandits.graphs.io.networks import is_feedback
 from graphbandits.graphs.processes import check_names, fixed_feedback
 from graphbandits.graphs.shape import Shape
 from graphbandits.plots import canvas, drawing, style

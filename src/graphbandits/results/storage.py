@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError
-from graphbandits.files import replace_directory, write_bytes, write_text
+from graphbandits.files import read_regular, replace_directory, write_bytes, write_text
 from graphbandits.results import format_1
 from graphbandits.results.model import PolicyResult, Results, runs_of
 from graphbandits.results.schema import (
@@ -201,7 +201,9 @@ def _check_fields(manifest: dict[str, Any]) -> None:
 def _checked_bytes(manifest_path: Path, name: str, manifest: dict[str, Any]) -> bytes:
     path = manifest_path.with_name(file_name(name))
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
+    except InputError as error:
+        raise InputError(f"the file {path} cannot be read: {error}") from None
     except OSError as error:
         raise InputError(f"the file {path} is missing or damaged: {error.strerror}") from None
     if hashlib.sha256(data).hexdigest() != manifest["tables"][name]["sha256"]:

@@ -23,6 +23,7 @@ from graphbandits.files import (
     from_npz,
     make_directory,
     read_bytes,
+    read_regular,
     readable_errors,
     to_npz,
     write_bytes,
@@ -152,7 +153,7 @@ class Store:
     def facts(self, series: str) -> dict[str, Any] | None:
         """What determines a series; None if that is missing, or not what its name is a hash of."""
         try:
-            facts = parsed((self.path / "shards" / series / SERIES).read_bytes())
+            facts = parsed(read_regular(self.path / "shards" / series / SERIES))
             return facts if name_of(facts) == series else None
         except UNREADABLE:
             return None
@@ -186,9 +187,11 @@ class Store:
         """The same, and the facts that were kept with it."""
         path = self.path_of(file)
         try:
-            data = path.read_bytes()
+            data = read_regular(path)
         except FileNotFoundError:
             raise DamagedShardError(f"the shard {path} is gone", file) from None
+        except InputError as error:
+            raise InputError(f"cannot read the shard {path}: {error}") from None
         except OSError as error:
             if error.errno == errno.EIO:
                 why = f"the shard {path} is damaged: {error.strerror}"
@@ -302,8 +305,8 @@ class Store:
     def check_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Refuse what :meth:`put_study` would, as far as its place goes: a newer format there."""
         try:
-            there = parsed(self._study_path(key).read_bytes())
-        except OSError:  # there is none, or writing will say why not
+            there = parsed(read_regular(self._study_path(key)))
+        except (OSError, InputError):  # there is none, or writing will say why not
             return
         _refuse_newer(f"the study '{key}' in {self.path}", there, record)
 
@@ -394,7 +397,7 @@ def _refuse_newer(what: str, there: Any, given: Mapping[str, Any]) -> None:
 def _described_in(path: Path) -> Any:
     """What the file of a cell says; None if there is none that can be read."""
     try:
-        return from_npz(path.read_bytes())[0]
+        return from_npz(read_regular(path))[0]
     except (*UNREADABLE, EOFError, BadZipFile):
         return None
 
@@ -402,8 +405,8 @@ def _described_in(path: Path) -> Any:
 def write_once(path: Path, data: bytes) -> None:
     """Write a file that is named by its content, unless it is there and sound."""
     try:
-        sound = path.read_bytes() == data
-    except OSError:
+        sound = read_regular(path) == data
+    except (OSError, InputError):
         sound = False
     if not sound:
         write_bytes(path, data)

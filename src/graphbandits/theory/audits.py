@@ -15,7 +15,7 @@ from graphbandits.engine.progress import Advance
 from graphbandits.errors import InputError, whole_number
 from graphbandits.gains import check_joint
 from graphbandits.graphs import Feedback
-from graphbandits.graphs.outcomes import most_outcomes
+from graphbandits.graphs.outcome_space import most_outcomes
 from graphbandits.policies import Policy
 from graphbandits.rng import Keys
 from graphbandits.theory.auditor import Auditor, Rounds, Tally

@@ -17,8 +17,8 @@ from graphbandits.graphs import (
     Uniform,
     invariants,
 )
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.graphs.processes import fixed_feedback
-from graphbandits.graphs.revealers import matrices
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import rate_limit
 from graphbandits.theory.limits import ratio_limit

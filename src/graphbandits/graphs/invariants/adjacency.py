@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from graphbandits.graphs.feedback import Feedback, Sparse
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.graphs.invariants import sparse_kernels as kernels
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Ints
 
 #: Components of at most this many vertices are searched on bit sets.

@@ -7,14 +7,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graphbandits.errors import InputError
+from graphbandits.graphs.cache import remembered
 from graphbandits.graphs.feedback import Feedback, Uniform
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.graphs.invariants import colouring_kernels as kernels
 from graphbandits.graphs.invariants.adjacency import either, mutual
 from graphbandits.graphs.invariants.budget import Budget
 from graphbandits.graphs.invariants.clique_cover import cover_by_cliques
 from graphbandits.graphs.invariants.independence import independent_set
-from graphbandits.graphs.memory import remembered
-from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Floats, Ints
 
 #: Steps of a search, each of some milliseconds.

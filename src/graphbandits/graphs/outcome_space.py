@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graphbandits.graphs.feedback import Dense, Feedback, Sparse, Uniform
+from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.graphs.processes import GivenSequence, Process, RandomFeedback, fixed_feedback
-from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Floats, Ints
 
 

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 
-import numpy as np
-
-from graphbandits.errors import InputError, yes_or_no
-from graphbandits.graphs.columns import Columns, names_edges
-from graphbandits.graphs.edge_table import (
-    BATCH,
-    EdgeTable,
-    floats,
-    is_number,
-    probabilities,
-    wrong_probability,
-)
+from graphbandits.errors import InputError, InputWarning, yes_or_no
+from graphbandits.graphs.io.columns import Columns, names_edges
+from graphbandits.graphs.io.edges import BATCH, EdgeTable, floats, is_number, wrong_probability
+from graphbandits.graphs.io.fast_csv import WORTHWHILE, fast_graph
+from graphbandits.graphs.io.files import GraphFile
 from graphbandits.graphs.processes import Fixed
-from graphbandits.graphs.quick import WORTHWHILE, quick_graph
-from graphbandits.graphs.sources import GraphFile
 
 _FORM = "'source target [probability]'"
 _UNDIRECTED = re.compile(r"^(?:#\s*undirected graph|%\s*sym)\b", re.IGNORECASE | re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|\s)#|^\s*(?:%|//)")
-_ELSEWHERE = "; a table has the ending .csv or .tsv, and a matrix .csv or .npy"
+#: The blank lines and comments before the first edge.
+_OPENING = re.compile(r"(?:[^\S\n]*(?:(?:#|%|//)[^\n]*)?\n)*")
+#: From so many lines on, numbers that fit by chance are not to be expected.
+MANY = 10
 
 
 def from_edge_list(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | GraphFile,
     *,
     directed: bool | None = None,
     probability: str | None = "auto",
@@ -46,7 +41,8 @@ def from_edge_list(
     name, but an arm ``#python`` can only be had from a table. ``%`` and ``//`` start one at the
     beginning of a line. A first line of column names is refused, and so are commas between the
     words: those are tables (:func:`from_csv`); and three lines of three numbers in [0, 1], which
-    are a matrix. Two lines of two numbers are two edges.
+    are a matrix. Two lines of two numbers are two edges. A first line that looks like the numbers
+    of nodes and edges of the file is read as an edge, with an :class:`InputWarning`.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -56,11 +52,7 @@ def from_edge_list(
     ...     from_edge_list(path).names
     ('ann', 'bob', 'eve')
     """
-    return read_edge_list(GraphFile.read(path), directed, probability)
-
-
-def read_edge_list(file: GraphFile, directed: bool | None, probability: str | None) -> Fixed:
-    """The same from a file that has been read."""
+    file = GraphFile.read(path)
     if probability not in (None, "auto"):
         raise InputError(
             f"{file.path} has no names of columns: its third word is the probability, or nothing "
@@ -70,20 +62,23 @@ def read_edge_list(file: GraphFile, directed: bool | None, probability: str | No
     if directed is None:
         directed = not _UNDIRECTED.search(_opening(text))
     yes_or_no(directed, "directed")
-    weighted = probability == "auto"
     _refuse_others(file, text)
-    if len(file.data) >= WORTHWHILE and (graph := quick_edge_list(text, directed, weighted)):
-        return graph
-    table, lines = EdgeTable(), text.split("\n")
-    for first in range(0, len(lines), BATCH):
-        _add(table, file, lines[first : first + BATCH], first + 1, weighted)
-    if not len(table):
-        raise InputError(f"{file.path} holds no edges: a line is {_FORM}")
-    return table.fixed(lambda line: f"{file.where(line)}: ", directed)
+    weighted = probability == "auto"
+    graph = fast_edge_list(text, directed, weighted) if len(file.data) >= WORTHWHILE else None
+    if graph is None:
+        table = EdgeTable(file.place, hint="; with probability=None the third word does not count")
+        lines = text.split("\n")
+        for first in range(0, len(lines), BATCH):
+            _add(table, file, lines[first : first + BATCH], first + 1, weighted)
+        if not len(table):
+            raise InputError(f"{file.path} holds no edges: a line is {_FORM}")
+        graph = table.fixed(directed)
+    _warn_of_counts(file, text)
+    return graph
 
 
-def quick_edge_list(text: str, directed: bool, weighted: bool) -> Fixed | None:
-    """The same for a large file whose lines all have the same two or three words, or None."""
+def fast_edge_list(text: str, directed: bool, weighted: bool) -> Fixed | None:
+    """Read a large file whose lines all have the same two or three words; None for any other."""
     rows = text[len(_opening(text)) :]
     opening = rows.partition("\n")[0]
     delimiter, width = "\t" if "\t" in opening else " ", len(opening.split())
@@ -91,7 +86,7 @@ def quick_edge_list(text: str, directed: bool, weighted: bool) -> Fixed | None:
         return None
     columns = Columns(0, 1, 2 if width == 3 and weighted else None)
     data = memoryview(rows.encode())
-    return quick_graph(data, delimiter, False, width, columns, directed, _is_plain)
+    return fast_graph(data, delimiter, False, width, columns, directed, _is_plain)
 
 
 def _is_plain(word: str) -> bool:
@@ -104,9 +99,16 @@ def _is_plain(word: str) -> bool:
 
 
 def _opening(text: str) -> str:
-    """The comments before the first edge."""
-    match = re.match(r"(?:[^\S\n]*(?:(?:#|%|//)[^\n]*)?\n)*", text)
+    match = _OPENING.match(text)
     return match.group() if match else ""
+
+
+def _first_line(text: str) -> tuple[int, str, list[str]]:
+    """Return the number, the text and the words of the first line that is no comment."""
+    comments = _opening(text)
+    end = text.find("\n", len(comments))
+    first = text[len(comments) : end if end >= 0 else None].strip()
+    return comments.count("\n") + 1, first, _words(first)
 
 
 def _refuse_others(file: GraphFile, text: str) -> None:
@@ -116,10 +118,7 @@ def _refuse_others(file: GraphFile, text: str) -> None:
             f"{file.path} is a Matrix Market file: read it with scipy.io.mmread, and give the "
             "matrix itself"
         )
-    comments = _opening(text)
-    end = text.find("\n", len(comments))
-    first = text[len(comments) : end if end >= 0 else None].strip()
-    words, line = _words(first), comments.count("\n") + 1
+    line, first, words = _first_line(text)
     if names_edges(words[:2]) and (len(words) == 2 or not is_number(words[2])):
         raise InputError(
             f"{file.where(line)}: '{first[:60]}' names columns: put '# ' before it, or give the "
@@ -139,42 +138,70 @@ def _refuse_others(file: GraphFile, text: str) -> None:
             )
 
 
+def _warn_of_counts(file: GraphFile, text: str) -> None:
+    """Warn if the first line has the numbers of nodes and edges of the others.
+
+    The number of edges is that of the other lines, or half of it; the number of nodes is that of
+    their names, or larger, if all names are numbers up to it. In a short file the second number
+    must not be a name, too, for then the line is an edge like the others.
+    """
+    line, first, words = _first_line(text)
+    if len(words) != 2 or not all(map(_is_count, words)):
+        return
+    nodes, edges = map(int, words)
+    names, lines = set[str](), 0
+    for one in re.compile(r"[^\n]+").finditer(text, text.index(first) + len(first)):
+        row = _words(one.group())
+        names.update(row[:2])
+        lines += len(row) > 1
+        if lines > 2 * edges or len(names) > nodes:
+            return
+    numbers = [int(name) for name in names if _is_count(name)]
+    if lines >= MANY and nodes == len(names):
+        fits = lines in (edges, 2 * edges)
+    elif lines >= MANY:
+        fits = lines == edges and len(numbers) == len(names) and max(numbers) <= nodes
+    else:
+        fits = lines == edges > 2 and nodes == len(names) and words[1] not in names
+        fits = fits and max(numbers, default=0) <= nodes
+    if fits:
+        warnings.warn(
+            f"{file.where(line)}: '{first}' looks like the numbers of nodes and edges, but is read "
+            "as an edge: put '# ' before it, or remove it",
+            InputWarning,
+            stacklevel=3,
+        )
+
+
+def _is_count(word: str) -> bool:
+    return re.fullmatch("[0-9]{1,18}", word) is not None
+
+
 def _words(line: str) -> list[str]:
-    """The words of a line before its comment."""
+    """Return the words of a line before its comment."""
     comment = _COMMENT.search(line) if "#" in line or line.lstrip()[:1] in ("%", "/") else None
     return (line[: comment.start()] if comment else line).split()
 
 
 def _add(table: EdgeTable, file: GraphFile, lines: list[str], first: int, weighted: bool) -> None:
-    rows = [_words(line) for line in lines]
-    words = np.fromiter(map(len, rows), np.int64, len(rows))
-    if (words > 3).any():
-        at = int(np.argmax(words > 3))
-        raise InputError(
-            f"{file.where(first + at)}: a line is {_FORM}; this one has {words[at]} words"
-            + _ELSEWHERE
-        )
-    for at, row in enumerate(rows):
-        if row and _has_commas(row):
+    rows = [(number, row) for number, line in enumerate(lines, first) if (row := _words(line))]
+    for number, row in rows:
+        if len(row) > 3:
             raise InputError(
-                f"{file.where(first + at)}: words are parted by spaces, not by commas: "
-                f"'{lines[at].strip()[:60]}'; a table with commas has the ending .csv and a line "
-                "of column names"
+                f"{file.where(number)}: a line is {_FORM}; this one has {len(row)} words; a table "
+                "has the ending .csv or .tsv, and a matrix .csv or .npy"
             )
-    weight = np.ones(int((words >= 2).sum()))
-    third = np.flatnonzero(words == 3)
-    if weighted and third.size:
-        weight[words[words >= 2] == 3] = probabilities(
-            [rows[at][2] for at in third],
-            lambda k: f"{file.where(first + int(third[k]))}: ",
-            "; with probability=None the third word does not count",
-        )
-    there = words > 0
+        if _has_commas(row):
+            raise InputError(
+                f"{file.where(number)}: words are parted by spaces, not by commas: "
+                f"'{lines[number - first].strip()[:60]}'; a table with commas has the ending .csv "
+                "and a line of column names"
+            )
     table.add(
-        [word for row in rows for word in row[:2]],
-        np.minimum(words, 2)[there],
-        weight,
-        np.arange(first, first + len(rows))[there],
+        [number for number, _ in rows],
+        [row[0] for _, row in rows],
+        [row[1] if len(row) > 1 else "" for _, row in rows],
+        [row[2] if len(row) > 2 else "1" for _, row in rows] if weighted else None,
     )
 
 

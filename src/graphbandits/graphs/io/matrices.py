@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import io
 import os
-import zipfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.graphs.edge_table import floats, is_number, remedy, wrong_probability
-from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Sparse, from_edges
+from graphbandits.files import check_array_header, check_npz
+from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, from_edges
+from graphbandits.graphs.io.edges import MOST_ARMS, floats, is_number, remedy, wrong_probability
+from graphbandits.graphs.io.files import GraphFile
 from graphbandits.graphs.processes import Fixed, check_names
-from graphbandits.graphs.sources import GraphFile
 from graphbandits.types import Floats
 
 
@@ -39,9 +38,7 @@ def from_matrix(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     if dense.arms <= DENSE_LIMIT:
         return Fixed(dense, known)
     source, target = np.nonzero(dense.matrix[0])
-    return Fixed(
-        Sparse.from_edges(dense.arms, source, target, dense.matrix[0][source, target]), known
-    )
+    return Fixed(from_edges(dense.arms, source, target, dense.matrix[0, source, target]), known)
 
 
 def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
@@ -59,6 +56,8 @@ def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     shape = matrix.shape
     if len(shape) != 2 or shape[0] != shape[1] or not shape[0]:
         raise InputError(f"a sparse matrix of a graph is square, K x K; this one has {shape}")
+    if shape[0] > MOST_ARMS:
+        raise InputError(f"arms must be at most {MOST_ARMS}; this matrix has {shape[0]}")
     stored = matrix.tocoo()
     row, column = (np.asarray(part, np.int64) for part in (stored.row, stored.col))
     if stored.data.dtype.kind not in "biuf":
@@ -83,7 +82,7 @@ def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     return Fixed(from_edges(shape[0], row, column, chance), known)
 
 
-def from_npy(path: str | os.PathLike[str]) -> Fixed:
+def from_npy(path: str | os.PathLike[str] | GraphFile) -> Fixed:
     """A fixed graph from a ``.npy`` file with a K x K array of probabilities.
 
     The diagonal is all ones or all zeros, which are taken as ones. A ``.npz`` file that
@@ -97,19 +96,17 @@ def from_npy(path: str | os.PathLike[str]) -> Fixed:
     array([[1., 1.],
            [0., 1.]])
     """
-    return read_npy(GraphFile.read(path))
-
-
-def read_npy(file: GraphFile) -> Fixed:
-    """The same from a file that has been read."""
+    file = GraphFile.read(path)
     if file.data.startswith(b"PK\x03\x04"):
-        return _read_archive(file)
+        return _from_archive(file)
+    stream = io.BytesIO(file.data)
     try:
-        matrix = np.lib.format.read_array(io.BytesIO(file.data), allow_pickle=False)
+        check_array_header(stream, len(file.data))
+        stream.seek(0)
+        matrix = np.lib.format.read_array(stream, allow_pickle=False)
     except Exception as error:  # the header is parsed as Python, and fails in as many ways
-        reason = (
-            "it holds Python objects" if "allow_pickle" in str(error) else "no .npy, or cut off"
-        )
+        pickled = "allow_pickle" in str(error)
+        reason = "it holds Python objects" if pickled else "no .npy, or cut off"
         raise InputError(
             f"{file.path}: cannot read an array ({reason}): np.save a K x K array of numbers"
         ) from None
@@ -123,8 +120,8 @@ def read_npy(file: GraphFile) -> Fixed:
     return adjacency(matrix.astype(np.float64), None, lambda i, j: f"{file.path}: entry {i, j}")
 
 
-def _read_archive(file: GraphFile) -> Fixed:
-    """A sparse matrix, as scipy writes it; any other archive is refused."""
+def _from_archive(file: GraphFile) -> Fixed:
+    """Read a sparse matrix, as scipy writes it; refuse any other archive."""
     if file.ending != ".npz":
         raise InputError(
             f"{file.path} is a zip archive or an Excel file: export a table as CSV, or save one "
@@ -132,27 +129,36 @@ def _read_archive(file: GraphFile) -> Fixed:
         )
     from scipy.sparse import load_npz
 
+    matrix: Any = None
     try:
-        held = {Path(name).stem for name in zipfile.ZipFile(io.BytesIO(file.data)).namelist()}
-        if not held >= {"format", "shape", "data"}:
-            raise InputError(
-                f"{file.path} is an archive of several arrays (.npz): save one with np.save, or "
-                "load it and give the matrix itself"
-            )
-        matrix = load_npz(io.BytesIO(file.data))  # which loads no Python objects
+        if {"format.npy", "shape.npy", "data.npy"}.issubset(check_npz(file.data)):
+            matrix = load_npz(io.BytesIO(file.data))  # which loads no Python objects
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
-    except InputError:
-        raise
     except Exception as error:  # a zip archive, its arrays and what they hold fail in many ways
         raise InputError(
             f"{file.path}: cannot read a sparse matrix ({error}): write it with "
             "scipy.sparse.save_npz"
         ) from None
+    if matrix is None:
+        raise InputError(
+            f"{file.path} is an archive of several arrays (.npz): save one with np.save, or load "
+            "it and give the matrix itself"
+        )
     try:
         return from_sparse(matrix)
     except InputError as error:
         raise InputError(f"{file.path}: {error}") from None
+
+
+def check_options(why: str, probability: str | None, directed: bool | None) -> None:
+    """Refuse the options of a table of edges for an adjacency matrix."""
+    given = {"probability": probability != "auto", "directed": directed is not None}
+    for option in (option for option, said in given.items() if said):
+        raise InputError(
+            f"{why} this is an adjacency matrix, where {option}= has no meaning; say source= and "
+            "target="
+        )
 
 
 def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
@@ -160,7 +166,7 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
 
     Names stand in the first line, in the first column, in both (where they agree) or nowhere.
     """
-    lines, rows = [line for line, _ in records], [cells for _, cells in records]
+    lines, rows = zip(*records, strict=True)
     width = len(rows[0])
     for line, cells in records:
         if len(cells) != width:
@@ -177,27 +183,24 @@ def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
             f"{', '.join(rows[0][:8])}), and {len(rows)} lines with {width} cells are no square "
             "matrix; name the columns in the first line, or say source= and target="
         )
-    names = tuple(rows[0][left:]) if above else None
-    if beside and names is None:
-        names = tuple(cells[0] for cells in rows)
-    if names is not None and ("" in names or len(set(names)) < len(names)):
+    sides = tuple(cells[0] for cells in rows[first:]) if beside else ()
+    names = tuple(rows[0][left:]) if above else sides or None
+    if names and ("" in names or len(set(names)) < len(names)):
         wrong = next(name for k, name in enumerate(names) if not name or name in names[:k])
         raise InputError(
             f"{file.where(lines[0])}: arms have different names, and none is empty; '{wrong}' is "
             f"{'given twice' if wrong else 'none'}; {_READ}"
         )
-    for k, name in enumerate(names if beside and names else ()):
-        cells = rows[first + k]
-        if cells[0] != name:
+    for line, side, name in zip(lines[first:], sides, names or (), strict=False):
+        if side != name:
             raise InputError(
-                f"{file.where(lines[first + k])}: this row is called '{cells[0]}', but its column "
-                f"'{name}': they have the same order; {_READ}"
+                f"{file.where(line)}: this row is called '{side}', but its column '{name}': they "
+                f"have the same order; {_READ}"
             )
 
     def entry(i: int, j: int) -> str:
-        return f"{file.where(lines[first + i])}: entry {j + 1}" + (
-            f" ({names[j]})" if names else ""
-        )
+        name = f" ({names[j]})" if names else ""
+        return f"{file.where(lines[first + i])}: entry {j + 1}{name}"
 
     matrix = np.empty((arms, arms))
     for i, cells in enumerate(rows[first:]):

@@ -1,7 +1,7 @@
-"""Large plain tables of edges, read by pyarrow; whatever is not plain is left to the slow way.
+"""Large plain tables of edges, read by pyarrow; anything unusual is left to the other readers.
 
-The slow way (:mod:`edge_lists`, :mod:`csv_files`) says what is right and names the line that is
-wrong. This one gives the same graph or none at all.
+:mod:`edge_lists` and :mod:`csv_files` define what is read, and name the line of an error. This
+module returns the same graph, or None.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphbandits.errors import InputError
-from graphbandits.graphs.columns import Columns
-from graphbandits.graphs.edge_table import fixed_graph, undirected, wrong_probability
+from graphbandits.graphs.io.columns import Columns
+from graphbandits.graphs.io.edges import fixed_graph, undirected, wrong_probability
 from graphbandits.graphs.processes import Fixed
 from graphbandits.types import Ints
 
-#: Below so many bytes the slow way is done before pyarrow is imported.
+#: Below so many bytes the other readers are done before pyarrow is imported.
 WORTHWHILE = 1 << 20
 
 
-def quick_graph(
+def fast_graph(
     rows: memoryview,
     delimiter: str,
     quote: str | bool,
@@ -31,15 +30,15 @@ def quick_graph(
     directed: bool | None,
     is_plain: Callable[[str], bool],
 ) -> Fixed | None:
-    r"""The graph of rows of ``width`` cells, quoted or not; None if anything is unusual.
+    r"""Build the graph of rows of ``width`` cells, quoted or not; None if anything is unusual.
 
-    ``is_plain`` tells of a cell whether the slow way would take it as a name as it stands. With
-    ``directed=None`` a row is as its type says, and else directed.
+    ``is_plain`` tells whether a cell is a name as it stands. ``directed=None`` follows the column
+    of types, if there is one.
 
     >>> rows = memoryview(b"ann,bob\nbob,eve\n")
-    >>> quick_graph(rows, ",", False, 2, Columns(0, 1, None), True, str.isalpha).names
+    >>> fast_graph(rows, ",", False, 2, Columns(0, 1, None), True, str.isalpha).names
     ('ann', 'bob', 'eve')
-    >>> quick_graph(rows, ",", False, 3, Columns(0, 1, 2), True, str.isalpha) is None
+    >>> fast_graph(rows, ",", False, 3, Columns(0, 1, 2), True, str.isalpha) is None
     True
     """
     import pyarrow
@@ -52,9 +51,13 @@ def quick_graph(
     typed = directed is None and columns.type is not None
     if typed:
         kinds[str(columns.type)] = text
+    # Memory of Arrow's own: a thread of Arrow that drops the last reference to Python's bytes
+    # while the interpreter ends aborts the process.
+    buffer = pyarrow.allocate_buffer(len(rows))
+    np.frombuffer(buffer, np.uint8)[:] = rows
     try:
         table = pyarrow.csv.read_csv(
-            pyarrow.py_buffer(rows),
+            buffer,
             pyarrow.csv.ReadOptions(
                 use_threads=False,
                 block_size=min(len(rows) + 1, 2**31 - 1),
@@ -73,20 +76,20 @@ def quick_graph(
     if not sources or "" in sources or not all(map(is_plain, [*sources, *targets])):
         return None
     index = _in_order(source, sources, target, targets)
-    edge = np.array([name != "" for name in targets], np.bool_)[target]
+    start = np.array([index[name] for name in sources], np.int64)[source]
+    end = np.array([index[name] for name in targets], np.int64)[target]
+    edge = end >= 0
     weight = np.ones(len(source))
     if columns.probability is not None:
         weight = table.column(str(columns.probability)).to_numpy()
     if wrong_probability(weight[edge]) is not None:
         return None
-    start = np.array([index[name] for name in sources], np.int64)[source[edge]]
-    end = np.array([index.get(name, -1) for name in targets], np.int64)[target[edge]]
-    both: bool | NDArray[np.bool_] = directed is False
     try:
+        both: Any = directed is False
         if typed:
             type_of, types = _codes(table.column(str(columns.type)))
             both = undirected([types[code] for code in type_of[edge].tolist()], lambda k: "")
-        return fixed_graph(tuple(index), start, end, weight[edge], both, lambda k: "")
+        return fixed_graph(tuple(index)[1:], start[edge], end[edge], weight[edge], both)
     except InputError:
         return None
 
@@ -113,27 +116,18 @@ def quotes_are_plain(data: bytes, delimiter: str) -> bool:
 
 
 def _codes(column: Any) -> tuple[Ints, list[str]]:
-    """A column as numbers, and the words that they stand for."""
+    """Return a column as numbers, and the words that they stand for."""
     encoded = column.unify_dictionaries().combine_chunks()
     chunk = encoded.chunk(0) if hasattr(encoded, "chunk") else encoded
     return chunk.indices.to_numpy().astype(np.int64), chunk.dictionary.to_pylist()
 
 
 def _in_order(source: Ints, sources: list[str], target: Ints, targets: list[str]) -> dict[str, int]:
-    """The names by their first appearance, a row's source before its target."""
-    seen = [
-        (place, word)
-        for codes, words, offset in ((source, sources, 0), (target, targets, 1))
-        for place, word in zip(
-            (2 * _first(codes, len(words)) + offset).tolist(), words, strict=True
-        )
-    ]
+    """Number the names by their first appearance, a row's source before its target; '' is -1."""
+    seen: list[tuple[int, str]] = []
+    for codes, words, offset in ((source, sources, 0), (target, targets, 1)):
+        first = np.empty(len(words), np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        seen += zip((2 * first + offset).tolist(), words, strict=True)
     names = dict.fromkeys(word for _, word in sorted(seen) if word)
-    return {name: i for i, name in enumerate(names)}
-
-
-def _first(codes: Ints, count: int) -> Ints:
-    """Where each of the numbers below ``count`` is first."""
-    place = np.empty(count, np.int64)
-    place[codes[::-1]] = np.arange(len(codes))[::-1]
-    return place
+    return {"": -1} | {name: i for i, name in enumerate(names)}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphbandits.errors import InputError, yes_or_no
-from graphbandits.graphs.columns import Columns, check_ignored
-from graphbandits.graphs.edge_table import EdgeTable, numbers, pairs_of, remedy, wrong_probability
-from graphbandits.graphs.matrices import adjacency
+from graphbandits.graphs.io.columns import Columns, check_ignored
+from graphbandits.graphs.io.edges import EdgeTable, is_missing, numbers_of
+from graphbandits.graphs.io.matrices import adjacency, check_options
 from graphbandits.graphs.processes import Fixed, check_names
 
 
@@ -57,12 +57,9 @@ def from_frame(
     labels = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
     header = [str(label) for label in labels]
     if source is None and target is None and _is_adjacency(frame, labels):
-        options = {"probability": probability != "auto", "directed": directed is not None}
-        for option in (option for option, said in options.items() if said):
-            raise InputError(
-                "the index of the frame is the same as its columns, so that this is an adjacency "
-                f"matrix, where {option}= has no meaning; say source= and target="
-            )
+        check_options(
+            "the index of the frame is the same as its columns, so that", probability, directed
+        )
         return _from_adjacency(frame, header)
     try:
         columns = Columns.find(header, source, target, probability, "the frame")
@@ -77,35 +74,25 @@ def from_frame(
     if probability == "auto" and columns.probability is None:
         some = [_column(frame[:1000], label) for label in labels]
         check_ignored(header, columns, zip(*some, strict=True), "the frame")
-    ends = [
+    table = EdgeTable(
+        _row,
+        weight=f"column '{header[columns.probability or 0]}': ",
+        hint="; with probability=None the column does not count",
+        empty=f"the column '{header[columns.source]}' has no value",
+        numbers="column",
+    )
+    sources, targets = (
         _names(_column(frame, labels[place]), header[place])
         for place in (columns.source, columns.target)
-    ]
-    if "" in ends[0]:
-        raise InputError(
-            f"{_row(ends[0].index(''))}the column '{header[columns.source]}' has no value; an arm "
-            "without an edge has its target left out, not its source"
-        )
-    words, count = pairs_of(*ends)
-    edge = np.flatnonzero(count == 2)
-    weight = np.ones(len(edge))
-    if columns.probability is not None:
-        values = _column(frame, labels[columns.probability])
-        given = [values[k] for k in edge.tolist()]
-        weight = numbers(given)
-        wrong = wrong_probability(weight)
-        if wrong is not None:
-            raise InputError(
-                f"{_row(int(edge[wrong]))}column '{header[columns.probability]}': a probability is "
-                f"a number in [0, 1], not {given[wrong]!r}{_remedy(given[wrong])}"
-            )
-    table = EdgeTable()
-    table.add(words, count, weight, np.arange(len(count)))
-    types = None
-    if directed is None and columns.type is not None:
-        kinds = _column(frame, labels[columns.type])
-        types = ["" if _is_missing(kinds[k]) else str(kinds[k]) for k in edge.tolist()]
-    return table.fixed(_row, directed is not False, types)
+    )
+    weight, types = (
+        None if place is None else _column(frame, labels[place])
+        for place in (columns.probability, columns.type if directed is None else None)
+    )
+    if types is not None:
+        types = ["" if is_missing(value) else str(value) for value in types]
+    table.add(range(len(sources)), sources, targets, weight, types)
+    return table.fixed(directed)
 
 
 def _is_adjacency(frame: Any, labels: list[Any]) -> bool:
@@ -118,17 +105,15 @@ def _from_adjacency(frame: Any, names: list[str]) -> Fixed:
     if cells.dtype.kind in "biuf":
         matrix = cells.astype(np.float64)
     else:
-        matrix = np.array([numbers(row) for row in cells.tolist()])
+        matrix = np.array([numbers_of(row) for row in cells.tolist()])
     known = check_names(names, len(names))
     return adjacency(
-        matrix, known, lambda i, j: f"the frame: entry ({names[i]}, {names[j]})", _ADJACENCY
+        matrix,
+        known,
+        lambda i, j: f"the frame: entry ({names[i]}, {names[j]})",
+        "; a frame whose index is the same as its columns is an adjacency matrix; for a table of "
+        "edges say source= and target=",
     )
-
-
-_ADJACENCY = (
-    "; a frame whose index is the same as its columns is an adjacency matrix; for a table of edges "
-    "say source= and target="
-)
 
 
 def _row(k: int) -> str:
@@ -148,11 +133,7 @@ def _column(frame: Any, label: Any) -> list[Any]:
 def _names(values: list[Any], column: str) -> list[str]:
     """Values as texts; '' for what is missing."""
     return [
-        value.strip()
-        if type(value) is str
-        else str(value)
-        if type(value) is int
-        else _name(value, k, column)
+        str(value).strip() if type(value) in (str, int) else _name(value, k, column)
         for k, value in enumerate(values)
     ]
 
@@ -163,7 +144,7 @@ def _name(value: Any, k: int, column: str) -> str:
             f"{_row(k)}column '{column}': the name of an arm is a text or a number, not "
             f"{type(value).__name__}"
         )
-    if _is_missing(value):
+    if is_missing(value):
         return ""
     if isinstance(value, float) and value.is_integer():  # of whole numbers with a gap, in pandas
         if abs(value) >= _LARGEST:
@@ -177,20 +158,3 @@ def _name(value: Any, k: int, column: str) -> str:
 
 #: From here on two whole numbers may be the same float.
 _LARGEST = 2.0**53
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT and the NA of pandas, which is not even comparable to itself."""
-    try:
-        return value is None or bool(value != value)
-    except (TypeError, ValueError):
-        return type(value).__name__ == "NAType"
-
-
-def _remedy(value: Any) -> str:
-    """How an error about a probability ends."""
-    if isinstance(value, str):
-        return remedy(value) or "; it is a text: make the column one of numbers"
-    if isinstance(value, Hashable) and _is_missing(value):
-        return remedy("")
-    return "; with probability=None the column does not count"

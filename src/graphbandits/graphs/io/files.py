@@ -1,8 +1,9 @@
-"""A graph file as it lies on the disk: read, decompressed, decoded; and what is wrong with it."""
+"""A graph file: read, decompressed and decoded, with the places of its errors."""
 
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import zlib
 from contextlib import suppress
@@ -10,15 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphbandits.errors import InputError
-from graphbandits.files import read_bytes
+from graphbandits.files import MOST_UNPACKED, read_bytes
 
-_GZIP = b"\x1f\x8b"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
 class GraphFile:
-    """The path of a graph and its bytes, after gz where it is compressed.
+    """The path of a graph and its bytes, decompressed.
 
     >>> GraphFile(Path("edges.txt.gz"), b"ann bob").where(3), GraphFile(Path("a.CSV"), b"").ending
     ('edges.txt.gz, line 3', '.csv')
@@ -29,10 +29,13 @@ class GraphFile:
 
     @classmethod
     def read(cls, path: object) -> GraphFile:
-        """Read a file; the first bytes tell whether it is compressed, not its ending.
+        """Read a regular file; its first bytes tell whether it is compressed, not its ending.
 
-        ``~`` at the beginning of a path is the home directory.
+        ``~`` at the beginning of a path is the home directory. A file that has been read is
+        returned as it is.
         """
+        if isinstance(path, GraphFile):
+            return path
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"a graph file is given by its path, not by {path!r}")
         place = Path(path)
@@ -40,13 +43,19 @@ class GraphFile:
             with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: no home to expand
                 place = place if place.exists() else place.expanduser()
         data = read_bytes(place, "graph file")
-        if data.startswith(_GZIP):
+        if data.startswith(b"\x1f\x8b"):
             try:
-                data = gzip.decompress(data)
+                with gzip.open(io.BytesIO(data)) as stream:
+                    data = stream.read(MOST_UNPACKED + 1)
             except (EOFError, OSError, zlib.error) as error:
                 raise InputError(
                     f"the graph file {place} is gz-compressed, but cut off or damaged: {error}"
                 ) from None
+            if len(data) > MOST_UNPACKED:
+                raise InputError(
+                    f"the graph file {place} unpacks to more than {MOST_UNPACKED >> 20} MiB, the "
+                    "most that is unpacked: unpack it yourself, and give the unpacked file"
+                )
         return cls(place, data)
 
     @property
@@ -55,11 +64,15 @@ class GraphFile:
         return Path(self.path.name.lower().removesuffix(".gz")).suffix
 
     def where(self, line: int) -> str:
-        """How an error names a line."""
+        """Name a line in an error."""
         return f"{self.path}, line {line}"
 
+    def place(self, line: int) -> str:
+        """Begin an error about a line."""
+        return f"{self.where(line)}: "
+
     def text(self) -> str:
-        """The text, which is UTF-8, with or without a byte order mark."""
+        """Decode the text, which is UTF-8, with or without a byte order mark."""
         try:
             text = self.data.decode("utf-8-sig")
             at = self.data.find(b"\0")

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.graphs.edge_table import fixed_graph, numbers, wrong_probability
 from graphbandits.graphs.feedback import Feedback
+from graphbandits.graphs.io.edges import ATTRIBUTES, fixed_graph, probabilities
 from graphbandits.graphs.processes import Fixed, Process
 from graphbandits.graphs.shape import edge_arrays
 
 if TYPE_CHECKING:
     import networkx
-
-#: Edge attributes that are probabilities without being told; the first one that occurs counts.
-ATTRIBUTES = ("probability", "weight")
 
 
 def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fixed:
@@ -32,41 +29,33 @@ def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fi
     >>> from_networkx(networkx.path_graph(["ann", "bob", "eve"])).names
     ('ann', 'bob', 'eve')
     """
-    nodes = list(graph.nodes)
-    if not nodes:
+    index = {node: i for i, node in enumerate(graph.nodes)}
+    if not index:
         raise InputError("the NetworkX graph has no nodes: an arm is needed at least")
-    index = {node: i for i, node in enumerate(nodes)}
-    ends = [(index[u], index[v]) for u, v in graph.edges()]
-    names = tuple(str(node) for node in nodes)
-    pairs = np.array(ends, np.int64).reshape(-1, 2)
-    attribute = _attribute(graph) if probability == "auto" else probability
-
-    def edge(k: int) -> str:
-        return f"{names[ends[k][0]]} -> {names[ends[k][1]]}"
-
+    names = [str(node) for node in index]
+    ends = np.array([(index[u], index[v]) for u, v in graph.edges()], np.int64).reshape(-1, 2)
     weight = np.ones(len(ends))
+    attribute = probability
+    if probability == "auto":
+        attribute = next(filter(lambda name: _has(graph, name), ATTRIBUTES), None)
+    elif probability is not None and len(ends) and not _has(graph, probability):
+        raise InputError(f"no edge of the NetworkX graph has the attribute '{probability}'")
     if attribute is not None:
         given = [p for _, _, p in graph.edges(data=attribute, default=1.0)]
-        weight = numbers(given)
-        wrong = wrong_probability(weight)
-        if wrong is not None:
-            raise InputError(
-                f"the edge {edge(wrong)} has the {attribute} {given[wrong]!r}, which is no number "
-                f"in [0, 1]; with probability=None the attribute does not count"
-            )
-        if ends and not any(attribute in data for _, _, data in graph.edges(data=True)):
-            raise InputError(f"no edge of the NetworkX graph has the attribute '{attribute}'")
-    return fixed_graph(
-        names, pairs[:, 0], pairs[:, 1], weight, not graph.is_directed(), lambda k: ""
-    )
+        weight = probabilities(
+            given,
+            lambda k: (
+                f"the edge {names[ends[k, 0]]} -> {names[ends[k, 1]]} has the {attribute} "
+                f"{given[k]!r}: "
+            ),
+            "; with probability=None the attribute does not count",
+            "attribute",
+        )
+    return fixed_graph(names, ends[:, 0], ends[:, 1], weight, not graph.is_directed())
 
 
-def _attribute(graph: networkx.Graph) -> str | None:
-    missing = object()
-    for name in ATTRIBUTES:
-        if any(p is not missing for _, _, p in graph.edges(data=name, default=missing)):
-            return name
-    return None
+def _has(graph: networkx.Graph, attribute: str) -> bool:
+    return any(attribute in data for _, _, data in graph.edges(data=True))
 
 
 def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphbandits.errors import InputError, whole_number
-from graphbandits.graphs.edge_table import probabilities
 from graphbandits.graphs.feedback import Feedback, Uniform, from_edges
+from graphbandits.graphs.io.edges import probabilities
 from graphbandits.graphs.processes import Fixed, Process
 from graphbandits.graphs.shape import edge_arrays
 from graphbandits.registry import register
