@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from graphbandits.version import __version__
 
 if TYPE_CHECKING:
-    from graphbandits.agent import Agent, Decision
     from graphbandits.engine import simulate
     from graphbandits.graphs import as_process
+    from graphbandits.live import Agent, Decision
     from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.results import Results
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from graphbandits.worlds import Bernoulli
 
 _HOMES = {
-    "Agent": "graphbandits.agent",
-    "Decision": "graphbandits.agent",
+    "Agent": "graphbandits.live",
+    "Decision": "graphbandits.live",
     "simulate": "graphbandits.engine",
     "as_process": "graphbandits.graphs",
     "load_plugin": "graphbandits.plugins",
