@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -52,6 +53,22 @@ def read_bytes(path: Path, what: str) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot read the {what} {path}: {reason}") from None
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """All of a file of at most ``most`` bytes; a pipe or a device, which may not end, is refused.
+
+    Raises OSError where it cannot be opened, and InputError with the reason alone.
+    """
+    # without waiting for a writer at the other end of a pipe
+    flags = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError("it is no regular file")
+        if status.st_size > most:
+            raise InputError(f"it has {status.st_size:,} bytes, and at most {most:,} are read")
+        return file.read()
 
 
 def make_directory(path: Path) -> Path:
@@ -161,6 +178,9 @@ def to_npz(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
 def from_npz(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What :func:`to_npz` packed; whatever NumPy raises if it is something else."""
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        # never compressed, so that a small file cannot unpack to a large one
+        if sum(member.file_size for member in file.zip.infolist()) > len(data):
+            raise InputError("it is compressed, or damaged")
         arrays = dict(file)
     meta: dict[str, Any] = json.loads(arrays.pop("meta").tobytes())
     return meta, arrays

@@ -1,6 +1,6 @@
 """What is believed: prior, update, beliefs."""
 
-from graphbandits.posteriors.base import Beliefs, Observations, Ordered, Posterior
+from graphbandits.posteriors.base import Beliefs, Observations, Ordered, Posterior, StateChecked
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
 from graphbandits.posteriors.by_arm import Arm, Belief, BeliefsByArm
 
@@ -13,4 +13,5 @@ __all__ = [
     "Observations",
     "Ordered",
     "Posterior",
+    "StateChecked",
 ]

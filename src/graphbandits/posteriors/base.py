@@ -89,3 +89,11 @@ class Ordered(Protocol):
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
         """The draws that ``sample`` makes of this stream, on an increasing scale without ties."""
+
+
+@runtime_checkable
+class StateChecked(Protocol):
+    """What a posterior may offer besides: states from a file are checked before they are used."""
+
+    def check_state(self, state: State) -> None:
+        """Raise InputError unless the arrays of ``state`` are such as ``update`` makes."""
