@@ -54,10 +54,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{hint}Known: {', '.join(listed)}{count}"
 
 
-def shown(value: object, most: int = 80) -> str:
+def short_repr(value: object, most: int = 80) -> str:
     """``repr`` of a value on one line, shortened; also of what has none, as an int of 5000 digits.
 
-    >>> shown(10**5000), shown([0] * 1000, most=11)
+    >>> short_repr(10**5000), short_repr([0] * 1000, most=11)
     ('a value of type int', '[0, 0, 0...')
     """
     try:

@@ -18,7 +18,7 @@ from graphbandits.errors import (
     InputError,
     horizon_of,
     nearest,
-    shown,
+    short_repr,
     whole_number,
 )
 from graphbandits.files import from_npz, read_regular, readable_errors, to_npz, write_bytes
@@ -189,12 +189,12 @@ class Agent:
         """Learn the rewards of one decision, all at once; arms that stayed unseen are left out."""
         number = decision.id if isinstance(decision, Decision) else decision
         if not isinstance(rewards, Mapping):
-            raise InputError(f"rewards are given as {{arm: reward}}, not as {shown(rewards)}")
+            raise InputError(f"rewards are given as {{arm: reward}}, not as {short_repr(rewards)}")
         whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
         if not whole or number not in self._pending:
             raise InputError(
-                f"decision {shown(number)} is not open: it was never made, or observed before; "
-                f"open: {list(self._pending) or 'none'}"
+                f"decision {short_repr(number)} is not open: it was never made, or observed "
+                f"before; open: {list(self._pending) or 'none'}"
             )
         pending = self._pending[number]
         action = np.array([pending.action])
@@ -204,8 +204,10 @@ class Agent:
         seen = {}
         for arm, reward in rewards.items():
             if arm not in self._index:
-                text = arm if isinstance(arm, str) else shown(arm)
-                raise InputError(f"unknown arm {shown(arm)}: {nearest(text, map(str, self.arms))}")
+                text = arm if isinstance(arm, str) else short_repr(arm)
+                raise InputError(
+                    f"unknown arm {short_repr(arm)}: {nearest(text, map(str, self.arms))}"
+                )
             if reach[self._index[arm]] == 0.0:
                 raise InputError(
                     f"playing {played!r} does not reveal {arm!r} in this graph: leave it out"
@@ -320,7 +322,7 @@ class Agent:
             fits = fits and 0 < t <= self._t and 0 <= action < len(self.arms)
             fits = fits and pi.shape == (1, len(self.arms)) and pi.dtype == np.float64
             if not fits or not (pi >= 0.0).all() or not abs(pi.sum() - 1.0) < 1e-9:
-                raise InputError(f"it is damaged: its open decision {shown(t)} does not fit")
+                raise InputError(f"it is damaged: its open decision {short_repr(t)} does not fit")
             self._pending[t] = _Pending(t, action, pi)
 
 
@@ -411,7 +413,7 @@ def _check_sizes(graph: Any, arms: int) -> None:
     if isinstance(graph, dict):
         for name in ("arms", "count"):
             if graph.get(name, arms) != arms:
-                given = shown(graph[name])
+                given = short_repr(graph[name])
                 raise InputError(f"it is damaged: its graph has {given} arms, its prior {arms}")
         graph = list(graph.values())
     if isinstance(graph, list):

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from graphbandits.errors import InputError, NumericalError, probability, shown, whole_number
+from graphbandits.errors import InputError, NumericalError, probability, short_repr, whole_number
 from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
 from graphbandits.posteriors.group_kernels import group_arms
@@ -282,7 +282,7 @@ class BetaBernoulli:
         # NumPy registers a time as a whole number; Decimal and NumPy's bool are no Real
         number = isinstance(reward, Real | Decimal | np.bool_)
         if not number or isinstance(reward, np.timedelta64) or not _is_outcome(reward):
-            raise InputError(f"a reward of a Bernoulli arm is 0 or 1, not {shown(reward)}")
+            raise InputError(f"a reward of a Bernoulli arm is 0 or 1, not {short_repr(reward)}")
         return float(reward)
 
 
