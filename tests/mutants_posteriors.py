@@ -357,3 +357,29 @@ class RefusesOne(BetaBernoulli):
 
     def check_reward(self, reward: Any) -> Any:
         return super().check_reward("one" if reward == 1 else reward)  # type: ignore[arg-type]
+
+
+@fails("refuses-states", r"check_state took state\['a'\] with an arm less: raise InputError")
+class TakesAnyState(BetaBernoulli):
+    """Takes any state."""
+
+    def check_state(self, state: State) -> None:
+        pass
+
+
+@fails("refuses-states", r"check_state took state\['b'\] with NaN: raise InputError")
+class LooksForZeros(BetaBernoulli):
+    """Compares with 0 only, which NaN passes."""
+
+    def check_state(self, state: State) -> None:
+        self._arrays(state)
+        self.beliefs({"a": state["a"], "b": np.nan_to_num(state["b"], nan=1.0)})
+
+
+@fails("refuses-states", "the state has a = ")
+class RefusesWhatWasLearnt(BetaBernoulli):
+    """Takes the prior's own parameters only."""
+
+    def check_state(self, state: State) -> None:
+        super().check_state(state)
+        super().check_state({"a": np.where(state["a"] == self.a, 1.0, np.nan), "b": state["b"]})

@@ -9,16 +9,19 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
 import networkx
 import numpy as np
 import pytest
+from test_engine import able
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Results, as_process, simulate
 from graphbandits.engine import Plan
-from graphbandits.errors import GraphBanditsError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.graphs import Dense, Sparse, Uniform
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.results import FORMAT
@@ -223,7 +226,11 @@ def everything(agent: Agent, place: Path) -> bytes:
 
 @pytest.mark.parametrize(
     "reward",
-    [0.5, 2, -1, NAN, INF, "x", "1", None, [1], 1j, np.array([1, 0]), np.array([]), {}],
+    [
+        *[0.5, 2, -1, NAN, INF, "x", "1", None, [1], 1j, np.array([1, 0]), np.array([]), {}],
+        *[1 + 0j, np.complex128(1), np.timedelta64(1, "s"), np.timedelta64(1), b"1", np.str_("1")],
+        *[Decimal("sNaN"), Decimal("0.5"), Fraction(1, 2), 10**400, np.array(1)],
+    ],
     ids=label,
 )
 def test_rewards_outside_the_model_change_nothing(
@@ -234,6 +241,15 @@ def test_rewards_outside_the_model_change_nothing(
     refused(lambda: agent.observe(1, {"bob": 1, "eve": reward}), "0 or 1")
     assert agent.pending == (1,)
     assert everything(agent, tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "one", [1, 1.0, True, np.bool_(True), np.int8(1), np.float16(1), Decimal(1), Fraction(1)]
+)
+def test_a_number_of_any_type_is_a_reward(agent: Agent, one: Any) -> None:
+    agent.observe(1, {"bob": one, "eve": type(one)(0)})
+    assert agent.state["a"] == {"ann": 1.0, "bob": 10.0, "eve": 1.0}
+    assert agent.state["b"] == {"ann": 9.0, "bob": 1.0, "eve": 10.0}
 
 
 @pytest.mark.parametrize("reward", [0.5, 2, NAN, "x"])
@@ -265,11 +281,18 @@ def test_arms_that_cannot_have_been_seen_change_nothing(
     assert everything(agent, tmp_path) == before
 
 
-@pytest.mark.parametrize("number", [0, 2, -1, 99, "1", None, 1.5, [1]], ids=label)
+@pytest.mark.parametrize("number", [0, 2, -1, 99, "1", None, 1.5, [1], True, 1 + 0j], ids=label)
 def test_decisions_that_were_never_made(agent: Agent, tmp_path: Path, number: Any) -> None:
     before = everything(agent, tmp_path)
     refused(lambda: agent.observe(number, {"bob": 1}), "decision", repr(number), "open: [1]")
     assert everything(agent, tmp_path) == before
+
+
+def test_numbers_that_python_does_not_print(agent: Agent) -> None:
+    large = 10**5000
+    refused(lambda: agent.observe(1, {"bob": large}), "0 or 1", "int")
+    refused(lambda: agent.observe(1, {large: 1}), "unknown arm", "int", "bob")
+    refused(lambda: agent.observe(large, {"bob": 1}), "decision", "int", "open: [1]")
 
 
 def test_a_decision_is_observed_once(agent: Agent, tmp_path: Path) -> None:
@@ -657,12 +680,179 @@ def test_an_agent_that_does_not_add_up(file: Path, meta: dict[str, Any]) -> None
         {"state_a": np.ones((2, 3))},
         {"state_a": np.array([[1.0, NAN, 1.0]])},
         {"state_a": np.array([["x", "y", "z"]])},
+        {"state_a": np.array([[1.0, 0.0, 1.0]])},
+        {"state_b": np.array([[1.0, INF, 1.0]])},
+        {"state_b": np.array([[1.0, -1.0, 1.0]])},
+        {"state_b": np.array([[1.0, 1.0, 1e11]])},
+        {"pending_1": np.ones((1, 3))},
+        {"pending_1": np.array([[NAN, 1.0, 0.0]])},
+        {"pending_1": np.array([[-1.0, 1.0, 1.0]])},
+        {"pending_1": np.array([[0, 1, 0]])},
     ],
-    ids=["7 arms", "2 trials", "nan", "text"],
+    ids=label,
 )
 def test_a_state_that_does_not_fit_the_agent(file: Path, arrays: dict[str, Any]) -> None:
     change(file, **arrays)
-    refused(lambda: Agent.load(file), str(file))
+    refused(lambda: Agent.load(file), str(file), "it is damaged")
+
+
+@pytest.mark.parametrize(
+    ("meta", "words"),
+    [
+        ({"t": 2**70}, ["more than 4294967295 decisions"]),
+        ({"t": 1.5}, ["t must be a whole number", "1.5"]),
+        ({"t": True}, ["t must be a whole number", "True"]),
+        ({"t": -1}, ["t must be a whole number", "-1"]),
+        ({"t": 0}, ["open decision 1 does not fit"]),
+        ({"pending": [[1, 1.5]]}, ["open decision 1 does not fit"]),
+        ({"pending": [[1, True]]}, ["open decision 1 does not fit"]),
+        ({"pending": [[1, -1]]}, ["open decision 1 does not fit"]),
+        ({"pending": [[1, 3]]}, ["open decision 1 does not fit"]),
+        ({"pending": [[1, 2**70]]}, ["open decision 1 does not fit"]),
+        ({"pending": [[1, 1], [1, 1]]}, ["open decision 1 does not fit"]),
+        ({"pending": [["1", 1]]}, ["open decision '1' does not fit"]),
+        ({"pending": [[1]]}, ["no saved agent"]),
+    ],
+    ids=label,
+)
+def test_rounds_and_open_decisions_that_cannot_be(
+    file: Path, meta: dict[str, Any], words: list[str]
+) -> None:
+    change(file, meta)
+    refused(lambda: Agent.load(file), str(file), *words)
+
+
+def test_an_agent_at_the_end_of_its_rounds(file: Path) -> None:
+    change(file, {"t": 2**32 - 1})
+    agent = Agent.load(file)
+    refused(agent.decide, "at most 4294967295 decisions")
+    agent.observe(1, {"bob": 1})
+
+
+HUGE = 10**12
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        {"text": "star", "arms": HUGE},
+        {"kind": "RandomFeedback", "fields": {"arms": HUGE, "r": 0.5}},
+        {"kind": "RevealedErdosRenyi", "fields": {"arms": HUGE, "p": 0.5}},
+        {"kind": "Fixed", "fields": {"feedback": {"kind": "Uniform", "fields": {"count": HUGE}}}},
+    ],
+    ids=label,
+)
+def test_a_small_file_does_not_ask_for_all_memory(file: Path, graph: dict[str, Any]) -> None:
+    change(file, {"graph": graph, "arms": HUGE})
+    refused(lambda: Agent.load(file), str(file), f"its graph has {HUGE} arms, its prior 3")
+
+
+def test_a_compressed_file_is_no_saved_agent(file: Path) -> None:
+    """A megabyte would unpack to a gigabyte."""
+    with np.load(file) as content:
+        arrays = dict(content)
+    np.savez_compressed(file, **arrays, more=np.zeros(10**6))
+    refused(lambda: Agent.load(file), str(file), "compressed")
+
+
+def test_a_pickled_array_is_not_loaded(file: Path) -> None:
+    with np.load(file) as content:
+        arrays = dict(content)
+    arrays["state/a"] = np.array([[1, "x", None]], object)
+    np.savez(file, **arrays)
+    refused(lambda: Agent.load(file), str(file), "no saved agent")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_what_is_no_regular_file_is_neither_read_nor_replaced(agent: Agent, tmp_path: Path) -> None:
+    """Reading from a pipe without a writer, or from a device, would never end."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        refused(lambda path=path: Agent.load(path), str(path), "no regular file")
+    refused(lambda: agent.save(pipe), str(pipe), "no saved agent")
+    assert pipe.is_fifo()
+
+
+def test_a_file_of_more_than_can_be_an_agent_is_not_read(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphbandits.live.agent.MOST_BYTES", 100)
+    refused(lambda: Agent.load(file), str(file), "at most 100 are read")
+
+
+#: What an array of a saved agent is replaced by.
+DAMAGES: dict[str, Callable[[Any], Any]] = {
+    "zeros": np.zeros_like,
+    "ones": np.ones_like,
+    "negative": lambda array: np.full_like(array, -1),
+    "inf": lambda array: np.full(array.shape, INF),
+    "-inf": lambda array: np.full(array.shape, -INF),
+    "nan": lambda array: np.full(array.shape, NAN),
+    "huge": lambda array: np.full(array.shape, 1e308),
+    "tiny": lambda array: np.full(array.shape, 5e-324),
+    "one inf": lambda array: np.where(np.arange(array.size).reshape(array.shape) == 1, INF, array),
+    "largest int": lambda array: np.full(array.shape, 2**63 - 1),
+    "longer": lambda array: np.concatenate([array, array], axis=-1),
+    "shorter": lambda array: array[..., :-1],
+    "more trials": lambda array: np.repeat(array, 3, axis=0),
+    "no trials": lambda array: array[:0],
+    "scalar": lambda array: array.ravel()[0],
+    "float32": lambda array: array.astype(np.float32),
+    "int64": lambda array: array.astype(np.int64),
+    "complex": lambda array: array.astype(np.complex128),
+    "text": lambda array: array.astype(str),
+    "big-endian": lambda array: array.astype(array.dtype.newbyteorder(">")),
+}
+CHAIN = np.eye(5) + np.eye(5, k=1)
+
+
+@pytest.mark.parametrize("policy", [*able(CHAIN, 5, 60), "ids-n(gain=joint)"])
+def test_no_array_of_a_file_harms_an_agent(policy: str, tmp_path: Path) -> None:
+    """A file is refused when it is loaded, or the agent goes on.
+
+    Without the checks kernels read beyond their arrays, or never return.
+    """
+    agent = Agent(policy, graph=CHAIN, seed=1, horizon=60)
+    for _ in range(12):
+        decision = agent.decide()
+        agent.observe(decision, dict.fromkeys(decision.reveals, decision.id % 2))
+    agent.decide()
+    path = agent.save(tmp_path / "agent.npz")
+    change(path, {"has_nan": ["a", "b", "count", "total", "loss", "spread", "squares"]})
+    with np.load(path) as file:
+        content = dict(file)
+    refusals = 0
+    for name in sorted(content.keys() - {"meta"}):
+        for damage in DAMAGES.values():
+            np.savez(path, **{**content, name: damage(content[name])})
+            try:
+                damaged = Agent.load(path)
+            except InputError:
+                refusals += 1
+                continue
+            damaged.observe(damaged.pending[0], {})
+            decision = damaged.decide()
+            damaged.observe(decision, dict.fromkeys(decision.reveals, 1))
+            damaged.decide()
+    assert refusals > 10 * (len(content) - 1)
+
+
+ODD = [None, True, -1, 0, 1.5, 2**40, 2**70, "x", "", [], [[]], {}, {"x": 1}, [None], [1, 2, 3]]
+
+
+def test_no_entry_of_a_file_harms_an_agent(file: Path, tmp_path: Path) -> None:
+    with np.load(file) as content:
+        meta = json.loads(content["meta"].tobytes())
+    data = file.read_bytes()
+    for name in meta:
+        for value in ODD:
+            file.write_bytes(data)
+            change(file, {name: value})
+            with suppress(InputError):
+                agent = Agent.load(file)
+                decision = agent.decide()
+                agent.observe(decision, dict.fromkeys(decision.reveals, 1))
 
 
 def test_an_agent_saved_where_nothing_can_be_written(agent: Agent, tmp_path: Path) -> None:

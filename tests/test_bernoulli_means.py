@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import beta, kstest
 
 from graphbandits import Bernoulli, BetaBernoulli
-from graphbandits.posteriors.quantiles import beta_quantile
+from graphbandits.posteriors.beta_bernoulli import beta_quantile
 from graphbandits.rng import Keys, Stream
 
 ENDS = (1e-3, 0.04, 1.0, 1e3, 1e9)

@@ -14,7 +14,7 @@ from scipy.special import betaincinv
 
 from graphbandits.errors import InputError
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.posteriors.quantiles import beta_quantile
+from graphbandits.posteriors.beta_bernoulli import beta_quantile
 
 wide = st.floats(-3.0, 9.0).map(lambda power: min(max(10.0**power, 1e-3), 1e9))
 

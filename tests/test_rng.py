@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logit
 from scipy.stats import kstest
 
+from graphbandits.errors import InputError
 from graphbandits.rng import Keys, Stream
 from graphbandits.rng_kernels import philox, uniform
 
@@ -101,3 +102,13 @@ def test_logits_are_those_of_the_draws() -> None:
     assert found[kept] == pytest.approx(logit(theta[kept]), abs=1e-12)
     order = np.argsort(found, axis=1)
     assert (np.diff(np.take_along_axis(theta, order, axis=1), axis=1) >= 0.0).all()
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf])
+def test_parameters_that_no_draw_ends_for_are_refused(wrong: float) -> None:
+    stream = Stream(Keys(1, 0, 2), 1, "test")
+    good, bad = np.ones((2, 3)), np.array([[1.0, 1.0, 1.0], [1.0, wrong, 1.0]])
+    for draw in (stream.beta, stream.beta_logit):
+        for a, b in ((good, bad), (bad, good), (good, good[:, :2]), (good[0], good[0])):
+            with pytest.raises(InputError, match="finite parameters above 0"):
+                draw(a, b)

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import beliefs_by_quadrature, entropy, exact_beliefs
 
+from graphbandits.errors import InputError
 from graphbandits.posteriors import Beliefs, BetaBernoulli, Observations
 from graphbandits.posteriors.beta_kernels import beliefs_kernel
 from graphbandits.posteriors.shape_kernels import SIMULATION
 from graphbandits.rng import Keys, Stream
+from graphbandits.types import State
 
 
 def beliefs(parameters: list[tuple[float, float]], accuracy: str = "simulation") -> Beliefs:
@@ -247,6 +249,134 @@ def test_update_counts_each_observation_in_its_trial_and_arm() -> None:
     state = posterior.update(state, seen)
     assert state["a"].tolist() == [[2.0, 2.0, 3.0], [1.0, 3.0, 3.0]]
     assert state["b"].tolist() == [[1.0, 1.5, 3.0], [1.0, 1.5, 2.0]]
+
+
+ONES = np.ones((2, 20))
+
+
+def damaged(value: float, arms: int = 1) -> np.ndarray:
+    """Ones, but for a few arms of the second trial."""
+    array = ONES.copy()
+    array[1, 3 : 3 + arms] = value
+    return array
+
+
+STATES = {
+    "all zero": ({"a": 0.0 * ONES, "b": 0.0 * ONES}, "a = 0 for arm 0 in trial 0"),
+    "one zero": ({"a": damaged(0.0), "b": ONES}, "a = 0 for arm 3 in trial 1"),
+    "two zeros": ({"a": ONES, "b": damaged(0.0, 2)}, "b = 0 for arm 3 in trial 1"),
+    "negative": ({"a": ONES, "b": damaged(-1.0)}, "b = -1 for arm 3 in trial 1"),
+    "nan": ({"a": damaged(math.nan), "b": ONES}, "a = nan for arm 3 in trial 1"),
+    "inf": ({"a": ONES, "b": damaged(math.inf)}, "b = inf for arm 3 in trial 1"),
+    "too small": ({"a": damaged(0.00099), "b": ONES}, "a = 0.00099 .* from 0.001 to 1e"),
+    "too large": ({"a": damaged(1.01e10), "b": ONES}, r"a = 1.01e\+10 .* from 0.001 to 1e"),
+    "other arms": ({"a": ONES[:, :4], "b": ONES[:, :4]}, r"\(trials, 20\), .* float64 \(2, 4\)"),
+    "b shorter": ({"a": ONES, "b": ONES[:, :4]}, r"a: float64 \(2, 20\), b: float64 \(2, 4\)"),
+    "fewer trials": ({"a": ONES, "b": ONES[:1]}, r"b: float64 \(1, 20\)"),
+    "one trial": ({"a": ONES[0], "b": ONES[0]}, r"a: float64 \(20,\)"),
+    "three axes": ({"a": ONES[None], "b": ONES[None]}, r"a: float64 \(1, 2, 20\)"),
+    "no b": ({"a": ONES}, "b: object"),
+    "text": ({"a": ONES.astype(str), "b": ONES}, "arrays of numbers .* a: <U"),
+    "complex": ({"a": ONES, "b": ONES.astype(complex)}, "arrays of numbers .* b: complex128"),
+    "bool": ({"a": ONES > 0.0, "b": ONES}, "arrays of numbers .* a: bool"),
+}
+
+
+@pytest.mark.parametrize(("state", "reason"), STATES.values(), ids=STATES)
+def test_a_state_that_cannot_be_is_refused_before_a_kernel_sees_it(
+    state: State, reason: str
+) -> None:
+    """Memory was overwritten, the search never ended, or NaN gave alpha = [1, 0, 0]."""
+    posterior, stream = BetaBernoulli.of(20), Stream(Keys(1, 0, 2), 1, "test")
+    rows = np.array([[0, 2]]), np.array([3, 4]), np.ones(2)
+    for ask in (
+        posterior.check_state,
+        posterior.beliefs,
+        lambda state: posterior.beliefs(state, "strict", estimate=True),
+        lambda state: posterior.information(state, *rows),
+        lambda state: posterior.quantile(state, 0.5),
+        lambda state: posterior.sample(state, stream),
+        lambda state: posterior.sample_order(state, stream),
+    ):
+        with pytest.raises(InputError, match=reason):
+            ask(state)
+
+
+def test_numbers_of_other_types_are_a_state() -> None:
+    posterior, stream = BetaBernoulli.of(3), Stream(Keys(1, 0, 2), 1, "test")
+    state = posterior.init(trials=2)
+    state["a"][:] = [[1, 2, 3], [4, 5, 6]]
+    alpha, draws = posterior.beliefs(state).alpha, posterior.sample(state, stream)
+    for other in (
+        {name: array.astype(np.int32) for name, array in state.items()},
+        {name: array.astype(np.float32) for name, array in state.items()},
+        {name: np.asfortranarray(array) for name, array in state.items()},
+        {name: np.repeat(array, 2, axis=1)[:, ::2] for name, array in state.items()},
+    ):
+        assert (posterior.beliefs(other).alpha == alpha).all()
+        assert (posterior.sample(other, stream) == draws).all()
+
+
+def test_a_state_may_exceed_every_prior_by_observations() -> None:
+    posterior = BetaBernoulli.of(2, 1e9, 1e9)
+    state = posterior.init(trials=1)
+    state["a"][0, 0] += 2.0**32
+    assert posterior.beliefs(state).alpha.tolist() == [[1.0, 0.0]]
+    posterior.check_state(state)
+
+
+@pytest.mark.parametrize(
+    ("trial", "arm", "reward"),
+    [
+        ([2], [0], [1.0]),
+        ([-1], [0], [1.0]),
+        ([0], [3], [1.0]),
+        ([0, 1], [0, -1], [1.0, 1.0]),
+        ([0, 1], [0], [1.0]),
+        ([0], [0], []),
+        ([10**12], [0], [1.0]),
+    ],
+)
+def test_an_observation_of_no_arm_changes_nothing(
+    trial: list[int], arm: list[int], reward: list[float]
+) -> None:
+    posterior = BetaBernoulli.of(3)
+    state = posterior.init(trials=2)
+    seen = Observations(np.array(trial), np.array(arm), np.array(reward, float))
+    with pytest.raises(InputError, match="trial from 0 to 1, an arm from 0 to 2 and a reward"):
+        posterior.update(state, seen)
+    assert (state["a"] == 1.0).all()
+    assert (state["b"] == 1.0).all()
+    whole = {name: array.astype(np.int64) for name, array in state.items()}
+    with pytest.raises(InputError, match="counted in place, in arrays of float64"):
+        posterior.update(whole, Observations(np.array([0]), np.array([0]), np.array([1.0])))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"start": np.array([[0.0, 2.0]])},
+        {"start": np.array([0, 2])},
+        {"start": np.array([[0, 3]])},
+        {"start": np.array([[-1, 2]])},
+        {"start": np.array([[0, 0]])},
+        {"start": np.array([[0, 2]] * 3)},
+        {"arm": np.array([0, 20])},
+        {"arm": np.array([0, -1])},
+        {"arm": np.array([0.0, 1.0])},
+        {"arm": np.array([[0, 1]])},
+        {"chance": np.ones(3)},
+        {"chance": np.array([1.0, math.nan])},
+        {"chance": np.array([1.0, 1.5])},
+        {"chance": np.array([1, 1])},
+    ],
+    ids=str,
+)
+def test_rows_that_cannot_be_are_refused(change: dict[str, np.ndarray]) -> None:
+    posterior = BetaBernoulli.of(20)
+    rows = {"start": np.array([[0, 2]]), "arm": np.array([0, 1]), "chance": np.ones(2)} | change
+    with pytest.raises(InputError, match="rows are arm"):
+        posterior.information(posterior.init(trials=2), **rows)
 
 
 def test_samples_have_the_distribution_of_the_posterior() -> None:

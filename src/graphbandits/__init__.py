@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from graphbandits.version import __version__
 
 if TYPE_CHECKING:
-    from graphbandits.agent import Agent, Decision
     from graphbandits.experiments import (
         Study,
         load_experiment,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from graphbandits.experiments.describe import describe_graph
     from graphbandits.experiments.templates import new_experiment, new_policy
     from graphbandits.graphs import as_process
+    from graphbandits.live import Agent, Decision
     from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.results import Results
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from graphbandits.worlds import Bernoulli
 
 _HOMES = {
-    "Agent": "graphbandits.agent",
-    "Decision": "graphbandits.agent",
+    "Agent": "graphbandits.live",
+    "Decision": "graphbandits.live",
     "Study": "graphbandits.experiments",
     "load_experiment": "graphbandits.experiments",
     "as_process": "graphbandits.graphs",

@@ -58,6 +58,19 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{hint}Known: {', '.join(listed)}{count}"
 
 
+def short_repr(value: object, most: int = 80) -> str:
+    """``repr`` of a value on one line, shortened; also of what has none, as an int of 5000 digits.
+
+    >>> short_repr(10**5000), short_repr([0] * 1000, most=11)
+    ('a value of type int', '[0, 0, 0...')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever a class of the user's raises
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 #: Rounds are counted in 32 bits, by which random numbers are named.
 MOST_ROUNDS = 2**32 - 1
 

@@ -7,6 +7,7 @@ workers, the order of the work or where a run was resumed.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +16,9 @@ import numpy as np
 from graphbandits import rng_kernels
 from graphbandits.errors import InputError, whole_number
 from graphbandits.types import Floats, Ints
+
+#: Parameters of Beta distributions that can be drawn from.
+_LEAST, _MOST = np.finfo(np.float64).tiny, np.finfo(np.float64).max
 
 
 @lru_cache(maxsize=1024)
@@ -77,9 +81,7 @@ class Stream:
 
     def beta(self, a: Floats, b: Floats) -> Floats:
         """Beta(a, b) draws of the shape (B, K) of the parameters."""
-        out = np.empty_like(a)
-        rng_kernels.fill_beta(self.keys.key(self.purpose), self.keys.first_trial, self.t, a, b, out)
-        return out
+        return self._filled(rng_kernels.fill_beta, a, b)
 
     def beta_logit(self, a: Floats, b: Floats) -> Floats:
         """log(theta / (1 - theta)) of the draws of :meth:`beta`, also where theta rounds to 1.
@@ -89,9 +91,19 @@ class Stream:
         >>> stream.beta(a, b), stream.beta_logit(a, b).round(1)
         (array([[1., 1.]]), array([[307.4, 279.9]]))
         """
+        return self._filled(rng_kernels.fill_beta_logit, a, b)
+
+    def _filled(self, fill: Callable[..., None], a: Floats, b: Floats) -> Floats:
+        a, b = np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64)
+        # of others the kernels would read beyond the end, or draw for ever
+        sound = a.shape == b.shape and a.ndim == 2
+        if not sound or not rng_kernels.within(a, b, _LEAST, _MOST):
+            raise InputError(
+                "draws of Beta(a, b) take finite parameters above 0, in two arrays of one shape "
+                f"(trials, arms); got the shapes {a.shape} and {b.shape}"
+            )
         out = np.empty_like(a)
-        key = self.keys.key(self.purpose)
-        rng_kernels.fill_beta_logit(key, self.keys.first_trial, self.t, a, b, out)
+        fill(self.keys.key(self.purpose), self.keys.first_trial, self.t, a, b, out)
         return out
 
 

@@ -90,6 +90,17 @@ def _log_gamma_draw(key: np.uint64, trial: int, t: int, index: int, shape: float
 
 
 @kernel()
+def within(a: Floats, b: Floats, least: float, most: float) -> bool:
+    """Whether all of two arrays of one size is in a range; NaN is not."""
+    one, other = a.ravel(), b.ravel()
+    good = True
+    # no early end, so that the loop runs in vectors
+    for k in range(one.size):
+        good &= (one[k] >= least) & (one[k] <= most) & (other[k] >= least) & (other[k] <= most)
+    return good
+
+
+@kernel()
 def fill_beta_logit(
     key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -14,6 +15,8 @@ from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats, Ints, State
 
+#: The largest finite number.
+FINITE = sys.float_info.max
 #: Policies that a refusal names.
 NAMED = 8
 _GRAPH = {
@@ -205,6 +208,20 @@ def check_problem(policy: Policy, problem: Problem) -> None:
     given: Any = policy
     if hasattr(given, "check"):
         given.check(problem)
+
+
+def check_saved(policy: Policy, state: State, problem: Problem) -> None:
+    """Let a policy refuse a state from a file, if it has a ``check_state``, before it is used."""
+    given: Any = policy
+    if hasattr(given, "check_state"):
+        given.check_state(state, problem)
+
+
+def check_range(state: State, name: str, least: object, most: object) -> None:
+    """Refuse an array of a saved state that has a number outside of a range, or NaN."""
+    values: Any = state[name]
+    if not ((values >= least) & (values <= most)).all():
+        raise InputError(f"its state '{name}' has a number that no plays lead to")
 
 
 def unmet(needs: Needs, process: Process, horizon: int | None) -> str:

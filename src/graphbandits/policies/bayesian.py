@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from graphbandits.errors import InputError
 from graphbandits.gains import check_outcomes, joint_gain
 from graphbandits.policies.base import Event, Needs, Problem, View
-from graphbandits.posteriors import Observations
+from graphbandits.posteriors import Observations, StateChecked
 from graphbandits.posteriors.options import check_variance, variance_form
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys
@@ -36,6 +36,11 @@ class Believer:
 
     def update(self, state: State, event: Event) -> State:
         return event.problem.posterior.update(state, self.learns_from(event))
+
+    def check_state(self, state: State, problem: Problem) -> None:
+        """Refuse a state from a file that the posterior cannot be in."""
+        if isinstance(problem.posterior, StateChecked):
+            problem.posterior.check_state(state)
 
 
 class OwnBeliever(Believer):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphbandits.policies.base import Event, Problem
+from graphbandits.policies.base import FINITE, Event, Problem, check_range
 from graphbandits.policies.weight_kernels import row_ratios
 from graphbandits.policies.weights import ExponentialWeights, estimate_losses
 from graphbandits.registry import register
@@ -44,3 +44,7 @@ class Exp3IX(ExponentialWeights):
         estimate_losses(state, event, chance, gamma)
         row_ratios(event.pi, chance, gamma, state["spread"])  # type: ignore[arg-type]
         return state
+
+    def check_state(self, state: State, problem: Problem) -> None:
+        super().check_state(state, problem)
+        check_range(state, "spread", 0.0, FINITE)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from graphbandits.policies.base import Event, Needs, Problem
+from graphbandits.policies.base import FINITE, Event, Needs, Problem, check_range
 from graphbandits.policies.weight_kernels import resample
 from graphbandits.policies.weights import ExponentialWeights
 from graphbandits.registry import register
@@ -63,6 +63,10 @@ class Exp3Res(ExponentialWeights):
             observed.reward,
         )
         return state
+
+    def check_state(self, state: State, problem: Problem) -> None:
+        super().check_state(state, problem)
+        check_range(state, "squares", 0.0, FINITE)
 
     def caveat(self, arms: int, horizon: int) -> str:
         """The range of its guarantee."""

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.errors import MOST_ROUNDS
+from graphbandits.policies.base import Event, Needs, Problem, View, check_range
 from graphbandits.policies.count_kernels import add_counts
 from graphbandits.posteriors import Observations
 from graphbandits.rng import Keys
@@ -35,6 +36,12 @@ def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
     return bound
 
 
+def reward_range(problem: Problem) -> tuple[float, float]:
+    """The least and the largest reward; very large ones where they cannot be listed."""
+    outcomes = getattr(problem.posterior, "outcomes", None) or (-1e150, 1e150)
+    return min(outcomes), max(outcomes)
+
+
 class Counting:
     """Counts the observations of each arm and adds up their rewards: that is the state."""
 
@@ -53,6 +60,13 @@ class Counting:
         seen = self.learns_from(event)
         add_counts(state["count"], state["total"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
         return state
+
+    def check_state(self, state: State, problem: Problem) -> None:
+        """Refuse a state from a file that no observations lead to."""
+        check_range(state, "count", 0, MOST_ROUNDS)
+        count = np.asarray(state["count"], np.float64)
+        least, most = reward_range(problem)
+        check_range(state, "total", least * count, most * count)
 
 
 class Index(Counting):

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from graphbandits.errors import MOST_ROUNDS, InputError
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
-from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.policies.base import Event, Needs, Problem, View, check_range
 from graphbandits.policies.indices import Counting, largest, means
 from graphbandits.registry import register
 from graphbandits.rng import Keys
@@ -70,6 +71,13 @@ class UCBLP(Counting):
             self._end_phase(state, event.problem, trial)
             self._next_phase(state, event.problem, trial)
         return state
+
+    def check_state(self, state: State, problem: Problem) -> None:
+        super().check_state(state, problem)
+        check_range(state, "plays", 0, MOST_ROUNDS)
+        check_range(state, "phase", -1, last_phase(problem.horizon))
+        if not state["left"].any(axis=1).all():
+            raise InputError("its state 'left' has dropped every arm")
 
     def _end_phase(self, state: State, problem: Problem, trial: int) -> None:
         """Drop the arms that fall behind."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphbandits.policies.base import Event, Problem, View
-from graphbandits.policies.indices import OwnIndex, counts, means
+from graphbandits.policies.base import Event, Problem, View, check_range
+from graphbandits.policies.indices import OwnIndex, counts, means, reward_range
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
@@ -42,3 +42,8 @@ class UCBTuned(OwnIndex):
         squares: Floats = state["squares"]  # type: ignore[assignment]
         squares[seen.trial, seen.arm] += seen.reward * seen.reward
         return super().update(state, event)
+
+    def check_state(self, state: State, problem: Problem) -> None:
+        super().check_state(state, problem)
+        most = max(reward * reward for reward in reward_range(problem))
+        check_range(state, "squares", 0.0, most * np.asarray(state["count"], np.float64))

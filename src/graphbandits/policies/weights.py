@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.policies.base import FINITE, Event, Needs, Problem, View, check_range
 from graphbandits.policies.weight_kernels import add_losses, exponential_weights
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
@@ -38,6 +38,10 @@ class ExponentialWeights:
         chance = event.graph.observed(event.pi)
         estimate_losses(state, event, chance, np.zeros(len(chance)))
         return state
+
+    def check_state(self, state: State, problem: Problem) -> None:
+        """Refuse a state from a file that no estimates lead to."""
+        check_range(state, "loss", -FINITE, FINITE)
 
 
 def estimate_losses(state: State, event: Event, chance: Floats, extra: Floats) -> None:

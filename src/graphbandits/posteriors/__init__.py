@@ -1,8 +1,16 @@
 """What is believed: prior, update, beliefs."""
 
-from graphbandits.posteriors.base import Beliefs, Observations, Ordered, Posterior
+from graphbandits.posteriors.base import (
+    Arm,
+    Belief,
+    Beliefs,
+    BeliefsByArm,
+    Observations,
+    Ordered,
+    Posterior,
+    StateChecked,
+)
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
-from graphbandits.posteriors.by_arm import Arm, Belief, BeliefsByArm
 
 __all__ = [
     "Arm",
@@ -13,4 +21,5 @@ __all__ = [
     "Observations",
     "Ordered",
     "Posterior",
+    "StateChecked",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
+from graphbandits.errors import InputError, nearest
 from graphbandits.rng import Stream
 from graphbandits.types import Floats, Ints, State
 
@@ -35,6 +37,55 @@ class Beliefs:
     rho: Floats
     error: Floats | None = None
     v: Floats | None = None
+
+
+#: An arm as the user calls it: its name, or its number from 0.
+Arm = str | int
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Of one arm: the probability that it is best, its expected regret, and its information."""
+
+    alpha: float
+    delta: float
+    h: float
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefsByArm:
+    """The statistics of one trial: a :class:`Belief` for each arm, and all of them as arrays.
+
+    ``alpha``, ``delta`` and ``h`` are in the order of ``arms``; ``rho`` is the expected mean of the
+    best arm, and ``error`` the estimated error of the arrays, where it was asked for.
+    """
+
+    arms: tuple[Arm, ...] = field(repr=False)
+    alpha: Floats
+    delta: Floats
+    h: Floats
+    rho: float
+    error: float | None
+    _place: Mapping[Arm, int] = field(repr=False)
+
+    @classmethod
+    def of(cls, beliefs: Beliefs, arms: tuple[Arm, ...], place: Mapping[Arm, int]) -> BeliefsByArm:
+        """The beliefs of the first trial; ``place`` is where each of the arms stands."""
+        error = None if beliefs.error is None else float(beliefs.error[0])
+        rows = (beliefs.alpha[0], beliefs.delta[0], beliefs.h[0])
+        return cls(arms, *rows, float(beliefs.rho[0]), error, place)
+
+    def __getitem__(self, arm: Arm) -> Belief:
+        if arm not in self._place:
+            raise InputError(f"unknown arm {arm!r}: {nearest(str(arm), map(str, self.arms))}")
+        i = self._place[arm]
+        return Belief(*(float(values[i]) for values in (self.alpha, self.delta, self.h)))
+
+    def __iter__(self) -> Iterator[Arm]:
+        return iter(self.arms)
+
+    def __len__(self) -> int:
+        return len(self.arms)
 
 
 class Posterior(Protocol):
@@ -89,3 +140,11 @@ class Ordered(Protocol):
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
         """The draws that ``sample`` makes of this stream, on an increasing scale without ties."""
+
+
+@runtime_checkable
+class StateChecked(Protocol):
+    """What a posterior may offer besides: states from a file are checked before they are used."""
+
+    def check_state(self, state: State) -> None:
+        """Raise InputError unless the arrays of ``state`` are such as ``update`` makes."""

@@ -5,25 +5,29 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betaln, xlog1py, xlogy
+from scipy.special import betainc, betaincinv, betaln, expit, xlog1py, xlogy
 
-from graphbandits.errors import InputError, NumericalError, probability, whole_number
+from graphbandits.errors import InputError, NumericalError, probability, short_repr, whole_number
 from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
 from graphbandits.posteriors.group_kernels import group_arms
 from graphbandits.posteriors.information_kernels import information_kernel
-from graphbandits.posteriors.quantiles import beta_quantile
 from graphbandits.posteriors.shape_kernels import SIMULATION, STRICT
 from graphbandits.registry import register
 from graphbandits.rng import Stream
+from graphbandits.rng_kernels import within
 from graphbandits.types import Floats, Ints, State
 
-#: Parameters are taken in this range.
+#: Parameters of a prior are taken in this range.
 LEAST_PARAMETER = 1e-3
 MOST_PARAMETER = 1e9
+#: Those of a state may be larger, by an observation in each of up to 2^32 rounds.
+MOST_IN_STATE = 1e10
 #: The settings of accuracy, by name.
 SETTINGS = {"simulation": SIMULATION, "strict": STRICT}
 #: The largest error of the sum of alpha that is let through.
@@ -34,6 +38,10 @@ LEAST_VALUE = 1e-30
 MOST_DISTINCT = 100_000
 #: The most arms seen together: there is a table of all their outcomes.
 MOST_TOGETHER = 22
+#: A quantile is one if the distribution function there, or a step beside it, is as near as this.
+_NEAR = 1e-6
+#: Of a logit in [-710, 710], to rounding.
+_HALVINGS = 64
 
 
 @register("posterior", "beta-bernoulli")
@@ -87,7 +95,18 @@ class BetaBernoulli:
 
     def update(self, state: State, seen: Observations) -> State:
         """Count the outcomes, in place."""
-        add_outcomes(state["a"], state["b"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
+        a, b = self._arrays(state)
+        if a is not state["a"] or b is not state["b"]:
+            raise InputError(
+                "outcomes are counted in place, in arrays of float64 in C order: start from "
+                "init(trials)"
+            )
+        even = len(seen.trial) == len(seen.arm) == len(seen.reward)
+        if not even or not add_outcomes(a, b, seen.trial, seen.arm, seen.reward):
+            raise InputError(
+                f"an observation is a trial from 0 to {len(a) - 1}, an arm from 0 to "
+                f"{self.arms - 1} and a reward, in three arrays of one length"
+            )
         return state
 
     def beliefs(
@@ -118,7 +137,7 @@ class BetaBernoulli:
             return found
         fine = self._integrated(state, accuracy, variance, 0.5)
         # log densities are rounded relative to z sqrt(a + b), z standard deviations from the mode
-        sizes = np.add(state["a"], state["b"], dtype=np.float64)
+        sizes = np.add(*self._parameters(state))
         unseen = 1e-12 + 1e-15 * np.sqrt(sizes.max(axis=1))
         if accuracy == "simulation":  # a chance e left out is up to e log(1/e) of information
             unseen += SIMULATION.reach * math.exp(-SIMULATION.reach)
@@ -129,9 +148,39 @@ class BetaBernoulli:
             error = np.maximum(error, unseen + (np.abs(value - better) / scale).max(axis=1))
         return dataclasses.replace(found, error=error)
 
+    def check_state(self, state: State) -> None:
+        """Refuse a state whose parameters are not in the range that the statistics are right in."""
+        self._parameters(state)
+
+    def _parameters(self, state: State) -> tuple[Floats, Floats]:
+        """a and b of a state as the kernels read them, which check nothing: (B, K), in range."""
+        a, b = self._arrays(state)
+        if not within(a, b, LEAST_PARAMETER, MOST_IN_STATE):
+            for name, values in (("a", a), ("b", b)):
+                wrong = np.argwhere(~((values >= LEAST_PARAMETER) & (values <= MOST_IN_STATE)))
+                if len(wrong):
+                    trial, arm = wrong[0].tolist()
+                    raise InputError(
+                        f"the state has {name} = {values[trial, arm]:g} for arm {arm} in trial "
+                        f"{trial}; it must be from {LEAST_PARAMETER:g} to {MOST_IN_STATE:g}: a "
+                        "state is made by init(trials), and changed by update only"
+                    )
+        return a, b
+
+    def _arrays(self, state: State) -> tuple[Floats, Floats]:
+        """a and b of a state as arrays of floats, (B, K), of any values."""
+        a, b = np.asarray(state.get("a")), np.asarray(state.get("b"))
+        numbers = a.dtype.kind in "iuf" and b.dtype.kind in "iuf"
+        if not numbers or a.shape != b.shape or a.shape[1:] != (len(self.a),):
+            raise InputError(
+                f"a state has arrays of numbers a and b of the shape (trials, {self.arms}), as "
+                f"init(trials) makes them; got a: {a.dtype} {a.shape}, b: {b.dtype} {b.shape}"
+            )
+        return np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64)
+
     def _integrated(self, state: State, accuracy: str, variance: bool, cut: float) -> Beliefs:
         """The beliefs, with the widths of all panels scaled by ``cut``."""
-        a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
+        a, b = self._parameters(state)
         alpha, delta, h = (np.empty(a.shape) for _ in range(3))
         v = np.empty(a.shape if variance else (0, 0))
         rho, defect = np.empty((2, len(a)))
@@ -173,7 +222,7 @@ class BetaBernoulli:
         array([[0.05663301, 0.12129299]])
         """
         accuracy = self.accuracy if accuracy is None else check_accuracy(accuracy)
-        a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
+        a, b = self._parameters(state)
         _check_rows(start, arm, chance, a.shape)
         longest = int(np.diff(start, axis=1).max())
         if longest > MOST_TOGETHER:
@@ -201,7 +250,7 @@ class BetaBernoulli:
         array([[0.81, 0.9 ]])
         """
         level = probability(level, "the level of a quantile")
-        a, b = (np.ascontiguousarray(state[name], np.float64) for name in ("a", "b"))
+        a, b = self._parameters(state)
         if level in self.support:
             return np.full(a.shape, level)
         # trials of a block have many posteriors in common, and each is inverted for itself
@@ -212,11 +261,11 @@ class BetaBernoulli:
 
     def sample(self, state: State, stream: Stream) -> Floats:
         """One draw of theta for each trial."""
-        return stream.beta(state["a"], state["b"])  # type: ignore[arg-type]
+        return stream.beta(*self._parameters(state))
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
         """The logits of the draws of :meth:`sample`, many of which round to 1 if b is small."""
-        return stream.beta_logit(state["a"], state["b"])  # type: ignore[arg-type]
+        return stream.beta_logit(*self._parameters(state))
 
     def log_density(self, state: State, theta: Floats) -> Floats:
         """log f(theta) = (a-1) log theta + (b-1) log(1-theta) - log B(a, b)."""
@@ -232,10 +281,19 @@ class BetaBernoulli:
         return (uniform < theta).astype(np.float64)
 
     def check_reward(self, reward: float) -> float:
-        """0 or 1; anything else is outside the model."""
-        if not np.isscalar(reward) or isinstance(reward, str | bytes) or reward not in (0, 1):
-            raise InputError(f"a reward of a Bernoulli arm is 0 or 1, not {reward!r}")
+        """0 or 1 as a float; anything else is outside the model."""
+        # NumPy registers a time as a whole number; Decimal and NumPy's bool are no Real
+        number = isinstance(reward, Real | Decimal | np.bool_)
+        if not number or isinstance(reward, np.timedelta64) or not _is_outcome(reward):
+            raise InputError(f"a reward of a Bernoulli arm is 0 or 1, not {short_repr(reward)}")
         return float(reward)
+
+
+def _is_outcome(number: object) -> bool:
+    try:
+        return number in (0, 1)
+    except ArithmeticError:  # a signalling NaN of decimal
+        return False
 
 
 def _check_settled(defect: Floats, a: Floats, b: Floats) -> None:
@@ -251,10 +309,18 @@ def _check_settled(defect: Floats, a: Floats, b: Floats) -> None:
 def _check_rows(start: Ints, arm: Ints, chance: Floats, shape: tuple[int, ...]) -> None:
     """The kernel does not check where it reads."""
     trials, arms = shape
-    sound = start.ndim == 2 and len(start) in (1, trials) and start.shape[1] > 1
-    sound = sound and len(arm) == len(chance) and (np.diff(start, axis=1) >= 1).all()
-    sound = sound and start.min() >= 0 and start.max() <= len(arm)
-    if not sound or not ((arm >= 0) & (arm < arms)).all():
+    if not (
+        start.dtype == arm.dtype == np.int64
+        and chance.dtype == np.float64
+        and arm.shape == chance.shape == (len(arm),)
+        and start.ndim == 2
+        and len(start) in (1, trials)
+        and start.shape[1] > 1
+        and (np.diff(start, axis=1) >= 1).all()
+        and 0 <= start.min() <= start.max() <= len(arm)
+        and 0 <= arm.min() <= arm.max() < arms
+        and 0.0 <= chance.min() <= chance.max() <= 1.0
+    ):
         raise InputError(
             f"rows are arm[start[t, i]:start[t, i + 1]], of one arm or more from 0 to {arms - 1}, "
             f"with a chance for each; start has one line, or one for each of {trials} trials"
@@ -294,3 +360,28 @@ def check_parameters(values: object) -> Floats:
             f"not {array[wrong].flat[0]:g}"
         )
     return array
+
+
+def beta_quantile(a: Floats, b: Floats, u: Floats) -> Floats:
+    """The theta at which the distribution function of Beta(a, b) is u.
+
+    Boost's inverse misses now and then where one parameter is a million times the other, so what
+    does not lead back to u is found by bisection on the logit axis.
+
+    >>> beta_quantile(np.array(1000.0), np.array(1e9), np.array([0.5])).round(11)
+    array([9.9967e-07])
+    """
+    theta: Floats = np.asarray(betaincinv(a, b, u))
+    gap = np.spacing(theta) + 1e-300
+    low = betainc(a, b, np.maximum(0.0, theta - gap)) - _NEAR
+    high = betainc(a, b, np.minimum(1.0, theta + gap)) + _NEAR
+    off = ~((low <= u) & (u <= high))
+    if off.any():
+        a, b, u = (np.broadcast_to(values, off.shape)[off] for values in (a, b, u))
+        below, above = np.full((2, len(u)), 710.0) * [[-1.0], [1.0]]
+        for _ in range(_HALVINGS):
+            middle = (below + above) / 2.0
+            enough = betainc(a, b, expit(middle)) >= u
+            below, above = np.where(enough, below, middle), np.where(enough, middle, above)
+        theta[off] = expit(above)
+    return theta

@@ -382,8 +382,13 @@ def beliefs_kernel(
 
 
 @kernel()
-def add_outcomes(a: Floats, b: Floats, trial: Ints, arm: Ints, reward: Floats) -> None:
-    """(a, b) += (y, 1 - y) for each observation."""
+def add_outcomes(a: Floats, b: Floats, trial: Ints, arm: Ints, reward: Floats) -> bool:
+    """(a, b) += (y, 1 - y) for each observation; False, and nothing, if one is of no arm."""
+    trials, arms = a.shape
+    for k in range(trial.size):
+        if not (0 <= trial[k] < trials and 0 <= arm[k] < arms):
+            return False
     for k in range(trial.size):
         a[trial[k], arm[k]] += reward[k]
         b[trial[k], arm[k]] += 1.0 - reward[k]
+    return True

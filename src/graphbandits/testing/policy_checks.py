@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.agent import Agent
 from graphbandits.engine import propose
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import from_matrix
+from graphbandits.live import Agent
 from graphbandits.plugins import file_of
 from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import BetaBernoulli

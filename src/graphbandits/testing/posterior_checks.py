@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from graphbandits.errors import GraphBanditsError
-from graphbandits.posteriors import Observations, Ordered, Posterior
+from graphbandits.posteriors import Observations, Ordered, Posterior, StateChecked
 from graphbandits.posteriors.options import has_variance, variance_form
 from graphbandits.rng import Keys, Stream
 from graphbandits.testing.contract import Violation, check, check_form
@@ -197,6 +197,33 @@ def refuses_rewards(posterior: Posterior) -> None:
         except GraphBanditsError:
             continue
         raise Violation(f"it took {wrong!r} for a reward: raise InputError in check_reward")
+
+
+@check("posterior", "refuses-states")
+def refuses_states(posterior: Posterior) -> None:
+    """``check_state``, where there is one, takes the states of updates and refuses damaged ones.
+
+    Damaged is one with NaN, and one with an arm less. A saved agent is checked by it.
+    """
+    if not isinstance(posterior, StateChecked):
+        return
+    for state in (posterior.init(2), _some_history(posterior)[0]):
+        posterior.check_state(state)
+        for name, array in state.items():
+            if not isinstance(array, np.ndarray):  # which "form" says
+                continue
+            damaged = {"an arm less": array[..., :-1]} if array.ndim > 1 else {}
+            if array.dtype.kind == "f":
+                damaged["NaN"] = np.full_like(array, np.nan)
+            for what, wrong in damaged.items():
+                try:
+                    posterior.check_state(state | {name: wrong})
+                except GraphBanditsError:
+                    continue
+                raise Violation(
+                    f"check_state took state['{name}'] with {what}: raise InputError unless the "
+                    "arrays are such as init and update make"
+                )
 
 
 def _some_history(posterior: Posterior) -> tuple[State, list[Observations]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.posteriors.quantiles import beta_quantile
+from graphbandits.posteriors.beta_bernoulli import beta_quantile
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats, Ints
 from graphbandits.worlds.outcome_kernels import bernoulli_outcomes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +12,23 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from graphbandits.engine import decide, learn, show, start
-from graphbandits.errors import GraphBanditsError, InputError, horizon_of, nearest, whole_number
-from graphbandits.files import from_npz, to_npz, write_bytes
+from graphbandits.errors import (
+    MOST_ROUNDS,
+    GraphBanditsError,
+    InputError,
+    horizon_of,
+    nearest,
+    short_repr,
+    whole_number,
+)
+from graphbandits.files import from_npz, read_regular, readable_errors, to_npz, write_bytes
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.processes import check_names
 from graphbandits.graphs.prospect import Prospect
 from graphbandits.graphs.storage import Arrays, pack_process, unpack_process
 from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
+from graphbandits.policies.base import check_saved
 from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
 from graphbandits.posteriors.options import believed, keeps_posterior, with_accuracy
 from graphbandits.registry import name_of, parameters_given, registered, text_of
@@ -26,6 +36,8 @@ from graphbandits.rng import Keys
 from graphbandits.types import Floats
 
 FORMAT = 1
+#: The largest file that is read: far more than an agent of a million arms takes.
+MOST_BYTES = 4 * 2**30
 
 
 @dataclass(frozen=True)
@@ -155,6 +167,8 @@ class Agent:
     def decide(self) -> Decision:
         """The next play."""
         t = self._t + 1
+        if t > MOST_ROUNDS:
+            raise InputError(f"an agent makes at most {MOST_ROUNDS} decisions: start another one")
         graph = show(self.process, t, self._keys)
         view = View(t, self._keys, self._problem, graph)
         pi, action = decide(self.policy, self._state, view)
@@ -175,11 +189,12 @@ class Agent:
         """Learn the rewards of one decision, all at once; arms that stayed unseen are left out."""
         number = decision.id if isinstance(decision, Decision) else decision
         if not isinstance(rewards, Mapping):
-            raise InputError(f"rewards are given as {{arm: reward}}, not as {rewards!r}")
-        if not isinstance(number, int | np.integer) or number not in self._pending:
+            raise InputError(f"rewards are given as {{arm: reward}}, not as {short_repr(rewards)}")
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not whole or number not in self._pending:
             raise InputError(
-                f"decision {number!r} is not open: it was never made, or observed before; "
-                f"open: {list(self._pending) or 'none'}"
+                f"decision {short_repr(number)} is not open: it was never made, or observed "
+                f"before; open: {list(self._pending) or 'none'}"
             )
         pending = self._pending[number]
         action = np.array([pending.action])
@@ -189,7 +204,10 @@ class Agent:
         seen = {}
         for arm, reward in rewards.items():
             if arm not in self._index:
-                raise InputError(f"unknown arm {arm!r}: {nearest(str(arm), map(str, self.arms))}")
+                text = arm if isinstance(arm, str) else short_repr(arm)
+                raise InputError(
+                    f"unknown arm {short_repr(arm)}: {nearest(text, map(str, self.arms))}"
+                )
             if reach[self._index[arm]] == 0.0:
                 raise InputError(
                     f"playing {played!r} does not reveal {arm!r} in this graph: leave it out"
@@ -213,7 +231,7 @@ class Agent:
 
         An agent that was saved there before is replaced; any other file is left alone.
         """
-        if Path(path).is_file() and _first_bytes(Path(path)) not in (b"", b"PK"):
+        if not _may_be_replaced(Path(path)):
             raise InputError(f"{path} exists and is no saved agent: choose another name")
         if type(self.policy) not in registered("policy").values():
             raise InputError(
@@ -256,18 +274,20 @@ class Agent:
     def load(cls, path: str | Path) -> Agent:
         """The agent as it was saved; it goes on bit for bit."""
         try:
-            meta, arrays = from_npz(Path(path).read_bytes())
+            meta, arrays = from_npz(read_regular(Path(path), MOST_BYTES))
             if meta["format"] > FORMAT:
                 raise InputError(
                     f"it has format {meta['format']}, and this version of graphbandits reads up "
                     f"to {FORMAT}: update graphbandits"
                 )
+            prior = _saved_prior(meta, arrays)
+            _check_sizes(meta["graph"], prior.arms)
             agent = cls(
                 meta["policy"],
                 meta["arms"],
                 unpack_process(meta["graph"], arrays),
                 seed=meta["seed"],
-                prior=_saved_prior(meta, arrays),
+                prior=prior,
                 horizon=meta["horizon"],
                 trial=meta["trial"],
             )
@@ -281,25 +301,39 @@ class Agent:
             raise InputError(f"cannot load an agent from {path}: it is no saved agent") from None
 
     def _restore(self, meta: dict[str, Any], arrays: Arrays) -> None:
-        """Take over state and open decisions, if they have the form of this agent's own."""
+        """Take over state and open decisions, if this agent could have come to them."""
         for name, fresh in self._state.items():
             saved = arrays[f"state/{name}"]
             fits = saved.shape == fresh.shape and saved.dtype == fresh.dtype
             if not fits or (_has_nan(saved) and name not in meta.get("has_nan", [])):
                 raise InputError(f"it is damaged: its state '{name}' does not fit")
             self._state[name] = saved
+        try:
+            check_saved(self.policy, self._state, self._problem)
+        except InputError as error:
+            raise InputError(f"it is damaged: {error}") from None
         self._graph_text = meta["graph"].get("text")
         self._t = whole_number(meta["t"], "t", least=0)
+        if self._t > MOST_ROUNDS:
+            raise InputError(f"it is damaged: it has made more than {MOST_ROUNDS} decisions")
         for t, action in meta["pending"]:
             pi = arrays[f"pending/{t}"]
-            if pi.shape != (1, len(self.arms)) or not 0 <= action < len(self.arms):
-                raise InputError(f"it is damaged: its open decision {t} does not fit")
+            fits = type(t) is type(action) is int and t not in self._pending
+            fits = fits and 0 < t <= self._t and 0 <= action < len(self.arms)
+            fits = fits and pi.shape == (1, len(self.arms)) and pi.dtype == np.float64
+            if not fits or not (pi >= 0.0).all() or not abs(pi.sum() - 1.0) < 1e-9:
+                raise InputError(f"it is damaged: its open decision {short_repr(t)} does not fit")
             self._pending[t] = _Pending(t, action, pi)
 
 
-def _first_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(2)
+def _may_be_replaced(path: Path) -> bool:
+    """Whether there is no file, or one that may be a saved agent."""
+    if os.path.isdir(path) or not os.path.exists(path):  # writing says what is wrong with it
+        return True
+    if not os.path.isfile(path):
+        return False
+    with readable_errors(path), path.open("rb") as file:
+        return file.read(2) in (b"", b"PK")
 
 
 def _has_nan(values: Any) -> bool:
@@ -372,6 +406,19 @@ def _saved_prior(meta: dict[str, Any], arrays: Arrays) -> Posterior:
     saved = {k.removeprefix("prior/"): v for k, v in arrays.items() if k.startswith("prior/")}
     posterior: Posterior = known[name](**saved, **meta.get("prior", {}))
     return posterior
+
+
+def _check_sizes(graph: Any, arms: int) -> None:
+    """Refuse a graph of another number of arms before it is made, for that may take all memory."""
+    if isinstance(graph, dict):
+        for name in ("arms", "count"):
+            if graph.get(name, arms) != arms:
+                given = short_repr(graph[name])
+                raise InputError(f"it is damaged: its graph has {given} arms, its prior {arms}")
+        graph = list(graph.values())
+    if isinstance(graph, list):
+        for part in graph:
+            _check_sizes(part, arms)
 
 
 def _fits_any_number(graph: GraphLike, arms: int) -> bool:
