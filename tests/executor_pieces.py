@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
-from graphbandits.engine import Plan
+from graphbandits.engine import Plan, Shard
 from graphbandits.engine.executors import ThreadExecutor
 from graphbandits.engine.tasks import Task
 from graphbandits.errors import GraphBanditsError
 from graphbandits.graphs import from_matrix
-from graphbandits.results import Shard
 
 #: A task that can be compared: its plan, policy and first trial.
 Name = tuple[int, str, int]

@@ -20,11 +20,10 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.cli import listing as listing_module
 from graphbandits.cli import reproduce as reproduce_module
 from graphbandits.cli.app import GRAPH_HELP
 from graphbandits.engine import Plan
-from graphbandits.experiments import load_experiment
+from graphbandits.experiments import catalogue, load_experiment
 from graphbandits.gains import sampled_gain
 from graphbandits.graphs import Uniform
 from graphbandits.policies import Needs
@@ -205,7 +204,7 @@ def test_list_tells_the_needs_of_a_new_policy_apart(monkeypatch: pytest.MonkeyPa
         draws: int = 3
         needs: ClassVar[Needs] = Needs(graph="after", deterministic=True, fixed=True)
 
-    monkeypatch.setattr(listing_module, "registered", lambda kind: {"demanding": Demanding})
+    monkeypatch.setattr(catalogue, "registered", lambda kind: {"demanding": Demanding})
     (entry,) = answer("list", "policies")["policies"]
     told = {"graph": "after", "deterministic": True, "horizon": False, "fixed": True}
     assert entry["needs"] == told

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, open_study, simulate
 from graphbandits.cli.app import app
-from graphbandits.engine import Plan, simulation
+from graphbandits.engine import Plan, shard
 from graphbandits.errors import InputError
 from graphbandits.results import PolicyResult
 from graphbandits.rng import Keys
@@ -74,7 +74,7 @@ def test_further_trials_add_up_and_files_do_not_keep_ranks(tmp_path: Path) -> No
 
 
 def test_too_many_means_are_not_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "RANKED", 99)
+    monkeypatch.setattr(shard, "RANKED", 99)
     assert simulate("ts-n", **HOW)["ts-n"].rank_plays is None  # type: ignore[arg-type]
 
 
