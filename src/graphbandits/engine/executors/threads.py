@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, current_thread, main_thread
 from typing import Self
 
-from graphbandits.engine.executors.worker_runtime import as_known_error, run_checked, throttled
+from graphbandits.engine.executors.worker_runtime import as_known_error, run_checked
 from graphbandits.engine.provenance import noted
 from graphbandits.engine.shard import Shard
 from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
@@ -19,6 +19,8 @@ from graphbandits.rng import Keys
 Outcomes = Generator[tuple[Task, Outcome]]
 #: Seconds after which the number of workers is looked at again.
 LOOK = 0.5
+#: Number of progress reports of a task in a thread, at most.
+REPORTS = 200
 
 
 class ExecutorError(InputError):
@@ -141,15 +143,19 @@ class ThreadExecutor:
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         """Run a task, and report the rounds played so far; give up once ``_stop`` is set."""
-        plan, advance = task.plan, throttled(played)
+        plan, total = task.plan, 0
+        every = -(-plan.horizon // REPORTS)
 
-        def next_round(rounds: int) -> None:
+        def advance(rounds: int) -> None:
+            nonlocal total
             if self._stop.is_set():
                 raise InterruptedError
-            advance(rounds)
+            total += rounds
+            if total % every < rounds:
+                played(total)
 
         def run() -> Shard:
-            return plan.run_shard(task.policy, Keys(plan.seed, task.first, task.trials), next_round)
+            return plan.run_shard(task.policy, Keys(plan.seed, task.first, task.trials), advance)
 
         return run_checked(noted(plan, task.policy), run)
 

@@ -54,7 +54,16 @@ def serve(folder: str) -> None:
     runtime = WorkerRuntime(lambda: Path(folder))
     while True:
         plan, data, request = requests.get()
-        reply(runtime.compute(plan, data, request, throttled(reply)))
+        played, reported = 0, time.monotonic()
+
+        def advance(rounds: int) -> None:
+            nonlocal played, reported
+            played += rounds
+            if (now := time.monotonic()) - reported > PACE:
+                reported = now
+                reply(played)
+
+        reply(runtime.compute(plan, data, request, advance))
 
 
 def connect(folder: str) -> tuple[SimpleQueue[Any], Callable[[object], None]]:
@@ -228,20 +237,6 @@ class _ReceivedPlan:
         return run_recorded(
             policy, self._world, self._process, horizon, keys, self._recording, advance
         )
-
-
-def throttled(played: Callable[[int], None]) -> Callable[[int], None]:
-    """A function to be called with rounds; every ``PACE`` seconds it calls ``played`` with all."""
-    total, reported = 0, time.monotonic()
-
-    def advance(rounds: int) -> None:
-        nonlocal total, reported
-        total += rounds
-        if (now := time.monotonic()) - reported > PACE:
-            reported = now
-            played(total)
-
-    return advance
 
 
 def run_checked(sources: Mapping[str, str], run: Callable[[], Shard]) -> Shard:
