@@ -457,7 +457,7 @@ def test_a_policy_has_one_look_in_all_pictures_of_an_experiment(
     given: list[list[str]] = []
 
     def seen(names: Iterable[str]) -> dict[str, Look]:
-        given.append(list(names))
+        given.append(list(dict.fromkeys(names)))
         return looks(given[-1])
 
     monkeypatch.setattr("graphbandits.plots.style.looks", seen)
