@@ -143,7 +143,9 @@ def test_a_graph_that_does_not_fit_into_memory(
 
     monkeypatch.setattr("graphbandits.graphs.io.edges.from_edges", full)
     for name in ("edges.txt", "edges.csv", "graph.graphml"):
-        assert "does not fit into memory" in refused(write(name, GOOD[name]))
+        assert "the graph does not fit into memory" in refused(write(name, GOOD[name]))
+    monkeypatch.setattr(graphbandits.files, "read_regular", full)
+    assert "it does not fit into memory" in refused(write("edges.txt", GOOD["edges.txt"]))
 
 
 @pytest.mark.parametrize("rows", [0, 2000])
