@@ -143,7 +143,9 @@ def test_a_graph_that_does_not_fit_into_memory(
 
     monkeypatch.setattr("graphbandits.graphs.io.edges.from_edges", full)
     for name in ("edges.txt", "edges.csv", "graph.graphml"):
-        assert "does not fit into memory" in refused(write(name, GOOD[name]))
+        assert "the graph does not fit into memory" in refused(write(name, GOOD[name]))
+    monkeypatch.setattr(graphbandits.files, "read_regular", full)
+    assert "it does not fit into memory" in refused(write("edges.txt", GOOD["edges.txt"]))
 
 
 @pytest.mark.parametrize("rows", [0, 2000])
@@ -826,6 +828,7 @@ def numbered(edges: Any, first: int = 0) -> str:
         ("34 78\n" + numbered(KARATE.edges), 1, "34 78"),
         ("# karate\n\n34\t78 # counts\n" + numbered(KARATE.edges, 1), 3, "34\t78 # counts"),
         ("34 78\n" + numbered(KARATE.to_directed().edges), 1, "34 78"),
+        ("% n, m:\n// 34 78\n 34 78\n" + numbered(KARATE.edges), 3, "34 78"),
         ("34 78\r\n" + numbered(KARATE.edges).replace("\n", " 0.5\r\n"), 1, "34 78"),
         ("40 78\n" + numbered(KARATE.edges, 1), 1, "40 78"),  # six nodes without an edge
         ("11 10\n" + numbered(nx.path_graph(11).edges, 1), 1, "11 10"),
@@ -850,7 +853,8 @@ def test_a_line_of_two_counts_is_warned_of(
     want = f"^{re.escape(str(path))}, line {line}: '{counts}' looks like the numbers of nodes and"
     with pytest.warns(InputWarning, match=want):
         warned = load_graph(path)
-    path.write_text(content.replace(counts, f"# {counts}", 1))
+    lines = content.split("\n")
+    path.write_text("\n".join([*lines[: line - 1], f"# {lines[line - 1]}", *lines[line:]]))
     assert set(load_graph(path).names or ()) <= set(warned.names or ())
 
 

@@ -54,6 +54,8 @@ def read_bytes(path: Path, what: str) -> bytes:
     """All of a file, or an error that says what it was to be and why it cannot be read."""
     try:
         return read_regular(path)
+    except MemoryError:
+        raise InputError(f"cannot read the {what} {path}: it does not fit into memory") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot read the {what} {path}: {reason}") from None

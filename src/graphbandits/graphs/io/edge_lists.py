@@ -150,7 +150,8 @@ def _warn_of_counts(file: GraphFile, text: str) -> None:
         return
     nodes, edges = map(int, words)
     names, lines = set[str](), 0
-    for one in re.compile(r"[^\n]+").finditer(text, text.index(first) + len(first)):
+    begin = text.index(first, len(_opening(text))) + len(first)
+    for one in re.compile(r"[^\n]+").finditer(text, begin):
         row = _words(one.group())
         names.update(row[:2])
         lines += len(row) > 1
