@@ -8,9 +8,11 @@ from graphbandits.graphs.frames import from_frame
 from graphbandits.graphs.graphml import from_graphml
 from graphbandits.graphs.invariants import (
     Bracket,
+    GraphNumbers,
     clique_cover,
     domination,
     fractional_domination,
+    graph_numbers,
     independence,
 )
 from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
@@ -31,6 +33,7 @@ __all__ = [
     "Fixed",
     "GivenSequence",
     "GraphLike",
+    "GraphNumbers",
     "Process",
     "RandomFeedback",
     "RevealedErdosRenyi",
@@ -49,6 +52,7 @@ __all__ = [
     "from_networkx",
     "from_npy",
     "from_sparse",
+    "graph_numbers",
     "independence",
     "load_graph",
     "make_process",

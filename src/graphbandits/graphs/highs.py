@@ -51,19 +51,32 @@ def fractional_cover(matrix: Any, seconds: float = math.inf) -> tuple[Floats, Fl
 
 def whole_cover(matrix: Any, seconds: float) -> tuple[Floats | None, float]:
     """min sum(x), matrix x >= 1, x in {0, 1}: the best x, or None, and a lower bound."""
+    x, bound = _whole(1.0, matrix, (1.0, np.inf), seconds)
+    return x, max(bound, 0.0)
+
+
+def whole_packing(matrix: Any, seconds: float) -> tuple[Floats | None, float]:
+    """max sum(x), matrix x <= 1, x in {0, 1}: the best x, or None, and an upper bound."""
+    x, bound = _whole(-1.0, matrix, (-np.inf, 1.0), seconds)
+    return x, -bound
+
+
+def _whole(
+    cost: float, matrix: Any, between: tuple[float, float], seconds: float
+) -> tuple[Floats | None, float]:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     columns = matrix.shape[1]
     with _turn(seconds) as left:
         if left <= 0.0:
-            return None, 0.0
+            return None, -math.inf
         found: Any = milp(
-            np.ones(columns),
+            np.full(columns, cost),
             integrality=np.ones(columns),
             bounds=Bounds(0.0, 1.0),
-            constraints=LinearConstraint(matrix, 1.0, np.inf),
+            constraints=LinearConstraint(matrix, *between),
             options={"time_limit": left},
         )
     least = found.mip_dual_bound
-    bound = float(least) if least is not None and math.isfinite(least) else 0.0
+    bound = -math.inf if least is None or math.isnan(least) else float(least)
     return (None if found.x is None else np.round(found.x)), bound

@@ -9,8 +9,8 @@ import numpy as np
 
 from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, Uniform
 from graphbandits.graphs.invariants.adjacency import undirected
-from graphbandits.graphs.invariants.small_kernels import independence_bound
-from graphbandits.graphs.invariants.steady import independence_number
+from graphbandits.graphs.invariants.clique_kernels import independence_bound
+from graphbandits.graphs.invariants.deterministic import independence_number
 from graphbandits.graphs.outcomes import most_outcomes
 from graphbandits.graphs.processes import (
     GivenSequence,

@@ -1,24 +1,30 @@
 """Clique cover, independence and domination numbers of a graph, bounded from both sides."""
 
-from graphbandits.graphs.invariants.bracket import Arms, Bracket, Progress
+from graphbandits.graphs.invariants.deterministic import clique_cover_numbers, independence_number
 from graphbandits.graphs.invariants.numbers import (
     TIME_LIMIT,
+    Arms,
+    Bracket,
+    GraphNumbers,
+    Progress,
     clique_cover,
     domination,
     fractional_domination,
+    graph_numbers,
     independence,
 )
-from graphbandits.graphs.invariants.steady import clique_cover_numbers, independence_number
 
 __all__ = [
     "TIME_LIMIT",
     "Arms",
     "Bracket",
+    "GraphNumbers",
     "Progress",
     "clique_cover",
     "clique_cover_numbers",
     "domination",
     "fractional_domination",
+    "graph_numbers",
     "independence",
     "independence_number",
 ]

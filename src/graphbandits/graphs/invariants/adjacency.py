@@ -1,9 +1,8 @@
-"""One 0/1 graph as lists of neighbours: both directions, either one, or as it is."""
+"""One 0/1 graph as lists of neighbours: mutual edges, edges in either direction, or as it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from graphbandits.graphs.feedback import Feedback, Sparse
-from graphbandits.graphs.invariants.sparse_kernels import induce
 from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Ints
 
@@ -26,45 +24,44 @@ class Adjacency:
 
     @property
     def count(self) -> int:
-        """How many vertices."""
+        """The number of vertices."""
         return len(self.start) - 1
 
-    @cached_property
-    def _numbers(self) -> Ints:
-        return np.full(self.count, -1)
-
-    def among(self, vertices: Ints) -> Adjacency:
-        """The graph among some vertices in increasing order, renumbered."""
-        start = np.empty(len(vertices) + 1, np.int64)
-        column = np.empty(int((self.start[vertices + 1] - self.start[vertices]).sum()), np.int64)
-        edges = induce(self.start, self.column, vertices, self._numbers, start, column)
-        return Adjacency(start, column[:edges].copy())
-
     def sparse(self) -> Any:
-        """As a matrix of scipy."""
+        """The graph as a matrix of scipy."""
         ones = np.ones(len(self.column), np.int8)
         return csr_array((ones, self.column, self.start), shape=(self.count, self.count))
 
     def matrix(self) -> NDArray[np.bool_]:
-        """As a matrix (n, n), for few vertices."""
+        """The graph as a matrix (n, n), for few vertices."""
         matrix = np.zeros((self.count, self.count), np.bool_)
         matrix[np.repeat(np.arange(self.count), np.diff(self.start)), self.column] = True
         return matrix
 
-    def components(self) -> list[Ints]:
-        """The vertices of each connected part, the smallest part first."""
-        if not self.count:
+    def components(self, vertices: Ints) -> list[tuple[Ints, Adjacency]]:
+        """Connected components among ``vertices`` (increasing), renumbered, smallest first."""
+        if not len(vertices):
             return []
-        if not len(self.column):
-            return list(np.arange(self.count)[:, None])
-        _, label = connected_components(self.sparse(), directed=False)
+        inner = self.sparse()
+        if len(vertices) < self.count:
+            inner = inner[vertices][:, vertices]
+        _, label = connected_components(inner, directed=False)
         order = np.argsort(label, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(label))[:-1])
-        return sorted(parts, key=len)
+        ends = np.cumsum(np.bincount(label)).tolist()
+        if len(ends) == 1:
+            return [(vertices, rows(inner))]
+        inner = rows(inner[order][:, order])  # each component is a block of it
+        parts = []
+        for first, last in zip([0, *ends[:-1]], ends, strict=True):
+            start = inner.start[first : last + 1]
+            column = inner.column[start[0] : start[-1]]
+            own = Adjacency(start - start[0], column - first)
+            parts.append((vertices[order[first:last]], own))
+        return sorted(parts, key=lambda part: len(part[0]))
 
 
 def directed(graph: Feedback) -> Any:
-    """Row i has ones at the arms that i reveals, itself too; a matrix of scipy."""
+    """A matrix of scipy: row i has ones at the arms that i reveals, itself too."""
     if isinstance(graph, Sparse):
         there = (graph.weight > 0.0).astype(np.int8)
         found = csr_array((there, graph.column, graph.start), shape=(graph.arms, graph.arms))
@@ -75,19 +72,19 @@ def directed(graph: Feedback) -> Any:
 
 
 def mutual(graph: Feedback) -> Adjacency:
-    """An edge where both observe each other."""
+    """An edge between arms that observe each other."""
     forth = directed(graph)
-    return _adjacency(forth.multiply(forth.T.tocsr()))
+    return _without_loops(forth.multiply(forth.T.tocsr()))
 
 
 def either(graph: Feedback) -> Adjacency:
-    """An edge where at least one observes the other."""
+    """An edge between arms of which at least one observes the other."""
     forth = directed(graph)
-    return _adjacency(forth.maximum(forth.T.tocsr()))
+    return _without_loops(forth.maximum(forth.T.tocsr()))
 
 
 def undirected(graph: Feedback) -> bool:
-    """Whether every edge goes both ways."""
+    """Whether every edge has both directions."""
     forth = directed(graph)
     return bool((forth != forth.T.tocsr()).nnz == 0)
 
@@ -99,7 +96,7 @@ def rows(matrix: Any) -> Adjacency:
     return Adjacency(found.indptr.astype(np.int64), found.indices.astype(np.int64))
 
 
-def _adjacency(matrix: Any) -> Adjacency:
+def _without_loops(matrix: Any) -> Adjacency:
     found = csr_array(matrix).tocoo()
     off = found.row != found.col
     ones = np.ones(int(off.sum()), np.int8)

@@ -1,7 +1,7 @@
-"""The heaviest clique of a graph, by branch and bound on bit sets, in steps that can be resumed.
+"""Largest cliques by branch and bound on bit sets, in steps that can be resumed.
 
 Tomita and Seki (2003) and San Segundo, Rodriguez-Losada and Jimenez (2011) for the colouring bound
-on bit sets; weights are split over several colour classes as in Babel (1994).
+on bit sets.
 """
 
 from __future__ import annotations
@@ -9,45 +9,71 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits.graphs.invariants.bit_kernels import Words, first
 from graphbandits.jit import kernel
 from graphbandits.types import Ints
 
+Words = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+#: A row is a depth: candidates, their order and colours, the position in it, the vertex chosen.
+Stack = tuple[Words, NDArray[np.int32], Ints, Ints, Ints]
+
 _0 = np.uint64(0)
 _1 = np.uint64(1)
+_2 = np.uint64(2)
+_4 = np.uint64(4)
+_56 = np.uint64(56)
+_PAIRS = np.uint64(0x5555555555555555)
+_FOURS = np.uint64(0x3333333333333333)
+_EIGHTS = np.uint64(0x0F0F0F0F0F0F0F0F)
+_SUMS = np.uint64(0x0101010101010101)
 #: Places in ``state``.
 DEPTH, BEST, SIZE = 0, 1, 2
+
+
+@kernel(inline=True)
+def bits(word: np.uint64) -> int:
+    """The number of members of a word; compiled to one instruction where the machine has it."""
+    word = word - ((word >> _1) & _PAIRS)
+    word = (word & _FOURS) + ((word >> _2) & _FOURS)
+    word = (word + (word >> _4)) & _EIGHTS
+    return int((word * _SUMS) >> _56)
+
+
+@kernel(inline=True)
+def first(word: np.uint64) -> int:
+    """The position of the lowest member of a word that is not empty."""
+    return bits((word & (~word + _1)) - _1)
+
+
+@kernel()
+def bit_sets(matrix: Flags) -> Words:
+    """Rows of a matrix (n, m) as bit sets (n, ceil(m / 64))."""
+    words = np.zeros((matrix.shape[0], (matrix.shape[1] + 63) >> 6), np.uint64)
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            if matrix[i, j]:
+                words[i, j >> 6] |= _1 << np.uint64(j & 63)
+    return words
 
 
 @kernel()
 def colour_order(
     adjacent: Words,
-    weight: Ints,
     members: Words,
     need: int,
     order: NDArray[np.int32],
     bound: Ints,
     left: Words,
     free: Words,
-    rest: Ints,
-    group: Ints,
 ) -> int:
-    """Bound the cliques among ``members``: those of order[:k+1] and the unlisted weigh <= bound[k].
+    """Bound the cliques among ``members``: one of order[:k+1] and the unlisted has <= bound[k].
 
-    A colour class holds no edge, so a clique has at most one member in it. Arms with a bound of at
-    most ``need`` are not listed. Gives how many are.
+    A colour class has no edge, so a clique has at most one member of it. Vertices with a bound of
+    at most ``need`` are not listed. Returns the number of those listed.
     """
     words = adjacent.shape[1]
-    for w in range(words):
-        word = members[w]
-        left[w] = word
-        while word != _0:
-            v = (w << 6) + first(word)
-            word &= word - _1
-            rest[v] = weight[v]
-    total = 0
-    count = 0
-    lowest = 0
+    left[:] = members
+    count, colour, lowest = 0, 0, 0
     while True:
         while lowest < words and left[lowest] == _0:
             lowest += 1
@@ -55,58 +81,51 @@ def colour_order(
             return count
         for w in range(lowest, words):
             free[w] = left[w]
-        size = 0
-        least = 0
+        colour += 1
         for w in range(lowest, words):
             while free[w] != _0:
                 place = first(free[w])
                 v = (w << 6) + place
                 free[w] &= ~(_1 << np.uint64(place))
+                left[w] &= ~(_1 << np.uint64(place))
                 for x in range(w, words):
                     free[x] &= ~adjacent[v, x]
-                if size == 0 or rest[v] < least:
-                    least = rest[v]
-                group[size] = v
-                size += 1
-        total += least
-        for k in range(size):
-            v = group[k]
-            rest[v] -= least
-            if rest[v] == 0:
-                left[v >> 6] &= ~(_1 << np.uint64(v & 63))
-                if total > need:
+                if colour > need:
                     order[count] = v
-                    bound[count] = total
+                    bound[count] = colour
                     count += 1
 
 
 @kernel()
-def clique_search(
-    adjacent: Words,
-    weight: Ints,
-    candidates: Words,
-    order: NDArray[np.int32],
-    bound: Ints,
-    place: Ints,
-    chosen: Ints,
-    held: Ints,
-    best: Ints,
-    state: Ints,
-    budget: int,
-) -> bool:
-    """Look at ``budget`` more nodes of the tree; whether it is finished.
-
-    ``state`` has the depth, the weight of the heaviest clique so far and its size; its members are
-    ``best[:size]``. A row of the stack is a depth: candidates, their order and bounds, the place in
-    it. To start, row 0 is filled and the depth is 0.
-    """
-    arms, words = adjacent.shape
+def new_stack(adjacent: Words, depths: int, known: int) -> Stack:
+    """The stack at the root of the search for cliques of more than ``known`` members."""
+    count, words = adjacent.shape
+    candidates = np.zeros((depths, words), np.uint64)
+    order = np.zeros((depths, count), np.int32)
+    bound = np.zeros((depths, count), np.int64)
+    place, chosen = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
     left, free = np.empty(words, np.uint64), np.empty(words, np.uint64)
-    rest, group = np.empty(arms, np.int64), np.empty(arms, np.int64)
+    for v in range(count):
+        candidates[0, v >> 6] |= _1 << np.uint64(v & 63)
+    listed = colour_order(adjacent, candidates[0], known, order[0], bound[0], left, free)
+    place[0] = listed - 1
+    return candidates, order, bound, place, chosen
+
+
+@kernel()
+def clique_search(adjacent: Words, stack: Stack, best: Ints, state: Ints, budget: int) -> bool:
+    """Visit ``budget`` more nodes of the tree; returns whether the search is complete.
+
+    ``state`` has the depth, the size of the largest clique known and the size of the largest one
+    found, whose members are ``best[:size]``.
+    """
+    candidates, order, bound, place, chosen = stack
+    words = adjacent.shape[1]
+    left, free = np.empty(words, np.uint64), np.empty(words, np.uint64)
     depth = state[DEPTH]
     while depth >= 0 and budget > 0:
         k = place[depth]
-        if k < 0 or held[depth] + bound[depth, k] <= state[BEST]:
+        if k < 0 or depth + bound[depth, k] <= state[BEST]:
             place[depth] = -1
             depth -= 1
             continue
@@ -115,70 +134,59 @@ def clique_search(
         place[depth] = k - 1
         chosen[depth] = v
         candidates[depth, v >> 6] &= ~(_1 << np.uint64(v & 63))
-        weight_here = held[depth] + weight[v]
         some = False
         for w in range(words):
             word = candidates[depth, w] & adjacent[v, w]
             candidates[depth + 1, w] = word
             some |= word != _0
-        if weight_here > state[BEST]:
-            state[BEST] = weight_here
-            state[SIZE] = depth + 1
+        if depth + 1 > state[BEST]:
+            state[BEST] = state[SIZE] = depth + 1
             best[: depth + 1] = chosen[: depth + 1]
         if some:
-            held[depth + 1] = weight_here
-            listed = colour_order(
-                adjacent,
-                weight,
-                candidates[depth + 1],
-                state[BEST] - weight_here,
-                order[depth + 1],
-                bound[depth + 1],
-                left,
-                free,
-                rest,
-                group,
-            )
-            place[depth + 1] = listed - 1
             depth += 1
+            need = state[BEST] - depth
+            listed = colour_order(
+                adjacent, candidates[depth], need, order[depth], bound[depth], left, free
+            )
+            place[depth] = listed - 1
     state[DEPTH] = depth
     return bool(depth < 0)
 
 
 @kernel()
-def grow(edges: NDArray[np.bool_], clique: Ints) -> Ints:
-    """The clique and each vertex that goes with all so far; in increasing order."""
-    count = len(edges)
-    inside = np.zeros(count, np.bool_)
-    inside[clique] = True
-    for v in range(count):
-        if not inside[v]:
-            fits = True
-            for u in range(count):
-                if inside[u] and not edges[v, u]:
-                    fits = False
-                    break
-            inside[v] = fits
-    return np.flatnonzero(inside)
+def upper_bound(stack: Stack, state: Ints) -> int:
+    """No clique has more members; valid at any time of the search."""
+    k = stack[3][0] + (1 if state[DEPTH] > 0 else 0)  # the branch in progress is not complete
+    return max(state[BEST], stack[2][0, k]) if state[DEPTH] >= 0 and k >= 0 else state[BEST]
 
 
 @kernel()
-def greedy_heavy(edges: NDArray[np.bool_], weight: Ints) -> tuple[Ints, Ints]:
-    """From every vertex a clique by the heaviest that fits: rows of vertices, and their sizes."""
+def complement(edges: Flags) -> Flags:
+    """The complement, vertices with many neighbours in it first."""
     count = len(edges)
-    order = np.argsort(-weight)
-    cliques, sizes = np.zeros((count, count), np.int64), np.zeros(count, np.int64)
-    for v in range(count):
-        cliques[v, 0] = v
-        size = 1
-        for u in order:
-            fits = u != v
-            for k in range(size):
-                if not edges[u, cliques[v, k]]:
-                    fits = False
-                    break
-            if fits:
-                cliques[v, size] = u
-                size += 1
-        sizes[v] = size
-    return cliques, sizes
+    degree = np.zeros(count, np.int64)
+    for i in range(count):
+        for j in range(count):
+            if i != j and not edges[i, j]:
+                degree[i] += 1
+    order = np.argsort(-degree, kind="mergesort")
+    out = np.zeros((count, count), np.bool_)
+    for i in range(count):
+        for j in range(count):
+            out[i, j] = i != j and not edges[order[i], order[j]]
+    return out
+
+
+@kernel()
+def largest_clique(edges: Flags, nodes: int, best: Ints) -> tuple[int, int]:
+    """The size of the largest clique found, which is in ``best``, and an upper bound."""
+    adjacent = bit_sets(edges)
+    stack, state = new_stack(adjacent, len(edges) + 2, 0), np.zeros(3, np.int64)
+    clique_search(adjacent, stack, best, state, nodes)
+    return state[BEST], upper_bound(stack, state)
+
+
+@kernel()
+def independence_bound(edges: Flags, nodes: int) -> int:
+    """The independence number, or an upper bound if ``nodes`` nodes do not suffice."""
+    return largest_clique(complement(edges), nodes, np.zeros(len(edges) + 2, np.int64))[1]

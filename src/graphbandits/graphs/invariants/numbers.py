@@ -2,45 +2,153 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
 import numpy as np
 
 from graphbandits.errors import InputError, positive_number
 from graphbandits.graphs.feedback import Feedback, Uniform
-from graphbandits.graphs.invariants.adjacency import directed, either, mutual
-from graphbandits.graphs.invariants.allowance import Allowance
-from graphbandits.graphs.invariants.bracket import Arms, Bracket, Progress
-from graphbandits.graphs.invariants.cliques import cover_by_cliques
-from graphbandits.graphs.invariants.dominating import Revealing, dominating_set, fractional
-from graphbandits.graphs.invariants.independent import independent_set
-from graphbandits.graphs.invariants.steady import check_deterministic
+from graphbandits.graphs.invariants.adjacency import directed, either, mutual, undirected
+from graphbandits.graphs.invariants.budget import Budget
+from graphbandits.graphs.invariants.clique_cover import cover_by_cliques
+from graphbandits.graphs.invariants.deterministic import check_deterministic
+from graphbandits.graphs.invariants.domination import (
+    Revealing,
+    at_least,
+    dominating_set,
+    dominating_weights,
+    same,
+)
+from graphbandits.graphs.invariants.independence import independent_set
 from graphbandits.graphs.loaders import GraphLike, make_process
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.types import Ints
 
-#: Seconds that a search may take, unless the caller says otherwise.
+T = TypeVar("T", int, float)
+
+#: Called with the bounds whenever one of them has improved.
+Progress = Callable[[float, float], None]
+#: Arms, numbered from 0, in increasing order.
+Arms = tuple[int, ...]
+#: Default time limit of a search, in seconds.
 TIME_LIMIT = 5.0
 
 
-class _Watch:
-    """Tells the caller of better bounds, and of no others."""
+@dataclass(frozen=True)
+class Bracket(Generic[T]):
+    """``lower`` <= the number <= ``upper``, with the best set or cover that was found.
 
-    def __init__(self, progress: Progress | None) -> None:
-        self._progress = progress
-        self._bounds: tuple[float, float] | None = None
+    ``certificate`` has the size of one of the two bounds and can be checked: the cliques of a cover
+    (upper), the arms of an independent set (lower), of a dominating set (upper).
 
-    def __call__(self, lower: float, upper: float) -> None:
-        before = self._bounds
-        if before is not None:
-            lower, upper = max(lower, before[0]), min(upper, before[1])
-        if self._progress is not None and (lower, upper) != before:
-            self._bounds = lower, upper
-            self._progress(lower, upper)
+    >>> Bracket(2, 3, ((0, 1), (2,), (3,))).proved
+    False
+    """
+
+    lower: T
+    upper: T
+    certificate: tuple[Arms, ...] | Arms | tuple[float, ...]
+
+    @property
+    def proved(self) -> bool:
+        """Whether the bounds are equal, so that the number is known."""
+        return self.lower == self.upper
+
+
+@dataclass(frozen=True)
+class GraphNumbers:
+    """Brackets of the four numbers of a graph, which agree with each other.
+
+    independence <= clique cover and fractional domination <= domination hold for both bounds, and
+    so does domination <= independence if the graph is undirected.
+    """
+
+    clique_cover: Bracket[int]
+    independence: Bracket[int]
+    domination: Bracket[int]
+    fractional_domination: Bracket[float]
+
+
+def graph_numbers(
+    graph: GraphLike,
+    time_limit: float = TIME_LIMIT,
+    progress: Callable[[str], Progress | None] | None = None,
+) -> GraphNumbers:
+    """Compute all four numbers, and use the bounds of each for the others.
+
+    Parameters
+    ----------
+    graph
+        A graph that is the same in all rounds and trials, of entries 0 and 1.
+    time_limit
+        Seconds for each of the four searches.
+    progress
+        Called with the name of a number when its search starts. It returns the function to call
+        whenever a bound improves, or None.
+
+    Examples
+    --------
+    >>> numbers = graph_numbers("paper")
+    >>> numbers.clique_cover.upper, numbers.independence.upper, numbers.domination.upper
+    (2, 2, 1)
+    """
+    feedback = _one(graph)
+
+    def watch(name: str) -> Progress | None:
+        return progress(name) if progress is not None else None
+
+    return _agreeing(
+        feedback,
+        clique_cover(feedback, time_limit, watch("clique cover")),
+        independence(feedback, time_limit, watch("independence")),
+        domination(feedback, time_limit, watch("domination")),
+        fractional_domination(feedback, time_limit, watch("fractional domination")),
+    )
+
+
+def _agreeing(
+    feedback: Feedback,
+    cover: Bracket[int],
+    independent: Bracket[int],
+    dominating: Bracket[int],
+    fractional: Bracket[float],
+) -> GraphNumbers:
+    """Apply fractional domination <= domination, domination <= independence <= clique cover."""
+    apart: Arms = independent.certificate  # type: ignore[assignment]
+    revealing: Arms = dominating.certificate  # type: ignore[assignment]
+    z: tuple[float, ...] = fractional.certificate  # type: ignore[assignment]
+    lower, upper = fractional.lower, fractional.upper
+    if not isinstance(feedback, Uniform) and undirected(feedback):
+        apart = _maximal(directed(feedback), apart)  # which is a dominating set
+        revealing = min(revealing, apart, key=len)
+    if len(revealing) < upper:
+        inside = np.zeros(feedback.arms)
+        inside[list(revealing)] = 1.0
+        z, upper = tuple(inside.tolist()), float(len(revealing))
+        lower = upper if same(lower, upper) else lower
+    return GraphNumbers(
+        Bracket(max(cover.lower, len(apart)), cover.upper, cover.certificate),
+        Bracket(len(apart), min(independent.upper, cover.upper), apart),
+        Bracket(max(dominating.lower, at_least(lower)), len(revealing), revealing),
+        Bracket(lower, upper, z),
+    )
+
+
+def _maximal(matrix: Any, arms: Arms) -> Arms:
+    """Add arms to an independent set until every other arm has a neighbour in it."""
+    inside = np.zeros(matrix.shape[0], np.int64)
+    inside[list(arms)] = 1
+    while len(free := np.flatnonzero(matrix @ inside == 0)):
+        inside[free[0]] = 1
+    return _arms(np.flatnonzero(inside))
 
 
 def clique_cover(
     graph: GraphLike, time_limit: float = TIME_LIMIT, progress: Progress | None = None
 ) -> Bracket[int]:
-    """chi: the least number of cliques that the arms can be parted into; certificate: the cliques.
+    """chi: the least number of cliques that the arms can be partitioned into, with the cliques.
 
     A clique needs both directions: every member observes every other. The number is the chromatic
     number of the complement of the graph of mutual edges.
@@ -48,70 +156,87 @@ def clique_cover(
     >>> clique_cover("paper")
     Bracket(lower=2, upper=2, certificate=((0, 1, 2), (3, 4)))
     """
-    feedback, allowance, watch = _one(graph), _allowed(time_limit), _Watch(progress)
+    feedback, budget, watch = _started(graph, time_limit, progress)
     if isinstance(feedback, Uniform):
         count = _uniform_number(feedback, watch)
         alone = tuple((arm,) for arm in range(count))
         return Bracket(count, count, alone if count > 1 else (tuple(range(feedback.arms)),))
-    lower, upper, label = cover_by_cliques(mutual(feedback), allowance, watch)
+    lower, upper, label = cover_by_cliques(mutual(feedback), budget, watch)
     return Bracket(lower, upper, _cliques(label))
 
 
 def independence(
     graph: GraphLike, time_limit: float = TIME_LIMIT, progress: Progress | None = None
 ) -> Bracket[int]:
-    """The size of the largest set of arms without an edge either way; certificate: the set.
+    """The size of the largest set of arms without an edge in either direction, with the set.
 
     >>> independence("paper").certificate
     (0, 3)
     """
-    feedback, allowance, watch = _one(graph), _allowed(time_limit), _Watch(progress)
+    feedback, budget, watch = _started(graph, time_limit, progress)
     if isinstance(feedback, Uniform):
         count = _uniform_number(feedback, watch)
         return Bracket(count, count, tuple(range(count)))
-    lower, upper, found = independent_set(either(feedback), allowance, watch)
+    lower, upper, found = independent_set(either(feedback), budget, watch)
     return Bracket(lower, upper, _arms(found))
 
 
 def domination(
     graph: GraphLike, time_limit: float = TIME_LIMIT, progress: Progress | None = None
 ) -> Bracket[int]:
-    """The size of the smallest set of arms that reveal all arms; certificate: the set.
+    """The size of the smallest set of arms that reveal all arms, with the set.
 
     >>> domination("paper").certificate
     (2,)
     """
-    feedback, allowance, watch = _one(graph), _allowed(time_limit), _Watch(progress)
+    feedback, budget, watch = _started(graph, time_limit, progress)
     if isinstance(feedback, Uniform):
         count = _uniform_number(feedback, watch)
         return Bracket(count, count, tuple(range(count)))
-    lower, upper, found = dominating_set(Revealing(directed(feedback)), allowance, watch)
+    lower, upper, found = dominating_set(Revealing(directed(feedback)), budget, watch)
     return Bracket(lower, upper, _arms(found))
 
 
 def fractional_domination(
     graph: GraphLike, time_limit: float = TIME_LIMIT, progress: Progress | None = None
 ) -> Bracket[float]:
-    """The least sum of z >= 0 that reveals every arm once; certificate: z.
+    """The least sum of z >= 0 that reveals every arm once, with z.
 
-    The lower bound is the sum of y >= 0 of which every arm reveals at most 1. Bounds that agree to
-    1e-9 of them are one number. Buccapatnam, Eryilmaz and Shroff (2014).
+    The lower bound is the sum of y >= 0 of which every arm reveals at most 1. Bounds that agree up
+    to a share of 1e-9 are one number. Buccapatnam, Eryilmaz and Shroff (2014).
 
     >>> from graphbandits.graphs import as_process
     >>> round(fractional_domination(as_process("ring", arms=5), time_limit=1.0).upper, 9)
     1.666666667
     """
-    feedback, allowance, watch = _one(graph), _allowed(time_limit), _Watch(progress)
+    feedback, budget, watch = _started(graph, time_limit, progress)
     if isinstance(feedback, Uniform):
         count = float(_uniform_number(feedback, watch))
         one = (1.0,) + (0.0,) * (feedback.arms - 1)
         return Bracket(count, count, one if count == 1.0 else (1.0,) * feedback.arms)
-    lower, upper, z = fractional(Revealing(directed(feedback)), allowance, watch)
+    lower, upper, z = dominating_weights(Revealing(directed(feedback)), budget, watch)
     return Bracket(lower, upper, tuple(z.tolist()))
 
 
+def _started(
+    graph: GraphLike, time_limit: object, progress: Progress | None
+) -> tuple[Feedback, Budget, Progress]:
+    """The graph, the budget of its search and the function that reports better bounds."""
+    feedback = _one(graph)
+    known: list[tuple[float, float]] = []
+
+    def watch(lower: float, upper: float) -> None:
+        if known:
+            lower, upper = max(lower, known[-1][0]), min(upper, known[-1][1])
+        if progress is not None and [(lower, upper)] != known:
+            known[:] = [(lower, upper)]
+            progress(lower, upper)
+
+    return feedback, Budget(seconds=positive_number(time_limit, "time_limit")), watch
+
+
 def _one(graph: GraphLike) -> Feedback:
-    """The one 0/1 graph that is meant."""
+    """The 0/1 graph that is the same in all rounds and trials."""
     if hasattr(graph, "reach") and hasattr(graph, "gain"):
         feedback: Feedback | None = graph
     else:
@@ -130,12 +255,8 @@ def _one(graph: GraphLike) -> Feedback:
     return feedback
 
 
-def _allowed(time_limit: object) -> Allowance:
-    return Allowance(seconds=positive_number(time_limit, "time_limit"))
-
-
-def _uniform_number(feedback: Uniform, watch: _Watch) -> int:
-    """All four numbers of a graph in which all reveal all, or each itself."""
+def _uniform_number(feedback: Uniform, watch: Progress) -> int:
+    """All four numbers of a graph in which every arm reveals all arms, or only itself."""
     count = 1 if feedback.r[0] > 0.0 else feedback.arms
     watch(count, count)
     return count
@@ -146,7 +267,7 @@ def _arms(vertices: Ints) -> Arms:
 
 
 def _cliques(label: Ints) -> tuple[Arms, ...]:
-    """The arms of each label, by their first one."""
+    """The arms of each label, ordered by the first one."""
     order = np.argsort(label, kind="stable")
     end = np.cumsum(np.bincount(label))
     start = np.concatenate([[0], end[:-1]])

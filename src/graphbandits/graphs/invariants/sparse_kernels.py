@@ -1,4 +1,4 @@
-"""Graphs of many arms: reductions that lose nothing, and bounds in nearly linear time.
+"""Graphs of many arms: exact reductions, and bounds in nearly linear time.
 
 A graph here is undirected, without loops: the neighbours of v, in increasing order, are
 ``column[start[v]:start[v+1]]``.
@@ -234,21 +234,72 @@ def greedy_cliques(start: Ints, column: Ints, clique: Ints) -> int:
 
 
 @kernel()
-def induce(
-    start: Ints, column: Ints, vertices: Ints, number: Ints, own_start: Ints, own_column: Ints
-) -> int:
-    """The graph among ``vertices``, numbered in their order; ``number`` is -1 before and after."""
-    for k in range(len(vertices)):
-        number[vertices[k]] = k
-    edges = 0
-    own_start[0] = 0
-    for k in range(len(vertices)):
-        for e in range(start[vertices[k]], start[vertices[k] + 1]):
-            u = number[column[e]]
-            if u >= 0:
-                own_column[edges] = u
-                edges += 1
-        own_start[k + 1] = edges
-    for k in range(len(vertices)):
-        number[vertices[k]] = -1
-    return edges
+def clique_sizes(start: Ints, column: Ints, most: int, high: Ints) -> None:
+    """Upper bounds on the size of the largest clique with each vertex; exact up to three members.
+
+    Vertices of more than ``most`` neighbours get their degree + 1.
+    """
+    for v in range(len(start) - 1):
+        degree = start[v + 1] - start[v]
+        high[v] = degree + 1
+        if degree > most or degree == 0:
+            continue
+        largest = 0  # common neighbours of v and one neighbour
+        for e in range(start[v], start[v + 1]):
+            common = 0
+            for f in range(start[v], start[v + 1]):
+                if f != e and joined(start, column, column[e], column[f]):
+                    common += 1
+            largest = max(largest, common)
+        high[v] = min(high[v], 2 + largest)
+
+
+@kernel()
+def swap(start: Ints, column: Ints, inside: Ints, barred: Ints, state: Ints, visits: int) -> int:
+    """Enlarge an independent set, ``inside`` = 1, by local search; returns the members gained.
+
+    A vertex without a neighbour in the set joins it; one with a single such neighbour replaces it,
+    and the neighbour stays outside for some steps. The set never shrinks. ``barred`` has the step
+    until which a vertex stays outside, ``state`` the step and a seed. Stops after ``visits``
+    visits. Andrade, Resende and Werneck (2012) for the swaps.
+    """
+    count, gained = len(inside), 0
+    against = np.zeros(count, np.int64)  # neighbours in the set
+    for v in range(count):
+        for e in range(start[v], start[v + 1]):
+            against[v] += inside[column[e]]
+    seed = np.uint64(state[1])
+    while visits > 0:
+        visits -= 1
+        state[0] += 1
+        seed ^= seed << np.uint64(13)
+        seed ^= seed >> np.uint64(7)
+        seed ^= seed << np.uint64(17)
+        v = np.int64((seed >> np.uint64(11)) % np.uint64(count))
+        if inside[v] == 1 or against[v] > 1 or barred[v] > state[0]:
+            continue
+        out = -1
+        for e in range(start[v], start[v + 1]):
+            against[column[e]] += 1
+            if inside[column[e]] == 1:
+                out = column[e]
+        inside[v] = 1
+        gained += 1
+        visits -= start[v + 1] - start[v]
+        if out < 0:
+            continue
+        inside[out] = 0
+        gained -= 1
+        visits -= start[out + 1] - start[out]
+        barred[out] = state[0] + count // 4 + np.int64(seed % np.uint64(count))
+        for e in range(start[out], start[out + 1]):
+            against[column[e]] -= 1
+        for e in range(start[out], start[out + 1]):
+            u = column[e]
+            if against[u] == 0 and inside[u] == 0:
+                inside[u] = 1
+                gained += 1
+                for f in range(start[u], start[u + 1]):
+                    against[column[f]] += 1
+    state[1] = np.int64(seed)
+    return gained

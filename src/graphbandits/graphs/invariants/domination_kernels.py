@@ -1,16 +1,21 @@
-"""Few arms that reveal all: exact by branch and bound on bit sets, greedy for very many arms.
+"""Dominating sets: exact by branch and bound on bit sets, greedy for very many arms.
 
-Rows ``column[start[j]:start[j+1]]`` are what arm j reveals; ``back`` and ``by`` are the same the
-other way round, who reveals arm i.
+A graph is (start, column, back, by): ``column[start[j]:start[j+1]]`` are the arms that arm j
+reveals, ``by[back[i]:back[i+1]]`` the arms that reveal arm i.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from graphbandits.graphs.invariants.bit_kernels import Words, bits, first
+from graphbandits.graphs.invariants.clique_kernels import Words, bits, first
 from graphbandits.jit import kernel
 from graphbandits.types import Floats, Ints
+
+Graph = tuple[Ints, Ints, Ints, Ints]
+#: A row is a depth: arms not revealed, arms allowed, the order of those tried, the position in it,
+#: how many they are, the arm chosen.
+Stack = tuple[Words, Words, Ints, Ints, Ints, Ints]
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
@@ -22,23 +27,19 @@ DEPTH, BEST, ENTERING = 0, 1, 2
 def dominating_search(
     reveals: Words,
     revealed_by: Words,
-    unseen: Words,
-    allowed: Words,
-    order: Ints,
-    place: Ints,
-    listed: Ints,
-    chosen: Ints,
+    stack: Stack,
     best: Ints,
     state: Ints,
     enough: int,
     budget: int,
 ) -> bool:
-    """Look at ``budget`` more nodes; whether no set has fewer arms than ``state[BEST]``.
+    """Visit ``budget`` more nodes; returns whether no set has fewer arms than ``state[BEST]``.
 
-    At a node some arm that is not revealed yet, by the fewest of those still allowed, gets one of
-    these, the one that reveals most first; arms tried before are not allowed after. What the best
-    arms left could reveal together bounds the number needed. The best set is ``best[:BEST]``.
+    A node branches on the arm that the fewest allowed arms reveal: each of these in turn joins the
+    set, the one that reveals most first, and is not allowed afterwards. The number of arms that the
+    best arms left could reveal together bounds the number needed. The best set is ``best[:BEST]``.
     """
+    unseen, allowed, order, place, listed, chosen = stack
     arms, words = reveals.shape
     gain = np.zeros(arms, np.int64)
     tally = np.zeros(arms + 1, np.int64)
@@ -124,10 +125,9 @@ def dominating_search(
 
 
 @kernel()
-def choose(
-    start: Ints, column: Ints, back: Ints, by: Ints, j: int, times: Ints, gain: Ints
-) -> None:
-    """Count what arm j reveals, and what others reveal no more for the first time."""
+def choose(graph: Graph, j: int, times: Ints, gain: Ints) -> None:
+    """Count the arms that arm j reveals, and reduce the gain of others that reveal them."""
+    start, column, back, by = graph
     for e in range(start[j], start[j + 1]):
         i = column[e]
         times[i] += 1
@@ -137,26 +137,23 @@ def choose(
 
 
 @kernel()
-def greedy_dominating(
-    start: Ints, column: Ints, back: Ints, by: Ints, before: Ints, chosen: Ints
-) -> int:
-    """A set that reveals all: always the arm that reveals most of the rest; the needless go again.
+def greedy_dominating(graph: Graph, before: Ints, chosen: Ints) -> int:
+    """Always choose the arm that reveals most of the rest, then drop the redundant ones.
 
-    Those of ``before`` come first, where they reveal anything new. ``chosen[:count]`` are its arms.
+    The arms of ``before`` come first, unless they reveal nothing new. Returns the number of arms
+    of the dominating set ``chosen``.
     """
+    start, column = graph[0], graph[1]
     arms = len(start) - 1
-    gain = np.empty(arms, np.int64)
+    gain = start[1:] - start[:-1]
     times = np.zeros(arms, np.int64)
-    largest = 0
-    for j in range(arms):
-        gain[j] = start[j + 1] - start[j]
-        largest = max(largest, gain[j])
+    largest = gain.max()
     count = 0
     for j in before:
         if gain[j] > 0:
             chosen[count] = j
             count += 1
-            choose(start, column, back, by, j, times, gain)
+            choose(graph, j, times, gain)
     head, link = np.full(largest + 1, -1, np.int64), np.empty(arms, np.int64)
     for j in range(arms):
         link[j] = head[gain[j]]
@@ -173,15 +170,13 @@ def greedy_dominating(
             continue
         chosen[count] = j
         count += 1
-        choose(start, column, back, by, j, times, gain)
+        choose(graph, j, times, gain)
     kept = 0
-    for k in range(count):  # the first reveal most, but the last may have made them needless
+    for k in range(count):  # arms chosen later may have made the first ones redundant
         j = chosen[k]
         needed = False
         for e in range(start[j], start[j + 1]):
-            if times[column[e]] == 1:
-                needed = True
-                break
+            needed |= times[column[e]] == 1
         if needed:
             chosen[kept] = j
             kept += 1
@@ -192,11 +187,12 @@ def greedy_dominating(
 
 
 @kernel()
-def raise_duals(start: Ints, column: Ints, back: Ints, by: Ints, order: Ints, y: Floats) -> None:
+def raise_duals(graph: Graph, order: Ints, y: Floats) -> None:
     """Raise y, arm after arm, as far as every arm reveals at most 1 of it in sum.
 
     The sum of such y is a lower bound on the fractional domination number.
     """
+    start, column, back, by = graph
     load = np.zeros(len(start) - 1)
     for j in range(len(load)):
         for e in range(start[j], start[j + 1]):
@@ -212,8 +208,9 @@ def raise_duals(start: Ints, column: Ints, back: Ints, by: Ints, order: Ints, y:
 
 
 @kernel()
-def lower_primals(start: Ints, column: Ints, back: Ints, by: Ints, order: Ints, z: Floats) -> None:
+def lower_primals(graph: Graph, order: Ints, z: Floats) -> None:
     """Lower z, arm after arm, as far as every arm is revealed at least once in sum."""
+    start, column, back, by = graph
     seen = np.zeros(len(start) - 1)
     for i in range(len(seen)):
         for f in range(back[i], back[i + 1]):

@@ -1,4 +1,4 @@
-"""Numbers by which simulations go: a search of so many steps, which no clock ends."""
+"""Numbers that simulations depend on: searches with a step budget, the same on every machine."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import Feedback, Uniform
-from graphbandits.graphs.invariants import small_kernels as kernels
+from graphbandits.graphs.invariants import colouring_kernels as kernels
 from graphbandits.graphs.invariants.adjacency import either, mutual
-from graphbandits.graphs.invariants.allowance import Allowance
-from graphbandits.graphs.invariants.cliques import cover_by_cliques
-from graphbandits.graphs.invariants.independent import independent_set
+from graphbandits.graphs.invariants.budget import Budget
+from graphbandits.graphs.invariants.clique_cover import cover_by_cliques
+from graphbandits.graphs.invariants.independence import independent_set
 from graphbandits.graphs.memory import remembered
 from graphbandits.graphs.revealers import matrices
 from graphbandits.types import Floats, Ints
 
-#: Steps that a search may take, each of some milliseconds.
-WORK = 100
+#: Steps of a search, each of some milliseconds.
+STEPS = 100
 #: Nodes of the search in each of the trials' own graphs.
 SMALL_NODES = 10_000
-#: Numbers of small graphs that are kept; there are 1024 undirected graphs of five arms.
+#: Numbers of small graphs that are cached; there are 1024 undirected graphs of five arms.
 KEPT = 2**16
 
 _COVERS: dict[int, dict[bytes, int]] = {}
@@ -31,8 +31,8 @@ _COVERS_BY_GRAPH: WeakKeyDictionary[Feedback, Ints] = WeakKeyDictionary()
 def independence_number(graph: Feedback) -> int:
     """The size of the largest set of arms no two of which have an edge, in either direction.
 
-    Of a 0/1 graph that all trials share; the least upper bound found where the search does not end
-    within its steps. It does not depend on the clock.
+    Defined for a 0/1 graph that all trials share. If the search does not end within its steps, the
+    least upper bound found. It does not depend on the clock.
 
     >>> from graphbandits.graphs import as_process
     >>> independence_number(as_process("paper").feedback)
@@ -43,14 +43,14 @@ def independence_number(graph: Feedback) -> int:
         raise InputError("the independence number is one of a graph that all trials share")
     if isinstance(graph, Uniform):
         return 1 if graph.r[0] > 0.0 else graph.arms
-    return independent_set(either(graph), Allowance(work=WORK), _nobody)[1]
+    return independent_set(either(graph), Budget(steps=STEPS), _ignore_progress)[1]
 
 
 def clique_cover_numbers(graph: Feedback) -> Ints:
     """chi of a 0/1 graph, or the least upper bound found, one number for each of its trials.
 
     It does not depend on the clock. One graph for all trials gets a longer search than each of
-    many; up to 40 arms both come to their end on all but the rarest.
+    many; up to 40 arms both are exact but for rare exceptions.
 
     >>> from graphbandits.graphs import Dense
     >>> clique_cover_numbers(Dense(np.stack([np.eye(3), np.ones((3, 3))])))
@@ -65,7 +65,7 @@ def clique_cover_numbers(graph: Feedback) -> Ints:
 
 
 def check_deterministic(graph: Feedback) -> None:
-    """Entries are 0 and 1."""
+    """Check that all entries are 0 or 1."""
     if not graph.deterministic:
         raise InputError(
             "this number is one of a graph of entries 0 and 1, and the one given has probabilities"
@@ -73,7 +73,7 @@ def check_deterministic(graph: Feedback) -> None:
 
 
 def _each(stack: Floats) -> Ints:
-    """Looked up by the bits of each matrix: an audit asks in every round."""
+    """The number of each matrix, cached by its bits: an audit asks in every round."""
     trials, arms, _ = stack.shape
     there = stack > 0.0
     there &= there.transpose(0, 2, 1)
@@ -81,7 +81,7 @@ def _each(stack: Floats) -> Ints:
     size, data = packed.shape[1], packed.tobytes()
     keys = [data[k : k + size] for k in range(0, len(data), size)]
     known = _COVERS.setdefault(arms, {})
-    # once read, for another thread may clear what is kept at any moment
+    # read once: another thread may clear the cache at any moment
     numbers = {key: known.get(key) for key in keys}
     place = {key: k for k, key in enumerate(keys) if numbers[key] is None}
     if place:
@@ -97,8 +97,8 @@ def _each(stack: Floats) -> Ints:
 
 
 def _cover_number(graph: Feedback) -> Ints:
-    return np.array([cover_by_cliques(mutual(graph), Allowance(work=WORK), _nobody)[1]])
+    return np.array([cover_by_cliques(mutual(graph), Budget(steps=STEPS), _ignore_progress)[1]])
 
 
-def _nobody(lower: int, upper: int) -> None:
-    """Nobody looks on."""
+def _ignore_progress(lower: int, upper: int) -> None:
+    """Report nothing."""
