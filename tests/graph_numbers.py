@@ -8,6 +8,7 @@ import numpy as np
 
 from graphbandits.graphs.invariants import (
     Bracket,
+    GraphNumbers,
     clique_cover,
     domination,
     fractional_domination,
@@ -54,6 +55,18 @@ def check(name: str, bracket: Bracket, arms: int, edges: set[tuple[int, int]]) -
     kinds = (float,) if name == "fractional_domination" else (int,)
     flat = itertools.chain(*found) if name == "clique_cover" else found
     assert all(type(value) in kinds for value in flat)
+
+
+def check_agreement(numbers: GraphNumbers, undirected: bool) -> None:
+    """Whatever holds for the numbers holds for both bounds."""
+    cover, independent = numbers.clique_cover, numbers.independence
+    dominating, fractional = numbers.domination, numbers.fractional_domination
+    pairs: list[tuple[Bracket, Bracket]] = [(independent, cover), (fractional, dominating)]
+    if undirected:
+        pairs.append((dominating, independent))
+    for small, large in pairs:
+        assert small.lower <= large.lower + 1e-6
+        assert small.upper <= large.upper + 1e-6
 
 
 def all_numbers(matrix: Floats, time_limit: float = 20.0) -> list[Bracket]:

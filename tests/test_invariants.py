@@ -13,6 +13,7 @@ from graph_numbers import (
     NUMBERS,
     all_numbers,
     check,
+    check_agreement,
     cover_by_subsets,
     domination_by_subsets,
     edges_of,
@@ -25,14 +26,18 @@ from hypothesis import strategies as st
 from graphbandits.errors import InputError
 from graphbandits.graphs import Dense, Sparse, Uniform, as_process
 from graphbandits.graphs.invariants import (
+    Bracket,
+    GraphNumbers,
     clique_cover,
     clique_cover_numbers,
+    deterministic,
     domination,
     fractional_domination,
+    graph_numbers,
     independence,
     independence_number,
-    steady,
 )
+from graphbandits.graphs.invariants import numbers as numbers_module
 from graphbandits.types import Floats
 
 
@@ -316,7 +321,7 @@ def test_uniform_feedback_needs_no_matrix(number) -> None:
     check(number.__name__, number(Uniform(0.0, 4)), 4, edges_of(np.eye(4)))
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
+@pytest.mark.parametrize("number", [*NUMBERS, graph_numbers], ids=lambda number: number.__name__)
 @pytest.mark.parametrize(
     ("graph", "reason"),
     [
@@ -335,7 +340,7 @@ def test_what_has_no_such_number_is_refused(number, graph, reason: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, math.nan, math.inf, "5", None, True])
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
+@pytest.mark.parametrize("number", [*NUMBERS, graph_numbers], ids=lambda number: number.__name__)
 def test_the_time_limit_is_a_positive_number(number, limit) -> None:
     with pytest.raises(InputError, match="time_limit must be a finite number above 0"):
         number("paper", time_limit=limit)
@@ -357,6 +362,93 @@ def test_a_search_that_ends_early_is_honest_and_its_bounds_only_improve(number, 
         assert after[1] <= before[1]
 
 
+# --- all four together ------------------------------------------------------------------------
+
+
+def check_all(found: GraphNumbers, arms: int, edges: set[tuple[int, int]]) -> None:
+    """Certificates hold and brackets agree."""
+    for number in NUMBERS:
+        check(number.__name__, getattr(found, number.__name__), arms, edges)
+    check_agreement(found, all((j, i) in edges for i, j in edges))
+
+
+@settings(max_examples=100, deadline=None)
+@given(directed_matrices())
+def test_all_numbers_together_are_those_of_all_subsets(matrix: Floats) -> None:
+    found = graph_numbers(matrix)
+    check_all(found, len(matrix), edges_of(matrix))
+    assert found.proved
+    assert found.clique_cover.upper == cover_by_subsets(matrix)
+    assert found.independence.upper == independence_by_subsets(matrix)
+    assert found.domination.upper == domination_by_subsets(matrix)
+
+
+@settings(max_examples=100, deadline=None)
+@given(directed_matrices(), st.data())
+def test_brackets_that_hold_but_disagree_are_made_to_agree(matrix: Floats, data) -> None:
+    """Any valid brackets: the trivial cover, any independent set, any dominating set."""
+    arms, edges = len(matrix), edges_of(matrix)
+    true = graph_numbers(matrix)
+    some = data.draw(st.permutations(range(arms)))
+    apart: list[int] = []
+    for arm in some[: data.draw(st.integers(1, arms))]:
+        if not any((arm, other) in edges or (other, arm) in edges for other in apart):
+            apart.append(arm)
+    revealing = sorted({*true.domination.certificate, *some[: data.draw(st.integers(0, arms))]})
+    given_brackets = (
+        Bracket(1, arms, tuple((arm,) for arm in range(arms))),
+        Bracket(len(apart), arms, tuple(sorted(apart))),
+        Bracket(1, len(revealing), tuple(revealing)),
+        Bracket(true.fractional_domination.lower, float(arms), (1.0,) * arms),
+    )
+    found = numbers_module._agreeing(Dense(matrix), *given_brackets)
+    check_all(found, arms, edges)
+    for number, before in zip(NUMBERS, given_brackets, strict=True):
+        after, want = getattr(found, number.__name__), getattr(true, number.__name__)
+        assert before.lower <= after.lower <= want.lower + 1e-9
+        assert want.upper - 1e-9 <= after.upper <= before.upper
+
+
+def networks() -> list[networkx.Graph]:
+    """Like networks of friends: many triangles, few arms with many neighbours."""
+    return [
+        networkx.powerlaw_cluster_graph(1200, 5, 0.7, seed=1),
+        networkx.relaxed_caveman_graph(60, 12, 0.15, seed=2),
+        networkx.barabasi_albert_graph(1500, 3, seed=3),
+        networkx.watts_strogatz_graph(1000, 12, 0.1, seed=4),
+    ]
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("limit", [0.01, 0.3])
+def test_numbers_of_networks_agree_when_time_is_short(place: int, limit: float) -> None:
+    graph = networks()[place]
+    found = graph_numbers(graph, time_limit=limit)
+    edges = {(i, i) for i in graph} | {*graph.edges} | {(j, i) for i, j in graph.edges}
+    check_all(found, len(graph), edges)
+
+
+def test_a_network_of_friends_is_solved() -> None:
+    """Few maximal cliques: HiGHS solves both programs at once."""
+    graph = networks()[0]
+    found = graph_numbers(graph, time_limit=30.0)
+    assert found.clique_cover.proved
+    assert found.independence.proved
+
+
+def test_progress_is_reported_for_each_number() -> None:
+    names: list[str] = []
+    bounds: list[tuple[float, float]] = []
+
+    def watch(name: str):
+        names.append(name)
+        return (lambda low, high: bounds.append((low, high))) if name == "independence" else None
+
+    found = graph_numbers("paper", progress=watch)
+    assert names == ["clique cover", "independence", "domination", "fractional domination"]
+    assert bounds[-1] == (found.independence.lower, found.independence.upper)
+
+
 def test_numbers_of_trials_are_each_their_own() -> None:
     rng = np.random.default_rng(8)
     stack = np.stack([random_matrix(rng, 6, p, True) for p in rng.random(60)])
@@ -374,15 +466,15 @@ def test_numbers_are_right_if_another_thread_forgets_them_meanwhile(
     rng = np.random.default_rng(3)
     stack = np.stack([random_matrix(rng, 6, 0.5) for _ in range(30)])
     kept: dict[int, dict[bytes, int]] = {}
-    monkeypatch.setattr(steady, "_COVERS", kept)
+    monkeypatch.setattr(deterministic, "_COVERS", kept)
     clique_cover_numbers(Dense(stack[:15]))
-    search = steady.kernels.cover_numbers
+    search = deterministic.kernels.cover_numbers
 
     def forgetful(*given: Any) -> None:
         search(*given)
         kept[6].clear()
 
-    monkeypatch.setattr(steady.kernels, "cover_numbers", forgetful)
+    monkeypatch.setattr(deterministic.kernels, "cover_numbers", forgetful)
     found = clique_cover_numbers(Dense(stack))
     assert found.tolist() == [cover_by_subsets(matrix) for matrix in stack]
 

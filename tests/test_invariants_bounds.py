@@ -21,14 +21,16 @@ from numba.core import event
 
 from graphbandits import jit
 from graphbandits.graphs import Sparse, clique_cover, independence
-from graphbandits.graphs.invariants.adjacency import Adjacency, rows
-from graphbandits.graphs.invariants.allowance import Allowance
-from graphbandits.graphs.invariants.clique_search import CliqueSearch
-from graphbandits.graphs.invariants.pairs import cover_by_pairs, largest_matching, pairs_bound
-from graphbandits.graphs.invariants.shares import cliques_with, shares_bound
-from graphbandits.graphs.invariants.spectral import spectral_cover, spectral_independence
-from graphbandits.graphs.invariants.swapping import Swapping
-from graphbandits.graphs.invariants.vertex_kernels import cliques_with_each, small_cliques
+from graphbandits.graphs.invariants.adjacency import Adjacency, Component, greedy_cover, rows
+from graphbandits.graphs.invariants.bounds import (
+    CliqueProgram,
+    clique_size_bound,
+    fractional_matching,
+    matching_bound,
+)
+from graphbandits.graphs.invariants.budget import Budget
+from graphbandits.graphs.invariants.searches import CliqueSearch, LocalSearch
+from graphbandits.graphs.invariants.sparse_kernels import clique_sizes
 from graphbandits.types import Ints
 
 
@@ -51,10 +53,6 @@ def reflexive(edges: np.ndarray) -> np.ndarray:
     return edges + np.eye(len(edges))
 
 
-def apart(edges: np.ndarray) -> np.ndarray:
-    return ~edges & ~np.eye(len(edges), dtype=bool)
-
-
 def largest_with(edges: np.ndarray) -> Ints:
     """The size of the largest clique with each vertex, by all maximal cliques."""
     out = np.ones(len(edges), np.int64)
@@ -63,47 +61,112 @@ def largest_with(edges: np.ndarray) -> Ints:
     return out
 
 
-# --- sizes of cliques ---------------------------------------------------------------------------
+# --- cliques ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
-@given(graphs(), st.integers(0, 3))
-def test_cliques_with_each_vertex(edges: np.ndarray, nodes: int) -> None:
-    """Exact by a search to the end, from both sides before it, and sum 1/size bounds the cover."""
-    want, cover = largest_with(edges), cover_by_subsets(reflexive(edges))
-    low, high = np.ones(len(edges), np.int64), edges.sum(axis=1) + 1
-    cliques_with_each(edges, low, high, 0, len(edges), nodes)
-    assert (low <= want).all()
-    assert (want <= high).all()
-    assert shares_bound(high) <= cover
-    cliques_with_each(edges, low, high, 0, len(edges), 10**6)
-    assert low.tolist() == high.tolist() == want.tolist()
-    assert shares_bound(high) <= cover
-    small_cliques(*_arrays(edges), 64, high)
-    assert (want <= high).all()
-    assert high[high <= 3].tolist() == want[high <= 3].tolist()
+def whole(edges: np.ndarray, *, cover: bool) -> Component:
+    """The graph as one component, with bounds that say nothing."""
+    count = len(edges)
+    if cover:
+        return Component(np.arange(count), adjacency(edges), 1, count, np.arange(count))
+    return Component(np.arange(count), adjacency(edges), 0, count, np.empty(0, np.int64))
 
 
-def _arrays(edges: np.ndarray) -> tuple[Ints, Ints]:
+def is_cover(edges: np.ndarray, label: Ints) -> bool:
+    """The labels 0, 1, ... are cliques."""
+    fits = (reflexive(edges) > 0)[label[:, None] == label].all()
+    return bool(fits) and sorted(set(label.tolist())) == list(range(label.max() + 1))
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@settings(max_examples=100, deadline=None)
+@given(graphs())
+def test_the_program_over_cliques_bounds_and_solves_both_numbers(
+    listed: bool, edges: np.ndarray
+) -> None:
+    """With all maximal cliques, and with one clique for each edge."""
+    cover, independent = (
+        cover_by_subsets(reflexive(edges)),
+        independence_by_subsets(reflexive(edges)),
+    )
     graph = adjacency(edges)
-    return graph.start, graph.column
+    with pytest.MonkeyPatch.context() as patch:
+        if not listed:
+            patch.setattr(CliqueProgram, "_maximal", lambda *_: [])
+        program = CliqueProgram(graph, Budget())
+    assert program.complete == listed
+    part = whole(edges, cover=True)
+    for step in (program.bound_cover, program.solve_cover):
+        step(part, Budget())
+        assert part.lower <= cover <= part.upper == part.found.max() + 1
+        assert is_cover(edges, part.found)
+    if listed:
+        assert part.lower == part.upper
+        assert program.sizes is not None
+        assert program.sizes.tolist() == largest_with(edges).tolist()
+    part = whole(edges, cover=False)
+    isolated = not edges.any(axis=1).all()
+    for step in (program.bound_independence, program.solve_independence):
+        step(part, Budget())
+        assert part.lower <= independent <= part.upper
+        assert len(part.found) == part.lower
+        assert not edges[np.ix_(part.found, part.found)].any()
+    if listed or not isolated:
+        part.lower = part.upper - 1  # close enough for the program in whole numbers
+        program.solve_independence(part, Budget())
+        assert part.upper == max(independent, part.lower)
+
+
+@pytest.mark.parametrize("most", [0, 3])
+def test_too_many_cliques_leave_bounds_that_hold(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphbandits.graphs.invariants.bounds.MOST_CLIQUES", most)
+    edges = networkx.to_numpy_array(networkx.petersen_graph()) > 0
+    program = CliqueProgram(adjacency(edges), Budget())
+    assert not program.complete
+    part = whole(edges, cover=True)
+    program.bound_cover(part, Budget())
+    program.solve_cover(part, Budget())
+    assert (part.lower, part.upper) == (5, 10)  # by the sizes of its cliques
+    stopped = CliqueProgram(adjacency(edges), Budget(steps=0))
+    assert (stopped.complete, stopped.sizes) == (False, None)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
-def test_sizes_that_are_told_are_those_of_the_vertices(p: float) -> None:
-    edges = random_matrix(np.random.default_rng(5), 120, p) > 0
+def test_the_bound_by_the_relaxation_is_that_of_all_independent_weights(p: float) -> None:
+    """Of a graph and of its parts: the bound adds up, but for rounding up."""
+    edges = random_matrix(np.random.default_rng(5), 40, p) > 0
     np.fill_diagonal(edges, False)
-    told: list[Ints] = []
-    assert cliques_with(edges, Allowance(), told.append)
-    assert told[-1].tolist() == largest_with(edges).tolist()
+    twice = np.kron(np.eye(2), edges) > 0
+    lower = []
+    for matrix in (edges, twice):
+        part = whole(matrix, cover=True)
+        CliqueProgram(part.graph, Budget()).bound_cover(part, Budget())
+        lower.append(part.lower)
+    assert 2 * lower[0] - 1 <= lower[1] <= 2 * lower[0]
 
 
-def test_the_shares_of_disjoint_cliques_are_their_number() -> None:
+@settings(max_examples=150, deadline=None)
+@given(graphs())
+def test_sizes_of_cliques_bound_the_cover(edges: np.ndarray) -> None:
+    want, cover = largest_with(edges), cover_by_subsets(reflexive(edges))
+    assert clique_size_bound(want) <= cover
+    high = np.empty(len(edges), np.int64)
+    graph = adjacency(edges)
+    for most in (0, 2, 64):
+        clique_sizes(graph.start, graph.column, most, high)
+        assert (want <= high).all()
+        assert clique_size_bound(high) <= cover
+    assert high[high <= 3].tolist() == want[high <= 3].tolist()
+
+
+def test_the_sizes_of_disjoint_cliques_give_their_number() -> None:
     sizes = [1, 2, 3, 3, 7, 10]
     graph = networkx.disjoint_union_all(networkx.complete_graph(size) for size in sizes)
     edges = networkx.to_numpy_array(graph) > 0
-    assert shares_bound(largest_with(edges)) == len(sizes)
-    assert shares_bound(np.full(99, 99)) == 1  # 99 times 1/99 is no more than 1
+    assert clique_size_bound(largest_with(edges)) == len(sizes)
+    assert clique_size_bound(np.full(99, 99)) == 1  # 99 times 1/99 is no more than 1
 
 
 def test_a_clique_known_from_elsewhere_is_not_looked_for() -> None:
@@ -111,67 +174,50 @@ def test_a_clique_known_from_elsewhere_is_not_looked_for() -> None:
     for known, want in ((3, [0, 1, 2, 3]), (4, [])):
         search = CliqueSearch(edges)
         search.know(known)
-        search.run(Allowance())
+        search.run(Budget(), lambda: None)
+        assert (search.upper, search.clique.tolist()) == (4, want)
+        search = CliqueSearch(edges, known)
+        search.run(Budget(), lambda: None)
         assert (search.upper, search.clique.tolist()) == (4, want)
 
 
-# --- eigenvalues --------------------------------------------------------------------------------
-
-
 @settings(max_examples=150, deadline=None)
 @given(graphs())
-def test_bounds_by_eigenvalues(edges: np.ndarray) -> None:
-    assert spectral_cover(apart(edges)) <= cover_by_subsets(reflexive(edges))
-    assert spectral_independence(edges) >= independence_by_subsets(reflexive(edges))
-
-
-def test_hoffmans_bounds_of_the_petersen_graph() -> None:
-    """Eigenvalues 3, 1, -2, and 6, 1, -2 of its complement: 10 * 2 / (3 + 2), and 1 + 6 / 2."""
-    edges = networkx.to_numpy_array(networkx.petersen_graph()) > 0
-    assert spectral_independence(edges) == 4
-    assert spectral_cover(apart(edges)) == 4
-
-
-# --- pairs --------------------------------------------------------------------------------------
-
-
-@settings(max_examples=200, deadline=None)
-@given(graphs(14))
-def test_the_largest_matching(edges: np.ndarray) -> None:
-    match = np.full(len(edges), -1)
-    assert largest_matching(adjacency(edges), match, Allowance())
-    paired = np.flatnonzero(match >= 0)
-    assert edges[paired, match[paired]].all()
-    assert match[match[paired]].tolist() == paired.tolist()
-    graph = networkx.from_numpy_array(edges)
-    assert len(paired) == 2 * len(networkx.max_weight_matching(graph, maxcardinality=True))
-
-
-@pytest.mark.parametrize("n", [20, 60, 200])
-def test_the_largest_matching_of_sparse_graphs_through_nested_blossoms(n: int) -> None:
-    rng = np.random.default_rng(n)
-    for degree in (1.0, 2.0, 2.7, 4.0):
-        edges = random_matrix(rng, n, degree / n) > 0
-        np.fill_diagonal(edges, False)
-        match = np.full(n, -1)
-        assert largest_matching(adjacency(edges), match, Allowance())
-        graph = networkx.from_numpy_array(edges)
-        assert (match >= 0).sum() == 2 * len(networkx.max_weight_matching(graph, True))
-
-
-@settings(max_examples=150, deadline=None)
-@given(graphs())
-def test_covers_by_pairs(edges: np.ndarray) -> None:
+def test_components_are_those_of_the_graph(edges: np.ndarray) -> None:
     graph = adjacency(edges)
-    label, pairs = cover_by_pairs(graph, np.arange(len(edges)), Allowance())
-    assert (reflexive(edges) > 0)[label[:, None] == label].all()
-    assert sorted(set(label.tolist())) == list(range(label.max() + 1))
+    kept = np.flatnonzero(np.arange(len(edges)) % 3 != 1)
+    inner = networkx.from_numpy_array(edges).subgraph(kept.tolist())
+    want = sorted(sorted(part) for part in networkx.connected_components(inner))
+    found = graph.components(kept)
+    assert sorted(vertices.tolist() for vertices, _ in found) == want
+    sizes = [len(vertices) for vertices, _ in found]
+    assert sizes == sorted(sizes)
+    for vertices, own in found:
+        assert (own.matrix() == edges[np.ix_(vertices, vertices)]).all()
+        assert is_cover(own.matrix(), greedy_cover(own))
+
+
+# --- matchings ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs())
+def test_fractional_matchings(edges: np.ndarray) -> None:
+    """Between a largest matching and half the vertices; pairs lose one for each odd cycle."""
+    twice, label = fractional_matching(adjacency(edges))
+    graph = networkx.from_numpy_array(edges)
+    most = len(networkx.max_weight_matching(graph, maxcardinality=True))
+    assert is_cover(edges, label)
+    assert np.bincount(label).max() <= 2
+    pairs = len(edges) - (label.max() + 1)
+    assert pairs <= most <= twice / 2 <= 1.5 * most
+    assert twice / 2 <= pairs + len(edges) / 6  # an odd cycle has three vertices or more
     cover = cover_by_subsets(reflexive(edges))
-    assert pairs_bound(graph, pairs) <= cover <= label.max() + 1
-    if largest_with(edges).max() <= 2:
-        assert pairs_bound(graph, pairs) == cover == label.max() + 1
-    _, pairs = cover_by_pairs(graph, np.arange(len(edges)), Allowance(work=0))
-    assert pairs_bound(graph, pairs) <= cover
+    assert matching_bound(adjacency(edges), twice) <= cover
+    assert matching_bound(adjacency(edges), len(edges)) <= cover
+    if networkx.is_bipartite(graph):
+        assert 2 * pairs == 2 * most == twice
+        assert matching_bound(adjacency(edges), twice) == cover == label.max() + 1
 
 
 def test_covers_of_large_graphs_without_triangles_are_proved() -> None:
@@ -195,8 +241,8 @@ def test_covers_of_large_graphs_without_triangles_are_proved() -> None:
 @given(graphs())
 def test_swaps_find_the_largest_set_of_small_graphs(edges: np.ndarray) -> None:
     want = independence_by_subsets(reflexive(edges))
-    search = Swapping(adjacency(edges), np.empty(0, np.int64))
-    search.run(Allowance(work=3), lambda: None, want)
+    search = LocalSearch(adjacency(edges), np.empty(0, np.int64))
+    search.run(Budget(steps=3), lambda: None, want)
     assert len(search.found) == search.best == want
     assert not edges[np.ix_(search.found, search.found)].any()
 
@@ -206,14 +252,14 @@ def test_swaps_keep_the_set_independent(p: float) -> None:
     edges = random_matrix(np.random.default_rng(9), 300, p) > 0
     np.fill_diagonal(edges, False)
     sizes: list[int] = []
-    search = Swapping(adjacency(edges), np.array([0]))
+    search = LocalSearch(adjacency(edges), np.array([0]))
     for _ in range(4):
-        search.run(Allowance(work=1), lambda: sizes.append(search.best), 300)
+        search.run(Budget(steps=1), lambda: sizes.append(search.best), 300)
         assert len(search.found) == search.best
         assert not edges[np.ix_(search.found, search.found)].any()
     assert sizes == sorted(set(sizes))
-    again = Swapping(adjacency(edges), np.array([0]))
-    again.run(Allowance(work=4), lambda: None, 300)
+    again = LocalSearch(adjacency(edges), np.array([0]))
+    again.run(Budget(steps=4), lambda: None, 300)
     assert again.found.tolist() == search.found.tolist()
 
 
@@ -241,8 +287,8 @@ def test_the_clock_stands_still_while_functions_compile(monkeypatch: pytest.Monk
     now = 100.0
     monkeypatch.setattr(jit, "time", SimpleNamespace(monotonic=lambda: now))
     before = jit.clock()
-    allowance = Allowance(seconds=5.0)
-    part = allowance.part(0.5)
+    budget = Budget(seconds=5.0)
+    part = budget.part(0.5)
     with event.trigger_event("numba:compile"):
         now += 3.0
         with event.trigger_event("numba:compile"):  # a callee
@@ -251,4 +297,4 @@ def test_the_clock_stands_still_while_functions_compile(monkeypatch: pytest.Monk
     assert math.isclose(part.seconds, 2.5)
     now += 2.0
     assert math.isclose(jit.clock(), before + 2.0)
-    assert math.isclose(allowance.seconds, 3.0)
+    assert math.isclose(budget.seconds, 3.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,9 @@ from graphbandits.graphs import Feedback, Process, Uniform, make_process
 from graphbandits.graphs.invariants import (
     TIME_LIMIT,
     Bracket,
+    GraphNumbers,
     Progress,
-    clique_cover,
-    domination,
-    fractional_domination,
-    independence,
+    graph_numbers,
 )
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.graphs.shape import Shape
@@ -38,36 +35,8 @@ HORIZON = 1000
 #: Characters of a certificate on the terminal; JSON has all of it.
 SHOWN = 48
 
-#: Tells what is done and its bounds so far.
+#: Called with the name of a number when its search starts; returns what its bounds are told to.
 Watch = Callable[[str], Progress | None]
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """Clique cover, independence and domination of a 0/1 graph."""
-
-    cover: Bracket[int]
-    independent: Bracket[int]
-    dominating: Bracket[int]
-    fractional: Bracket[float]
-
-    @classmethod
-    def of(cls, feedback: Feedback, time_limit: float, watch: Watch) -> Numbers:
-        """Search for each, as long as the time limit allows."""
-        return cls(
-            clique_cover(feedback, time_limit, watch("clique cover")),
-            independence(feedback, time_limit, watch("independence")),
-            domination(feedback, time_limit, watch("domination")),
-            fractional_domination(feedback, time_limit, watch("fractional domination")),
-        )
-
-    @property
-    def caption(self) -> str:
-        """What a picture says below itself."""
-        return (
-            f"clique cover {_span(self.cover)}, independence {_span(self.independent)}, "
-            f"domination {_span(self.dominating)}"
-        )
 
 
 def run(
@@ -108,7 +77,7 @@ def run(
     numbers = None
     if feedback.deterministic:
         with _searching(as_json) as watch:
-            numbers = Numbers.of(feedback, seconds, watch)
+            numbers = graph_numbers(feedback, seconds, watch)
     found = describe(text, process, feedback, numbers, horizon)
     written = [] if plot is None else _draw(plot, text, process, feedback, numbers)
     if as_json:
@@ -120,7 +89,7 @@ def run(
 
 
 def describe(
-    text: str, process: Process, feedback: Feedback, numbers: Numbers | None, horizon: int
+    text: str, process: Process, feedback: Feedback, numbers: GraphNumbers | None, horizon: int
 ) -> dict[str, Any]:
     """All that is told of a graph, as plain numbers, with the names of the arms."""
     names = list(process.names or map(str, range(1, process.arms + 1)))
@@ -144,13 +113,13 @@ def describe(
             )
         )
     else:
-        cliques = [named(clique) for clique in numbers.cover.certificate]  # type: ignore[arg-type]
+        cliques = [named(clique) for clique in numbers.clique_cover.certificate]  # type: ignore[arg-type]
         found = {
-            "clique_cover": searched(numbers.cover, cliques),
-            "independence": searched(numbers.independent, named(numbers.independent.certificate)),
-            "domination": searched(numbers.dominating, named(numbers.dominating.certificate)),
-            "fractional_domination": numbers.fractional.upper,
-            "fractional_domination_lower": numbers.fractional.lower,
+            "clique_cover": searched(numbers.clique_cover, cliques),
+            "independence": searched(numbers.independence, named(numbers.independence.certificate)),
+            "domination": searched(numbers.domination, named(numbers.domination.certificate)),
+            "fractional_domination": numbers.fractional_domination.upper,
+            "fractional_domination_lower": numbers.fractional_domination.lower,
         }
     return {
         "graph": text,
@@ -186,14 +155,14 @@ def _note(process: Process, feedback: Feedback) -> str | None:
     return " ".join(parts) or None
 
 
-def _bounds(process: Process, numbers: Numbers | None, horizon: int) -> list[dict[str, Any]]:
+def _bounds(process: Process, numbers: GraphNumbers | None, horizon: int) -> list[dict[str, Any]]:
     """The bounds on the expected regret that are proved, for arms with equal priors: H = log K."""
     if numbers is not None and fixed_feedback(process) is not None:
         # by the cover that is shown, for which the search has had its time
         entropy = math.log(process.arms)
         found: tuple[Bound, ...] = (
             theorem_1(process.arms, entropy, [horizon]),
-            corollary_1(numbers.cover.upper, entropy, [horizon]),
+            corollary_1(numbers.clique_cover.upper, entropy, [horizon]),
         )
     else:
         found = regret_bounds(process, BetaBernoulli.of(process.arms), [horizon])
@@ -243,7 +212,7 @@ def _check_picture(plot: Path) -> None:
 
 
 def _draw(
-    plot: Path, text: str, process: Process, feedback: Feedback, numbers: Numbers | None
+    plot: Path, text: str, process: Process, feedback: Feedback, numbers: GraphNumbers | None
 ) -> list[Path]:
     from graphbandits.plots import graph_figure, save_figure
     from graphbandits.plots.style import one_line
@@ -251,10 +220,14 @@ def _draw(
     sets: dict[str, Any] = {}
     if numbers is not None:
         sets = {
-            "cliques": numbers.cover.certificate,
-            "independent": numbers.independent.certificate,
-            "dominating": numbers.dominating.certificate,
-            "caption": numbers.caption,
+            "cliques": numbers.clique_cover.certificate,
+            "independent": numbers.independence.certificate,
+            "dominating": numbers.domination.certificate,
+            "caption": (
+                f"clique cover {_span(numbers.clique_cover)}, "
+                f"independence {_span(numbers.independence)}, "
+                f"domination {_span(numbers.domination)}"
+            ),
         }
     elif fixed_feedback(process) is None:
         sets = {"caption": "round 1 of trial 0, seed 0"}
@@ -262,7 +235,7 @@ def _draw(
     return save_figure(graph_figure(feedback, names=process.names, title=title, **sets), plot)
 
 
-def _print(found: dict[str, Any], numbers: Numbers | None, time_limit: float) -> None:
+def _print(found: dict[str, Any], numbers: GraphNumbers | None, time_limit: float) -> None:
     console = plain_console()
     console.print(_first_lines(found), soft_wrap=True)
     if found["note"]:
@@ -272,16 +245,15 @@ def _print(found: dict[str, Any], numbers: Numbers | None, time_limit: float) ->
         for column in ("number", "value", "shown by"):
             table.add_column(column)
         cliques = [f"{{{', '.join(clique)}}}" for clique in found["clique_cover"]["certificate"]]
-        table.add_row("clique cover", _span(numbers.cover), _shortened(cliques, " "))
+        table.add_row("clique cover", _span(numbers.clique_cover), _shortened(cliques, " "))
         for key, bracket in (
-            ("independence", numbers.independent),
-            ("domination", numbers.dominating),
+            ("independence", numbers.independence),
+            ("domination", numbers.domination),
         ):
             table.add_row(key, _span(bracket), _shortened(found[key]["certificate"], ", "))
-        table.add_row("fractional domination", _span(numbers.fractional), "")
+        table.add_row("fractional domination", _span(numbers.fractional_domination), "")
         console.print(table)
-        searched = (numbers.cover, numbers.independent, numbers.dominating, numbers.fractional)
-        if not all(bracket.proved for bracket in searched):
+        if not numbers.proved:
             console.print(
                 f"Where the value is 'a to b', at least a and at most b is proved; a search may "
                 f"take {time_limit:g} s, or as --time-limit says.\n",

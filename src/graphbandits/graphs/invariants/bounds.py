@@ -17,9 +17,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from graphbandits.graphs.highs import fractional_cover, whole_cover, whole_packing
-from graphbandits.graphs.invariants.adjacency import Adjacency
+from graphbandits.graphs.invariants.adjacency import Adjacency, Component
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.components import Component
 from graphbandits.graphs.invariants.sparse_kernels import clique_sizes
 from graphbandits.types import Floats, Ints
 
@@ -42,11 +41,11 @@ class CliqueProgram:
     """The linear program over cliques of a component, relaxed and in whole numbers.
 
     All maximal cliques are listed if they are few. Otherwise the list has a clique for each edge,
-    which suffices for the bounds on the independence number. If all maximal cliques were visited,
-    ``sizes`` has the size of the largest one with each vertex.
+    which suffices for the bounds on the independence number. If all maximal cliques, at most
+    ``visits``, were visited, ``sizes`` has the size of the largest one with each vertex.
     """
 
-    def __init__(self, graph: Adjacency, budget: Budget) -> None:
+    def __init__(self, graph: Adjacency, budget: Budget, visits: float = math.inf) -> None:
         self.sizes: Ints | None = None
         self.complete = False
         self._matrix: Any = None
@@ -56,14 +55,14 @@ class CliqueProgram:
         bounds = graph.start.tolist()
         column = graph.column.tolist()
         near = [set(column[i:j]) for i, j in pairwise(bounds)]
-        cliques = self._maximal(near, budget.part(0.5)) or _one_for_each_edge(near, budget)
+        cliques = self._maximal(near, budget.part(0.8), visits) or _one_for_each_edge(near, budget)
         entries = np.array([v for clique in cliques for v in clique], np.int64)
         if cliques and len(cliques) <= MOST_CLIQUES and len(entries) <= MOST_ENTRIES:
             column = np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques])
             shape = graph.count, len(cliques)
             self._matrix = csr_array((np.ones(len(entries)), (entries, column)), shape=shape)
 
-    def _maximal(self, near: list[set[int]], budget: Budget) -> list[list[int]]:
+    def _maximal(self, near: list[set[int]], budget: Budget, visits: float) -> list[list[int]]:
         """All maximal cliques; none if they are too many."""
         import networkx  # slow to import, rarely needed
 
@@ -75,7 +74,7 @@ class CliqueProgram:
                 sizes[v] = max(sizes[v], len(clique))
             if k <= MOST_CLIQUES:
                 cliques.append(clique)
-            if k % 256 == 0 and budget.exhausted:
+            if k >= visits or (k % 256 == 0 and budget.exhausted):
                 return []
         self.sizes = np.array(sizes)
         self.complete = len(cliques) <= MOST_CLIQUES

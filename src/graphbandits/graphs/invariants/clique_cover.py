@@ -6,21 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from graphbandits.graphs.invariants.adjacency import Adjacency
-from graphbandits.graphs.invariants.bounds import (
-    CliqueProgram,
-    fractional_matching,
-    matching_bound,
-)
-from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.components import (
+from graphbandits.graphs.invariants.adjacency import (
     SEARCHED,
+    Adjacency,
     Component,
     Improved,
     greedy_cover,
     reduced,
     search_components,
 )
+from graphbandits.graphs.invariants.bounds import (
+    CliqueProgram,
+    fractional_matching,
+    matching_bound,
+)
+from graphbandits.graphs.invariants.budget import Budget
 from graphbandits.graphs.invariants.independence import MATCHED
 from graphbandits.graphs.invariants.searches import CliqueSearch, Colouring
 from graphbandits.types import Ints
@@ -34,17 +34,12 @@ def cover_by_cliques(
     for one in components:
         one.found = greedy_cover(one.graph)
         one.upper = int(one.found.max()) + 1
-
-    def bounds() -> tuple[int, int]:
-        lower = len(taken) + sum(one.lower for one in components)
-        return lower, len(taken) + sum(one.upper for one in components)
-
-    search_components(components, _search, budget, lambda: report(*bounds()))
+    lower, upper = search_components(taken, components, _search, budget, report)
     used = len(taken)
     for one in components:
         clique[one.vertices] = used + one.found
         used += one.upper
-    return *bounds(), clique
+    return lower, upper, clique
 
 
 def _search(part: Component, budget: Budget, improved: Improved) -> None:
@@ -87,9 +82,14 @@ def _search(part: Component, budget: Budget, improved: Improved) -> None:
     if part.open and not budget.timed:
         colouring.improve(budget.part(0.08), fewer, part.lower)
     elif part.open:
-        program = CliqueProgram(part.graph, budget.part(0.3))
-        program.bound_cover(part, budget.part(0.3))
+        program = CliqueProgram(part.graph, budget.part(0.4))
+        program.bound_cover(part, budget.part(0.4))
         improved()
+        if program.sizes is None:  # too many cliques to visit them all
+            largest = CliqueSearch(part.graph.matrix())
+            largest.run(budget.part(0.3), improved)
+            part.lower = max(part.lower, -(-count // largest.upper))
+            improved()
         colouring.know(part.found)
         colouring.improve(budget.part(0.2), fewer, part.lower)
         program.solve_cover(part, budget.part(0.7))

@@ -157,7 +157,9 @@ def clique_search(adjacent: Words, stack: Stack, best: Ints, state: Ints, budget
 def upper_bound(stack: Stack, state: Ints) -> int:
     """No clique has more members; valid at any time of the search."""
     k = stack[3][0] + (1 if state[DEPTH] > 0 else 0)  # the branch in progress is not complete
-    return max(state[BEST], stack[2][0, k]) if state[DEPTH] >= 0 and k >= 0 else state[BEST]
+    if state[DEPTH] < 0 or k < 0:
+        return int(state[BEST])
+    return int(max(state[BEST], stack[2][0, k]))
 
 
 @kernel()

@@ -11,10 +11,9 @@ from scipy.sparse import csr_array
 
 from graphbandits.graphs.highs import fractional_cover, whole_cover
 from graphbandits.graphs.invariants import domination_kernels as kernels
-from graphbandits.graphs.invariants.adjacency import Adjacency, rows
+from graphbandits.graphs.invariants.adjacency import SEARCHED, Adjacency, rows
 from graphbandits.graphs.invariants.budget import Budget
 from graphbandits.graphs.invariants.clique_kernels import bit_sets
-from graphbandits.graphs.invariants.components import SEARCHED
 from graphbandits.types import Floats, Ints
 
 #: Two bounds that agree up to this share are one number.

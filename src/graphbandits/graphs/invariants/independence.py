@@ -6,17 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from graphbandits.graphs.invariants.adjacency import Adjacency
-from graphbandits.graphs.invariants.bounds import CliqueProgram, fractional_matching
-from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.components import (
+from graphbandits.graphs.invariants.adjacency import (
     SEARCHED,
+    Adjacency,
     Component,
     Improved,
     greedy_cover,
     reduced,
     search_components,
 )
+from graphbandits.graphs.invariants.bounds import (
+    MOST_CLIQUES,
+    CliqueProgram,
+    fractional_matching,
+)
+from graphbandits.graphs.invariants.budget import Budget
 from graphbandits.graphs.invariants.searches import CliqueSearch, Colouring, LocalSearch
 from graphbandits.types import Ints
 
@@ -31,37 +35,22 @@ def independent_set(
     taken, _, components = reduced(graph)
     for one in components:
         one.upper = min(one.upper, int(greedy_cover(one.graph).max()) + 1)
-
-    def bounds() -> tuple[int, int]:
-        lower = len(taken) + sum(one.lower for one in components)
-        return lower, len(taken) + sum(one.upper for one in components)
-
-    search_components(components, _search, budget, lambda: report(*bounds()))
+    lower, upper = search_components(taken, components, _search, budget, report)
     found = [taken, *(one.vertices[one.found] for one in components)]
-    return *bounds(), np.sort(np.concatenate(found))
+    return lower, upper, np.sort(np.concatenate(found))
 
 
 def _search(part: Component, budget: Budget, improved: Improved) -> None:
     count = part.graph.count
-    local = LocalSearch(part.graph, part.found)
-
-    def enlarge(share: float) -> None:
-        local.run(budget.part(share), swapped, part.upper)
-
-    def swapped() -> None:
-        if local.best > part.lower:
-            part.lower, part.found = local.best, local.found
-        improved()
-
     if count > SEARCHED:
         if count <= MATCHED:
             # the linear program with z_i + z_j <= 1 on edges
             part.upper = min(part.upper, count - -(-fractional_matching(part.graph)[0] // 2))
             improved()
         if budget.timed:
-            enlarge(0.1)
+            _enlarge(part, budget.part(0.1), improved)
             _solve(part, budget.part(0.6), improved)
-            enlarge(1.0)
+            _enlarge(part, budget, improved)
         return
     apart = ~part.graph.matrix() & ~np.eye(count, dtype=np.bool_)
     search = CliqueSearch(apart, part.lower)
@@ -78,12 +67,13 @@ def _search(part: Component, budget: Budget, improved: Improved) -> None:
         return
     search.run(budget.part(0.02), searched)
     if part.open:
-        enlarge(0.05)
-        _solve(part, budget.part(0.3), improved)
+        _enlarge(part, budget.part(0.05), improved)
+        _solve(part, budget.part(0.5), improved)
+    if part.open:
         search.know(part.lower)
         search.run(budget.part(0.6), searched)
     if part.open:
-        enlarge(0.5)
+        _enlarge(part, budget.part(0.5), improved)
         # each clique of a cover has at most one member of the set
         cover = Colouring(apart, np.empty(0, np.int64))
         cover.know(greedy_cover(part.graph))
@@ -91,10 +81,21 @@ def _search(part: Component, budget: Budget, improved: Improved) -> None:
         part.upper = min(part.upper, cover.best)
 
 
+def _enlarge(part: Component, budget: Budget, improved: Improved) -> None:
+    """Search for a larger set by swaps."""
+    local = LocalSearch(part.graph, part.found)
+
+    def swapped() -> None:
+        part.lower, part.found = local.best, local.found
+        improved()
+
+    local.run(budget, swapped, part.upper)
+
+
 def _solve(part: Component, budget: Budget, improved: Improved) -> None:
     """Bound the number by the linear program over cliques, and solve it in whole numbers."""
     if part.open and not budget.exhausted:
-        program = CliqueProgram(part.graph, budget)
+        program = CliqueProgram(part.graph, budget, MOST_CLIQUES)
         program.bound_independence(part, budget)
         improved()
         program.solve_independence(part, budget)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -69,6 +69,11 @@ class GraphNumbers:
     independence: Bracket[int]
     domination: Bracket[int]
     fractional_domination: Bracket[float]
+
+    @property
+    def proved(self) -> bool:
+        """Whether all four numbers are known."""
+        return all(getattr(self, field.name).proved for field in fields(self))
 
 
 def graph_numbers(

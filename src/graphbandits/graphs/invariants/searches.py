@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits.graphs.invariants import clique_kernels, colouring_kernels
-from graphbandits.graphs.invariants.adjacency import Adjacency
+from graphbandits.graphs.invariants.adjacency import Adjacency, Improved
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.components import Improved
 from graphbandits.graphs.invariants.sparse_kernels import swap
 from graphbandits.types import Ints
 

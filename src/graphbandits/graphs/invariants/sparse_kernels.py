@@ -265,9 +265,9 @@ def swap(start: Ints, column: Ints, inside: Ints, barred: Ints, state: Ints, vis
     """
     count, gained = len(inside), 0
     against = np.zeros(count, np.int64)  # neighbours in the set
-    for v in range(count):
-        for e in range(start[v], start[v + 1]):
-            against[v] += inside[column[e]]
+    for u in range(count):
+        for e in range(start[u], start[u + 1]):
+            against[u] += inside[column[e]]
     seed = np.uint64(state[1])
     while visits > 0:
         visits -= 1
@@ -282,7 +282,7 @@ def swap(start: Ints, column: Ints, inside: Ints, barred: Ints, state: Ints, vis
         for e in range(start[v], start[v + 1]):
             against[column[e]] += 1
             if inside[column[e]] == 1:
-                out = column[e]
+                out = int(column[e])
         inside[v] = 1
         gained += 1
         visits -= start[v + 1] - start[v]
