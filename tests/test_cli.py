@@ -20,8 +20,7 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.cli import reproduce as reproduce_module
-from graphbandits.cli.app import GRAPH_HELP
+from graphbandits.cli.options import GRAPH_HELP
 from graphbandits.engine import Plan
 from graphbandits.experiments import catalogue, load_experiment
 from graphbandits.gains import sampled_gain
@@ -596,7 +595,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(name: str) -> Any:
         return load_experiment(name).model_copy(update={"horizon": 5})
 
-    monkeypatch.setattr(reproduce_module, "load_experiment", load)
+    for module in ("graphbandits.experiments", "graphbandits.experiments.run"):
+        monkeypatch.setattr(f"{module}.load_experiment", load)
 
 
 def files_of(figures: list[str]) -> set[str]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from graphbandits.cli import app
-from graphbandits.cli import graph as graph_module
+from graphbandits.experiments import describe
 from graphbandits.graphs import Dense, Sparse, Uniform, as_process, edges_text
 from graphbandits.graphs.feedback import Feedback
 from graphbandits.graphs.shape import Shape
@@ -252,13 +252,13 @@ def test_progress_is_told_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) ->
         def status(self, text: str) -> Status:
             return Status()
 
-    monkeypatch.setattr(graph_module, "Console", Terminal)
+    monkeypatch.setattr(describe, "Console", Terminal)
     answer("paper")
     assert told == []
     run("paper")
     sought = ["clique cover", "independence", "domination", "fractional domination"]
     assert [text for text in told if "," not in text] == [f"Searching: {s} ..." for s in sought]
-    with graph_module._searching(quiet=False) as watch:
+    with describe._searching(show=True) as watch:
         progress = watch("clique cover")
         assert progress is not None
         progress(2, 5)
@@ -321,7 +321,7 @@ def test_bad_input_is_refused_in_one_line_before_the_search(
         raise AssertionError("too late")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(graph_module, "graph_numbers", search)
+    monkeypatch.setattr(describe, "graph_numbers", search)
     Path("file").write_text("")
     Path("folder.png").mkdir()
     result = RUNNER.invoke(app, ["graph", *line.split()])
