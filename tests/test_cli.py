@@ -820,7 +820,7 @@ def interrupt(*args: object, **options: object) -> NoReturn:
 def test_an_interrupted_simulation_says_so_in_one_line(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Plan, "run", interrupt)
+    monkeypatch.setattr("graphbandits.store.simulate_plan", interrupt)
     result = RUNNER.invoke(app, SIMULATE)
     assert result.exit_code == 130
     assert result.stderr == "stopped; nothing was written for what had not finished.\n"
