@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from graphbandits import Bernoulli, BetaBernoulli
+from graphbandits import Bernoulli, BetaBernoulli, audit_experiment
 from graphbandits.cli.app import app
 from graphbandits.engine import Plan, run_block
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
+from graphbandits.files import json_text
 from graphbandits.gains import joint_gain
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Feedback
@@ -406,6 +407,25 @@ def test_bad_input_is_told_in_one_line(folder: Path, words: list[str], reason: s
     assert found.stdout == ""
     assert reason in found.stderr
     assert len(found.stderr.strip().splitlines()) == 1
+
+
+def test_the_command_prints_what_the_function_returns(folder: Path) -> None:
+    titles: list[str] = []
+    found = audit_experiment(
+        "some.toml",
+        trials=2,
+        policies=["mutant"],
+        plugins=["mutant.py"],
+        workers=1,
+        progress=False,
+        finished=lambda one: titles.append(one.title),
+    )
+    assert not found.holds
+    assert titles == ["A mutant"]
+    command = ["audit", "some.toml", "--trials=2", "--plugin=mutant.py", "--policy=mutant"]
+    shown = CliRunner().invoke(app, [*command, "--json"])
+    assert json.loads(shown.stdout) == json.loads(json_text(found.to_dict()))
+    assert shown.stderr == "".join(f"Error: {sentence}\n" for sentence in found.broken)
 
 
 def test_sweeps_are_audited_value_by_value(folder: Path) -> None:

@@ -20,10 +20,11 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.cli import reproduce as reproduce_module
-from graphbandits.cli.app import GRAPH_HELP
+from graphbandits.cli.options import GRAPH_HELP
 from graphbandits.engine import Plan
+from graphbandits.errors import InputError
 from graphbandits.experiments import catalogue, load_experiment
+from graphbandits.files import json_text
 from graphbandits.gains import sampled_gain
 from graphbandits.graphs import Uniform
 from graphbandits.policies import Needs
@@ -212,6 +213,10 @@ def test_list_tells_the_needs_of_a_new_policy_apart(monkeypatch: pytest.MonkeyPa
     assert "draws=3" in run("list", "policies")
 
 
+def test_list_prints_what_the_function_returns() -> None:
+    assert answer("list") == json.loads(json.dumps(graphbandits.list_available()))
+
+
 @pytest.mark.parametrize("what", [[], ["policies"], ["graphs"], ["experiments"]])
 def test_the_listing_for_people_says_the_same(what: list[str]) -> None:
     shown = run("list", *what)
@@ -340,6 +345,14 @@ def test_how_tight_the_bound_is_stands_beside_it(tournament: list[str]) -> None:
     assert believed[0][-1] == f"{share:.1f}%"
     assert believed[2][-1] == "100%"
     assert "psi, the ratio of ts-n by G h: 0.7154, at most 1.5 here." in shown
+
+
+def test_inspect_prints_what_the_function_returns() -> None:
+    found = graphbandits.inspect_decision([(1, 2), "4,4"], "star", samples=10, seed=3)
+    words = ["inspect", "--beta=1,2", "--beta=4,4", "--graph=star", "--samples=10", "--seed=3"]
+    assert read_json(json_text(found.to_dict())) == answer(*words)
+    with pytest.raises(InputError, match="two numbers A,B"):
+        graphbandits.inspect_decision([(1, 2, 3)], "star")  # type: ignore[list-item]
 
 
 def test_the_graph_changes_the_gain_and_not_the_beliefs(tournament: list[str]) -> None:
@@ -596,7 +609,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(name: str) -> Any:
         return load_experiment(name).model_copy(update={"horizon": 5})
 
-    monkeypatch.setattr(reproduce_module, "load_experiment", load)
+    for module in ("graphbandits.experiments", "graphbandits.experiments.run"):
+        monkeypatch.setattr(f"{module}.load_experiment", load)
 
 
 def files_of(figures: list[str]) -> set[str]:
@@ -820,7 +834,7 @@ def interrupt(*args: object, **options: object) -> NoReturn:
 def test_an_interrupted_simulation_says_so_in_one_line(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Plan, "run", interrupt)
+    monkeypatch.setattr("graphbandits.store.simulate_plan", interrupt)
     result = RUNNER.invoke(app, SIMULATE)
     assert result.exit_code == 130
     assert result.stderr == "stopped; nothing was written for what had not finished.\n"

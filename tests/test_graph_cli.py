@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from graphbandits import describe_graph
 from graphbandits.cli import app
-from graphbandits.cli import graph as graph_module
+from graphbandits.experiments import describe
 from graphbandits.graphs import Dense, Sparse, Uniform, as_process, edges_text
 from graphbandits.graphs.feedback import Feedback
 from graphbandits.graphs.shape import Shape
@@ -93,6 +94,20 @@ def test_the_papers_graph() -> None:
     assert second["value"] == pytest.approx(math.sqrt(2 / 2 * 500 * math.log(5)))
     assert set(first["policies"] + second["policies"]) <= set(registered("policy"))
     check_certificates(found, matrix_of(as_process("paper").feedback))
+
+
+@pytest.mark.parametrize("graph", ["paper", "random(r=0.25)", "revealed-er(p=0.5)"])
+def test_the_command_prints_what_the_function_returns(graph: str, tmp_path: Path) -> None:
+    found = describe_graph(graph, 5, horizon=50, plot=tmp_path / "graph.png")
+    assert found.to_dict() == answer(graph, "--arms", 5, "--horizon", 50)
+    assert [path.name for path in found.files] == ["graph.png"]
+
+
+def test_any_graph_can_be_described() -> None:
+    found = describe_graph(np.array([[1.0, 1.0], [0.0, 1.0]]))
+    assert (found.shape.edges, found.shape.directed, found.text) == (1, True, "ndarray")
+    assert found.numbers is not None
+    assert found.numbers.domination.upper == 1
 
 
 @settings(max_examples=30, deadline=None)
@@ -252,13 +267,13 @@ def test_progress_is_told_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) ->
         def status(self, text: str) -> Status:
             return Status()
 
-    monkeypatch.setattr(graph_module, "Console", Terminal)
+    monkeypatch.setattr(describe, "Console", Terminal)
     answer("paper")
     assert told == []
     run("paper")
     sought = ["clique cover", "independence", "domination", "fractional domination"]
     assert [text for text in told if "," not in text] == [f"Searching: {s} ..." for s in sought]
-    with graph_module._searching(quiet=False) as watch:
+    with describe._searching(show=True) as watch:
         progress = watch("clique cover")
         assert progress is not None
         progress(2, 5)
@@ -321,7 +336,7 @@ def test_bad_input_is_refused_in_one_line_before_the_search(
         raise AssertionError("too late")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(graph_module, "graph_numbers", search)
+    monkeypatch.setattr(describe, "graph_numbers", search)
     Path("file").write_text("")
     Path("folder.png").mkdir()
     result = RUNNER.invoke(app, ["graph", *line.split()])

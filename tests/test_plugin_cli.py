@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from graphbandits import open_study, simulate
+from graphbandits import check_plugins, new_experiment, new_policy, open_study, simulate
 from graphbandits.cli import app
 from graphbandits.plugins import load_plugin, unload_plugin
 from graphbandits.registry import registered
-from graphbandits.testing import contract
+from graphbandits.testing import Verdict, contract
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 FILES = ("mine.py", "my_ucb.py", "plug.py")
@@ -188,6 +188,14 @@ def test_check_gives_a_verdict_for_each_promise(place: Path) -> None:
         assert found == [check.name for check in contract(kind)]
 
 
+def test_check_prints_what_the_function_returns(place: Path) -> None:
+    seen: list[Verdict] = []
+    verdicts = check_plugins([place / "mine.py", "ts-n"], only=["form"], finished=seen.append)
+    assert seen == verdicts
+    shown = json.loads(run("check", "mine.py", "ts-n", "--only", "form", "--json"))
+    assert [verdict.to_dict() for verdict in verdicts] == shown
+
+
 def test_check_of_names_and_single_checks(place: Path) -> None:
     shown = run("check", "ts-n", "cliques(size=2)", "--only", "form", "--only", "simplex")
     assert re.findall(r"^(\w+ \S+)$", shown, re.MULTILINE) == [
@@ -232,6 +240,14 @@ def test_names_that_a_new_policy_cannot_have(place: Path, name: str, word: str) 
     before = names_in(place)
     assert word in refused("new", "policy", name).lower()
     assert names_in(place) == before
+
+
+def test_starting_files_are_those_of_the_functions(place: Path) -> None:
+    for kind, write in (("policy", new_policy), ("experiment", new_experiment)):
+        run("new", kind, "my-own", "--output", "here")
+        assert write("my-own", place / "there").read_bytes() == Path("here").read_bytes()
+        Path("here").unlink()
+        Path("there").unlink()
 
 
 def test_a_new_policy_replaces_nothing(place: Path) -> None:
