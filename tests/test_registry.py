@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphbandits import registry
+from graphbandits.engine import provenance
 from graphbandits.errors import InputError
 from graphbandits.registry import parse, register, text_of
 
@@ -68,3 +73,39 @@ def test_a_plug_in_is_a_frozen_dataclass_and_its_name_its_own() -> None:
         register("policy", "thawed")(type("Thawed", (), {}))
     with pytest.raises(InputError, match="two classes"):
         register("policy", "ids-n")(Example)
+
+
+def test_texts_and_sources_are_read_by_several_threads_at_once() -> None:
+    """Up to Python 3.12 threads share a counter of the depth of syntax trees (SystemError)."""
+    source = Path(registry.__file__).read_bytes()
+    failures: list[BaseException] = []
+
+    class Cyclic:
+        """Collected in the middle of what another thread does."""
+
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            sum(range(50))
+
+    def work() -> None:
+        try:
+            for _ in range(30):
+                _ = [Cyclic() for _ in range(20)]
+                parse("cliques(size=[1, [2, 3]])")
+                provenance._analysed(source, "graphbandits")
+        except BaseException as error:
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    threads = [Thread(target=work) for _ in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []
