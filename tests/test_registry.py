@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
+from threading import Thread
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphbandits import registry
+from graphbandits.engine import provenance
 from graphbandits.errors import InputError
 from graphbandits.registry import parse, register, text_of
 
@@ -68,3 +73,20 @@ def test_a_plug_in_is_a_frozen_dataclass_and_its_name_its_own() -> None:
         register("policy", "thawed")(type("Thawed", (), {}))
     with pytest.raises(InputError, match="two classes"):
         register("policy", "ids-n")(Example)
+
+
+def test_one_thread_parses_python_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to Python 3.12 threads share a counter of the depth of syntax trees: SystemError."""
+    free: list[bool] = []
+    ours = ast.parse
+
+    def parse_tree(*args: Any, **options: Any) -> ast.AST:
+        other = Thread(target=lambda: free.append(registry.PARSING.acquire(blocking=False)))
+        other.start()
+        other.join()
+        return ours(*args, **options)
+
+    monkeypatch.setattr(ast, "parse", parse_tree)
+    assert parse("cliques(size=[1, 2])") == ("cliques", {"size": (1, 2)})
+    provenance._analysed(b"import os\n", "graphbandits")
+    assert free == [False, False]

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import entry_points
+from threading import RLock
 from typing import Any, TypeVar
 
 from graphbandits.errors import GraphBanditsError, InputError, nearest
@@ -36,6 +37,9 @@ PACKAGES = {
 #: The group of entry points by which an installed package names its plug-in modules.
 ENTRY_POINTS = "graphbandits.plugins"
 
+#: Held by whoever parses Python: up to 3.12 threads share a counter of the depth of syntax trees,
+#: and one that is interrupted by another raises SystemError.
+PARSING = RLock()
 #: What :func:`parse` calls the value of a parameter whose key was left out.
 KEYLESS = ""
 
@@ -338,7 +342,9 @@ def _literal(value: str) -> Any:
     if value.lower() in _WORDS:
         return _WORDS[value.lower()]
     try:
-        return _value_of(ast.parse(value, mode="eval").body)
+        with PARSING:
+            tree = ast.parse(value, mode="eval")
+        return _value_of(tree.body)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"\{\w*\}", value):
             raise InputError(

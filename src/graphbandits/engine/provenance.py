@@ -49,7 +49,7 @@ from graphbandits.graphs.prospect import Prospect
 from graphbandits.jit import numba_config
 from graphbandits.plugins import Plugin, data_files, loaded_plugins, plugin_of
 from graphbandits.processes import began
-from graphbandits.registry import build, parse, registered
+from graphbandits.registry import PARSING, build, parse, registered
 
 if TYPE_CHECKING:
     from graphbandits.engine.plan import Plan
@@ -465,7 +465,8 @@ def _read_at(name: str, file: Path, changed: int, size: int) -> _Source:
 def _analysed(text: bytes, package: str) -> _Source:
     """Of this package what a source does counts, of any other source the text."""
     try:
-        tree = ast.parse(text)
+        with PARSING:
+            tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return _Source(hashlib.sha256(text).hexdigest(), words=frozenset(ANYTHING))
     imports: list[tuple[str, str]] = []
