@@ -185,6 +185,7 @@ def to_npz(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
 
 def from_npz(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What :func:`to_npz` packed; whatever NumPy raises if it is something else."""
+    check_npz(data)
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         # never compressed, so that a small file cannot unpack to a large one
         if sum(member.file_size for member in file.zip.infolist()) > len(data):
