@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src" / "graphbandits").rglob("*.py"))
 
 
-
 def test_compiled_code_lives_where_the_cache_looks_for_it() -> None:
     """The cache directory is named by a hash of these files: one left out would go stale."""
     compiled = {p for p in SOURCES if re.search(r"^@kernel\(", p.read_text(), re.MULTILINE)}

@@ -13,8 +13,8 @@ from graphbandits.graphs.in_neighbours import matrices
 from graphbandits.graphs.invariants import colouring_kernels as kernels
 from graphbandits.graphs.invariants.adjacency import either, mutual
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.clique_cover import cover_by_cliques
-from graphbandits.graphs.invariants.independence import independent_set
+from graphbandits.graphs.invariants.clique_covering import cover_by_cliques
+from graphbandits.graphs.invariants.independent import independent_set
 from graphbandits.types import Floats, Ints
 
 #: Steps of a search, each of some milliseconds.

@@ -12,16 +12,16 @@ from graphbandits.errors import InputError, positive_number
 from graphbandits.graphs.feedback import Feedback, Uniform
 from graphbandits.graphs.invariants.adjacency import directed, either, mutual, undirected
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.clique_cover import cover_by_cliques
+from graphbandits.graphs.invariants.clique_covering import cover_by_cliques
 from graphbandits.graphs.invariants.deterministic import check_deterministic
-from graphbandits.graphs.invariants.domination import (
+from graphbandits.graphs.invariants.dominating import (
     Revealing,
     at_least,
     dominating_set,
     dominating_weights,
     same,
 )
-from graphbandits.graphs.invariants.independence import independent_set
+from graphbandits.graphs.invariants.independent import independent_set
 from graphbandits.graphs.loaders import GraphLike, make_process
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.types import Ints

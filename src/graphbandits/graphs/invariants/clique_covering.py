@@ -21,7 +21,7 @@ from graphbandits.graphs.invariants.bounds import (
     matching_bound,
 )
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.independence import MATCHED
+from graphbandits.graphs.invariants.independent import MATCHED
 from graphbandits.graphs.invariants.searches import CliqueSearch, Colouring
 from graphbandits.types import Ints
 
