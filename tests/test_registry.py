@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
@@ -90,3 +91,14 @@ def test_one_thread_parses_python_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert parse("cliques(size=[1, 2])") == ("cliques", {"size": (1, 2)})
     provenance._analysed(b"import os\n", "graphbandits")
     assert free == [False, False]
+
+
+def test_sources_are_checked_while_another_thread_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_own, added = provenance._is_own, iter(range(10**6))
+
+    def import_another(name: str) -> bool:
+        monkeypatch.setitem(sys.modules, f"imported_meanwhile_{next(added)}", sys)
+        return is_own(name)
+
+    monkeypatch.setattr(provenance, "_is_own", import_another)
+    provenance.check_sources({"package numpy": provenance._version("numpy")})

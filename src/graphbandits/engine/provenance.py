@@ -359,7 +359,7 @@ def check_sources(wanted: Mapping[str, str]) -> None:
     """
     if not wanted:
         return
-    for name in [name for name in sys.modules if _is_own(name)]:
+    for name in [name for name in list(sys.modules) if _is_own(name)]:
         _as_imported(name, _file(name))
     for name, digest in wanted.items():
         kind, _, rest = name.partition(" ")
