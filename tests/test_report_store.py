@@ -197,13 +197,13 @@ def test_a_study_without_anything_is_named_and_alone_refused(tmp_path: Path) -> 
     with pytest.raises(
         InputError, match=r"no policy in .* has all its trials yet; to go on: graph"
     ):
-        write_pages(open_studies(tmp_path))
+        write_pages(open_studies(tmp_path).chosen())
     put(tmp_path, "some", [Point(plan("ids-n"))])
     assert [entry.key for entry in entries(tmp_path)] == ["some"]
     missing = "The study none: no policy has all its trials yet. To go on: graphbandits run none"
-    page, _ = write_pages(open_studies(tmp_path))
+    page, _ = write_pages(open_studies(tmp_path).chosen())
     assert missing in page.read_text("utf-8")
-    page, _ = write_pages(open_studies(tmp_path), ["some"])
+    page, _ = write_pages(open_studies(tmp_path).chosen(["some"]))
     assert missing not in page.read_text("utf-8")
 
 

@@ -12,16 +12,14 @@ from pathlib import Path
 import typer
 
 from graphbandits.cli.formatting import duration, file_size, plain_console
-from graphbandits.cli.tables import print_bounds, print_entry
+from graphbandits.cli.tables import print_entry
 from graphbandits.engine import Task
 from graphbandits.engine.progress import announce_compilation
-from graphbandits.experiments import IncompleteStudyError, Study
+from graphbandits.experiments import Study
 from graphbandits.experiments.progress import LiveProgress
 from graphbandits.plugins import file_of
 from graphbandits.store import Failure, Store, WorkerOptions
 from graphbandits.store.estimate import estimate
-
-__all__ = ["CommandProgress", "print_bounds", "printed"]
 
 #: Decisions that take long enough to be estimated beforehand.
 LONG = 10**6
@@ -40,7 +38,6 @@ class CommandProgress(LiveProgress):
         self._start = time.perf_counter()
         self._store: Store | None = None
         self._options = WorkerOptions()
-        self.files: Sequence[Path] = ()
 
     def prepared(self, store: Store, tasks: Sequence[Task], options: WorkerOptions) -> None:
         super().prepared(store, tasks, options)
@@ -49,20 +46,24 @@ class CommandProgress(LiveProgress):
             plain_console().print(line)
 
     def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
-        self._end_of_check()
         self._announce(list(wanted), sum(task.decisions for task in tasks))
         super().started(wanted, tasks, workers)
 
-    def written(self, files: Sequence[Path]) -> None:
-        self.files = files
+    def computed(self, failures: Sequence[Failure]) -> None:
+        for failure in failures[:SHOWN]:
+            typer.echo(" ".join(f"failed: {failure}".split()), err=True)
+        if len(failures) > SHOWN:
+            typer.echo(f"failed: {len(failures) - SHOWN} more", err=True)
 
-    def print_written(self) -> None:
+    def read(self, study: Study) -> None:
+        for entry in study.entries():
+            print_entry(entry, study.record.bounds)
+
+    def written(self, files: Sequence[Path]) -> None:
         """Name the files that were written; of many figures the first and the last."""
-        if not self.files:
-            return
         console, taken = plain_console(), time.perf_counter() - self._start
         console.print(f"Done in {duration(taken)}. Written to {self._output}/:")
-        pages, figures = self.files[:2], self.files[2:]
+        pages, figures = files[:2], files[2:]
         # of a figure in several formats the first
         names = list({path.stem: path.name for path in reversed(figures)}.values())[::-1]
         if len(names) > NAMED:
@@ -99,23 +100,13 @@ class CommandProgress(LiveProgress):
 
 
 @contextmanager
-def printed(progress: CommandProgress) -> Iterator[list[Study]]:
-    """Collect studies in the list, and print them at the end: complete, or what there is.
-
-    SIGTERM, which batch systems send, ends a run as Ctrl-C does.
-    """
-    studies: list[Study] = []
+def interruptible() -> Iterator[None]:
+    """SIGTERM, which batch systems send, ends a run as Ctrl-C does."""
     before = None
     if threading.current_thread() is threading.main_thread():
         before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        yield studies
-    except IncompleteStudyError as error:
-        _print_failures(error.failures)
-        _print_studies(error.studies, progress)
-        raise
-    else:
-        _print_studies(studies, progress)
+        yield
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
@@ -123,17 +114,3 @@ def printed(progress: CommandProgress) -> Iterator[list[Study]]:
 
 def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
-
-
-def _print_studies(studies: Sequence[Study], progress: CommandProgress) -> None:
-    for study in studies:
-        for entry in study.entries():
-            print_entry(entry, study.record.bounds)
-    progress.print_written()
-
-
-def _print_failures(failures: Sequence[Failure]) -> None:
-    for failure in failures[:SHOWN]:
-        typer.echo(" ".join(f"failed: {failure}".split()), err=True)
-    if len(failures) > SHOWN:
-        typer.echo(f"failed: {len(failures) - SHOWN} more", err=True)

@@ -39,7 +39,7 @@ def report(
     from graphbandits.experiments.outputs import write_pages
 
     studies = open_studies(directory)
-    written = write_pages(studies, study, output)
+    written = write_pages(studies.chosen(study), output)
     console = plain_console()
     console.print("Written:")
     for path in written:

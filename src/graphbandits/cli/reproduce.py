@@ -38,7 +38,7 @@ def reproduce(
     """
     from graphbandits import experiments
     from graphbandits.cli.formatting import plain_console
-    from graphbandits.cli.progress import CommandProgress, printed
+    from graphbandits.cli.progress import CommandProgress, interruptible
 
     lines = ["Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):"]
     for name in sorted({*(figure or experiments.run.FIGURES)} & {*experiments.run.FIGURES}):
@@ -46,8 +46,8 @@ def reproduce(
         size = f"{described.horizon} rounds, {trials or described.trials} trials"
         lines += [f"  {name}. {described.title}", f"      {', '.join(described.lines())}: {size}"]
     progress = CommandProgress(output, lines)
-    with printed(progress) as studies:
-        studies += experiments.reproduce(
+    with interruptible():
+        experiments.reproduce(
             figure,
             output=output,
             trials=trials,

@@ -66,7 +66,7 @@ def run(
     Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
     """
     from graphbandits import experiments
-    from graphbandits.cli.progress import CommandProgress, printed
+    from graphbandits.cli.progress import CommandProgress, interruptible
 
     settings = {
         "output": output,
@@ -84,9 +84,8 @@ def run(
         _print_dry_run(experiments.dry_run(experiment, **settings))  # type: ignore[arg-type]
         return
     progress = CommandProgress(Path(Path(experiment).stem) if output is None else output)
-    with printed(progress) as studies:
-        found = experiments.run_experiment(experiment, progress=progress, **settings)  # type: ignore[arg-type]
-        studies.append(found)
+    with interruptible():
+        experiments.run_experiment(experiment, progress=progress, **settings)  # type: ignore[arg-type]
 
 
 def _print_dry_run(found: DryRun) -> None:

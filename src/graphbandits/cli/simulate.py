@@ -79,7 +79,7 @@ def simulate(
     count = f"{trials} trial{'s' * (trials != 1)}"
     size = f"{plan.process.arms} arms, {horizon} rounds, {count}, seed {seed}"
     if output is not None:
-        from graphbandits.cli.progress import CommandProgress, printed
+        from graphbandits.cli.progress import CommandProgress, interruptible
 
         command = ["simulate", *(f"--policy={one}" for one in policy), f"--graph={graph}"]
         command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
@@ -87,8 +87,8 @@ def simulate(
         command += ["--bounds"] if bounds else []
         command += [f"--ratios={ratios}"] if ratios else []
         progress = CommandProgress(output)
-        with printed(progress) as studies:
-            found = run_plan(
+        with interruptible():
+            run_plan(
                 plan,
                 output,
                 title=f"{name}, {size}",
@@ -97,7 +97,6 @@ def simulate(
                 workers=workers,
                 progress=progress,
             )
-            studies.append(found)
         return
     announce_compilation()
     # what a policy prints must not end up in the JSON

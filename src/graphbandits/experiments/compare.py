@@ -212,14 +212,20 @@ def compare_studies(studies: Sequence[Study], reference: str | None = None) -> C
     """
     if not studies:
         raise InputError("there is no study to compare: give one or more")
+    for study in studies:
+        if not isinstance(study, Study):
+            raise InputError(f"studies are compared, as open_study gives them, not {study!r}")
     paths = [study.store.path.resolve() for study in studies]
-    if len(set(paths)) < len(paths):  # several studies of one store
-        named = {f"{study.store.path.name}/{study.key}": [study] for study in studies}
-        if len(named) < len(studies):
-            raise InputError("a study is given twice")
-        return _compare(named, reference)
-    names = directory_names(paths)
-    return _compare({name: [study] for name, study in zip(names, studies, strict=True)}, reference)
+    distinct = list(dict.fromkeys(paths))
+    names = dict(zip(distinct, directory_names(distinct), strict=True))
+    if len(distinct) < len(paths):  # several studies of one store
+        keyed = [f"{names[path]}/{s.key}" for path, s in zip(paths, studies, strict=True)]
+    else:
+        keyed = [names[path] for path in paths]
+    named = {name: [study] for name, study in zip(keyed, studies, strict=True)}
+    if len(named) < len(studies):
+        raise InputError("a study is given twice")
+    return _compare(named, reference)
 
 
 def _compare(studies: Mapping[str, Sequence[Study]], reference: str | None) -> Compared:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,8 +14,8 @@ import numpy as np
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError
 from graphbandits.experiments.figures import part_of
-from graphbandits.experiments.study import Cell, Share, Studies, Study, SweepSlice, listed
-from graphbandits.files import check_name, json_text, write_text
+from graphbandits.experiments.study import Cell, Share, Study, SweepSlice, listed
+from graphbandits.files import check_name, json_text, make_directory, write_text
 from graphbandits.graphs import RandomFeedback, Uniform
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.plots import draw, draw_sweep, save_figure
@@ -162,19 +163,15 @@ def bounds_at(
 # --- pages
 
 
-def write_pages(
-    studies: Studies, keys: Sequence[str] | None = None, path: str | Path | None = None
-) -> tuple[Path, Path]:
-    """Write the page about studies of a store, and its numbers as JSON beside it.
+def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tuple[Path, Path]:
+    """Write the page about studies of one store, and its numbers as JSON beside it.
 
     Policies that lack trials are left out, and a note says so.
 
     Parameters
     ----------
     studies
-        The studies of a store.
-    keys
-        Which of them; all if not given.
+        The studies, one or more.
     path
         The page, a file .html; report.html in the directory of the store if not given.
 
@@ -183,7 +180,7 @@ def write_pages(
     tuple of Path
         The page and the JSON file.
     """
-    directory = studies.store.path
+    chosen, directory = list(studies), studies[0].store.path
     if path is not None and not Path(path).name:
         raise InputError("the page is a file .html, and its name must not be empty")
     page = directory / "report.html" if path is None else Path(path)
@@ -194,7 +191,6 @@ def write_pages(
         check_name(file)
         if file.is_dir():
             raise InputError(f"{file} is a directory: choose another --output")
-    chosen = studies.chosen(list(keys or ()))
     entries = all_entries(chosen)
     if not entries:
         raise InputError(
@@ -248,13 +244,13 @@ def draw_figures(
     study: Study,
     directory: str | Path | None = None,
     formats: Sequence[str] | None = None,
-    warn: Callable[[str], None] = lambda message: None,
+    warn: Callable[[str], None] = warnings.warn,
 ) -> list[Path]:
     """Draw the figures that a study asks for; the files written.
 
     A figure whose policies lack trials is not drawn, and ``warn`` is called with a sentence.
     """
-    target = study.store.path if directory is None else Path(directory)
+    target = study.store.path if directory is None else make_directory(Path(directory))
     order, drawn = study.lines(), []
     for name, figure, lines, make in _requests(study, study.entries(), order):
         if _can_be_drawn(figure, lines):

@@ -273,8 +273,11 @@ class LiveProgress(RunMonitor):
             self._advance = self._checking.enter_context(bar)
         self._advance(1)
 
+    def all_checked(self) -> None:
+        self._checking.close()
+        self._advance = None
+
     def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
-        self._end_of_check()
         totals: dict[str, Counter[str]] = {}
         for task, there in wanted.items():
             mine = Counter(
@@ -305,10 +308,6 @@ class LiveProgress(RunMonitor):
         if self._table is not None:
             self._table.__exit__()
             self._table = None
-
-    def _end_of_check(self) -> None:
-        self._checking.close()
-        self._advance = None
 
 
 def _time(seconds: float | None) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from graphbandits.engine import Plan, Task
 from graphbandits.engine.provenance import same_settings, series_of
@@ -146,15 +147,17 @@ def _prepare(
     ratios: str | None,
 ) -> tuple[Experiment, StudyRecord, list[Plan], Path]:
     """Check an experiment; its record, its plans and the directory for them."""
+    policies, plugins = _listed(policies), _listed(plugins)
     for path in plugins:
         load_plugin(path)
     if isinstance(experiment, Experiment):
         if output is None:
             raise InputError("an Experiment has no file name: give the directory for it, output=")
-        described, name = experiment, Path(output).resolve().name
+        described, name = experiment, Path(output).resolve().name or "experiment"
+        key = name.lstrip(".") or "experiment"
     else:
         described, name = load_experiment(experiment), str(experiment)
-    key = Path(name).stem
+        key = Path(name).stem
     place = Path(key) if output is None else Path(output)
     command = ["run", name]
     command += [f"--trials={described.trials if trials is None else trials}"]
@@ -166,7 +169,9 @@ def _prepare(
     command += [f"--ratios={ratios}"] if ratios else []
     with errors_at(name):
         plans = described.plans(trials=trials, seed=seed, policies=policies, ratios=ratios)
-        record = _record(described, plans, key, rerun_command(command, plugins), bounds)
+        # an Experiment that was made in Python has no command
+        rerun = "" if isinstance(experiment, Experiment) else rerun_command(command, plugins)
+        record = _record(described, plans, key, rerun, bounds)
     if bounds and record.sweeps and not any(f["kind"] == "regret" for f in record.figures):
         raise InputError(
             f"{name} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
@@ -174,6 +179,11 @@ def _prepare(
             "out"
         )
     return described, record, plans, place
+
+
+def _listed(given: Any) -> list[Any]:
+    """A list; one text or path is the only entry of its own."""
+    return [given] if isinstance(given, str | Path) else list(given)
 
 
 def _record(
@@ -242,7 +252,7 @@ def reproduce(
     ``figures`` are some of "1a", "1b", "2a" and "2b"; all if not given. The other parameters are
     those of :func:`run_experiment`.
     """
-    chosen = sorted(set(figures or FIGURES))
+    chosen = sorted(set(_listed(figures or FIGURES)))
     jobs = []
     for figure in chosen:
         if figure not in FIGURES:
@@ -365,11 +375,10 @@ def _execute(
 
     ``also`` are keys of other studies that the page shows, where the store has them.
     """
-    # drawing and the report load slowly, and are not needed to read a store
-    from graphbandits.experiments.outputs import check_outputs, draw_figures, write_entries
-
     make_directory(output)
-    if pages:
+    if pages:  # drawing and the report load slowly
+        from graphbandits.experiments.outputs import check_outputs, draw_figures, write_entries
+
         for record, _ in jobs:
             check_outputs(Study(Store(output), record))
     store = Store.create(output)
@@ -386,12 +395,14 @@ def _execute(
         for record, plans in jobs:
             _warn_if_replaced(store, record, plans, monitor)
             record.write(store, plans)
-        failures = _complete(store, studies, tasks, options, monitor)
+        failures = _complete(store, studies, tasks, options, monitor, pages)
+        for study in studies if pages else ():
+            monitor.read(study)
         keys = [study.key for study in studies]
         others = [key for key in also if key in store.studies() and key not in keys]
         shown = sorted([*studies, *Studies(store).chosen(others)] if others else studies, key=_key)
-        entries = [entry for study in shown for entry in study.entries()]
-        if pages and entries:
+        entries = [entry for study in shown for entry in study.entries()] if pages else []
+        if entries:
             files = output / "report.html", output / "summary.json"
             write_entries(entries, *files, title=title, introduction=introduction)
             drawn = [path for s in studies for path in draw_figures(s, warn=monitor.warn)]
@@ -414,21 +425,26 @@ def _complete(
     tasks: Sequence[Task],
     options: WorkerOptions,
     monitor: RunMonitor,
+    read: bool,
 ) -> list[Failure]:
     """Compute what is missing, and read it; a shard that is damaged by then is computed again."""
     for attempt in range(ATTEMPTS):
-        for task in tasks:
-            store.verify_present(task, monitor.warn)
-            monitor.checked(task)
+        try:
+            for task in tasks:
+                store.verify_present(task, monitor.warn)
+                monitor.checked(task)
+        finally:
+            monitor.all_checked()
         failures = run_missing(store, tasks, options, monitor)
         try:
-            for study in studies:
+            for study in studies if read else ():
                 study.entries()
         except DamagedShardError:
             if attempt == ATTEMPTS - 1:
                 raise
         else:
             break
+    monitor.computed(failures)
     return failures
 
 
@@ -460,7 +476,13 @@ def _warn_if_replaced(
 
 
 def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
-    lacking = sum(share.missing for study in studies for share in study.progress().missing)
+    shares = {
+        cell.series[share.policy]: share.missing
+        for study in studies
+        for cell in study.cells
+        for share in cell.progress().missing
+    }
+    lacking = sum(shares.values())
     if failures:
         count = len(failures)
         raise IncompleteStudyError(

@@ -327,11 +327,6 @@ class Study(Sequence[Cell]):
             raise InputError(f"no study '{key}' in {store.path}: {there}")
         return cls(store, read_record(store, key))
 
-    @classmethod
-    def all_of(cls, store: Store) -> list[Study]:
-        """All studies of a store."""
-        return [cls.open(store, key) for key in store.studies()]
-
     def __repr__(self) -> str:
         count = len(self.cells)
         swept = f" over {', '.join(self.parameters)}" if self.parameters else ""
@@ -473,7 +468,7 @@ class Study(Sequence[Cell]):
         """
         from graphbandits.experiments.outputs import write_pages
 
-        return write_pages(Studies(self.store), [self.key], path)[0]
+        return write_pages([self], path)[0]
 
     def figures(
         self, directory: str | Path | None = None, formats: Sequence[str] | None = None

@@ -98,12 +98,16 @@ def announced(
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock a file; False if another process has locked it, or that cannot be known."""
+def _lock(descriptor: int, alone: bool = True) -> bool:
+    """Lock a file; False if another process has locked it, or that cannot be known.
+
+    A shared lock is enough to find out. It needs no right to write, and two processes that look at
+    the same file do not see each other's.
+    """
     if fcntl is None:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
@@ -150,7 +154,7 @@ def entries(place: Path) -> list[tuple[Path, Run | None]]:
             continue
         try:
             is_mine = (os.getpid(), file.resolve()) in _MINE
-            has_ended = not is_mine and _lock(descriptor)
+            has_ended = not is_mine and _lock(descriptor, alone=False)
             content = os.read(descriptor, 2**16)
         except OSError:
             continue

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from graphbandits.engine import Plan, Task
 from graphbandits.engine.executors import Executor, executor_for
@@ -77,6 +77,9 @@ class RunMonitor:
     def checked(self, task: Task) -> None:
         """The shards that are there of a task have been verified."""
 
+    def all_checked(self) -> None:
+        """No more shards are verified before computing begins."""
+
     def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
         """Computing begins: the trials that are there of each wanted task, and what is to do."""
 
@@ -91,6 +94,12 @@ class RunMonitor:
 
     def stopped(self) -> None:
         """Computing has ended, for whatever reason."""
+
+    def computed(self, failures: Sequence[Failure]) -> None:
+        """All tasks have ended; the pages have not been written yet."""
+
+    def read(self, study: Any) -> None:
+        """The results of a study (:class:`graphbandits.Study`) have been read."""
 
     def written(self, files: Sequence[Path]) -> None:
         """The report, its numbers and the figures have been written."""
@@ -121,9 +130,10 @@ def run_missing(
     if not tasks:
         return failures
     there = {task: task.trials - sum(n for _, n in gaps) for task, gaps in lacking.items()}
-    with executor:
-        monitor.started(there, tasks, executor.workers)
-        try:
+    # before the executor is entered, for the monitor may measure how long it will take
+    monitor.started(there, tasks, executor.workers)
+    try:
+        with executor:
             for _ in range(PASSES):
                 failures += _compute(store, wanted, tasks, executor, monitor)
                 # shards may have been removed or set aside while this ran
@@ -132,8 +142,8 @@ def run_missing(
                 tasks = [t for t in again if (t.plan, t.policy, t.first) not in failed]
                 if not tasks:
                     break
-        finally:
-            monitor.stopped()
+    finally:
+        monitor.stopped()
     return failures
 
 

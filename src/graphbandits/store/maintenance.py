@@ -482,7 +482,3 @@ def _removed(paths: Iterable[Path], why: str, before: float = math.inf) -> Itera
             known = path.stat()
             if known.st_mtime < before:
                 yield Removed(path, why, known.st_size)
-
-
-def _series_names(store: Store) -> list[str]:
-    return [name for name in names_in(store.path / "shards") if HASH.fullmatch(name)]

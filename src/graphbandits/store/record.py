@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 
@@ -253,8 +253,3 @@ def wanted_tasks(plans: Sequence[Plan]) -> list[Task]:
             if name not in tasks or tasks[name].trials < plan.trials:
                 tasks[name] = Task(plan, policy, plan.first_trial, plan.trials)
     return list(tasks.values())
-
-
-def records(store: Store) -> Iterator[StudyRecord]:
-    """The records of all studies of a store."""
-    return (read_record(store, key) for key in store.studies())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -116,7 +117,10 @@ def _simulate(plan: Plan, options: WorkerOptions, advance: Advance | None) -> Re
         # an error that is not of this package is the cause of the one that names its place
         cause = first.error.__cause__ if type(first.error) is GraphBanditsError else None
         raise cause or first.error
-    return results_of(plan, {name: store.shards[name] for name in plan.policies})
+    shards = {
+        name: sorted(store.shards[name], key=lambda shard: shard.first) for name in plan.policies
+    }
+    return results_of(plan, shards)
 
 
 def results_of(plan: Plan, shards: dict[str, list[Shard]]) -> Results:
@@ -157,22 +161,17 @@ class _Memory:
 
     def __init__(self) -> None:
         self.shards: dict[str, list[Shard]] = {}
+        self.trials: Counter[str] = Counter()
         self.has_failed = False
 
     def missing(self, task: Task) -> list[tuple[int, int]]:
-        if self.has_failed:
-            return []
-        first, end, gaps = task.first, task.first + task.trials, []
-        for shard in self.shards.get(task.policy, ()):
-            if first < shard.first:
-                gaps.append((first, shard.first - first))
-            first = shard.first + shard.trials
-        return [*gaps, (first, end - first)] if first < end else gaps
+        """All of a task until all of it is there: nothing else computes its trials."""
+        is_there = self.trials[task.policy] == task.trials
+        return [] if self.has_failed or is_there else [(task.first, task.trials)]
 
     def put(self, task: Task, shard: Shard) -> None:
-        mine = self.shards.setdefault(task.policy, [])
-        mine.append(shard)
-        mine.sort(key=lambda one: one.first)
+        self.shards.setdefault(task.policy, []).append(shard)
+        self.trials[task.policy] += shard.trials
 
     def is_shared(self) -> bool:
         return False
