@@ -423,11 +423,11 @@ def test_a_wrong_gain_is_refused_in_a_sentence(wrong: str) -> None:
 
 
 def test_the_experiment_has_both_gains_on_three_graphs() -> None:
-    cells = load_experiment("joint-gain").cells(trials=2)
+    cells = load_experiment("joint-gain").plans(trials=2)
     assert len(cells) == 3
     both = {"ids-n", "ids-n(gain=joint)", "ids-lp", "ids-lp(gain=joint)"}
     for cell in cells:
-        assert both <= set(cell.plan.policies)
+        assert both <= set(cell.policies)
 
 
 def test_a_graph_of_other_arms_or_trials_is_refused() -> None:

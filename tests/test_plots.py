@@ -163,7 +163,7 @@ def test_a_look_goes_with_the_name_not_with_the_place_or_the_company() -> None:
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_policies_of_a_built_in_experiment_share_no_colour_if_eight_will_do(name: str) -> None:
-    for cell in load_experiment(name).cells():
+    for cell in load_experiment(name).plans():
         lines = list(cell.lines.values())
         colours = {one.colour for one in looks(lines).values()}
         assert len(colours) == min(8, len(lines))

@@ -581,6 +581,7 @@ CLOSED = """
     from graphbandits.store import Store
     from graphbandits.store.maintenance import gc
     from stores import a_shard, synthetic
+    import pandas  # which pyarrow imports when it first makes an array, if it may read it
     if os.geteuid() == 0:
         os.setuid(65534)
     store = Store.open(sys.argv[1])

@@ -84,6 +84,7 @@ def announced(
     try:
         with readable_errors(file):
             os.write(descriptor, (json.dumps(asdict(run), indent=1) + "\n").encode())
+            os.fsync(descriptor)  # on a full disk some systems say so only here
             _lock(descriptor)
             os.rename(temporary, file)  # it appears with its content, and locked
         _MINE.add(key)
