@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -156,12 +158,90 @@ def test_a_study_reports_draws_and_compares(sweep: Path, tmp_path: Path) -> None
         study.compare(open_study("sweep"))
 
 
+def test_studies_of_one_store_and_of_directories_of_one_name_are_compared(tmp_path: Path) -> None:
+    def study(place: str, policy: str) -> Study:
+        plan = Plan.of(["ts-n", policy], graph="paper", horizon=5, trials=3)
+        return run_plan(plan, tmp_path / place / "out", workers=1, pages=False, progress=False)
+
+    one, other = study("x", "ids-n"), study("y", "ucb-n")
+    (found,) = one.compare(other).comparisons
+    assert {row.policy for row in found.rows} == {"ts-n", "ids-n", "ucb-n"}
+    store, record = one.store, one.record.model_dump() | {"key": "second"}
+    store.put_study("second", record)
+    (found,) = one.compare(Study.open(store, "second"), other).comparisons
+    assert [place.store for place in found.places] == [
+        "x/out/simulation",
+        "x/out/second",
+        "y/out/simulation",
+    ]
+    with pytest.raises(InputError, match="studies are compared, as open_study gives them, not 'x'"):
+        one.compare("x")  # type: ignore[arg-type]
+
+
+def test_a_report_is_about_the_study_that_writes_it(sweep: Path) -> None:
+    how = {"output": "out", "workers": 1, "pages": False, "progress": False}
+    longer = run_experiment(sweep, trials=6, **how)  # type: ignore[arg-type]
+    run_experiment(sweep, trials=2, **how)  # type: ignore[arg-type]
+    longer.report("page.html")
+    (entry,) = json.loads(Path("page.json").read_text()).values()
+    assert entry["runs"][0]["settings"]["trials"] == 6
+
+
+def test_one_text_is_a_list_of_one(sweep: Path) -> None:
+    found = dry_run(sweep, policies="ucb-n")
+    assert [task.policy for task in found.tasks].count("ucb-n") == 2
+    with pytest.raises(InputError, match="unknown figure '9z'"):
+        reproduce("9z")
+
+
+def test_figures_that_cannot_be_drawn_are_warned_of(sweep: Path) -> None:
+    study = run_experiment(sweep, workers=1, pages=False, progress=False)
+    for shard in Path("sweep").glob("shards/*/*.parquet"):
+        shard.unlink()
+    with pytest.warns(UserWarning, match="no figure of the study 'sweep' was drawn: its policies"):
+        assert study.figures("new/folder") == []
+
+
+def test_pages_are_not_prepared_if_they_are_not_wanted(sweep: Path) -> None:
+    code = (
+        "import sys; from graphbandits import run_experiment\n"
+        f"run_experiment({str(sweep)!r}, workers=1, pages=False, progress=False)\n"
+        "print('matplotlib' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
+
+
+def test_failures_are_reported_before_pages_are_written(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise InputError("the disk is full")
+
+    seen: list[Failure] = []
+
+    class Noting(RunMonitor):
+        def computed(self, failures: Sequence[Failure]) -> None:
+            seen.extend(failures)
+
+    monkeypatch.setattr("graphbandits.experiments.outputs.write_entries", fail)
+    (tmp_path / "boom.py").write_text(BOOM)
+    try:
+        with pytest.raises(InputError, match="the disk is full"):
+            run_experiment(
+                sweep, policies=["boom"], plugins="boom.py", workers=1, progress=Noting()
+            )
+    finally:
+        unload_plugin(tmp_path / "boom.py")
+    assert len(seen) == 2
+
+
 def test_an_experiment_without_a_file_needs_a_place(sweep: Path) -> None:
     experiment = load_experiment(sweep)
     with pytest.raises(InputError, match="give the directory for it, output="):
         run_experiment(experiment, progress=False)
     study = run_experiment(experiment, output="here", workers=1, pages=False, progress=False)
-    assert (study.key, study.trials) == ("here", 6)
+    assert (study.key, study.trials, study.rerun) == ("here", 6, "")
 
 
 def test_a_dry_run_writes_nothing_and_knows_what_is_missing(sweep: Path) -> None:

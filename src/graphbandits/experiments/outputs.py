@@ -115,7 +115,11 @@ def _missing(study: Study, parts: Sequence[Share]) -> tuple[str, ...]:
     """What is left out, and how to go on with it."""
     if not parts:
         return ()
-    return (f"Left out, for trials are missing: {listed(parts)}. To go on: {study.rerun}",)
+    return (f"Left out, for trials are missing: {listed(parts)}.{_how_to_go_on(study)}",)
+
+
+def _how_to_go_on(study: Study) -> str:
+    return f" To go on: {study.rerun}" if study.rerun else ""
 
 
 def _published(study: Study, complete: Sequence[str]) -> Published | None:
@@ -197,7 +201,7 @@ def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tup
             f"no policy in {directory} has all its trials yet; to go on: {chosen[0].rerun}"
         )
     missing = [
-        f"{study.title}: no policy has all its trials yet. To go on: {study.rerun}"
+        f"{study.title}: no policy has all its trials yet.{_how_to_go_on(study)}"
         for study in chosen
         if not any(cell.complete() for cell in study.cells)
     ]
@@ -252,6 +256,8 @@ def draw_figures(
     """
     target = study.store.path if directory is None else make_directory(Path(directory))
     order, drawn = study.lines(), []
+    if not study.entries():
+        warn(f"no figure of the study '{study.key}' was drawn: its policies lack trials")
     for name, figure, lines, make in _requests(study, study.entries(), order):
         if _can_be_drawn(figure, lines):
             chosen = figure.get("formats") if formats is None else formats

@@ -229,7 +229,8 @@ class Agent:
     def save(self, path: str | Path) -> Path:
         """Write everything the agent is into one file (NumPy's .npz, without pickle).
 
-        An agent that was saved there before is replaced; any other file is left alone.
+        An agent that was saved there before, or another zip archive, is replaced; any other file is
+        left alone.
         """
         if not _may_be_replaced(Path(path)):
             raise InputError(f"{path} exists and is no saved agent: choose another name")

@@ -459,8 +459,8 @@ def _plain(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
 
 
-def _rerun(entry: Entry) -> Context:
-    return {"command": entry.rerun}
+def _rerun(entry: Entry) -> Context | None:
+    return {"command": entry.rerun} if entry.rerun else None  # a study from Python has none
 
 
 #: The sections of a simulation and of a sweep, in order; those without content are left out.
