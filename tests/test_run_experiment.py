@@ -298,3 +298,19 @@ def test_a_store_of_version_0_6_0_is_read_and_resuming_it_computes_again(
             same = np.isclose(cell.results(name)[name].final, results[name].final, atol=1e-9)
             assert same.sum() >= 7, name  # on another CPU a trial may part at a near tie
     assert study.verify() == []
+
+
+@pytest.mark.parametrize(
+    ("figure", "wrong"),
+    [({}, "the kind None"), ({"kind": "nope"}, "the kind 'nope'")]
+    + [({"kind": "final", "formats": formats}, "the formats") for formats in (5, [5])],
+)
+def test_a_record_whose_figures_are_damaged_is_refused(
+    tmp_path: Path, figure: dict[str, object], wrong: str
+) -> None:
+    plan = Plan.of("ts-n", graph="paper", horizon=3, trials=2)
+    run_plan(plan, tmp_path, workers=1, pages=False, progress=False)
+    file = tmp_path / "studies" / "simulation.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"figures": [figure]}))
+    with pytest.raises(InputError, match=rf"simulation.json is damaged \(.*figure 1 has {wrong}"):
+        open_study(tmp_path)

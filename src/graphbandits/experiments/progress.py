@@ -55,7 +55,8 @@ class _Row:
     def played(self) -> int:
         """Decisions that are made, or were there, or will not be made because they failed."""
         work = self.work
-        lost = self.failed * work.decisions // max(1, work.shards)
+        todo = work.decisions - work.decisions_there
+        lost = self.failed * todo // max(1, work.shards - work.shards_there)
         return min(work.decisions, work.decisions_there + max(self.told, self.ended) + lost)
 
     @property

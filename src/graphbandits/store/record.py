@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -21,10 +22,15 @@ from graphbandits.store.directory import Store
 #: The layout of a study's record; a newer one is refused by name.
 FORMAT = 1
 
+FIGURE_KINDS = ("regret", "final", "differences", "plays", "sweep")
+
 Whole = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
 #: Names of files in the store; nothing else gets into a path.
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+_CELL_NAMES: WeakKeyDictionary[Plan, str] = WeakKeyDictionary()
 
 
 class _Part(BaseModel):
@@ -103,6 +109,18 @@ class StudyRecord(_Part):
     bounds: bool
     sweeps: list[SweepRecord]
     cells: Annotated[list[CellRecord], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _figures(self) -> Self:
+        for number, figure in enumerate(self.figures, start=1):
+            if figure.get("kind") not in FIGURE_KINDS:
+                raise ValueError(f"figure {number} has the kind {figure.get('kind')!r}")
+            formats = figure.get("formats", [])
+            if not isinstance(formats, list | tuple) or not all(
+                isinstance(f, str) for f in formats
+            ):
+                raise ValueError(f"figure {number} has the formats {formats!r}")
+        return self
 
     @model_validator(mode="after")
     def _places(self) -> Self:
@@ -237,7 +255,9 @@ def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
 
 def cell_name(plan: Plan) -> str:
     """The sha256 under which a store keeps the description of a simulation."""
-    return hashlib.sha256(to_npz(*describe_cell(plan))).hexdigest()
+    if plan not in _CELL_NAMES:  # a large graph is packed once
+        _CELL_NAMES[plan] = hashlib.sha256(to_npz(*describe_cell(plan))).hexdigest()
+    return _CELL_NAMES[plan]
 
 
 def wanted_tasks(plans: Sequence[Plan]) -> list[Task]:
