@@ -8,7 +8,6 @@ from typing import Any
 
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments.load import experiment_names, load_experiment
-from graphbandits.experiments.setups import shown_points
 from graphbandits.experiments.sweeps import SweepTable
 from graphbandits.registry import parameters_of, registered, summary_of
 
@@ -92,7 +91,7 @@ def _points(sweep: SweepTable) -> list[Any]:
     >>> _points(SweepTable(list=[{"r": 0.1, "arms": 5}]))
     [{'r': 0.1, 'arms': 5}]
     """
-    points = shown_points(sweep)
+    points = sweep.shown_points()
     return points if len(sweep.parameters) > 1 else [one for p in points for one in p.values()]
 
 

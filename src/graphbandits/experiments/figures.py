@@ -10,8 +10,14 @@ from pydantic import Field, model_validator
 from graphbandits.engine import Plan
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.setups import check_known
-from graphbandits.experiments.tables import MisplacedError, Table, Text, Texts, policy_name
+from graphbandits.experiments.tables import (
+    MisplacedError,
+    Table,
+    Text,
+    Texts,
+    check_known,
+    policy_name,
+)
 from graphbandits.experiments.texts import file_part, line_of, placeholders
 from graphbandits.results import QUANTILES
 
@@ -83,47 +89,29 @@ class FigureTable(Table):
         if self.all_pairs and self.reference is not None:
             raise InputError("all_pairs does not go with a reference: give one of them")
         if self.kind == "differences" and self.xscale == "log":
-            raise MisplacedError(
-                ("xscale",), "log", "differences can be below zero: 'linear' or 'symlog'"
-            )
-        if not self._has_levels():
-            kept = ", ".join(f"{level:g}" for level in QUANTILES)
-            raise MisplacedError(
-                ("levels",), list(self.levels), f"levels are a lower and an upper one of {kept}"
-            )
-        if len(set(self.formats)) < len(self.formats):
-            raise MisplacedError(("formats",), list(self.formats), "each format once")
-        if self.name is not None and file_part(self.name) != self.name:
-            raise MisplacedError(
-                ("name",),
-                self.name,
-                f"it is in the names of files: letters, digits, points and signs, such as "
-                f"{file_part(self.name) or 'mine'}",
-            )
-        self._check_policies()
-        return self
-
-    def _has_levels(self) -> bool:
+            raise MisplacedError("differences can be below zero: 'linear' or 'symlog'", "xscale")
         pair = len(self.levels) == 2 and all(level in QUANTILES for level in self.levels)
-        return pair and self.levels[0] < self.levels[1]
-
-    def _check_policies(self) -> None:
+        if not pair or self.levels[0] >= self.levels[1]:
+            kept = ", ".join(f"{level:g}" for level in QUANTILES)
+            raise MisplacedError(f"levels are a lower and an upper one of {kept}", "levels")
+        if len(set(self.formats)) < len(self.formats):
+            raise MisplacedError("each format once", "formats")
+        if self.name is not None and file_part(self.name) != self.name:
+            example = file_part(self.name) or "mine"
+            message = "it is in the names of files: letters, digits, points and signs, such as "
+            raise MisplacedError(message + example, "name")
         names = self.policies
         if names is None:
-            return
+            return self
         for place, name in enumerate(names):
             if name in names[:place]:
-                raise MisplacedError(("policies", place), name, "this policy is given twice")
+                raise MisplacedError("this policy is given twice", "policies", place)
         if self.kind == "differences" and len(names) < 2:
-            raise MisplacedError(
-                ("policies",), list(names), "differences are of two policies or more"
-            )
+            raise MisplacedError("differences are of two policies or more", "policies")
         if self.reference is not None and self.reference not in names:
-            raise MisplacedError(
-                ("reference",),
-                self.reference,
-                f"it is not among the policies of the figure: {nearest(self.reference, names)}",
-            )
+            message = "it is not among the policies of the figure: "
+            raise MisplacedError(message + nearest(self.reference, names), "reference")
+        return self
 
 
 def part_of(figure: Mapping[str, Any]) -> str:

@@ -160,7 +160,10 @@ def _told(mistake: Any) -> str:
         told = mistake["ctx"]["error"]
         message = str(told)
         if isinstance(told, MisplacedError):
-            return f"{_place((*loc, *told.place))} = {toml_text(told.given)}: {message}"
+            loc = (*loc, *told.place)
+            for part in told.place:
+                given = given[part]
+            return f"{_place(loc)} = {toml_text(given)}: {message}"
     if key == "[key]":  # of a table whose keys are of one's own
         return f"{_place(loc[:-2])} = {toml_text(given)}: {message}"
     if isinstance(given, dict):  # a table whose keys do not go together

@@ -2,52 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
 from pydantic import PrivateAttr, model_validator
 
 from graphbandits.engine import Plan
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments.figures import FIGURES, FigureTable, requested
-from graphbandits.experiments.setups import (
-    Setup,
-    check_keys,
-    check_known,
-    check_sweep,
+from graphbandits.experiments.sweeps import (
+    KEYS,
+    SweepTable,
+    cell_name,
     line_names,
-    shown_points,
+    slice_name,
+    sweep_name,
 )
-from graphbandits.experiments.sweeps import KEYS, SweepTable, cell_name, slice_name, sweep_name
 from graphbandits.experiments.tables import (
     Accuracy,
     ClaimTable,
-    Means,
     Positive,
-    Prior,
     PublishedTable,
     RecordTable,
     Seed,
-    Table,
+    SimulationTable,
     Text,
-    Texts,
+    check_known,
+    prior_pairs,
 )
 from graphbandits.experiments.texts import (
+    Given,
     check_placeholders,
     errors_at,
     filled,
+    toml_text,
     varies_itself,
 )
-from graphbandits.experiments.worlds import world_of
+from graphbandits.graphs import as_process, make_process
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.posteriors.beta_bernoulli import beta_pair, check_parameters
 from graphbandits.registry import build, name_of, text_of
 from graphbandits.results import Claim, Published
+from graphbandits.rng import Keys
 from graphbandits.store.record import SweepRecord
+from graphbandits.worlds import Bernoulli, World
+
+#: A policy that plays on every graph, whatever else is wrong.
+ANY = "uniform"
 
 
-class Experiment(Table):
+class Experiment(SimulationTable):
     """World, graph, policies and size of one experiment; ``plugins`` are Python files it needs.
 
     It is one simulation, which claims and published means may be held against, or one for each
@@ -56,14 +65,8 @@ class Experiment(Table):
 
     title: Text
     world: Literal["bernoulli"] = "bernoulli"
-    prior: Prior | None = None
-    means: Means | None = None
     accuracy: Accuracy = "simulation"
-    graph: Text | None = None
-    arms: Positive | None = None
-    horizon: Positive | None = None
     trials: Positive
-    policies: Texts | None = None
     seed: Seed = 0
     plugins: tuple[Text, ...] = ()
     notes: tuple[Text, ...] = ()
@@ -77,7 +80,8 @@ class Experiment(Table):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if not self.sweeps:
-            check_placeholders(self._setup().texts())
+            self._check_complete()
+            check_placeholders(self._texts())
         held = "claims" if self.claims else "published" if self.published else ""
         if self.sweeps and held:
             raise InputError(
@@ -90,12 +94,26 @@ class Experiment(Table):
                 f"'{twice.replace('-', ', ')}', and so the same files: {self._way_out(twice)}"
             )
         for number, sweep in enumerate(self.sweeps, 1):
-            try:
-                check_sweep(sweep, self._setup(sweep))
-            except InputError as error:
-                raise InputError(f"sweeps {number}: {error}") from error
+            with errors_at(f"sweeps {number}"):
+                base = self._base(sweep)
+                cells = [base._with_keys(point) for point in sweep.points()]
+                cells[0]._check_complete()
+                texts = list(dict.fromkeys(text for cell in cells for text in cell._texts()))
+                check_placeholders(texts, sweep.parameters)
+                sweep.check_texts(texts)
         self._check_files()
         return self
+
+    def _check_complete(self) -> None:
+        for key in ("graph", "policies", "horizon"):
+            if getattr(self, key) is None:
+                raise InputError(f"the key '{key}' is missing: an experiment needs it")
+
+    def _texts(self) -> Iterator[str]:
+        """All texts in which placeholders may stand."""
+        yield self.graph or ""
+        yield from (one for one in prior_pairs(self.prior) if isinstance(one, str))
+        yield from self.policies or ()
 
     def _way_out(self, twice: str) -> str:
         """What to do about two sweeps of the same name: keys have the names that they have."""
@@ -106,12 +124,13 @@ class Experiment(Table):
 
     def _check_files(self) -> None:
         """Refuse what would be written to the same files."""
-        slices = {
-            slice_name(swept, point): None
+        points = [
+            (swept, point)
             for swept, sweep in zip(self.swept(), self.sweeps, strict=True)
-            for point in shown_points(sweep)
-        }
-        cells = [cell_name(point) for sweep in self.sweeps for point in shown_points(sweep)]
+            for point in sweep.shown_points()
+        ]
+        cells = [cell_name(point) for _, point in points]
+        slices = list(dict.fromkeys(slice_name(swept, point) for swept, point in points))
         if (twice := _first_twice(cells)) is not None:
             raise InputError(
                 f"points of two sweeps have the same name in files, '{twice}': choose other values"
@@ -123,7 +142,7 @@ class Experiment(Table):
                     f"figures {number}: kind = 'sweep' is for an experiment with [[sweeps]]; "
                     f"without, there are {', '.join(FIGURES)}"
                 )
-            places = list(slices) if figure.kind == "sweep" else cells if self.sweeps else [""]
+            places = slices if figure.kind == "sweep" else cells if self.sweeps else [""]
             files += ["-".join(filter(None, (place, figure.part))) for place in places]
             if _first_twice(files) is not None:
                 raise InputError(
@@ -147,21 +166,54 @@ class Experiment(Table):
         """Whether a sweep says which seeds there are."""
         return any("seed" in sweep.parameters for sweep in self.sweeps)
 
-    def setups(self) -> list[Setup]:
-        """All simulations in texts.
+    def setups(self) -> list[Self]:
+        """All simulations in texts, an experiment without sweeps each.
 
         >>> from graphbandits.experiments import load_experiment
         >>> [setup.graph for setup in load_experiment("paper-2a").setups()]
         ['random(r=0.25)']
         """
         if not self.sweeps:
-            return [self._setup()]
-        return [self._setup(sweep).at(point) for sweep in self.sweeps for point in sweep.points()]
+            return [self]
+        return [self._base(sweep).at(point) for sweep in self.sweeps for point in sweep.points()]
+
+    def _base(self, sweep: SweepTable) -> Self:
+        """The keys of a sweep over those of the experiment, placeholders still in the texts."""
+        own = {key: getattr(sweep, key) for key in (*SimulationTable.model_fields, "accuracy")}
+        given = {key: value for key, value in own.items() if value is not None}
+        return self.model_copy(update={**given, "sweeps": ()})
+
+    def _with_keys(self, point: Mapping[str, Given]) -> Self:
+        """The keys that are parameters set to their values, other placeholders as they are.
+
+        A text that has a placeholder for its own value keeps what stands around it.
+        """
+        keys: dict[str, Any] = {key: value for key, value in point.items() if key in KEYS}
+        for key, value in keys.items():
+            text = getattr(self, key, None)
+            if varies_itself(key, text):
+                keys[key] = str(text).replace(f"{{{key}}}", str(value))
+        regret = keys.pop("regret", self.record.regret)
+        keys["record"] = self.record.model_copy(update={"regret": regret})
+        return self.model_copy(update=keys)
+
+    def at(self, point: Mapping[str, Given]) -> Self:
+        """The simulation at a point, every placeholder filled."""
+        there = self._with_keys(point)
+        fill = partial(filled, point=point)
+        prior = there.prior
+        if isinstance(prior, str):
+            prior = fill(prior)
+        elif isinstance(prior, tuple):
+            prior = tuple(fill(one) if isinstance(one, str) else one for one in prior)
+        policies = tuple(map(fill, there.policies or ()))
+        update = {"graph": fill(there.graph or ""), "prior": prior, "policies": policies}
+        return there.model_copy(update=update)
 
     def lines(self) -> list[str]:
         """The policies of all simulations, one text for those that differ by the value swept."""
-        setups = [self._setup(sweep) for sweep in self.sweeps or (None,)]
-        texts = [policy for setup in setups for policy in setup.policies]
+        bases = [self._base(sweep) for sweep in self.sweeps] or [self]
+        texts = [policy for base in bases for policy in base.policies or ()]
         names = line_names(texts)
         return list(dict.fromkeys(names.get(text, text) for text in texts))
 
@@ -177,66 +229,45 @@ class Experiment(Table):
         policies: Sequence[str] = (),
         ratios: str | None = None,
     ) -> list[Plan]:
-        """All simulations, checked, with the changes of :meth:`plan`; a point of a sweep each.
+        """All simulations, checked; a point of a sweep each.
+
+        ``trials``, ``seed`` and ``ratios`` replace those of the file, ``policies`` are added.
 
         >>> from graphbandits.experiments import load_experiment
         >>> plan = load_experiment("arms").plans(trials=3)[1]
         >>> plan.sweep, plan.point, plan.name, plan.process.arms
         (0, {'arms': 3}, 'arms-3', 3)
         """
+        given = {"trials": trials, "seed": seed, "ratios": ratios}
+        changes = {key: value for key, value in given.items() if value is not None}
+        if seed is not None and self.sweeps_seed:
+            raise InputError("a sweep says which seeds there are: give no other seed")
+        plans = []
         if not self.sweeps:
-            plans = [self.plan(trials=trials, seed=seed, policies=policies, ratios=ratios)]
-        else:
-            plans = [
-                plan
-                for number in range(len(self.sweeps))
-                for plan in self._plans_of(number, trials, seed, policies, ratios)
-            ]
+            check_placeholders(policies)
+            plans.append(self._plan(policies, changes))
+            self._check_held(plans[0])
+        for number, sweep in enumerate(self.sweeps):
+            check_placeholders(policies, sweep.parameters)
+            base = self._base(sweep)
+            texts = (*(base.policies or ()), *policies)
+            names = line_names(texts)
+            for values, point in zip(sweep.points(), sweep.shown_points(), strict=True):
+                more = [filled(policy, values) for policy in policies]
+                with errors_at(f"sweeps {number + 1}, at {point_text(point)}"):
+                    plan = base.at(values)._plan(more, changes)
+                named = zip(plan.policies, texts, strict=True)
+                lines = {name: names.get(text, name) for name, text in named}
+                place = {"sweep": number, "point": point, "name": cell_name(point)}
+                plans.append(replace(plan, lines=lines, **place))  # type: ignore[arg-type]
         self.drawn(plans)  # refuses figures of policies that there are not
         return plans
 
-    def _plans_of(
-        self,
-        number: int,
-        trials: int | None,
-        seed: int | None,
-        policies: Sequence[str],
-        ratios: str | None,
-    ) -> Iterator[Plan]:
-        sweep = self.sweeps[number]
-        if seed is not None and "seed" in sweep.parameters:
-            raise InputError("a sweep says which seeds there are: give no other seed")
-        check_placeholders(policies, sweep.parameters)
-        setup = self._setup(sweep)
-        texts = (*setup.policies, *policies)
-        names = line_names(texts)
-        for given, point in zip(sweep.points(), shown_points(sweep), strict=True):
-            more = [filled(policy, given) for policy in policies]
-            with errors_at(f"sweeps {number + 1}, at {point_text(point)}"):
-                plan = self._plan(setup.at(given), trials, seed, more, ratios)
-            lines = {
-                name: names.get(text, name) for name, text in zip(plan.policies, texts, strict=True)
-            }
-            yield replace(plan, sweep=number, point=point, name=cell_name(point), lines=lines)
-
-    def plan(
-        self,
-        *,
-        trials: int | None = None,
-        seed: int | None = None,
-        policies: Sequence[str] = (),
-        ratios: str | None = None,
-    ) -> Plan:
-        """The checked simulation, with other trials or another seed if given, and more policies."""
+    def plan(self, **changes: Any) -> Plan:
+        """The one simulation of an experiment without sweeps; ``changes`` as for :meth:`plans`."""
         if self.sweeps:
             raise InputError(f"this experiment has {self.runs} simulations: plans() gives them")
-        check_placeholders(policies)
-        plan = self._plan(self._setup(), trials, seed, policies, ratios)
-        for claim in self.judged_claims():
-            check_known((*claim.better, *claim.than), plan.policies, f"the claim '{claim.text}'")
-        if published := self.published_means():
-            check_known(published.means, plan.policies, f"published by {published.source}")
-        return plan
+        return self.plans(**changes)[0]
 
     def drawn(self, plans: Sequence[Plan]) -> list[dict[str, Any]]:
         """The figures to draw of these plans, as plain data: those asked for, else the usual.
@@ -256,59 +287,92 @@ class Experiment(Table):
         """The published means, their policies called as in results."""
         return None if self.published is None else self.published.published()
 
-    def _setup(self, sweep: SweepTable | None = None) -> Setup:
-        """The keys of a sweep over those of the experiment, placeholders still in the texts."""
-        given: dict[str, Any] = {
-            "regret": self.record.regret,
-            **{key: getattr(self, key) for key in Setup.__dataclass_fields__ if key != "regret"},
-        }
-        if sweep is not None:
-            own = {key: getattr(sweep, key, None) for key in given}
-            given |= {key: value for key, value in own.items() if value is not None}
-            first = sweep.points()[0]
-            given |= {
-                key: first[key]
-                for key in KEYS.keys() & set(first)
-                if not varies_itself(key, given[key])
-            }
-        for key in ("graph", "policies", "horizon"):
-            if given[key] is None:
-                raise InputError(f"the key '{key}' is missing: an experiment needs it")
-        return Setup(**given)
+    def _check_held(self, plan: Plan) -> None:
+        """Refuse claims and published means on policies that there are not."""
+        for claim in self.judged_claims():
+            check_known((*claim.better, *claim.than), plan.policies, f"the claim '{claim.text}'")
+        if published := self.published_means():
+            check_known(published.means, plan.policies, f"published by {published.source}")
 
-    def _plan(
-        self,
-        setup: Setup,
-        trials: int | None,
-        seed: int | None,
-        policies: Iterable[str],
-        ratios: str | None,
-    ) -> Plan:
+    def _plan(self, policies: Sequence[str], changes: Mapping[str, Any]) -> Plan:
+        """The checked simulation, with more policies, and these changes of :meth:`plans`."""
+        record = self.record
         with errors_at("graph"):
-            graph = setup.graph if self._folder is None else _beside(setup.graph, self._folder)
-        world = world_of(graph, setup.arms, setup.prior, setup.means, setup.accuracy)
+            graph = _beside(self.graph or "", self._folder)
+        world = world_of(graph, self.arms, self.prior, self.means, self.accuracy)
+        given = {"trials": self.trials, "seed": self.seed, "ratios": record.ratios, **changes}
         try:
             return Plan.of(
-                [*setup.policies, *policies],
+                [*(self.policies or ()), *policies],
                 world,
                 graph,
-                arms=setup.arms,
-                horizon=setup.horizon,
-                trials=self.trials if trials is None else trials,
-                seed=setup.seed if seed is None else seed,
-                regret=setup.regret,
-                ratios=self.record.ratios if ratios is None else ratios,
-                rounds=self.record.points if self.record.rounds is None else self.record.rounds,
+                arms=self.arms,
+                horizon=self.horizon or 0,
+                regret=record.regret,
+                rounds=record.points if record.rounds is None else record.rounds,
+                **given,
             )
         except GraphBanditsError:
             # tells of what key it is; what was given besides has none
-            check_keys(
-                replace(setup, graph=graph),
-                world,
-                self.record,
-                self.trials if trials is None else 1,
-            )
+            self._check_keys(graph, world, 1 if "trials" in changes else self.trials)
             raise
+
+    def _check_keys(self, graph: str, world: World | None, trials: int) -> None:
+        """Add one key after the other to a simulation, and refuse the first that does not fit."""
+        with errors_at(f"arms = {self.arms}" if self.arms and _has_arms(graph) else "graph"):
+            process = as_process(graph, self.arms if world is None else world.arms)
+        with errors_at(f"trials = {trials}"):
+            Keys(self.seed, 0, trials)
+        horizon, policies = self.horizon or 0, self.policies or ()
+        plan = partial(Plan.of, world=world, graph=process, trials=trials, horizon=horizon)
+        with errors_at(f"horizon = {horizon}"):
+            plan(ANY)
+        if self.record.rounds is not None:
+            with errors_at(f"record, rounds = {toml_text(self.record.rounds)}"):
+                plan(ANY, rounds=self.record.rounds)
+        if self.record.ratios is not None:
+            with errors_at(f"record, ratios = {toml_text(self.record.ratios)}"):
+                plan(ANY, ratios=self.record.ratios)
+        for number in range(1, len(policies) + 1):
+            with errors_at(f"policies {number}"):
+                plan(policies[:number])
+
+
+def world_of(
+    graph: str,
+    arms: int | None,
+    prior: Given | None = None,
+    means: tuple[float, ...] | None = None,
+    accuracy: str = "simulation",
+) -> Bernoulli | None:
+    """Bernoulli arms with this prior, or these means; None if all three are the defaults.
+
+    >>> world_of("star", 2, prior=((2, 5), "1,1")).prior.a
+    array([2., 1.])
+    >>> world_of("paper", None, prior="2,5", accuracy="strict").arms
+    5
+    """
+    if prior is None and means is None and accuracy == "simulation":
+        return None
+    with errors_at("prior"):
+        texts = prior_pairs((1, 1) if prior is None else prior)
+        pairs = [beta_pair(one) if isinstance(one, str) else one for one in texts]
+        check_parameters(pairs)
+    sizes = {
+        "arms": arms,
+        "prior": len(pairs) if texts == prior else None,  # a pair for each arm
+        "means": None if means is None else len(means),
+    }
+    known = {key: count for key, count in sizes.items() if count is not None}
+    if arms is None:
+        with errors_at("graph"):
+            known["graph"] = make_process(graph, next(iter(known.values()), None)).arms
+    if len(set(known.values())) > 1:
+        told = ", ".join(f"{count} by {key}" for key, count in known.items())
+        raise InputError(f"the number of arms is {told}: make them agree")
+    a, b = np.broadcast_to(np.array(pairs, np.float64), (next(iter(known.values())), 2)).T
+    fixed = None if means is None else np.array(means, np.float64)
+    return Bernoulli(BetaBernoulli(a, b, accuracy), fixed)
 
 
 def _first_twice(names: Sequence[str]) -> str | None:
@@ -325,11 +389,22 @@ def _first_twice(names: Sequence[str]) -> str | None:
     return None
 
 
-def _beside(graph: str, folder: Path) -> str:
+def _beside(graph: str, folder: Path | None) -> str:
     """The text of a graph, with the path of its file relative to the experiment's."""
+    if folder is None:
+        return graph
     if graph.startswith("file:"):
         return f"file:{folder / graph.removeprefix('file:')}"
     recipe = build("graph", graph)
     if name_of(recipe) == "file":
         return text_of(replace(recipe, path=str(folder / recipe.path)))
     return graph
+
+
+def _has_arms(graph: str) -> bool:
+    """Whether a graph can be made without a number of arms."""
+    try:
+        make_process(graph, None)
+    except GraphBanditsError:
+        return False
+    return True

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from operator import contains
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments.tables import (
+    MEANS,
+    PRIOR,
     Accuracy,
-    Means,
     MisplacedError,
-    Positive,
-    Prior,
     Regret,
-    Table,
+    SimulationTable,
     Text,
-    Texts,
+    check_prior,
+    is_means,
+    is_number,
     meant,
 )
 from graphbandits.experiments.texts import (
     Given,
     Value,
     file_part,
+    line_of,
+    placeholders,
     shown_value,
     toml_text,
     varies_itself,
 )
-from graphbandits.experiments.worlds import MEANS, PRIOR, check_prior, is_means, is_number
 from graphbandits.store.record import SweepRecord
 
 
@@ -45,9 +47,9 @@ def _is_whole(value: object, least: int) -> bool:
 WORDS = {"accuracy": get_args(Accuracy), "regret": get_args(Regret)}
 #: Keys of the experiment that a sweep may set: what their values are, and whether one is.
 KEYS: dict[str, tuple[str, Callable[[object], bool]]] = {
-    "arms": ("whole numbers of at least 1", lambda value: _is_whole(value, 1)),
-    "horizon": ("whole numbers of at least 1", lambda value: _is_whole(value, 1)),
-    "seed": ("whole numbers of at least 0", lambda value: _is_whole(value, 0)),
+    "arms": ("whole numbers of at least 1", partial(_is_whole, least=1)),
+    "horizon": ("whole numbers of at least 1", partial(_is_whole, least=1)),
+    "seed": ("whole numbers of at least 0", partial(_is_whole, least=0)),
     "graph": ("texts", lambda value: isinstance(value, str)),
     "prior": (f"each {PRIOR}", lambda value: bool(check_prior(value))),
     "means": (f"each {MEANS}", is_means),
@@ -58,8 +60,6 @@ KEYS: dict[str, tuple[str, Callable[[object], bool]]] = {
 }
 #: Keys whose values may be lists.
 LISTS = ("prior", "means")
-#: Keys that are texts, in which {key} may stand for the value of the sweep.
-TEXTS = ("graph", "prior")
 #: Other keys, which have one value in all simulations.
 FIXED = {
     "trials": "it says how well the means are known, not what is simulated",
@@ -101,7 +101,7 @@ Values = Annotated[tuple[OneValue, ...], Field(min_length=1)]
 Point = Annotated[dict[Word, OneValue], Field(min_length=1)]
 
 
-class SweepTable(Table):
+class SweepTable(SimulationTable):
     """One simulation for each point: ``values`` of a ``parameter``, a ``grid`` or a ``list``.
 
     ``{parameter}`` in the texts of graph, prior and policies becomes the value; a parameter of
@@ -116,20 +116,12 @@ class SweepTable(Table):
     title: str = ""
     label: str = ""
     scale: Literal["linear", "log"] = "linear"
-    graph: Text | None = None
-    arms: Positive | None = None
-    horizon: Positive | None = None
-    prior: Prior | None = None
-    means: Means | None = None
     accuracy: Accuracy | None = None
-    policies: Texts | None = None
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of what it varies, in their order."""
-        if self.grid is not None:
-            return tuple(self.grid)
-        return tuple(self.listed[0]) if self.listed is not None else (self.parameter or "",)
+        return tuple(self.listed[0] if self.listed else self.grid or [self.parameter or ""])
 
     @property
     def axis(self) -> str | None:
@@ -148,12 +140,15 @@ class SweepTable(Table):
         grid = self.grid or {self.parameters[0]: self.values or ()}
         return [dict(zip(grid, point, strict=True)) for point in itertools.product(*grid.values())]
 
+    def shown_points(self) -> list[dict[str, Value]]:
+        """The points, lists as texts."""
+        return [{name: shown_value(v) for name, v in point.items()} for point in self.points()]
+
     def record(self, title: str, alone: bool) -> SweepRecord:
         """What a study keeps of it, in an experiment of this title, where it may be alone."""
         label = self.label or self.axis or ", ".join(self.parameters)
-        own = self.title or (title if alone else f"{title}: by {label}")
         return SweepRecord(
-            title=own,
+            title=self.title or (title if alone else f"{title}: by {label}"),
             parameters=list(self.parameters),
             x=self.axis,
             label=label,
@@ -161,59 +156,42 @@ class SweepTable(Table):
         )
 
     @model_validator(mode="after")
-    def _is_one_kind(self) -> Self:
-        kinds = [key for key, part in self._kinds().items() if part is not None]
+    def _is_sound(self) -> Self:
+        self._check_kind()
+        for number, point in enumerate(self.listed or ()):
+            if set(point) != set(self.parameters):
+                names = ", ".join(self.parameters)
+                message = f"every point has the same parameters, those of the first: {names}"
+                raise MisplacedError(message, "list", number)
+        for parameter in self.parameters:
+            self._check_types(parameter, self._column(parameter))
+        on_axis = [] if self.axis is None else list(self._column(self.axis).values())
+        if self.scale == "log" and not (on_axis and all(is_number(v) and v > 0 for v in on_axis)):
+            raise InputError("scale = 'log' goes with numbers above 0")
+        shown = self.shown_points() if self.listed else []
+        for place, values in enumerate(shown):
+            if values in shown[:place]:
+                raise InputError(f"the point {point_text(values)} is given twice")
+        for parameter in self.parameters:
+            self._check_apart(parameter, self._column(parameter))
+        for parameter in filter(KEYS.__contains__, self.parameters):
+            self._check_key(parameter, self._column(parameter))
+        return self
+
+    def _check_kind(self) -> None:
+        one = self.values if self.parameter is None else self.parameter
+        given = {"parameter": one, "grid": self.grid, "list": self.listed}
+        kinds = [key for key, part in given.items() if part is not None]
         if len(kinds) != 1:
             got = f", not {' and '.join(kinds)}" if kinds else ""
             raise InputError(f"a sweep has parameter and values, or grid, or list{got}")
-        if kinds == ["parameter"]:
-            for key in ("parameter", "values"):
-                if getattr(self, key) is None:
-                    raise InputError(f"the key '{key}' is missing, and needed")
+        for key in ("parameter", "values"):
+            if kinds == ["parameter"] and getattr(self, key) is None:
+                raise InputError(f"the key '{key}' is missing, and needed")
         if self.x is not None and self.grid is None:
-            message = "x is for a grid: it says which parameter the axis has"
-            raise MisplacedError(("x",), self.x, message)
+            raise MisplacedError("x is for a grid: it says which parameter the axis has", "x")
         if self.grid is not None and self.x is not None and self.x not in self.grid:
-            raise MisplacedError(
-                ("x",), self.x, f"no parameter of the grid: {nearest(self.x, self.grid)}"
-            )
-        return self
-
-    def _kinds(self) -> Mapping[str, Any]:
-        one = self.values if self.parameter is None else self.parameter
-        return {"parameter": one, "grid": self.grid, "list": self.listed}
-
-    @model_validator(mode="after")
-    def _has_points(self) -> Self:
-        for number, point in enumerate(self.listed or ()):
-            if set(point) != set(self.parameters):
-                raise MisplacedError(
-                    ("list", number),
-                    _plain(point),
-                    "every point has the same parameters, those of the first: "
-                    f"{', '.join(self.parameters)}",
-                )
-        for parameter in self.parameters:
-            column = self._column(parameter)
-            for place, value in column.items():
-                if isinstance(value, tuple) and parameter not in LISTS:
-                    raise MisplacedError(
-                        place,
-                        _plain(value),
-                        "a value is a finite number, or a text that is not empty; lists are for "
-                        f"{' and '.join(LISTS)}",
-                    )
-            first = next(iter(column.values()))
-            kind = "number" if is_number(first) else "text" if isinstance(first, str) else "list"
-            for place, value in column.items():
-                if is_number(value) != is_number(first):
-                    raise MisplacedError(
-                        place,
-                        _plain(value),
-                        f"{self._of(parameter)} are all numbers or all texts, and the first is "
-                        f"a {kind}",
-                    )
-        return self
+            raise MisplacedError(f"no parameter of the grid: {nearest(self.x, self.grid)}", "x")
 
     def _column(self, parameter: str) -> dict[tuple[str | int, ...], Given]:
         """The values of a parameter by their places in the table."""
@@ -226,23 +204,20 @@ class SweepTable(Table):
     def _of(self, parameter: str) -> str:
         return "values" if self.values is not None else f"values of {parameter}"
 
-    @model_validator(mode="after")
-    def _can_be_drawn(self) -> Self:
-        on_axis = [] if self.axis is None else list(self._column(self.axis).values())
-        if self.scale == "log" and not (on_axis and all(map(_is_above_zero, on_axis))):
-            raise InputError("scale = 'log' goes with numbers above 0")
-        if self.listed is not None:
-            points = [{k: shown_value(v) for k, v in point.items()} for point in self.points()]
-            for place, point in enumerate(points):
-                if point in points[:place]:
-                    raise InputError(f"the point {point_text(point)} is given twice")
-        for parameter in self.parameters:
-            self._check_apart(parameter)
-        return self
+    def _check_types(self, parameter: str, column: Mapping[tuple[str | int, ...], Given]) -> None:
+        first = next(iter(column.values()))
+        kind = "number" if is_number(first) else "text" if isinstance(first, str) else "list"
+        for place, value in column.items():
+            if isinstance(value, tuple) and parameter not in LISTS:
+                message = "a value is a finite number, or a text that is not empty; lists are for "
+                raise MisplacedError(message + " and ".join(LISTS), *place)
+            if is_number(value) != is_number(first):
+                message = f"{self._of(parameter)} are all numbers or all texts, and the first is "
+                raise MisplacedError(f"{message}a {kind}", *place)
 
-    def _check_apart(self, parameter: str) -> None:
+    def _check_apart(self, parameter: str, column: Mapping[tuple[str | int, ...], Given]) -> None:
         """Refuse values that are the same, or would be in the names of files."""
-        values = [shown_value(value) for value in self._column(parameter).values()]
+        values = [shown_value(value) for value in column.values()]
         if self.listed is not None:  # where a value may be that of several points
             values = list(dict.fromkeys(values))
         for place, value in enumerate(values):
@@ -256,25 +231,51 @@ class SweepTable(Table):
                 f"and signs must tell them apart; got {', '.join(map(str, values))}"
             )
 
-    @model_validator(mode="after")
-    def _can_be_set(self) -> Self:
-        for parameter in (name for name in self.parameters if name in KEYS):
-            what, check = KEYS[parameter]
-            for place, value in self._column(parameter).items():
-                try:
-                    fits = check(value)
-                except InputError as error:
-                    raise MisplacedError(place, _plain(value), str(error)) from None
-                if not fits:
-                    message = f"values of {parameter} are {what}"
-                    message += meant(value, WORDS.get(parameter, ()))
-                    raise MisplacedError(place, _plain(value), message)
-            own = getattr(self, parameter, None)
-            if own is not None and not varies_itself(parameter, own):
+    def _check_key(self, parameter: str, column: Mapping[tuple[str | int, ...], Given]) -> None:
+        """Refuse values that the key cannot have, and a key that would have two values."""
+        what, check = KEYS[parameter]
+        for place, value in column.items():
+            message = f"values of {parameter} are {what}{meant(value, WORDS.get(parameter, ()))}"
+            try:
+                fits = check(value)
+            except InputError as error:
+                fits, message = False, str(error)
+            if not fits:
+                raise MisplacedError(message, *place)
+        own = getattr(self, parameter, None)
+        if own is not None and not varies_itself(parameter, own):
+            raise InputError(
+                f"{parameter} is what this sweep varies: leave the key '{parameter}' out"
+            )
+
+    def check_texts(self, texts: Iterable[str]) -> None:
+        """Refuse parameters that change nothing, and lists in texts."""
+        used = {name: text for text in texts for name in placeholders(text)}
+        for parameter in self.parameters:
+            lists = any(isinstance(value, tuple) for value in self._column(parameter).values())
+            if parameter in used and lists:
                 raise InputError(
-                    f"{parameter} is what this sweep varies: leave the key '{parameter}' out"
+                    f"{{{parameter}}} in '{used[parameter]}': its values are lists, which cannot "
+                    "stand in a text"
                 )
-        return self
+            if parameter not in KEYS and parameter not in used:
+                raise InputError(
+                    f"the sweep of '{parameter}' changes nothing: write {{{parameter}}} where its "
+                    "value belongs, in the graph, the prior or a policy"
+                )
+
+
+def line_names(texts: Iterable[str]) -> dict[str, str]:
+    """What policies with placeholders are called as lines, by their texts.
+
+    >>> line_names(["ts-n", "ucb(c={c})"])
+    {'ucb(c={c})': 'ucb(c=…)'}
+    >>> line_names(["ucb(c={low})", "ucb(c={high})"])
+    {'ucb(c={low})': 'ucb(c={low})', 'ucb(c={high})': 'ucb(c={high})'}
+    """
+    lines = {text: line_of(text) for text in texts if placeholders(text)}
+    alike = list(lines.values())
+    return {text: line if alike.count(line) == 1 else text for text, line in lines.items()}
 
 
 def cell_name(point: Mapping[str, Value]) -> str:
@@ -284,17 +285,6 @@ def cell_name(point: Mapping[str, Value]) -> str:
     'r-0.25-arms-5'
     """
     return "-".join(f"{parameter}-{file_part(value)}" for parameter, value in point.items())
-
-
-def _is_above_zero(value: Given) -> bool:
-    return is_number(value) and value > 0
-
-
-def _plain(value: object) -> Any:
-    """As it is in the file: lists, not tuples."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def sweep_name(sweep: SweepRecord) -> str:
