@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.cli.tables import claim_table, published_table, sweep_tables
+from graphbandits.cli.formatting import claim_table, published_table, sweep_tables
 from graphbandits.errors import InputError
 from graphbandits.experiments import experiment_names, load_experiment
 from graphbandits.plots.style import Look, looks

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
         run_experiment,
     )
     from graphbandits.experiments.audit import audit_experiment
-    from graphbandits.experiments.catalogue import list_available
+    from graphbandits.experiments.catalogue import list_available, new_experiment, new_policy
     from graphbandits.experiments.describe import describe_graph
-    from graphbandits.experiments.templates import new_experiment, new_policy
     from graphbandits.graphs import as_process
     from graphbandits.live import Agent, Decision
     from graphbandits.plugins import load_plugin
@@ -44,8 +43,8 @@ _HOMES = {
     "describe_graph": "graphbandits.experiments.describe",
     "inspect_decision": "graphbandits.theory",
     "list_available": "graphbandits.experiments.catalogue",
-    "new_experiment": "graphbandits.experiments.templates",
-    "new_policy": "graphbandits.experiments.templates",
+    "new_experiment": "graphbandits.experiments.catalogue",
+    "new_policy": "graphbandits.experiments.catalogue",
     "load_plugin": "graphbandits.plugins",
     "BetaBernoulli": "graphbandits.posteriors",
     "Results": "graphbandits.results",

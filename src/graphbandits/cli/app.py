@@ -1,26 +1,19 @@
-"""The ``graphbandits`` command. Nothing but typer is imported until a command runs."""
+"""The ``graphbandits`` command. Nothing but typer and rich is imported until a command runs."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from graphbandits.cli.audit import audit
-from graphbandits.cli.check import check
-from graphbandits.cli.compare import compare
-from graphbandits.cli.graph import graph
-from graphbandits.cli.inspect import inspect
-from graphbandits.cli.list_command import list_
-from graphbandits.cli.new import new
-from graphbandits.cli.report import report
-from graphbandits.cli.reproduce import reproduce
-from graphbandits.cli.run import run
-from graphbandits.cli.simulate import simulate
-from graphbandits.cli.store_commands import store
+from graphbandits.cli.catalogue import list_, new
+from graphbandits.cli.check import audit, check
+from graphbandits.cli.inspect import graph, inspect
+from graphbandits.cli.run import reproduce, run, simulate
+from graphbandits.cli.store_commands import compare, report, store
 from graphbandits.errors import GraphBanditsError, InputWarning
 from graphbandits.version import __version__
 
@@ -64,18 +57,13 @@ class OneLineErrors(TyperGroup):
 
 
 def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
+    message: Warning | str, category: type[Warning], *where: Any, **options: Any
 ) -> None:
     """Show a warning about the input in one line, and any other as Python does."""
     if issubclass(category, InputWarning):
         typer.echo("Warning: " + " ".join(str(message).split()), err=True)
     else:
-        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
+        sys.stderr.write(warnings.formatwarning(message, category, *where[:2]))
 
 
 def _fail(message: str) -> None:
@@ -115,16 +103,8 @@ def _root(
     pass
 
 
-app.command()(reproduce)
-app.command()(simulate)
-app.command()(run)
-app.command()(audit)
-app.command()(check)
-app.command()(inspect)
-app.command()(graph)
-app.command("list")(list_)
-app.command()(compare)
-app.command()(report)
+for command in (reproduce, simulate, run, audit, check, inspect, graph, list_, compare, report):
+    app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(new, name="new")
 app.add_typer(store, name="store")
 

@@ -1,17 +1,28 @@
-"""``graphbandits check``: the contract, promise by promise."""
+"""``graphbandits check`` and ``audit``: the contract of plug-ins, and the paper's statements."""
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphbandits.cli.options import Json
+from graphbandits.cli.formatting import (
+    count,
+    duration,
+    plain_console,
+    plain_table,
+    print_json,
+    show,
+)
+from graphbandits.cli.options import ExperimentName, FileSeed, Json, Plugin, Workers, number, option
 
 if TYPE_CHECKING:
+    from graphbandits.experiments.audit import SimulationAudit
     from graphbandits.testing import Verdict
+    from graphbandits.theory.auditor import Tally
 
 STYLES = {"kept": "green", "broken": "bold red", "excused": "yellow", "needless": "bold red"}
 
@@ -22,8 +33,7 @@ def check(
         typer.Argument(help="A Python file with plug-ins of your own, or the name of a policy."),
     ],
     only: Annotated[
-        list[str] | None,
-        typer.Option(help="Run this check only; repeat for several.", metavar="CHECK"),
+        list[str] | None, option("CHECK", "Run this check only; repeat for several.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -33,7 +43,6 @@ def check(
 
     Example: graphbandits check my_ucb.py
     """
-    from graphbandits.cli.formatting import print_json
     from graphbandits.testing import check_plugins
 
     printer = _Printer()
@@ -41,8 +50,7 @@ def check(
     verdicts = check_plugins(plugin, only=only or [], progress=True, finished=finished)
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
-    else:
-        printer.print_sums()
+    printer.print_sums()
     raise typer.Exit(0 if all(verdict.ok for verdict in verdicts) else 1)
 
 
@@ -50,8 +58,6 @@ class _Printer:
     """Prints verdicts as they come, and the sums of each plug-in."""
 
     def __init__(self) -> None:
-        from graphbandits.cli.formatting import plain_console
-
         self._console = plain_console()
         self._verdicts: list[Verdict] = []  # of one plug-in
         self._told: dict[str, str] = {}
@@ -74,8 +80,6 @@ class _Printer:
 
     def print_sums(self) -> None:
         """How many promises the plug-in keeps; the next verdict is of another one."""
-        from graphbandits.cli.formatting import count
-
         if self._verdicts:
             found = [verdict.outcome for verdict in self._verdicts]
             sums = [f"{found.count(one)} {one}" for one in STYLES if one in found]
@@ -105,3 +109,103 @@ def _gist(why: str) -> str:
 def _wrapped(text: str, width: int, indent: int) -> str:
     """Lines that fit the terminal, all but the first indented."""
     return ("\n" + " " * indent).join(textwrap.wrap(text, max(20, width - indent - 1)))
+
+
+def audit(
+    experiment: ExperimentName,
+    trials: Annotated[int | None, number("Trials of each policy; 100 if unset.")] = None,
+    seed: FileSeed = None,
+    policy: Annotated[
+        list[str] | None,
+        option(
+            "NAME",
+            "A policy to audit besides those of the experiment that a theorem is about; "
+            "repeat for several.",
+        ),
+    ] = None,
+    gain: Annotated[
+        str,
+        option(
+            "GAIN",
+            "What information is by: joint (exact), bound (G h), or auto: joint where it is quick.",
+        ),
+    ] = "auto",
+    workers: Workers = None,
+    plugin: Plugin = None,
+    json: Json = False,
+) -> None:
+    """Check the paper's statements in every round of an experiment.
+
+    Propositions 1 and 2, Lemmas 2 and 3 and Theorems 1 to 3, for the policies and graphs that each
+    is about. Ends with exit code 1 if one is violated, and prints the command that shows the state.
+
+    Example: graphbandits audit paper-1a --trials 20
+    """
+    from graphbandits.experiments.audit import audit_experiment
+
+    found = audit_experiment(
+        experiment,
+        trials=trials,
+        seed=seed,
+        policies=policy or [],
+        plugins=plugin or [],
+        gain=gain,
+        workers=workers,
+        finished=None if json else _print_audit,
+    )
+    if json:
+        print_json(found.to_dict())
+    for sentence in found.broken:
+        typer.echo(f"Error: {sentence}", err=True)
+    raise typer.Exit(0 if found.holds else 1)
+
+
+def _print_audit(simulation: SimulationAudit) -> None:
+    from graphbandits.theory.auditor import FLOOR, SMALL
+
+    plan, found = simulation.plan, simulation.audit
+    size = f"{count(plan.trials, 'trial')} of {plan.horizon} rounds, seed {plan.seed}"
+    show(f"{simulation.title}: {', '.join(plan.policies)}; {size}")
+    table = plain_table("", ["statement", "says"], ["checks", "tightest margin"])
+    for tally in found.tallies:
+        checks = f"{tally.checks:,}" if tally.checks else "none"
+        broken = f"{tally.violations:,} violations" if tally.violations else _margin(tally)
+        style = "bold red" if tally.violations else None
+        table.add_row(tally.statement.name, tally.statement.text, checks, broken, style=style)
+    show(table)
+    numbers = ["mean regret", "s.e.", "Lemma 1 allows", "its theorem allows"]
+    means = plain_table("", ["policy"], numbers)
+    for curve in found.curves:
+        theorem = f"{curve.bound[-1]:.2f} ({curve.theorem})" if curve.theorem else "there is none"
+        style = "bold red" if curve.broken else None
+        ends = [curve.mean[-1], curve.standard_error[-1], curve.general[-1]]
+        # one trial has no standard error
+        cells = ("unknown" if math.isnan(end) else f"{end:.2f}" for end in ends)
+        means.add_row(curve.policy, *cells, theorem, style=style)
+    show(means)
+    rounds = found.rounds
+    show(
+        f"Checked {rounds.share:.1%} of {rounds.all:,} rounds: in {rounds.unchecked:,} the play "
+        f"teaches less than {FLOOR:g} nats\n(and less than {SMALL:g} in {rounds.small:,}, "
+        f"{rounds.small / rounds.all:.1%}, those included)."
+    )
+    if found.gain != "joint":
+        show(f"Psi is by G h, and Proposition 1 is not checked: {found.why}.")
+    verdict = "A statement is violated." if found.broken else "No violation."
+    if rounds.unchecked == rounds.all:
+        verdict = "Nothing could be checked: no play teaches anything."
+    show(f"{verdict} {duration(simulation.seconds)}.\n")
+
+
+def _margin(tally: Tally) -> str:
+    """How far from its limit the nearest number was, relatively.
+
+    >>> from graphbandits.theory.auditor import Tally
+    >>> from graphbandits.theory.statements import STATEMENTS
+    >>> _margin(Tally(STATEMENTS[0], 10, 0.25, "ts-n")), _margin(Tally(STATEMENTS[0]))
+    ('25.0% (ts-n)', '')
+    """
+    if not tally.checks:
+        return ""
+    share = f"{tally.margin:.1%}" if abs(tally.margin) >= 1e-3 else f"{tally.margin:.0e}"
+    return f"{share} ({tally.nearest})"

@@ -1,17 +1,33 @@
-"""What the commands share: JSON, a console, counts, durations and sizes."""
+"""What the commands print with: a console, JSON, numbers in words, and tables."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
+from rich.table import Table
 
-from graphbandits.files import json_text
+if TYPE_CHECKING:
+    from graphbandits.experiments.compare import Comparison
+    from graphbandits.report import SimulationEntry, SweepEntry
+    from graphbandits.results import Comparison as PublishedComparison
+    from graphbandits.results import Difference, Judgement, Results
+    from graphbandits.theory import BoundVerdict
+
+#: Columns between those of a table.
+GAP = 2
+#: How a policy stands to the reference.
+MARKS = {"better": "<", "worse": ">", "not told apart": "=", "unknown": "?"}
 
 
 def print_json(value: Any) -> None:
     """One JSON object; NaN has no place in JSON and becomes null."""
+    from graphbandits.files import json_text
+
     typer.echo(json_text(value))
 
 
@@ -20,13 +36,23 @@ def plain_console() -> Console:
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def count(number: int, what: str) -> str:
+def show(what: Any = "", **options: Any) -> None:
+    """Print a table, or a text that is broken at the width of the terminal."""
+    plain_console().print(what, **options)
+
+
+def show_line(text: str, **options: Any) -> None:
+    """Print a text that is not broken, such as one with a path."""
+    plain_console().print(text, soft_wrap=True, **options)
+
+
+def count(number: int, what: str, many: str = "") -> str:
     """A number and what is counted.
 
-    >>> count(1, "edge"), count(2, "edge")
-    ('1 edge', '2 edges')
+    >>> count(1, "edge"), count(2, "edge"), count(2, "study", "studies")
+    ('1 edge', '2 edges', '2 studies')
     """
-    return f"{number} {what}{'s' * (number != 1)}"
+    return f"{number} {what if number == 1 else many or f'{what}s'}"
 
 
 def duration(seconds: float) -> str:
@@ -49,3 +75,196 @@ def file_size(count: float) -> str:
         if count >= size:
             return f"{count / size:.{0 if count >= 100 * size else 1}f} {unit}"
     return f"{count:.0f} byte{'s' * (round(count) != 1)}"
+
+
+def mean_text(mean: float, error: float = math.nan) -> str:
+    """A mean and its standard error; one trial has none."""
+    return f"{mean:.2f}" if math.isnan(error) else f"{mean:.2f} ({error:.2f})"
+
+
+def interval_text(low: float, high: float, sign: str = "+") -> str:
+    """An interval; one trial has none."""
+    return "unknown" if math.isnan(low) else f"[{low:{sign}.2f}, {high:{sign}.2f}]"
+
+
+def difference_text(difference: Difference) -> str:
+    """A difference and its interval."""
+    return f"{difference.mean:+.2f} {interval_text(difference.low, difference.high)}"
+
+
+# --- tables
+
+
+def plain_table(title: str, words: Sequence[str], numbers: Sequence[str] = ()) -> Table:
+    """An empty table: columns of words to the left, of numbers to the right."""
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE,
+        padding=(0, GAP - 1, 0, 0),
+    )
+    for column in words:
+        table.add_column(column)
+    for column in numbers:
+        table.add_column(column, justify="right")
+    return table
+
+
+def regret_table(results: Results, title: str) -> Table:
+    """Final regrets with confidence intervals, best first, and differences from the best.
+
+    The intervals of the differences hold for all pairs of policies at once.
+    """
+    numbers = ["regret", "95% interval", "median", "95% below", "vs the best, paired"]
+    table = plain_table(title, ["policy"], numbers)
+    paired = results.from_best()
+    for name in results.ranking():
+        quantiles = results[name].final_quantiles()
+        table.add_row(
+            name,
+            mean_text(results[name].mean[-1]),
+            interval_text(*results.interval(name), sign=""),
+            *(f"{quantiles[level]:.2f}" for level in ("0.5", "0.95")),
+            difference_text(paired[name]) if name in paired else "",
+        )
+    return table
+
+
+def claim_table(judgements: Sequence[Judgement]) -> Table:
+    """Each claim with its verdict and the pair that the verdict hangs on.
+
+    The interval holds for all pairs of a claim at once.
+    """
+    table = plain_table("Claims", ["claim", "verdict", "decided by"], ["paired", "95% interval"])
+    for judgement in judgements:
+        d = judgement.decisive
+        numbers = f"{d.mean:+.2f}", interval_text(d.low, d.high)
+        table.add_row(judgement.claim.text, judgement.verdict, f"{d.first} - {d.second}", *numbers)
+    return table
+
+
+def published_table(comparisons: Sequence[PublishedComparison], source: str) -> Table:
+    """Mean regrets here and there, and how many combined standard errors lie between."""
+    from graphbandits.results.published import NEAR
+
+    numbers = ["ours (s.e.)", "published (s.e.)", "apart", f"within {NEAR:g} s.e."]
+    table = plain_table(f"Published: {source}", ["policy"], numbers)
+    for c in comparisons:
+        means = mean_text(c.mean, c.standard_error), mean_text(c.published_mean, c.published_error)
+        apart = f"{c.distance:+.1f} s.e.", "yes" if c.within else "no"
+        unknown = math.isnan(c.distance)
+        table.add_row(c.policy, *means, *(["unknown"] * 2 if unknown else apart))
+    return table
+
+
+def comparison_table(comparison: Comparison, title: str) -> Table:
+    """The policies of a comparison, best first, with differences from the best or the reference.
+
+    ~ stands by a difference of independent means.
+    """
+    rows = comparison.rows
+    lengths = len({row.trials for row in rows}) > 1
+    numbers = ["regret", "95% interval", *(["trials"] if lengths else ["median", "95% below"])]
+    if comparison.against is not None:
+        paired = ", paired" if all(row.paired for row in rows) else ""
+        against = comparison.against if comparison.reference else "the best"
+        numbers.append(f"vs {against}{paired}")
+    table = plain_table(title, ["policy"], numbers)
+    for row in rows:
+        cells = [mean_text(row.mean), interval_text(row.low, row.high, sign="")]
+        cells += [str(row.trials)] if lengths else [f"{row.median:.2f}", f"{row.q95:.2f}"]
+        if row.difference is not None:
+            cells.append(f"{'' if row.paired else '~'}{difference_text(row.difference)}")
+        table.add_row(row.policy, *cells)
+    return table
+
+
+def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: int) -> list[Table]:
+    """Values by policies, means (standard errors), the best of each value with a star.
+
+    What is too wide for one table is in several, one below the other.
+    """
+    rows: dict[Any, dict[str, str]] = {}
+    for value, found in results.items():
+        best = found[found.ranking()[0]].mean[-1]
+        rows[value] = {
+            name: "*" * bool(one.mean[-1] == best)
+            + mean_text(float(one.mean[-1]), float(one.standard_error[-1]))
+            for name, one in found.policies.items()
+        }
+    return _side_by_side(rows, title, label, width)
+
+
+def comparison_tables(
+    comparisons: Mapping[Any, Comparison], title: str, label: str, width: int
+) -> list[Table]:
+    """Values by policies, means (standard errors), each with a mark of how it stands."""
+    rows: dict[Any, dict[str, str]] = {}
+    for value, comparison in comparisons.items():
+        rows[value] = {}
+        for row in comparison.rows:
+            mark = MARKS.get(row.standing, "")
+            if not comparison.reference:
+                mark = "*" if row is comparison.rows[0] else mark.replace(">", "")
+            mean = mean_text(row.mean, row.standard_error)
+            rows[value][row.policy] = f"{mark}{'' if row.paired else '~'}{mean}"
+    return _side_by_side(rows, title, label, width)
+
+
+def _side_by_side(
+    rows: Mapping[Any, Mapping[str, str]], title: str, label: str, width: int
+) -> list[Table]:
+    """Rows by columns; what is too wide for one table is in several, one below the other."""
+    room = width - max(map(len, (label, *map(str, rows)))) - GAP
+    blocks: list[list[str]] = []
+    left = 0
+    for name in dict.fromkeys(name for cells in rows.values() for name in cells):
+        needed = max(map(len, (name, *(cells.get(name, "") for cells in rows.values())))) + GAP
+        if needed > left:
+            blocks.append([])
+            left = room
+        blocks[-1].append(name)
+        left -= needed
+    tables: list[Table] = []
+    for block in blocks:
+        table = plain_table(title if not tables else "", [label], block)
+        for value, cells in rows.items():
+            table.add_row(str(value), *(cells.get(name, "") for name in block))
+        tables.append(table)
+    return tables
+
+
+def print_bounds(judged: Sequence[BoundVerdict]) -> None:
+    """Print each bound beside the mean regret of each policy that it is for, or that none is.
+
+    The verdict is on the interval of the mean.
+    """
+    if not judged:
+        show("No bound is proved for any of these policies.\n")
+        return
+    title, numbers = "Bounds on the expected regret", ["bound", "mean", "mean is"]
+    table = plain_table(title, ["policy", "by"], numbers)
+    for one in judged:
+        error = math.nan if one.bound.exact else one.bound.final_error
+        bound = mean_text(one.bound.final, error)
+        table.add_row(one.policy, one.bound.name, bound, mean_text(one.mean), one.verdict)
+    show(table)
+
+
+def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> None:
+    """Print the regrets, and what they say of claims, of published means and, if asked, bounds."""
+    from graphbandits.report import SweepEntry
+
+    if isinstance(entry, SweepEntry):
+        for table in sweep_tables(entry.results, entry.title, entry.label, plain_console().width):
+            show(table)
+        show("Mean regret (standard error); * marks the least at each value.\n")
+        return
+    show(regret_table(entry.results, entry.title))
+    if entry.claims:
+        show(claim_table(entry.judgements))
+    if bounds:
+        print_bounds(entry.kept_bounds)
+    if entry.published is not None:
+        show(published_table(entry.comparisons, entry.published.source))

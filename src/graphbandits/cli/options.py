@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,71 +17,77 @@ GRAPH_HELP = (
 )
 
 
-def whole(text: str) -> int:
-    """A whole number, as it was typed."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"'{text}' is not a whole number") from None
+def _parser(kind: Callable[[str], Any], what: str) -> Callable[[str], Any]:
+    """A parser whose error quotes what was typed."""
+
+    def parse(text: str) -> Any:
+        try:
+            return kind(text)
+        except ValueError:
+            raise typer.BadParameter(f"'{text}' is not a {what}") from None
+
+    return parse
 
 
-def seconds(text: str) -> float:
-    """A time, as it was typed."""
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"'{text}' is not a number of seconds") from None
+def option(metavar: str, help: str, **more: Any) -> Any:
+    """An option with a value."""
+    return typer.Option(help=help, metavar=metavar, **more)
 
 
 def number(help: str) -> Any:
     """An option that is a whole number."""
-    return typer.Option(help=help, parser=whole, metavar="N")
+    return option("N", help, parser=_parser(int, "whole number"))
+
+
+def seconds(help: str) -> Any:
+    """An option that is a length of time."""
+    return option("SECONDS", help, parser=_parser(float, "number of seconds"))
+
+
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
 
 
 Seed = Annotated[int, number("Names the random numbers; same seed, same result.")]
 FileSeed = Annotated[int | None, number("Names the random numbers; the file's own, else 0.")]
+Arms = Annotated[int | None, number("Number of arms; the graph's own, else 5, if unset.")]
+Graph = Annotated[str, option("GRAPH", GRAPH_HELP)]
 ExperimentName = Annotated[
     str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
 ]
 Workers = Annotated[
-    int | None,
-    number("Local worker processes; as many workers as there are cores if unset."),
+    int | None, number("Local worker processes; as many workers as there are cores if unset.")
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(
-        help="Run on a dask.distributed cluster: the address of its scheduler, such as "
+    option(
+        "ADDRESS",
+        "Run on a dask.distributed cluster: the address of its scheduler, such as "
         "tcp://host:8786, or local, which starts one here.",
-        metavar="ADDRESS",
     ),
-]
-Shard = Annotated[
-    int | None,
-    number("Trials that are computed and kept together; 250 if unset, fewer of long ones."),
 ]
 Plugin = Annotated[
     list[Path] | None,
-    typer.Option(
-        help="A Python file with policies or graphs of your own; repeat for several.",
-        metavar="FILE",
-    ),
+    option("FILE", "A Python file with policies or graphs of your own; repeat for several."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-
+StudyKeys = Annotated[
+    list[str] | None, option("KEY", "A study of it; repeat for several. All if unset.")
+]
+Json = Annotated[bool, flag("--json", "Print one JSON object instead of a table.")]
 Bounds = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--bounds",
-        help="Draw the proved bounds on the regret figure, and show them beside the regrets.",
+        "Draw the proved bounds on the regret figure, and show them beside the regrets.",
     ),
 ]
-
 Ratios = Annotated[
     str | None,
-    typer.Option(
-        help="Record the information ratios of every trial, by the gain joint (exact) or bound "
+    option(
+        "GAIN",
+        "Record the information ratios of every trial, by the gain joint (exact) or bound "
         "(G h): they are in the results, and give each policy the bound of Lemma 1.",
-        metavar="GAIN",
     ),
 ]
 

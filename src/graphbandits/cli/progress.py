@@ -11,8 +11,14 @@ from pathlib import Path
 
 import typer
 
-from graphbandits.cli.formatting import duration, file_size, plain_console
-from graphbandits.cli.tables import print_entry
+from graphbandits.cli.formatting import (
+    count,
+    duration,
+    file_size,
+    print_entry,
+    show,
+    show_line,
+)
 from graphbandits.engine import Task
 from graphbandits.engine.progress import announce_compilation
 from graphbandits.experiments import Study
@@ -43,7 +49,7 @@ class CommandProgress(LiveProgress):
         super().prepared(store, tasks, options)
         self._store, self._options = store, options
         for line in self._announcement:
-            plain_console().print(line)
+            show(line)
 
     def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
         self._announce(list(wanted), sum(task.decisions for task in tasks))
@@ -61,15 +67,15 @@ class CommandProgress(LiveProgress):
 
     def written(self, files: Sequence[Path]) -> None:
         """Name the files that were written; of many figures the first and the last."""
-        console, taken = plain_console(), time.perf_counter() - self._start
-        console.print(f"Done in {duration(taken)}. Written to {self._output}/:")
+        taken = duration(time.perf_counter() - self._start)
+        show(f"Done in {taken}. Written to {self._output}/:")
         pages, figures = files[:2], files[2:]
         # of a figure in several formats the first
         names = list({path.stem: path.name for path in reversed(figures)}.values())[::-1]
         if len(names) > NAMED:
             names = [names[0], f"... ({len(names) - 2} more)", names[-1]]
         for name in (*(path.name for path in pages), *names):
-            console.print(f"  {name}", soft_wrap=True)
+            show_line(f"  {name}")
 
     def _announce(self, wanted: Sequence[Task], decisions: int) -> None:
         """Say that a first run compiles, and how long a long one will take."""
@@ -80,23 +86,18 @@ class CommandProgress(LiveProgress):
         safe = [task for task in wanted if file_of(task.plan.policies[task.policy]) is None]
         if not safe:
             return
-        console, count = plain_console(), self._options.workers
-        console.print(
-            "Measuring how long it will take (the first run also compiles: half a minute)"
-        )
+        show("Measuring how long it will take (the first run also compiles: half a minute)")
         found = estimate(safe, self._store, self._options)  # the run itself reports failures
         if len(safe) < len(wanted):
-            console.print("Not counting the policies of plug-ins:")
+            show("Not counting the policies of plug-ins:")
+        workers = self._options.workers
         if self._options.cluster is None:
-            who = f"{count} worker{'s' * (count > 1)}"
-            console.print(f"About {duration(found.seconds / count)} of simulation on {who};")
+            each = duration(found.seconds / workers)
+            show(f"About {each} of simulation on {count(workers, 'worker')};")
         else:
-            console.print(f"About {duration(found.seconds)} of simulation for one worker;")
-        console.print(
-            f"about {file_size(found.bytes)} go to {self._output}/, and what is there survives a "
-            "stop\n",
-            soft_wrap=True,
-        )
+            show(f"About {duration(found.seconds)} of simulation for one worker;")
+        size = file_size(found.bytes)
+        show_line(f"about {size} go to {self._output}/, and what is there survives a stop\n")
 
 
 @contextmanager
