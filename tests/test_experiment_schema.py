@@ -20,10 +20,16 @@ from graphbandits.engine import Plan
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.figures import OPTIONS, FigureTable
-from graphbandits.experiments.load import TABLES, _first_mistake, keys_of
-from graphbandits.experiments.model import world_of
-from graphbandits.experiments.sweeps import FIXED, KEYS, SweepTable, cell_name, sweep_name
-from graphbandits.experiments.tables import RecordTable, Table
+from graphbandits.experiments.model import TABLES, _first_mistake, keys_of, world_of
+from graphbandits.experiments.tables import (
+    FIXED,
+    KEYS,
+    RecordTable,
+    SweepTable,
+    Table,
+    cell_name,
+    sweep_name,
+)
 from graphbandits.experiments.texts import LONGEST, file_part
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import QUANTILES

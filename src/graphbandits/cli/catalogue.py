@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from graphbandits.cli import options
 from graphbandits.cli.formatting import plain_table, print_json, show, show_line
-from graphbandits.cli.options import Json, Plugin, load, option
+from graphbandits.cli.options import load, option
 
 new = typer.Typer(no_args_is_help=True, help="Write a starting file.")
 
@@ -18,8 +19,8 @@ def list_(
     what: Annotated[
         str, typer.Argument(help="policies, graphs, posteriors or experiments; all if left out.")
     ] = "",
-    plugin: Plugin = None,
-    json: Json = False,
+    plugin: options.Plugin = None,
+    json: options.Json = False,
 ) -> None:
     """Show the policies, graphs and experiments there are, with their parameters and needs."""
     load(plugin)

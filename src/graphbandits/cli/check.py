@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphbandits.cli import options
 from graphbandits.cli.formatting import (
     count,
     duration,
@@ -17,7 +18,7 @@ from graphbandits.cli.formatting import (
     print_json,
     show,
 )
-from graphbandits.cli.options import ExperimentName, FileSeed, Json, Plugin, Workers, number, option
+from graphbandits.cli.options import number, option
 
 if TYPE_CHECKING:
     from graphbandits.experiments.audit import SimulationAudit
@@ -35,7 +36,7 @@ def check(
     only: Annotated[
         list[str] | None, option("CHECK", "Run this check only; repeat for several.")
     ] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Try the contract on a policy, graph or posterior: a verdict for each promise.
 
@@ -112,9 +113,9 @@ def _wrapped(text: str, width: int, indent: int) -> str:
 
 
 def audit(
-    experiment: ExperimentName,
+    experiment: options.ExperimentName,
     trials: Annotated[int | None, number("Trials of each policy; 100 if unset.")] = None,
-    seed: FileSeed = None,
+    seed: options.FileSeed = None,
     policy: Annotated[
         list[str] | None,
         option(
@@ -130,9 +131,9 @@ def audit(
             "What information is by: joint (exact), bound (G h), or auto: joint where it is quick.",
         ),
     ] = "auto",
-    workers: Workers = None,
-    plugin: Plugin = None,
-    json: Json = False,
+    workers: options.Workers = None,
+    plugin: options.Plugin = None,
+    json: options.Json = False,
 ) -> None:
     """Check the paper's statements in every round of an experiment.
 

@@ -9,18 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphbandits.cli import options
 from graphbandits.cli.formatting import count, plain_table, print_json, show, show_line
-from graphbandits.cli.options import (
-    GRAPH_HELP,
-    Arms,
-    Graph,
-    Json,
-    Plugin,
-    load,
-    number,
-    option,
-    seconds,
-)
+from graphbandits.cli.options import load, number, option, seconds
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,13 +30,13 @@ def inspect(
         list[str],
         option("A,B", "The posterior Beta(A,B) of an arm, as A,B; once for each arm."),
     ],
-    graph: Graph,
+    graph: options.Graph,
     samples: Annotated[
         int | None, option("N", "Estimate the joint gain g from so many draws, too.")
     ] = None,
     seed: Annotated[int, option("N", "Names the draws of --samples.")] = 0,
-    plugin: Plugin = None,
-    json: Json = False,
+    plugin: options.Plugin = None,
+    json: options.Json = False,
 ) -> None:
     """Lay one decision open: what is believed, what each arm would teach, what to play.
 
@@ -205,8 +196,8 @@ def _accuracy(found: Inspection) -> str:
 
 
 def graph(
-    text: Annotated[str, typer.Argument(help=GRAPH_HELP, metavar="GRAPH")],
-    arms: Arms = None,
+    text: Annotated[str, typer.Argument(help=options.GRAPH_HELP, metavar="GRAPH")],
+    arms: options.Arms = None,
     horizon: Annotated[int | None, number("Rounds of the regret bounds; 1000 if unset.")] = None,
     time_limit: Annotated[
         float | None,
@@ -219,8 +210,8 @@ def graph(
         Path | None,
         option("FILE", "Draw the graph, its cliques coloured, to a .png, .svg or .pdf file."),
     ] = None,
-    plugin: Plugin = None,
-    json: Json = False,
+    plugin: options.Plugin = None,
+    json: options.Json = False,
 ) -> None:
     """Tell what a graph is: its degrees, the numbers that regret bounds scale with, the bounds.
 

@@ -103,15 +103,11 @@ class CommandProgress(LiveProgress):
 @contextmanager
 def interruptible() -> Iterator[None]:
     """SIGTERM, which batch systems send, ends a run as Ctrl-C does."""
-    before = None
-    if threading.current_thread() is threading.main_thread():
-        before = signal.signal(signal.SIGTERM, _interrupt)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
+        signal.signal(signal.SIGTERM, before)

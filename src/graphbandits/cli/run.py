@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphbandits.cli import options
 from graphbandits.cli.formatting import (
     count,
     duration,
@@ -20,23 +21,7 @@ from graphbandits.cli.formatting import (
     show,
     show_line,
 )
-from graphbandits.cli.options import (
-    Arms,
-    Bounds,
-    Cluster,
-    ExperimentName,
-    FileSeed,
-    Graph,
-    Json,
-    Plugin,
-    Ratios,
-    Seed,
-    Workers,
-    flag,
-    load,
-    number,
-    option,
-)
+from graphbandits.cli.options import flag, load, number, option
 from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,9 +34,9 @@ FAILURES = 5
 
 
 def run(
-    experiment: ExperimentName,
+    experiment: options.ExperimentName,
     trials: Annotated[int | None, number("Trials of each policy; the file's own if unset.")] = None,
-    seed: FileSeed = None,
+    seed: options.FileSeed = None,
     policy: Annotated[
         list[str] | None,
         option("NAME", "A policy to run besides those of the experiment; repeat for several."),
@@ -60,15 +45,15 @@ def run(
         Path | None,
         option("DIR", "Directory for figures, results and report.html; its name if unset."),
     ] = None,
-    workers: Workers = None,
-    cluster: Cluster = None,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
     shard: Annotated[
         int | None,
         number("Trials that are computed and kept together; 250 if unset, fewer of long ones."),
     ] = None,
-    plugin: Plugin = None,
-    bounds: Bounds = False,
-    ratios: Ratios = None,
+    plugin: options.Plugin = None,
+    bounds: options.Bounds = False,
+    ratios: options.Ratios = None,
     dry_run: Annotated[
         bool,
         flag(
@@ -88,24 +73,16 @@ def run(
     from graphbandits import experiments
     from graphbandits.cli.progress import CommandProgress, interruptible
 
-    settings = {
-        "output": output,
-        "trials": trials,
-        "seed": seed,
-        "policies": policy or [],
-        "plugins": plugin or [],
-        "bounds": bounds,
-        "ratios": ratios,
-        "workers": workers,
-        "cluster": cluster,
-        "shard": shard,
-    }
+    settings: dict[str, Any] = {"output": output, "trials": trials, "seed": seed}
+    settings |= {"policies": policy or [], "plugins": plugin or []}
+    settings |= {"bounds": bounds, "ratios": ratios}
+    settings |= {"workers": workers, "cluster": cluster, "shard": shard}
     if dry_run:
-        _print_dry_run(experiments.dry_run(experiment, **settings))  # type: ignore[arg-type]
+        _print_dry_run(experiments.dry_run(experiment, **settings))
         return
     progress = CommandProgress(Path(Path(experiment).stem) if output is None else output)
     with interruptible():
-        experiments.run_experiment(experiment, progress=progress, **settings)  # type: ignore[arg-type]
+        experiments.run_experiment(experiment, progress=progress, **settings)
 
 
 def _print_dry_run(found: DryRun) -> None:
@@ -183,11 +160,11 @@ def reproduce(
     trials: Annotated[
         int | None, number("Trials of each policy; 1000 as in the paper if unset.")
     ] = None,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     output: Annotated[Path, option("DIR", "Directory for figures and results.")] = Path("figures"),
-    workers: Workers = None,
-    cluster: Cluster = None,
-    bounds: Bounds = False,
+    workers: options.Workers = None,
+    cluster: options.Cluster = None,
+    bounds: options.Bounds = False,
 ) -> None:
     """Run the paper's four experiments and draw their figures.
 
@@ -223,20 +200,20 @@ def simulate(
     policy: Annotated[
         list[str], option("NAME", "A policy (see 'graphbandits list'); repeat for several.")
     ],
-    graph: Graph,
+    graph: options.Graph,
     horizon: Annotated[int, number("Rounds of each trial.")],
     trials: Annotated[int, number("Independent trials of each policy.")],
-    arms: Arms = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    plugin: Plugin = None,
+    arms: options.Arms = None,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    plugin: options.Plugin = None,
     output: Annotated[
         Path | None,
         option("DIR", "Directory for figures, results and report.html; none if unset."),
     ] = None,
-    json: Json = False,
-    bounds: Bounds = False,
-    ratios: Ratios = None,
+    json: options.Json = False,
+    bounds: options.Bounds = False,
+    ratios: options.Ratios = None,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 

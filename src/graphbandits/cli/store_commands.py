@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphbandits.cli import options
 from graphbandits.cli.formatting import (
     comparison_table,
     comparison_tables,
@@ -21,7 +22,7 @@ from graphbandits.cli.formatting import (
     show,
     show_line,
 )
-from graphbandits.cli.options import Json, Plugin, StudyKeys, flag, load, option
+from graphbandits.cli.options import flag, load, option
 from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ Directory = Annotated[
 
 
 @store.command("ls")
-def list_(directory: Directory, json: Json = False) -> None:
+def list_(directory: Directory, json: options.Json = False) -> None:
     """Show the studies of a store, how far each has come, and the disk they take.
 
     Example: graphbandits store ls paper-1a
@@ -108,7 +109,7 @@ def _text(amount: Amount) -> str:
 
 
 @store.command()
-def verify(directory: Directory, json: Json = False) -> None:
+def verify(directory: Directory, json: options.Json = False) -> None:
     """Read every file of a store and hold it against its checksum.
 
     Ends with exit code 1 if something is wrong, and says what to do.
@@ -153,7 +154,7 @@ def gc(
             "Also remove the trials of policies that the last run of a study left out.",
         ),
     ] = False,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Remove what no study of a store needs: shards, leftovers of killed runs.
 
@@ -203,7 +204,7 @@ def export_(
             "ratios or graph.",
         ),
     ] = "final",
-    study: StudyKeys = None,
+    study: options.StudyKeys = None,
     partial: Annotated[bool, flag("--partial", "Take the trials that are there.")] = False,
 ) -> None:
     """Write a table of all simulations to one file, the swept parameters in front.
@@ -225,7 +226,7 @@ def export_(
 
 def report(
     directory: Annotated[Path, typer.Argument(help="A directory that runs wrote to.")],
-    study: StudyKeys = None,
+    study: options.StudyKeys = None,
     output: Annotated[
         str | None,
         option(
@@ -234,7 +235,7 @@ def report(
             "summary.json in the directory if unset.",
         ),
     ] = None,
-    plugin: Plugin = None,
+    plugin: options.Plugin = None,
 ) -> None:
     """Write report.html about the studies of a store, complete or not.
 
@@ -267,7 +268,7 @@ def compare(
     reference: Annotated[
         str | None, option("POLICY", "Show differences from this policy; from the best if unset.")
     ] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Compare the policies of a store, or of several where the problem is the same.
 

@@ -1,8 +1,7 @@
 """Experiments: TOML files, running them into a store, and reading what came out."""
 
 from graphbandits.experiments.compare import compare_studies
-from graphbandits.experiments.load import experiment_names, load_experiment
-from graphbandits.experiments.model import Experiment
+from graphbandits.experiments.model import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.run import (
     IncompleteStudyError,
     dry_run,

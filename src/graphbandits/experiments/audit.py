@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from graphbandits.engine import Plan
 from graphbandits.engine.plan import point_text
 from graphbandits.engine.progress import announce_compilation, progress_bar
 from graphbandits.errors import InputError, whole_number
-from graphbandits.experiments.load import load_experiment
+from graphbandits.experiments.model import load_experiment
 from graphbandits.experiments.run import available_cores
 from graphbandits.experiments.texts import errors_at
 from graphbandits.plugins import load_plugin
@@ -106,7 +106,7 @@ def audit_experiment(
     for path in plugins:
         load_plugin(path)
     count = available_cores() if workers is None else whole_number(workers, "workers")
-    plans = _plans(experiment, TRIALS if trials is None else trials, seed, policies)
+    plans = dict(_plans(experiment, TRIALS if trials is None else trials, seed, policies))
     if progress:
         announce_compilation("a minute")
     found = []
@@ -122,22 +122,18 @@ def audit_experiment(
 
 def _plans(
     experiment: str | Path, trials: int, seed: int | None, policies: Sequence[str]
-) -> dict[str, Plan]:
-    """The simulations, with the policies that there is a theorem on and those asked for."""
+) -> Iterator[tuple[str, Plan]]:
+    """Titles and simulations, with the policies that a theorem is on and those asked for."""
     described = load_experiment(experiment)
     with errors_at(str(experiment)):
-        titles = [swept.title for swept in described.swept()]
-        chosen = {}
         for plan in described.plans(trials=trials, seed=seed, policies=policies):
-            wanted = audited(plan.policies) | {
-                name: policy for name, policy in plan.policies.items() if name in policies
-            }
+            asked = {name: policy for name, policy in plan.policies.items() if name in policies}
+            wanted = audited(plan.policies) | asked
             if not wanted:
                 raise InputError(
                     "none of its policies has a theorem: name one, as in --policy ids-n"
                 )
             title = described.title
             if plan.sweep is not None:
-                title = f"{titles[plan.sweep]}: {point_text(plan.point)}"
-            chosen[title] = replace(plan, policies=wanted)
-    return chosen
+                title = f"{described.swept()[plan.sweep].title}: {point_text(plan.point)}"
+            yield title, replace(plan, policies=wanted)

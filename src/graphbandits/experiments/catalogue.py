@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.load import experiment_names, load_experiment
-from graphbandits.experiments.sweeps import SweepTable
+from graphbandits.experiments.model import experiment_names, load_experiment
+from graphbandits.experiments.tables import SweepTable
 from graphbandits.experiments.texts import file_part
 from graphbandits.files import check_name, write_new
 from graphbandits.registry import parameters_of, registered, summary_of

@@ -108,28 +108,17 @@ class GraphDescription:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as ``graphbandits graph --json`` prints them, with the names of arms."""
-        names, shape = self.names, self.shape
-
-        def named(arms: Sequence[Any]) -> list[str]:
-            return [names[arm] for arm in arms]
-
-        def searched(bracket: Bracket[int], certificate: list[Any]) -> dict[str, Any]:
-            bounds = {"lower": bracket.lower, "upper": bracket.upper}
-            return {**bounds, "proved": bracket.proved, "certificate": certificate}
-
-        found: dict[str, Any] = dict.fromkeys(("clique_cover", "independence", "domination"))
-        found |= {"fractional_domination": None, "fractional_domination_lower": None}
-        if (numbers := self.numbers) is not None:
-            cliques = [named(clique) for clique in numbers.clique_cover.certificate]  # type: ignore[arg-type]
-            found = {
-                "clique_cover": searched(numbers.clique_cover, cliques),
-                "independence": searched(
-                    numbers.independence, named(numbers.independence.certificate)
-                ),
-                "domination": searched(numbers.domination, named(numbers.domination.certificate)),
-                "fractional_domination": numbers.fractional_domination.upper,
-                "fractional_domination_lower": numbers.fractional_domination.lower,
+        names, shape, numbers = self.names, self.shape, self.numbers
+        found: dict[str, Any] = {}
+        for key in ("clique_cover", "independence", "domination"):
+            bracket = getattr(numbers, key, None)
+            found[key] = bracket and {
+                "lower": bracket.lower,
+                "upper": bracket.upper,
+                "proved": bracket.proved,
+                "certificate": _named(bracket.certificate, names),
             }
+        fraction = None if numbers is None else numbers.fractional_domination
         return {
             "graph": self.text,
             "arms": self.process.arms,
@@ -141,6 +130,8 @@ class GraphDescription:
             "components": shape.parts,
             "note": self.note,
             **found,
+            "fractional_domination": fraction and fraction.upper,
+            "fractional_domination_lower": fraction and fraction.lower,
             "horizon": self.horizon,
             "bounds": [
                 {
@@ -160,18 +151,17 @@ class GraphDescription:
         from graphbandits.plots import graph_figure, save_figure
         from graphbandits.plots.style import one_line
 
-        sets: dict[str, Any] = {}
+        sets: dict[str, Any] = {"caption": "round 1 of trial 0, seed 0" if self.changes else ""}
         if self.numbers is not None:
-            numbers = self.numbers
+            cover, independent = self.numbers.clique_cover, self.numbers.independence
+            dominating = self.numbers.domination
             sets = {
-                "cliques": numbers.clique_cover.certificate,
-                "independent": numbers.independence.certificate,
-                "dominating": numbers.domination.certificate,
-                "caption": f"clique cover {span(numbers.clique_cover)}, independence "
-                f"{span(numbers.independence)}, domination {span(numbers.domination)}",
+                "cliques": cover.certificate,
+                "independent": independent.certificate,
+                "dominating": dominating.certificate,
+                "caption": f"clique cover {span(cover)}, independence {span(independent)}, "
+                f"domination {span(dominating)}",
             }
-        elif self.changes:
-            sets = {"caption": "round 1 of trial 0, seed 0"}
         title = one_line(self.text, 160)
         figure = graph_figure(self.feedback, names=self.process.names, title=title, **sets)
         return tuple(save_figure(figure, path))
@@ -244,9 +234,7 @@ def describe_graph(
         with _searching(progress) as watch:
             numbers = graph_numbers(feedback, seconds, watch)
     found = GraphDescription(text, process, feedback, numbers, horizon, seconds)
-    if plot is None:
-        return found
-    return replace(found, files=found.draw(plot))
+    return found if plot is None else replace(found, files=found.draw(plot))
 
 
 def span(bracket: Bracket[int] | Bracket[float]) -> str:
@@ -287,6 +275,11 @@ def _check_picture(plot: Path) -> None:
         )
     if os.path.isdir(plot):  # unlike that of Path, it bears a name that is too long
         raise InputError(f"--plot '{plot}' is a directory: name a file in it")
+
+
+def _named(arms: Any, names: Sequence[str]) -> list[Any]:
+    """The names of arms, or of those of each clique."""
+    return [_named(arm, names) if isinstance(arm, tuple) else names[arm] for arm in arms]
 
 
 def _spread(values: Floats) -> dict[str, float]:

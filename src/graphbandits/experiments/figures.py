@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -57,11 +57,6 @@ class FigureTable(Table):
     reference: Text | None = None
     all_pairs: Annotated[bool, Field(strict=True)] = False
     simultaneous: Annotated[bool, Field(strict=True)] = True
-
-    @property
-    def part(self) -> str:
-        """What is added to the names of its files."""
-        return part_of(self.plain())
 
     def plain(self) -> dict[str, Any]:
         """The kind and what differs from the defaults, as JSON can hold it.
@@ -133,31 +128,33 @@ def requested(figures: Sequence[FigureTable] | None, plans: Sequence[Plan]) -> l
             return [{"kind": "sweep"}]
         alone = len(plans[0].lines) == 1  # there is nothing to compare it with
         return [{"kind": kind} for kind in FIGURES if not (alone and kind == "differences")]
+    known = dict.fromkeys(line for plan in plans for line in plan.lines.values())
     found = []
     for number, figure in enumerate(figures, 1):
         plain, what = figure.plain(), f"figures {number}"
         if figure.policies is not None:
-            plain["policies"] = [_line(policy, plans, what) for policy in figure.policies]
+            plain["policies"] = [_line(policy, known, what) for policy in figure.policies]
         if figure.reference is not None:
-            plain["reference"] = _line(figure.reference, plans, what)
+            plain["reference"] = _line(figure.reference, known, what)
         _check_shown(plain, plans, what)
         found.append(plain)
     return found
 
 
-def _line(policy: str, plans: Sequence[Plan], what: str) -> str:
+def _line(policy: str, known: Collection[str], what: str) -> str:
     """The line that a policy is, written as among the policies of the experiment."""
-    known = {line for plan in plans for line in plan.lines.values()}
-    if placeholders(policy):
-        return next((line for line in (policy, line_of(policy)) if line in known), policy)
-    return policy_name(policy, what)
+    line = policy
+    if not placeholders(policy):
+        line = policy_name(policy, what)
+    elif policy not in known and line_of(policy) in known:
+        line = line_of(policy)
+    check_known([line], known, what)
+    return line
 
 
 def _check_shown(plain: dict[str, Any], plans: Sequence[Plan], what: str) -> None:
-    """Refuse policies that there are not, and figures that would have nothing to show."""
-    known = dict.fromkeys(line for plan in plans for line in plan.lines.values())
+    """Refuse figures that would have nothing to show."""
     named = plain.get("policies", [])
-    check_known([*named, *filter(None, [plain.get("reference")])], known, what)
     least = 2 if plain["kind"] == "differences" else 1
     for plan in plans:
         shown = [line for line in plan.lines.values() if not named or line in named]

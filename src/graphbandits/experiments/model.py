@@ -1,40 +1,25 @@
-"""An experiment: what its TOML file says, and the checked simulations that follow from it."""
+"""An experiment: its TOML file, read and checked, and the simulations that follow from it."""
 
 from __future__ import annotations
 
+import os
+import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import PrivateAttr, model_validator
+from pydantic import PrivateAttr, ValidationError, model_validator
 
 from graphbandits.engine import Plan
 from graphbandits.engine.plan import point_text
-from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.experiments.figures import FIGURES, FigureTable, requested
-from graphbandits.experiments.sweeps import (
-    KEYS,
-    SweepTable,
-    cell_name,
-    line_names,
-    slice_name,
-    sweep_name,
-)
-from graphbandits.experiments.tables import (
-    Accuracy,
-    ClaimTable,
-    Positive,
-    PublishedTable,
-    RecordTable,
-    Seed,
-    SimulationTable,
-    Text,
-    check_known,
-    prior_pairs,
-)
+from graphbandits.errors import GraphBanditsError, InputError, nearest
+from graphbandits.experiments import tables
+from graphbandits.experiments.figures import FIGURES, FigureTable, part_of, requested
 from graphbandits.experiments.texts import (
     Given,
     check_placeholders,
@@ -43,7 +28,9 @@ from graphbandits.experiments.texts import (
     toml_text,
     varies_itself,
 )
+from graphbandits.files import read_bytes
 from graphbandits.graphs import as_process, make_process
+from graphbandits.plugins import load_plugin
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.posteriors.beta_bernoulli import beta_pair, check_parameters
 from graphbandits.registry import build, name_of, text_of
@@ -56,24 +43,24 @@ from graphbandits.worlds import Bernoulli, World
 ANY = "uniform"
 
 
-class Experiment(SimulationTable):
+class Experiment(tables.SimulationTable):
     """World, graph, policies and size of one experiment; ``plugins`` are Python files it needs.
 
     It is one simulation, which claims and published means may be held against, or one for each
     point of its sweeps: :meth:`plans` has them all, checked.
     """
 
-    title: Text
+    title: tables.Text
     world: Literal["bernoulli"] = "bernoulli"
-    accuracy: Accuracy = "simulation"
-    trials: Positive
-    seed: Seed = 0
-    plugins: tuple[Text, ...] = ()
-    notes: tuple[Text, ...] = ()
-    record: RecordTable = RecordTable()
-    claims: tuple[ClaimTable, ...] = ()
-    published: PublishedTable | None = None
-    sweeps: tuple[SweepTable, ...] = ()
+    accuracy: tables.Accuracy = "simulation"
+    trials: tables.Positive
+    seed: tables.Seed = 0
+    plugins: tuple[tables.Text, ...] = ()
+    notes: tuple[tables.Text, ...] = ()
+    record: tables.RecordTable = tables.RecordTable()
+    claims: tuple[tables.ClaimTable, ...] = ()
+    published: tables.PublishedTable | None = None
+    sweeps: tuple[tables.SweepTable, ...] = ()
     figures: tuple[FigureTable, ...] | None = None
     _folder: Path | None = PrivateAttr(default=None)  # that paths are relative to
 
@@ -87,7 +74,7 @@ class Experiment(SimulationTable):
             raise InputError(
                 f"an experiment has sweeps or {held}, not both: {held} are about one simulation"
             )
-        named = [sweep_name(sweep) for sweep in self.swept()]
+        named = [tables.sweep_name(sweep) for sweep in self.swept()]
         if (twice := _first_twice(named)) is not None:
             raise InputError(
                 f"two sweeps have the parameter{'s' if '-' in twice else ''} "
@@ -112,13 +99,13 @@ class Experiment(SimulationTable):
     def _texts(self) -> Iterator[str]:
         """All texts in which placeholders may stand."""
         yield self.graph or ""
-        yield from (one for one in prior_pairs(self.prior) if isinstance(one, str))
+        yield from (one for one in tables.prior_pairs(self.prior) if isinstance(one, str))
         yield from self.policies or ()
 
     def _way_out(self, twice: str) -> str:
         """What to do about two sweeps of the same name: keys have the names that they have."""
-        alike = [s for s in self.swept() if sweep_name(s).casefold() == twice.casefold()]
-        if all(parameter in KEYS for sweep in alike for parameter in sweep.parameters):
+        alike = [s for s in self.swept() if tables.sweep_name(s).casefold() == twice.casefold()]
+        if all(parameter in tables.KEYS for sweep in alike for parameter in sweep.parameters):
             return "put all values into one sweep"
         return "give one of them another name, or put all values into one sweep"
 
@@ -129,8 +116,8 @@ class Experiment(SimulationTable):
             for swept, sweep in zip(self.swept(), self.sweeps, strict=True)
             for point in sweep.shown_points()
         ]
-        cells = [cell_name(point) for _, point in points]
-        slices = list(dict.fromkeys(slice_name(swept, point) for swept, point in points))
+        cells = [tables.cell_name(point) for _, point in points]
+        slices = list(dict.fromkeys(tables.slice_name(swept, point) for swept, point in points))
         if (twice := _first_twice(cells)) is not None:
             raise InputError(
                 f"points of two sweeps have the same name in files, '{twice}': choose other values"
@@ -143,7 +130,7 @@ class Experiment(SimulationTable):
                     f"without, there are {', '.join(FIGURES)}"
                 )
             places = slices if figure.kind == "sweep" else cells if self.sweeps else [""]
-            files += ["-".join(filter(None, (place, figure.part))) for place in places]
+            files += ["-".join(filter(None, (place, part_of(figure.plain())))) for place in places]
             if _first_twice(files) is not None:
                 raise InputError(
                     f"figures {number}: another figure has the same files: give it a name of its "
@@ -177,9 +164,10 @@ class Experiment(SimulationTable):
             return [self]
         return [self._base(sweep).at(point) for sweep in self.sweeps for point in sweep.points()]
 
-    def _base(self, sweep: SweepTable) -> Self:
+    def _base(self, sweep: tables.SweepTable) -> Self:
         """The keys of a sweep over those of the experiment, placeholders still in the texts."""
-        own = {key: getattr(sweep, key) for key in (*SimulationTable.model_fields, "accuracy")}
+        keys = (*tables.SimulationTable.model_fields, "accuracy")
+        own = {key: getattr(sweep, key) for key in keys}
         given = {key: value for key, value in own.items() if value is not None}
         return self.model_copy(update={**given, "sweeps": ()})
 
@@ -188,7 +176,7 @@ class Experiment(SimulationTable):
 
         A text that has a placeholder for its own value keeps what stands around it.
         """
-        keys: dict[str, Any] = {key: value for key, value in point.items() if key in KEYS}
+        keys: dict[str, Any] = {key: value for key, value in point.items() if key in tables.KEYS}
         for key, value in keys.items():
             text = getattr(self, key, None)
             if varies_itself(key, text):
@@ -214,7 +202,7 @@ class Experiment(SimulationTable):
         """The policies of all simulations, one text for those that differ by the value swept."""
         bases = [self._base(sweep) for sweep in self.sweeps] or [self]
         texts = [policy for base in bases for policy in base.policies or ()]
-        names = line_names(texts)
+        names = tables.line_names(texts)
         return list(dict.fromkeys(names.get(text, text) for text in texts))
 
     def swept(self) -> list[SweepRecord]:
@@ -251,14 +239,14 @@ class Experiment(SimulationTable):
             check_placeholders(policies, sweep.parameters)
             base = self._base(sweep)
             texts = (*(base.policies or ()), *policies)
-            names = line_names(texts)
+            names = tables.line_names(texts)
             for values, point in zip(sweep.points(), sweep.shown_points(), strict=True):
                 more = [filled(policy, values) for policy in policies]
                 with errors_at(f"sweeps {number + 1}, at {point_text(point)}"):
                     plan = base.at(values)._plan(more, changes)
                 named = zip(plan.policies, texts, strict=True)
                 lines = {name: names.get(text, name) for name, text in named}
-                place = {"sweep": number, "point": point, "name": cell_name(point)}
+                place = {"sweep": number, "point": point, "name": tables.cell_name(point)}
                 plans.append(replace(plan, lines=lines, **place))  # type: ignore[arg-type]
         self.drawn(plans)  # refuses figures of policies that there are not
         return plans
@@ -290,9 +278,10 @@ class Experiment(SimulationTable):
     def _check_held(self, plan: Plan) -> None:
         """Refuse claims and published means on policies that there are not."""
         for claim in self.judged_claims():
-            check_known((*claim.better, *claim.than), plan.policies, f"the claim '{claim.text}'")
+            names = (*claim.better, *claim.than)
+            tables.check_known(names, plan.policies, f"the claim '{claim.text}'")
         if published := self.published_means():
-            check_known(published.means, plan.policies, f"published by {published.source}")
+            tables.check_known(published.means, plan.policies, f"published by {published.source}")
 
     def _plan(self, policies: Sequence[str], changes: Mapping[str, Any]) -> Plan:
         """The checked simulation, with more policies, and these changes of :meth:`plans`."""
@@ -355,7 +344,7 @@ def world_of(
     if prior is None and means is None and accuracy == "simulation":
         return None
     with errors_at("prior"):
-        texts = prior_pairs((1, 1) if prior is None else prior)
+        texts = tables.prior_pairs((1, 1) if prior is None else prior)
         pairs = [beta_pair(one) if isinstance(one, str) else one for one in texts]
         check_parameters(pairs)
     sizes = {
@@ -408,3 +397,156 @@ def _has_arms(graph: str) -> bool:
     except GraphBanditsError:
         return False
     return True
+
+
+# --- reading a file
+
+#: The tables inside an experiment, by their key.
+TABLES: dict[str, type[tables.Table]] = {
+    "claims": tables.ClaimTable,
+    "published": tables.PublishedTable,
+    "record": tables.RecordTable,
+    "sweeps": tables.SweepTable,
+    "figures": FigureTable,
+}
+#: Digits of a number in a file.
+MOST_DIGITS = 300
+#: Our words for some of pydantic's complaints; in braces what it says of the limits.
+MESSAGES = {
+    "tuple_type": "this is a list, in brackets",
+    "too_short": "one entry is the least",
+    "dict_type": "this is a table, in braces",
+    "model_type": "this is a table of its own",
+    "int_type": "this is a whole number",
+    "float_type": "this is a number",
+    "bool_type": "this is true or false",
+    "string_type": "this is a text, in quotes",
+    "string_too_short": "this text must not be empty",
+    "greater_than_equal": "this is at least {ge}",
+    "greater_than": "this is above {gt:g}",
+    "less_than": "this is below {lt:g}",
+    "literal_error": "this is {expected}",
+}
+
+
+def experiment_names() -> list[str]:
+    """The experiments that come with the package.
+
+    >>> experiment_names()[:4]
+    ['arms', 'density', 'eps-greedy-sensitivity', 'joint-gain']
+    """
+    names = (entry.name for entry in files(__package__).iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def load_experiment(given: str | Path) -> Experiment:
+    """An experiment of the package by its name, or of a TOML file by its path.
+
+    Plug-ins that a file names, relative to itself, are loaded with it.
+
+    >>> load_experiment("paper-1a").graph
+    'paper'
+    """
+    known = experiment_names()
+    if isinstance(given, str) and given in known:
+        return _parse(files(__package__).joinpath(f"{given}.toml").read_bytes(), given)
+    path = Path(given)
+    if path.suffix != ".toml" and not os.path.isfile(path):
+        raise InputError(
+            f"unknown experiment '{given}': {nearest(str(given), known)}; or give a file *.toml"
+        )
+    experiment = _parse(read_bytes(path, "experiment"), str(path))
+    for number, plugin in enumerate(experiment.plugins, 1):
+        with errors_at(f"{path}: plugins {number}"):
+            load_plugin(path.parent / plugin)
+    return experiment.beside(path.parent)
+
+
+def _parse(data: bytes, where: str) -> Experiment:
+    try:
+        table = tomllib.loads(data.decode("utf-8-sig"))
+        if _has_huge_number(table):
+            raise OverflowError
+        return Experiment.model_validate(table)
+    except UnicodeDecodeError:
+        raise InputError(f"{where} is not text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where} is not TOML: {error}") from None
+    except ValidationError as error:
+        raise InputError(f"{where}: {_first_mistake(error)}") from None
+    except RecursionError:
+        raise InputError(f"{where}: its brackets or tables are nested too deeply") from None
+    except (OverflowError, ValueError):  # ValueError: of so many digits that Python reads none
+        raise InputError(f"{where}: a number in it has more than {MOST_DIGITS} digits") from None
+
+
+def _has_huge_number(value: object) -> bool:
+    """Whether there is a number of more than MOST_DIGITS digits, which nothing here can use."""
+    if isinstance(value, dict | list):
+        return any(map(_has_huge_number, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and abs(value) >= 10**MOST_DIGITS
+
+
+def keys_of(table: type[tables.Table]) -> list[str]:
+    """The keys of a table as they are written in the file.
+
+    >>> keys_of(tables.RecordTable)
+    ['points', 'rounds', 'regret', 'ratios']
+    """
+    return [field.alias or name for name, field in table.model_fields.items()]
+
+
+def _first_mistake(error: ValidationError) -> str:
+    """The first of pydantic's complaints, in our words, and how many more there are."""
+    # an unknown key first: it is what a missing one was meant to be
+    found: list[Any] = [one for one in error.errors() if not _follows(one)]
+    first = min(found, key=lambda one: one["type"] != "extra_forbidden")
+    others = len(found) - 1
+    more = f" (and {others} more mistake{'s' if others > 1 else ''})" if others else ""
+    return _told(first) + more
+
+
+def _follows(mistake: Any) -> bool:
+    """Whether a list is called short only because what is in it has been complained of."""
+    return bool(mistake["type"] == "too_short" and len(mistake["input"]))
+
+
+def _told(mistake: Any) -> str:
+    kind, given, loc = mistake["type"], mistake["input"], tuple(mistake["loc"])
+    *table, key = loc or ("",)
+    where = f"{_place(table)}: " if table else ""
+    if kind == "extra_forbidden":
+        known = keys_of(TABLES[table[0]] if table else Experiment)
+        return f"{where}unknown key '{key}': {nearest(key, known)}"
+    if kind == "missing":
+        return f"{where}the key '{key}' is missing, and needed"
+    if kind == "tuple_type" and key in TABLES and isinstance(given, dict):
+        return f"there may be several {key}: write [[{key}]] in the place of [{key}]"
+    if kind == "model_type" and key in TABLES and isinstance(given, list):
+        return f"there is one {key}: write [{key}] in the place of [[{key}]]"
+    message = MESSAGES.get(kind, mistake["msg"])
+    if kind in MESSAGES:
+        message = message.format(**mistake.get("ctx", {}))
+    if kind == "literal_error" and isinstance(given, str):
+        message += tables.meant(given, re.findall(r"'([^']*)'", mistake["ctx"]["expected"]))
+    place: Sequence[str | int] = ()
+    if kind == "value_error":
+        message = str(mistake["ctx"]["error"])
+        place = getattr(mistake["ctx"]["error"], "place", ())
+    for part in place:
+        loc, given = (*loc, part), given[part]
+    if key == "[key]":  # of a table whose keys are of one's own
+        return f"{_place(loc[:-2])} = {toml_text(given)}: {message}"
+    if isinstance(given, dict) and not place:  # a table whose keys do not go together
+        return f"{_place(loc)}: {message}" if loc else message
+    return f"{_place(loc)} = {toml_text(given)}: {message}"
+
+
+def _place(loc: Sequence[str | int]) -> str:
+    """Where in the file, counted from 1.
+
+    >>> _place(("sweeps", 0, "values", 2))
+    'sweeps 1, values 3'
+    """
+    words = (f" {part + 1}" if isinstance(part, int) else f", {part}" for part in loc)
+    return "".join(words).removeprefix(", ")

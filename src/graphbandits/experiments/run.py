@@ -15,8 +15,7 @@ from graphbandits.engine import Plan, Task
 from graphbandits.engine.provenance import same_settings, series_of
 from graphbandits.errors import InputError, nearest, whole_number
 from graphbandits.experiments.figures import requested
-from graphbandits.experiments.load import load_experiment
-from graphbandits.experiments.model import Experiment
+from graphbandits.experiments.model import Experiment, load_experiment
 from graphbandits.experiments.progress import LiveProgress
 from graphbandits.experiments.study import Studies, Study
 from graphbandits.experiments.texts import errors_at

@@ -13,7 +13,7 @@ import numpy as np
 from graphbandits.engine.plan import point_text
 from graphbandits.engine.shard import TrueMeans, true_means
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.sweeps import slice_name
+from graphbandits.experiments.tables import slice_name
 from graphbandits.experiments.texts import Given, line_of, shown_value
 from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
