@@ -249,6 +249,7 @@ def simulate(
         command += [f"--arms={plan.process.arms}", f"--output={output}"]
         command += ["--bounds"] if bounds else []
         command += [f"--ratios={ratios}"] if ratios else []
+        progress = CommandProgress(output)
         with interruptible():
             run_plan(
                 plan,
@@ -257,7 +258,7 @@ def simulate(
                 rerun=rerun_command(command, plugin or []),
                 bounds=bounds,
                 workers=workers,
-                progress=CommandProgress(output),
+                progress=progress,
             )
         return
     announce_compilation()
