@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+import graphbandits
 from graphbandits.cli import options
 from graphbandits.cli.formatting import plain_table, print_json, show, show_line
 from graphbandits.cli.options import load, option
@@ -24,9 +25,7 @@ def list_(
 ) -> None:
     """Show the policies, graphs and experiments there are, with their parameters and needs."""
     load(plugin)
-    from graphbandits.experiments.catalogue import list_available
-
-    listing = list_available(what)
+    listing = graphbandits.list_available(what)
     if json:
         print_json(listing)
         return
@@ -74,9 +73,7 @@ def new_policy(
 
     Example: graphbandits new policy my-ucb
     """
-    from graphbandits.experiments import catalogue
-
-    target = str(catalogue.new_policy(name, output))
+    target = str(graphbandits.new_policy(name, output))
     simulation = ["simulate", "--plugin", target, "--policy", name, "--policy", "ids-n"]
     simulation += ["--graph", "paper", "--horizon", "300", "--trials", "100"]
     _print_written(target, ["check", target], simulation)
@@ -95,9 +92,7 @@ def new_experiment(
 
     Example: graphbandits new experiment my-study
     """
-    from graphbandits.experiments import catalogue
-
-    target = str(catalogue.new_experiment(name, output))
+    target = str(graphbandits.new_experiment(name, output))
     _print_written(target, ["run", target, "--dry-run"], ["run", target])
 
 

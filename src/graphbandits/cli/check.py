@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import graphbandits
 from graphbandits.cli import options
 from graphbandits.cli.formatting import (
     count,
@@ -44,11 +45,9 @@ def check(
 
     Example: graphbandits check my_ucb.py
     """
-    from graphbandits.testing import check_plugins
-
     printer = _Printer()
     finished = None if json else printer.print
-    verdicts = check_plugins(plugin, only=only or [], progress=True, finished=finished)
+    verdicts = graphbandits.check_plugins(plugin, only=only or [], progress=True, finished=finished)
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
     printer.print_sums()
@@ -142,9 +141,7 @@ def audit(
 
     Example: graphbandits audit paper-1a --trials 20
     """
-    from graphbandits.experiments.audit import audit_experiment
-
-    found = audit_experiment(
+    found = graphbandits.audit_experiment(
         experiment,
         trials=trials,
         seed=seed,

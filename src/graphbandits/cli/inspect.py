@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import graphbandits
 from graphbandits.cli import options
 from graphbandits.cli.formatting import count, plain_table, print_json, show, show_line
 from graphbandits.cli.options import load, number, option, seconds
@@ -27,8 +28,7 @@ SHOWN = 48
 
 def inspect(
     beta: Annotated[
-        list[str],
-        option("A,B", "The posterior Beta(A,B) of an arm, as A,B; once for each arm."),
+        list[str], option("A,B", "The posterior Beta(A,B) of an arm, as A,B; once for each arm.")
     ],
     graph: options.Graph,
     samples: Annotated[
@@ -43,9 +43,7 @@ def inspect(
     Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
     """
     load(plugin)
-    from graphbandits.theory import inspect_decision
-
-    found = inspect_decision(beta, graph, samples=samples, seed=seed, progress=True)
+    found = graphbandits.inspect_decision(beta, graph, samples=samples, seed=seed, progress=True)
     if json:
         print_json(found.to_dict())
         return
@@ -221,9 +219,7 @@ def graph(
     Example: graphbandits graph "edges(1-2 1-3 2-3 3-4 3-5 4-5)" --plot paper.png
     """
     load(plugin)
-    from graphbandits.experiments.describe import describe_graph
-
-    found = describe_graph(
+    found = graphbandits.describe_graph(
         text, arms, horizon=horizon, time_limit=time_limit, plot=plot, progress=not json
     )
     if json:

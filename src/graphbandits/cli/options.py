@@ -78,8 +78,7 @@ Json = Annotated[bool, flag("--json", "Print one JSON object instead of a table.
 Bounds = Annotated[
     bool,
     flag(
-        "--bounds",
-        "Draw the proved bounds on the regret figure, and show them beside the regrets.",
+        "--bounds", "Draw the proved bounds on the regret figure, and show them beside the regrets."
     ),
 ]
 Ratios = Annotated[

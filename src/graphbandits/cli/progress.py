@@ -11,14 +11,7 @@ from pathlib import Path
 
 import typer
 
-from graphbandits.cli.formatting import (
-    count,
-    duration,
-    file_size,
-    print_entry,
-    show,
-    show_line,
-)
+from graphbandits.cli.formatting import count, duration, file_size, print_entry, show, show_line
 from graphbandits.engine import Task
 from graphbandits.engine.progress import announce_compilation
 from graphbandits.experiments import Study

@@ -208,8 +208,7 @@ def simulate(
     workers: options.Workers = None,
     plugin: options.Plugin = None,
     output: Annotated[
-        Path | None,
-        option("DIR", "Directory for figures, results and report.html; none if unset."),
+        Path | None, option("DIR", "Directory for figures, results and report.html; none if unset.")
     ] = None,
     json: options.Json = False,
     bounds: options.Bounds = False,

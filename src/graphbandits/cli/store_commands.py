@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import graphbandits
 from graphbandits.cli import options
 from graphbandits.cli.formatting import (
     comparison_table,
@@ -211,11 +212,10 @@ def export_(
 
     Example: graphbandits store export my-study --table regret --output regret.parquet
     """
-    from graphbandits.experiments import open_studies
     from graphbandits.experiments.export import export
     from graphbandits.experiments.study import listed
 
-    chosen = open_studies(directory).chosen(study)
+    chosen = graphbandits.open_studies(directory).chosen(study)
     rows = export(chosen, table, output, partial)
     if table != "graph":
         for one in chosen:
@@ -244,10 +244,9 @@ def report(
     if output == "":
         raise InputError("--output is the page to write, a file .html: its name is empty")
     load(plugin)
-    from graphbandits.experiments import open_studies
     from graphbandits.experiments.outputs import write_pages
 
-    chosen = open_studies(directory).chosen(study)
+    chosen = graphbandits.open_studies(directory).chosen(study)
     written = write_pages(chosen, output)
     show("Written:")
     for path in written:
@@ -277,10 +276,9 @@ def compare(
 
     Example: graphbandits compare my-study --reference ts-n
     """
-    from graphbandits.experiments import open_studies
     from graphbandits.experiments.compare import compare_stores
 
-    compared = compare_stores([open_studies(path) for path in directory], reference)
+    compared = compare_stores([graphbandits.open_studies(path) for path in directory], reference)
     if json:
         print_json(compared.to_dict())
         return

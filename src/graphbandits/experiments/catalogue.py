@@ -45,7 +45,7 @@ def list_available(what: str = "") -> dict[str, list[dict[str, Any]]]:
     if what and what not in KINDS:
         raise InputError(f"list shows {', '.join(KINDS)}, not '{what}': {nearest(what, KINDS)}")
     return {
-        plural: _experiments() if kind is None else _plugins(kind)
+        plural: list(map(_experiment, experiment_names())) if kind is None else _plugins(kind)
         for plural, kind in KINDS.items()
         if what in ("", plural)
     }
@@ -54,11 +54,7 @@ def list_available(what: str = "") -> dict[str, list[dict[str, Any]]]:
 def _plugins(kind: str) -> list[dict[str, Any]]:
     entries = []
     for name, cls in registered(kind).items():
-        entry: dict[str, Any] = {
-            "name": name,
-            "description": summary_of(cls),
-            "parameters": parameters_of(cls),
-        }
+        entry = {"name": name, "description": summary_of(cls), "parameters": parameters_of(cls)}
         needs = getattr(cls, "needs", None)
         if kind == "policy" and needs is not None:
             entry |= {"needs": asdict(needs), "told": str(needs)}
@@ -66,29 +62,21 @@ def _plugins(kind: str) -> list[dict[str, Any]]:
     return entries
 
 
-def _experiments() -> list[dict[str, Any]]:
-    entries = []
-    for name in experiment_names():
-        experiment = load_experiment(name)
-        setups = experiment.setups()
-        size = {
+def _experiment(name: str) -> dict[str, Any]:
+    experiment = load_experiment(name)
+    setups = experiment.setups()
+    return {
+        "name": name,
+        "description": experiment.title,
+        "size": {
             "arms": _range(setup.arms for setup in setups),
             "rounds": _range(setup.horizon for setup in setups),
             "trials": experiment.trials,
-        }
-        entries.append(
-            {
-                "name": name,
-                "description": experiment.title,
-                "size": size,
-                "runs": experiment.runs,
-                "sweeps": {
-                    ", ".join(sweep.parameters): _points(sweep) for sweep in experiment.sweeps
-                },
-                "policies": experiment.lines(),
-            }
-        )
-    return entries
+        },
+        "runs": experiment.runs,
+        "sweeps": {", ".join(sweep.parameters): _points(sweep) for sweep in experiment.sweeps},
+        "policies": experiment.lines(),
+    }
 
 
 def _points(sweep: SweepTable) -> list[Any]:

@@ -17,13 +17,7 @@ from graphbandits.engine.progress import announce_compilation
 from graphbandits.errors import InputError, horizon_of, nearest, positive_number, whole_number
 from graphbandits.files import check_name, make_directory
 from graphbandits.graphs import Feedback, GraphLike, Process, Uniform, make_process
-from graphbandits.graphs.invariants import (
-    TIME_LIMIT,
-    Bracket,
-    GraphNumbers,
-    Progress,
-    graph_numbers,
-)
+from graphbandits.graphs.invariants import TIME_LIMIT, Bracket, GraphNumbers, graph_numbers
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.graphs.shape import Shape
 from graphbandits.posteriors import BetaBernoulli
@@ -248,7 +242,7 @@ def span(bracket: Bracket[int] | Bracket[float]) -> str:
 
 
 @contextmanager
-def _searching(show: bool) -> Iterator[Callable[[str], Progress | None]]:
+def _searching(show: bool) -> Iterator[Callable[[str], Any]]:
     """Tell on a terminal which number is sought, and its bounds so far."""
     console = Console(stderr=True)
     if not (show and console.is_terminal):
@@ -256,7 +250,7 @@ def _searching(show: bool) -> Iterator[Callable[[str], Progress | None]]:
         return
     with console.status("") as status:
 
-        def watch(what: str) -> Progress:
+        def watch(what: str) -> Any:
             status.update(f"Searching: {what} ...")
             return lambda low, high: status.update(f"Searching: {what}, {low:g} to {high:g} ...")
 

@@ -77,9 +77,10 @@ class FigureTable(Table):
                     f"{key} does not go with kind = '{self.kind}': it is an option of "
                     f"{' and '.join(kinds)}"
                 )
-        if "levels" in given and self.band != "quantiles":
+        quantiles, names = self.band == "quantiles", self.policies or ()
+        if "levels" in given and not quantiles:
             raise InputError("levels go with band = 'quantiles'")
-        if "confidence" in given and self.band == "quantiles":
+        if "confidence" in given and quantiles:
             raise InputError("confidence does not go with band = 'quantiles', which has levels")
         if self.all_pairs and self.reference is not None:
             raise InputError("all_pairs does not go with a reference: give one of them")
@@ -92,18 +93,14 @@ class FigureTable(Table):
         if len(set(self.formats)) < len(self.formats):
             raise MisplacedError("each format once", "formats")
         if self.name is not None and file_part(self.name) != self.name:
-            example = file_part(self.name) or "mine"
             message = "it is in the names of files: letters, digits, points and signs, such as "
-            raise MisplacedError(message + example, "name")
-        names = self.policies
-        if names is None:
-            return self
+            raise MisplacedError(message + (file_part(self.name) or "mine"), "name")
         for place, name in enumerate(names):
             if name in names[:place]:
                 raise MisplacedError("this policy is given twice", "policies", place)
-        if self.kind == "differences" and len(names) < 2:
+        if self.kind == "differences" and len(names) == 1:
             raise MisplacedError("differences are of two policies or more", "policies")
-        if self.reference is not None and self.reference not in names:
+        if names and self.reference is not None and self.reference not in names:
             message = "it is not among the policies of the figure: "
             raise MisplacedError(message + nearest(self.reference, names), "reference")
         return self

@@ -188,15 +188,8 @@ class Experiment(tables.SimulationTable):
     def at(self, point: Mapping[str, Given]) -> Self:
         """The simulation at a point, every placeholder filled."""
         there = self._with_keys(point)
-        fill = partial(filled, point=point)
-        prior = there.prior
-        if isinstance(prior, str):
-            prior = fill(prior)
-        elif isinstance(prior, tuple):
-            prior = tuple(fill(one) if isinstance(one, str) else one for one in prior)
-        policies = tuple(map(fill, there.policies or ()))
-        update = {"graph": fill(there.graph or ""), "prior": prior, "policies": policies}
-        return there.model_copy(update=update)
+        keys = ("graph", "prior", "policies")
+        return there.model_copy(update={key: _filled(getattr(there, key), point) for key in keys})
 
     def lines(self) -> list[str]:
         """The policies of all simulations, one text for those that differ by the value swept."""
@@ -378,6 +371,13 @@ def _first_twice(names: Sequence[str]) -> str | None:
     return None
 
 
+def _filled(value: Any, point: Mapping[str, Given]) -> Any:
+    """The texts of a value with every placeholder filled."""
+    if isinstance(value, tuple):
+        return tuple(_filled(one, point) for one in value)
+    return filled(value, point) if isinstance(value, str) else value
+
+
 def _beside(graph: str, folder: Path | None) -> str:
     """The text of a graph, with the path of its file relative to the experiment's."""
     if folder is None:
@@ -498,17 +498,13 @@ def keys_of(table: type[tables.Table]) -> list[str]:
 
 def _first_mistake(error: ValidationError) -> str:
     """The first of pydantic's complaints, in our words, and how many more there are."""
+    # a list that is not empty is called short only because of what was complained of in it
+    found: list[Any] = [e for e in error.errors() if e["type"] != "too_short" or not e["input"]]
     # an unknown key first: it is what a missing one was meant to be
-    found: list[Any] = [one for one in error.errors() if not _follows(one)]
     first = min(found, key=lambda one: one["type"] != "extra_forbidden")
     others = len(found) - 1
     more = f" (and {others} more mistake{'s' if others > 1 else ''})" if others else ""
     return _told(first) + more
-
-
-def _follows(mistake: Any) -> bool:
-    """Whether a list is called short only because what is in it has been complained of."""
-    return bool(mistake["type"] == "too_short" and len(mistake["input"]))
 
 
 def _told(mistake: Any) -> str:

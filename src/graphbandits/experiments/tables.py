@@ -260,9 +260,7 @@ LISTS = ("prior", "means")
 #: Other keys, which have one value in all simulations.
 FIXED = {
     "trials": "it says how well the means are known, not what is simulated",
-    "points": "it says what is kept, not what is simulated",
-    "rounds": "it says what is kept, not what is simulated",
-    "ratios": "it says what is kept, not what is simulated",
+    **dict.fromkeys(("points", "rounds", "ratios"), "it says what is kept, not what is simulated"),
     "policies": "write a placeholder into the texts of policies",
     "world": "there is one world",
 } | dict.fromkeys(
