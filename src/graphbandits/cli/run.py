@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphbandits.cli import options
-from graphbandits.cli.formatting import (
-    count,
-    duration,
-    file_size,
-    plain_table,
-    print_bounds,
-    print_json,
-    regret_table,
-    show,
-    show_line,
-)
+from graphbandits.cli import formatting, options
+from graphbandits.cli.formatting import count, duration, file_size, plain_table, show, show_line
 from graphbandits.cli.options import flag, load, number, option
 from graphbandits.errors import InputError
 
@@ -266,8 +256,8 @@ def simulate(
         results = simulate_plan(plan, workers=available_cores() if workers is None else workers)
     if json:
         more = {"bounds": bounds_summary(bounds_of(plan, results), results)} if bounds else {}
-        print_json(results.summary() | more)
+        formatting.print_json(results.summary() | more)
         return
-    show(regret_table(results, f"{graph}, {size}"))
+    show(formatting.regret_table(results, f"{graph}, {size}"))
     if bounds:
-        print_bounds(judge_bounds(bounds_of(plan, results), results))
+        formatting.print_bounds(judge_bounds(bounds_of(plan, results), results))

@@ -11,18 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import graphbandits
-from graphbandits.cli import options
-from graphbandits.cli.formatting import (
-    comparison_table,
-    comparison_tables,
-    count,
-    difference_text,
-    file_size,
-    plain_console,
-    print_json,
-    show,
-    show_line,
-)
+from graphbandits.cli import formatting, options
+from graphbandits.cli.formatting import count, file_size, print_json, show, show_line
 from graphbandits.cli.options import flag, load, option
 from graphbandits.errors import InputError
 
@@ -287,13 +277,13 @@ def compare(
         if piece is None:
             for one in found:
                 title = f"{_title(one)}: {one.places[0].study.title}"
-                show(comparison_table(one, title) if one.rows else title)
+                show(formatting.comparison_table(one, title) if one.rows else title)
                 _print_notes(one)
                 show()
             continue
         shown = {one.places[0].value: one for one in found if one.rows}
-        title, width = f"{_title(found[0])}: {piece.title}", plain_console().width
-        for table in comparison_tables(shown, title, piece.label, width):
+        title, width = f"{_title(found[0])}: {piece.title}", formatting.plain_console().width
+        for table in formatting.comparison_tables(shown, title, piece.label, width):
             show(table)
         marks = "* marks the least at each value, = what is not told apart from it."
         if compared.reference is not None:
@@ -327,4 +317,4 @@ def _print_notes(one: Comparison, where: str = "") -> None:
         d, how = version.difference, "independent"
         if version.paired:
             how = f"paired, differs in {version.differing} of {version.trials} trials"
-        show_line(f"{where}{d.first} - {d.second}: {difference_text(d)}, {how}")
+        show_line(f"{where}{d.first} - {d.second}: {formatting.difference_text(d)}, {how}")

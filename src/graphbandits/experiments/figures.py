@@ -10,14 +10,8 @@ from pydantic import Field, model_validator
 from graphbandits.engine import Plan
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.tables import (
-    MisplacedError,
-    Table,
-    Text,
-    Texts,
-    check_known,
-    policy_name,
-)
+from graphbandits.experiments import tables
+from graphbandits.experiments.tables import MisplacedError, Table, Text, Texts
 from graphbandits.experiments.texts import file_part, line_of, placeholders
 from graphbandits.results import QUANTILES
 
@@ -142,10 +136,10 @@ def _line(policy: str, known: Collection[str], what: str) -> str:
     """The line that a policy is, written as among the policies of the experiment."""
     line = policy
     if not placeholders(policy):
-        line = policy_name(policy, what)
+        line = tables.policy_name(policy, what)
     elif policy not in known and line_of(policy) in known:
         line = line_of(policy)
-    check_known([line], known, what)
+    tables.check_known([line], known, what)
     return line
 
 

@@ -18,16 +18,9 @@ from pydantic import PrivateAttr, ValidationError, model_validator
 from graphbandits.engine import Plan
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import GraphBanditsError, InputError, nearest
-from graphbandits.experiments import tables
+from graphbandits.experiments import tables, texts
 from graphbandits.experiments.figures import FIGURES, FigureTable, part_of, requested
-from graphbandits.experiments.texts import (
-    Given,
-    check_placeholders,
-    errors_at,
-    filled,
-    toml_text,
-    varies_itself,
-)
+from graphbandits.experiments.texts import Given, check_placeholders, errors_at, filled
 from graphbandits.files import read_bytes
 from graphbandits.graphs import as_process, make_process
 from graphbandits.plugins import load_plugin
@@ -85,9 +78,9 @@ class Experiment(tables.SimulationTable):
                 base = self._base(sweep)
                 cells = [base._with_keys(point) for point in sweep.points()]
                 cells[0]._check_complete()
-                texts = list(dict.fromkeys(text for cell in cells for text in cell._texts()))
-                check_placeholders(texts, sweep.parameters)
-                sweep.check_texts(texts)
+                written = list(dict.fromkeys(text for cell in cells for text in cell._texts()))
+                check_placeholders(written, sweep.parameters)
+                sweep.check_texts(written)
         self._check_files()
         return self
 
@@ -137,12 +130,6 @@ class Experiment(tables.SimulationTable):
                     f'own, such as name = "{figure.kind}-{number}"'
                 )
 
-    def beside(self, folder: Path) -> Self:
-        """The same experiment, the paths of its graphs relative to a folder."""
-        moved = self.model_copy()
-        moved._folder = folder
-        return moved
-
     @property
     def runs(self) -> int:
         """How many simulations it has."""
@@ -179,7 +166,7 @@ class Experiment(tables.SimulationTable):
         keys: dict[str, Any] = {key: value for key, value in point.items() if key in tables.KEYS}
         for key, value in keys.items():
             text = getattr(self, key, None)
-            if varies_itself(key, text):
+            if texts.varies_itself(key, text):
                 keys[key] = str(text).replace(f"{{{key}}}", str(value))
         regret = keys.pop("regret", self.record.regret)
         keys["record"] = self.record.model_copy(update={"regret": regret})
@@ -194,9 +181,9 @@ class Experiment(tables.SimulationTable):
     def lines(self) -> list[str]:
         """The policies of all simulations, one text for those that differ by the value swept."""
         bases = [self._base(sweep) for sweep in self.sweeps] or [self]
-        texts = [policy for base in bases for policy in base.policies or ()]
-        names = tables.line_names(texts)
-        return list(dict.fromkeys(names.get(text, text) for text in texts))
+        policies = [policy for base in bases for policy in base.policies or ()]
+        names = tables.line_names(policies)
+        return list(dict.fromkeys(names.get(policy, policy) for policy in policies))
 
     def swept(self) -> list[SweepRecord]:
         """Titles, parameters and axes of the sweeps."""
@@ -231,13 +218,13 @@ class Experiment(tables.SimulationTable):
         for number, sweep in enumerate(self.sweeps):
             check_placeholders(policies, sweep.parameters)
             base = self._base(sweep)
-            texts = (*(base.policies or ()), *policies)
-            names = tables.line_names(texts)
+            written = (*(base.policies or ()), *policies)
+            names = tables.line_names(written)
             for values, point in zip(sweep.points(), sweep.shown_points(), strict=True):
                 more = [filled(policy, values) for policy in policies]
                 with errors_at(f"sweeps {number + 1}, at {point_text(point)}"):
                     plan = base.at(values)._plan(more, changes)
-                named = zip(plan.policies, texts, strict=True)
+                named = zip(plan.policies, written, strict=True)
                 lines = {name: names.get(text, name) for name, text in named}
                 place = {"sweep": number, "point": point, "name": tables.cell_name(point)}
                 plans.append(replace(plan, lines=lines, **place))  # type: ignore[arg-type]
@@ -310,10 +297,10 @@ class Experiment(tables.SimulationTable):
         with errors_at(f"horizon = {horizon}"):
             plan(ANY)
         if self.record.rounds is not None:
-            with errors_at(f"record, rounds = {toml_text(self.record.rounds)}"):
+            with errors_at(f"record, rounds = {texts.toml_text(self.record.rounds)}"):
                 plan(ANY, rounds=self.record.rounds)
         if self.record.ratios is not None:
-            with errors_at(f"record, ratios = {toml_text(self.record.ratios)}"):
+            with errors_at(f"record, ratios = {texts.toml_text(self.record.ratios)}"):
                 plan(ANY, ratios=self.record.ratios)
         for number in range(1, len(policies) + 1):
             with errors_at(f"policies {number}"):
@@ -337,12 +324,12 @@ def world_of(
     if prior is None and means is None and accuracy == "simulation":
         return None
     with errors_at("prior"):
-        texts = tables.prior_pairs((1, 1) if prior is None else prior)
-        pairs = [beta_pair(one) if isinstance(one, str) else one for one in texts]
+        written = tables.prior_pairs((1, 1) if prior is None else prior)
+        pairs = [beta_pair(one) if isinstance(one, str) else one for one in written]
         check_parameters(pairs)
     sizes = {
         "arms": arms,
-        "prior": len(pairs) if texts == prior else None,  # a pair for each arm
+        "prior": len(pairs) if written == prior else None,  # a pair for each arm
         "means": None if means is None else len(means),
     }
     known = {key: count for key, count in sizes.items() if count is not None}
@@ -459,7 +446,8 @@ def load_experiment(given: str | Path) -> Experiment:
     for number, plugin in enumerate(experiment.plugins, 1):
         with errors_at(f"{path}: plugins {number}"):
             load_plugin(path.parent / plugin)
-    return experiment.beside(path.parent)
+    experiment._folder = path.parent
+    return experiment
 
 
 def _parse(data: bytes, where: str) -> Experiment:
@@ -532,10 +520,10 @@ def _told(mistake: Any) -> str:
     for part in place:
         loc, given = (*loc, part), given[part]
     if key == "[key]":  # of a table whose keys are of one's own
-        return f"{_place(loc[:-2])} = {toml_text(given)}: {message}"
+        return f"{_place(loc[:-2])} = {texts.toml_text(given)}: {message}"
     if isinstance(given, dict) and not place:  # a table whose keys do not go together
         return f"{_place(loc)}: {message}" if loc else message
-    return f"{_place(loc)} = {toml_text(given)}: {message}"
+    return f"{_place(loc)} = {texts.toml_text(given)}: {message}"
 
 
 def _place(loc: Sequence[str | int]) -> str:

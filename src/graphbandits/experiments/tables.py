@@ -9,30 +9,13 @@ from functools import partial
 from operator import contains
 from typing import Annotated, Any, Literal, Self, TypeGuard, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
 from graphbandits.engine.plan import point_text
 from graphbandits.engine.recording import POINTS
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.texts import (
-    Given,
-    Value,
-    errors_at,
-    file_part,
-    line_of,
-    placeholders,
-    shown_value,
-    toml_text,
-    varies_itself,
-)
+from graphbandits.experiments import texts
+from graphbandits.experiments.texts import Given, Value, file_part, placeholders, shown_value
 from graphbandits.policies import as_policy
 from graphbandits.posteriors.beta_bernoulli import beta_pair, check_parameters
 from graphbandits.registry import text_of
@@ -82,10 +65,10 @@ def is_means(value: object) -> bool:
     return all(is_number(mean) and 0 <= mean <= 1 for mean in value)
 
 
-def _means(given: object) -> object:
+def _means(given: Any) -> tuple[float, ...]:
     if not is_means(given):
         raise ValueError(f"means are {MEANS}")
-    return given
+    return tuple(map(float, given))
 
 
 def check_prior(given: Any) -> Given:
@@ -125,7 +108,7 @@ Seed = Annotated[int, Field(ge=0, strict=True)]
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 Prior = Annotated[Given, PlainValidator(check_prior)]
-Means = Annotated[tuple[float, ...], BeforeValidator(_means)]
+Means = Annotated[tuple[float, ...], PlainValidator(_means)]
 Accuracy = Literal["simulation", "strict"]
 Regret = Literal["pseudo", "realised"]
 
@@ -222,7 +205,7 @@ class RecordTable(Table):
 
 def policy_name(policy: str, what: str) -> str:
     """What a policy is called in results; ``what`` speaks of it."""
-    with errors_at(what):
+    with texts.errors_at(what):
         return text_of(as_policy(policy))
 
 
@@ -418,7 +401,7 @@ class SweepTable(SimulationTable):
             values = list(dict.fromkeys(values))
         for place, value in enumerate(values):
             if value in values[:place]:
-                raise InputError(f"the value {toml_text(value)} is given twice")
+                raise InputError(f"the value {texts.toml_text(value)} is given twice")
         # some file systems do not tell capital letters apart
         files = {file_part(value).casefold() for value in values}
         if len(files) < len(values) or "" in files:
@@ -439,14 +422,14 @@ class SweepTable(SimulationTable):
             if not fits:
                 raise MisplacedError(message, *place)
         own = getattr(self, parameter, None)
-        if own is not None and not varies_itself(parameter, own):
+        if own is not None and not texts.varies_itself(parameter, own):
             raise InputError(
                 f"{parameter} is what this sweep varies: leave the key '{parameter}' out"
             )
 
-    def check_texts(self, texts: Iterable[str]) -> None:
+    def check_texts(self, written: Iterable[str]) -> None:
         """Refuse parameters that change nothing, and lists in texts."""
-        used = {name: text for text in texts for name in placeholders(text)}
+        used = {name: text for text in written for name in placeholders(text)}
         for parameter in self.parameters:
             lists = any(isinstance(value, tuple) for value in self._column(parameter).values())
             if parameter in used and lists:
@@ -461,7 +444,7 @@ class SweepTable(SimulationTable):
                 )
 
 
-def line_names(texts: Iterable[str]) -> dict[str, str]:
+def line_names(policies: Iterable[str]) -> dict[str, str]:
     """What policies with placeholders are called as lines, by their texts.
 
     >>> line_names(["ts-n", "ucb(c={c})"])
@@ -469,7 +452,7 @@ def line_names(texts: Iterable[str]) -> dict[str, str]:
     >>> line_names(["ucb(c={low})", "ucb(c={high})"])
     {'ucb(c={low})': 'ucb(c={low})', 'ucb(c={high})': 'ucb(c={high})'}
     """
-    lines = {text: line_of(text) for text in texts if placeholders(text)}
+    lines = {text: texts.line_of(text) for text in policies if placeholders(text)}
     alike = list(lines.values())
     return {text: line if alike.count(line) == 1 else text for text, line in lines.items()}
 
