@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
 
-from graphbandits.engine.recording import POINTS
+from graphbandits.engine.shard import POINTS
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments.texts import Given, errors_at
 from graphbandits.experiments.worlds import MEANS, check_prior, is_means

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from itertools import islice
 from queue import Empty, SimpleQueue
-from threading import Event, current_thread, main_thread
+from threading import Event, Lock, current_thread, main_thread
 from typing import Self
 
-from graphbandits.engine.executors.worker_runtime import as_known_error, run_checked
+from graphbandits.engine.executors.worker_runtime import LATEST, as_known_error, pack, run_checked
+from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.engine.provenance import noted
 from graphbandits.engine.shard import Shard
-from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.errors import InputError, whole_number
-from graphbandits.rng import Keys
 
 Outcomes = Generator[tuple[Task, Outcome]]
 #: Seconds after which the number of workers is looked at again.
@@ -30,12 +30,13 @@ class ExecutorError(InputError):
 class ThreadExecutor:
     """Runs tasks in threads; a single worker is the caller's own thread.
 
-    There a debugger and Ctrl-C reach the task.
+    There a debugger and Ctrl-C reach the task. The executor is a context manager, and leaving it
+    ends all work at once. Other executors override how a task is computed and interrupted.
 
     Parameters
     ----------
     workers : int
-        Number of threads.
+        Number of tasks that run at a time.
 
     Examples
     --------
@@ -51,6 +52,8 @@ class ThreadExecutor:
         self.workers = whole_number(workers, "workers")
         self._threads = self.workers
         self._stop = Event()
+        self._lock = Lock()
+        self._pack = lru_cache(LATEST)(pack)
         self._running: Outcomes | None = None
 
     def __enter__(self) -> Self:
@@ -63,7 +66,13 @@ class ThreadExecutor:
     def run(
         self, tasks: Iterable[Task], progress: ProgressCallback = ignore_progress
     ) -> Iterator[tuple[Task, Outcome]]:
-        """See :class:`graphbandits.engine.executors.Executor`."""
+        """Run tasks, and yield each with its shard or its error, in order of completion.
+
+        The next task is taken from ``tasks`` only when a worker is nearly free. A task that raises
+        yields its error, and the others go on; so does one during which three workers ended.
+        ``progress`` is called by the thread that iterates. Closing the iterator ends what is
+        running.
+        """
         self._stop.clear()
         here = self.workers == 1 and type(self) is ThreadExecutor
         self._running = (self._run_here if here else self._run)(tasks, progress)
@@ -143,8 +152,7 @@ class ThreadExecutor:
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         """Run a task, and report the rounds played so far; give up once ``_stop`` is set."""
-        plan, total = task.plan, 0
-        every = -(-plan.horizon // REPORTS)
+        total, every = 0, -(-task.plan.horizon // REPORTS)
 
         def advance(rounds: int) -> None:
             nonlocal total
@@ -154,10 +162,7 @@ class ThreadExecutor:
             if total % every < rounds:
                 played(total)
 
-        def run() -> Shard:
-            return plan.run_shard(task.policy, Keys(plan.seed, task.first, task.trials), advance)
-
-        return run_checked(noted(plan, task.policy), run)
+        return run_checked(task, noted(task.plan, task.policy), advance)
 
     def _interrupt(self) -> None:
         """End everything that is running soon."""
