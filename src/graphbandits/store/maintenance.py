@@ -48,6 +48,13 @@ def series_names(store: Store) -> list[str]:
     return [name for name in names_in(store.path / "shards") if HASH.fullmatch(name)]
 
 
+def cell_files(store: Store) -> Iterator[tuple[str, Path]]:
+    """The names of all cells that a store describes, and their files."""
+    for path in (store.path / "cells" / name for name in names_in(store.path / "cells")):
+        if path.suffix == ".npz" and HASH.fullmatch(path.stem):
+            yield path.stem, path
+
+
 # --- what a store has
 
 
@@ -186,14 +193,11 @@ def _studies(store: Store) -> Iterator[Finding]:
 
 
 def _cells(store: Store) -> Iterator[Finding]:
-    for name in names_in(store.path / "cells"):
-        cell, dot, kind = name.partition(".")
-        if dot and kind == "npz" and HASH.fullmatch(cell):
-            try:
-                store.cell(cell)
-            except UNREADABLE as error:
-                path = store.path / "cells" / name
-                yield Finding(path, _without(path, error), AGAIN)
+    for cell, path in cell_files(store):
+        try:
+            store.cell(cell)
+        except UNREADABLE as error:
+            yield Finding(path, _without(path, error), AGAIN)
 
 
 def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[Finding | None]:
@@ -206,7 +210,8 @@ def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[F
     # of trials in several files: by kind of CPU, a hash of their numbers and where they are
     seen: dict[int, dict[str, tuple[bytes, ShardFile]]] = {}
     end = 0
-    for file, after in zip(files, [*files[1:], None], strict=True):
+    starts = [*(file.first for file in files[1:]), math.inf]
+    for file, following in zip(files, starts, strict=False):
         try:
             shard = store.read(file)
             _check_by(facts or {}, shard)
@@ -216,7 +221,7 @@ def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[F
             advice = "make it readable" if is_kept_off else AGAIN
             yield Finding(where, _without(where, error), advice)
         else:
-            if file.first < end or (after is not None and after.first < file.end):
+            if file.first < end or following < file.end:
                 yield from _differences(store, file, shard, seen)
         end = max(end, file.end)
         yield None
@@ -396,10 +401,8 @@ def _garbage(store: Store, start: float, extra_policies: bool) -> Iterator[Remov
     for name in series_names(store):
         yield from _in_series(store, name, needed.get(name, []), name in extra, start)
     cells = {cell.cell for record in records for cell in record.cells}
-    for name in names_in(store.path / "cells"):
-        cell = name.removesuffix(".npz")
-        if name.endswith(".npz") and HASH.fullmatch(cell) and cell not in cells:
-            yield from _removed([store.path / "cells" / name], "no study refers to it", start)
+    unused = [path for cell, path in cell_files(store) if cell not in cells]
+    yield from _removed(unused, "no study refers to it", start)
 
 
 def _extra_policies(store: Store, needed: Collection[str]) -> set[str]:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from graphbandits.engine.executors.processes import WorkerProcess, terminate_all
 from graphbandits.engine.executors.threads import LOOK, ExecutorError, Outcomes, ThreadExecutor
-from graphbandits.engine.executors.worker_runtime import WorkerRuntime, connect, request_of
+from graphbandits.engine.executors.worker_runtime import WorkerRuntime, connect, pack, request_of
 from graphbandits.engine.plan import DEATHS, Outcome, Plan, ProgressCallback, Task
 from graphbandits.engine.provenance import identity
 from graphbandits.errors import InputError, SourceError
@@ -185,7 +185,7 @@ class DaskExecutor(ThreadExecutor):
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         with self._lock:
-            plan, data = self._pack(task.plan)
+            plan, data = pack(task.plan)
             unfit = self._refused[task.plan, task.policy]
         unknowing = ""  # the worker that has not got the plan
         while True:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import IO, Any, Self, cast
 
 from graphbandits.engine.executors.threads import ThreadExecutor
-from graphbandits.engine.executors.worker_runtime import request_of
+from graphbandits.engine.executors.worker_runtime import pack, request_of
 from graphbandits.engine.plan import DEATHS, Outcome, Task
 from graphbandits.errors import InputError
 
@@ -116,7 +116,7 @@ class ProcessExecutor(ThreadExecutor):
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         with self._lock:
-            plan, data = self._pack(task.plan)
+            plan, data = pack(task.plan)
         request = request_of(task)
         for _ in range(DEATHS):
             worker = self._take()

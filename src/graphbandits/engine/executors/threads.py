@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, current_thread, main_thread
 from typing import Self
 
-from graphbandits.engine.executors.worker_runtime import LATEST, as_known_error, pack, run_checked
+from graphbandits.engine.executors.worker_runtime import as_known_error, paced, pack, run_checked
 from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.engine.provenance import noted
 from graphbandits.engine.shard import Shard
@@ -19,8 +18,6 @@ from graphbandits.errors import InputError, whole_number
 Outcomes = Generator[tuple[Task, Outcome]]
 #: Seconds after which the number of workers is looked at again.
 LOOK = 0.5
-#: Number of progress reports of a task in a thread, at most.
-REPORTS = 200
 
 
 class ExecutorError(InputError):
@@ -53,7 +50,6 @@ class ThreadExecutor:
         self._threads = self.workers
         self._stop = Event()
         self._lock = Lock()
-        self._pack = lru_cache(LATEST)(pack)
         self._running: Outcomes | None = None
 
     def __enter__(self) -> Self:
@@ -62,6 +58,7 @@ class ThreadExecutor:
     def __exit__(self, *reason: object) -> None:
         if self._running is not None:
             self._running.close()
+        pack.cache_clear()  # large graphs
 
     def run(
         self, tasks: Iterable[Task], progress: ProgressCallback = ignore_progress
@@ -152,15 +149,12 @@ class ThreadExecutor:
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         """Run a task, and report the rounds played so far; give up once ``_stop`` is set."""
-        total, every = 0, -(-task.plan.horizon // REPORTS)
+        report = paced(played)
 
         def advance(rounds: int) -> None:
-            nonlocal total
             if self._stop.is_set():
                 raise InterruptedError
-            total += rounds
-            if total % every < rounds:
-                played(total)
+            report(rounds)
 
         return run_checked(task, noted(task.plan, task.policy), advance)
 

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, cast
@@ -66,6 +66,7 @@ class SentPlan:
         return replace(self.bare, world=world, process=unpack_process(self.graph, arrays))
 
 
+@lru_cache(LATEST)
 def pack(plan: Plan) -> tuple[str, bytes]:
     """A plan as bytes, behind their sha256, by which workers know it."""
     graph, arrays = arrays_of(plan)
@@ -106,16 +107,21 @@ def serve(folder: str) -> None:
     runtime = WorkerRuntime(lambda: Path(folder))
     while True:
         plan, data, request = requests.get()
-        played, reported = 0, time.monotonic()
+        reply(runtime.compute(plan, data, request, paced(reply)))
 
-        def advance(rounds: int) -> None:
-            nonlocal played, reported
-            played += rounds
-            if (now := time.monotonic()) - reported > PACE:
-                reported = now
-                reply(played)
 
-        reply(runtime.compute(plan, data, request, advance))
+def paced(report: Callable[[int], None]) -> Callable[[int], None]:
+    """A function to call with rounds, which reports their sum so far every ``PACE`` seconds."""
+    played, reported = 0, time.monotonic()
+
+    def advance(rounds: int) -> None:
+        nonlocal played, reported
+        played += rounds
+        if (now := time.monotonic()) - reported > PACE:
+            reported = now
+            report(played)
+
+    return advance
 
 
 def connect(folder: str) -> tuple[SimpleQueue[Any], Callable[[object], None]]:
