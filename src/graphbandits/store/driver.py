@@ -124,35 +124,9 @@ def run_missing(
     if not tasks:
         return failures
     there = {task: task.trials - sum(n for _, n in gaps) for task, gaps in lacking.items()}
-    # before the executor is entered, for the monitor may measure how long it will take
-    monitor.started(there, tasks, executor.workers)
-    try:
-        with executor:
-            for _ in range(PASSES):
-                failures += _compute(store, wanted, tasks, executor, monitor)
-                # shards may have been removed or set aside while this ran
-                failed = {(f.task.plan, f.task.policy, f.task.first) for f in failures}
-                again = split({task: store.missing(task) for task in wanted}, options)
-                tasks = [t for t in again if (t.plan, t.policy, t.first) not in failed]
-                if not tasks:
-                    break
-    finally:
-        monitor.stopped()
-    return failures
-
-
-def _compute(
-    store: Store | Memory,
-    wanted: Sequence[Task],
-    tasks: Sequence[Task],
-    executor: ThreadExecutor,
-    monitor: RunMonitor,
-) -> list[Failure]:
     whole = {(task.plan, task.policy): task for task in wanted}
-    if store.is_shared():  # so that two runs do not compute the same shards at the same time
-        tasks = random.sample(tasks, len(tasks))
 
-    def still_missing() -> Iterator[Task]:
+    def still_missing(tasks: Sequence[Task]) -> Iterator[Task]:
         for task in tasks:
             gaps = store.missing(whole[task.plan, task.policy])
             end = task.first + task.trials
@@ -161,14 +135,28 @@ def _compute(
             else:
                 monitor.finished(task, None)
 
-    failures = []
-    for task, outcome in executor.run(still_missing(), monitor.advanced):
-        if isinstance(outcome, Shard):
-            store.put(task, outcome)
-            monitor.finished(task, outcome.seconds)
-        else:
-            failures.append(Failure(task, outcome))
-            monitor.failed(failures[-1])
+    # before the executor is entered, for the monitor may measure how long it will take
+    monitor.started(there, tasks, executor.workers)
+    try:
+        with executor:
+            for _ in range(PASSES):
+                if store.is_shared():  # so that two runs do not compute the same shards at once
+                    tasks = random.sample(tasks, len(tasks))
+                for task, outcome in executor.run(still_missing(tasks), monitor.advanced):
+                    if isinstance(outcome, Shard):
+                        store.put(task, outcome)
+                        monitor.finished(task, outcome.seconds)
+                    else:
+                        failures.append(Failure(task, outcome))
+                        monitor.failed(failures[-1])
+                # shards may have been removed or set aside while this ran
+                failed = {(f.task.plan, f.task.policy, f.task.first) for f in failures}
+                again = split({task: store.missing(task) for task in wanted}, options)
+                tasks = [t for t in again if (t.plan, t.policy, t.first) not in failed]
+                if not tasks:
+                    break
+    finally:
+        monitor.stopped()
     return failures
 
 
