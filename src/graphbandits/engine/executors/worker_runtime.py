@@ -48,7 +48,7 @@ PACE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class SentPlan:
-    """A plan as it is sent: ``bare`` has no policies, and no graph nor world, which are arrays."""
+    """A plan as it is sent: ``bare`` is without its policies, its graph and its world."""
 
     bare: Plan
     accuracy: str
@@ -75,7 +75,7 @@ def pack(plan: Plan) -> tuple[str, bytes]:
         pieces.append(recipe_of(graph["text"]))
     nothing: Any = None
     sent = SentPlan(
-        replace(plan, policies={}, world=nothing, process=nothing),
+        replace(plan, policies={}, lines={}, point={}, world=nothing, process=nothing),
         cast(BetaBernoulli, plan.world.prior).accuracy,
         graph,
         to_npz({}, arrays),
