@@ -17,7 +17,7 @@ from settings import Settings
 
 from graphbandits.engine import Plays, Shard
 from graphbandits.engine.executors import ProcessExecutor
-from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
+from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.experiments import load_experiment
 from graphbandits.store import (
     Failure,

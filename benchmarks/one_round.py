@@ -14,7 +14,7 @@ from work import mean_operations
 
 from graphbandits import Bernoulli, BetaBernoulli, as_process
 from graphbandits.engine import as_pi, learn, show
-from graphbandits.engine.calls import reveal
+from graphbandits.engine.loop import reveal
 from graphbandits.engine.plan import BLOCK
 from graphbandits.policies import Event, Problem, View
 from graphbandits.posteriors import Observations

@@ -31,7 +31,7 @@ from document import FORMAT, read_results, write_document, write_results
 from rich.console import Console
 from settings import Settings
 
-from graphbandits.engine.settings import versions
+from graphbandits.engine.plan import versions
 from graphbandits.errors import GraphBanditsError, InputError, whole_number
 
 #: In the order in which they run: the machine looks at what the sections before it reached.

@@ -18,7 +18,7 @@ import numpy as np
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan, Shard
 from graphbandits.engine.executors import ThreadExecutor
-from graphbandits.engine.tasks import Task
+from graphbandits.engine.plan import Task
 from graphbandits.errors import GraphBanditsError
 from graphbandits.graphs import from_matrix
 

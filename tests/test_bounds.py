@@ -12,7 +12,7 @@ from scipy.integrate import quad
 
 from graphbandits import simulate
 from graphbandits.engine import Plan
-from graphbandits.engine.recording import recorded_rounds
+from graphbandits.engine.shard import recorded_rounds
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
     Dense,

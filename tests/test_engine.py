@@ -13,8 +13,8 @@ import pytest
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import plan as plan_module
 from graphbandits.engine import run_block
-from graphbandits.engine.recorder import run_recorded
-from graphbandits.engine.recording import recorded_rounds
+from graphbandits.engine.loop import run_recorded
+from graphbandits.engine.shard import recorded_rounds
 from graphbandits.errors import NeedsError
 from graphbandits.graphs import GraphLike, as_process
 from graphbandits.graphs.prospect import Prospect

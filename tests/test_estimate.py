@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from graphbandits.cli import app
 from graphbandits.engine import Plan, Task
-from graphbandits.engine.recorder import run_recorded
+from graphbandits.engine.loop import run_recorded
 from graphbandits.experiments import Experiment
 from graphbandits.files import to_npz
 from graphbandits.plugins import unload_plugin
@@ -127,7 +127,7 @@ def test_a_short_run_is_in_the_lockstep_of_shards_and_packs_what_will_be_kept(
         runs.append((keys.trials, recording.rounds))
         return run_recorded(policy, world, process, horizon, keys, recording, advance)
 
-    monkeypatch.setattr(module, "run_recorded", note)
+    monkeypatch.setattr("graphbandits.engine.plan.run_recorded", note)
     monkeypatch.setattr(module, "SECONDS", float("inf"))
     measure(task, 16)
     assert runs == [(16, (7, 20)), (16, (7, 50, 60)), (1, (1,))]

@@ -23,9 +23,9 @@ from graphbandits.engine.executors import (
     worker_runtime,
 )
 from graphbandits.engine.executors.processes import terminate_all
-from graphbandits.engine.executors.serialization import pack, request_of
+from graphbandits.engine.executors.worker_runtime import pack, request_of
+from graphbandits.engine.plan import Task
 from graphbandits.engine.provenance import check_sources
-from graphbandits.engine.tasks import Task
 from graphbandits.errors import PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
 from graphbandits.store import series_of
@@ -137,7 +137,7 @@ import sys
 from pathlib import Path
 from graphbandits.engine import Plan
 from graphbandits.engine.executors import ProcessExecutor
-from graphbandits.engine.tasks import Task
+from graphbandits.engine.plan import Task
 from graphbandits.engine.provenance import wanted_of_worker
 
 plan = Plan.of(["ts-n", "ucb-n"], graph="paper", horizon=2, trials=2)
@@ -287,7 +287,7 @@ from pathlib import Path
 from graphbandits import load_plugin
 from graphbandits.engine import Plan
 from graphbandits.engine.executors import ProcessExecutor
-from graphbandits.engine.tasks import Task
+from graphbandits.engine.plan import Task
 load_plugin({str(file)!r})
 Path({str(file)!r}).unlink()
 plan = Plan.of("raises(what=k)", horizon=5, trials=2)

@@ -39,9 +39,8 @@ from graphbandits.engine.executors import (
     dask,
     executor_for,
 )
-from graphbandits.engine.executors.serialization import LATEST, pack, request_of
-from graphbandits.engine.executors.worker_runtime import WorkerRuntime
-from graphbandits.engine.tasks import Task
+from graphbandits.engine.executors.worker_runtime import LATEST, WorkerRuntime, pack, request_of
+from graphbandits.engine.plan import Task
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError, SourceError
 from graphbandits.plugins import load_plugin, loaded_plugins, unload_plugin
 

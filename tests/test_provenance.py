@@ -114,11 +114,9 @@ EXCLUDED = {
     "errors": "messages, and checks of settings",
     "files": "reading and writing",
     "plugins": "finds the line that is to blame for an error",
-    "processes": "numbers of processes",
     "registry": "texts of settings, which are facts; the text must give the same policy again",
     "types": "aliases for annotations",
-    "engine.shard": "containers of what was recorded",
-    "engine.recording": "settings, which are facts",
+    "engine.shard": "settings, which are facts, and containers of what was recorded",
     "graphs": "hands names on",
     "graphs.invariants*": "the values that policies read are facts",
     "graphs.named": "gives graphs, whose arrays are facts",
@@ -184,7 +182,7 @@ import json, sys, warnings
 import numpy as np
 from graphbandits.engine import Plan
 from graphbandits.engine.provenance import series_of
-from graphbandits.engine.recorder import run_recorded
+from graphbandits.engine.loop import run_recorded
 from graphbandits.errors import GraphBanditsError
 from graphbandits.registry import registered
 from graphbandits.rng import Keys

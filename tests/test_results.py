@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
-from graphbandits.engine.recording import recorded_rounds
+from graphbandits.engine.shard import recorded_rounds
 from graphbandits.errors import InputError
 from graphbandits.graphs import Dense, Fixed, Sparse, Uniform, as_process
 from graphbandits.results import QUANTILES, SCHEMA, PolicyResult, check_place, concat

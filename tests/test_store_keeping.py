@@ -18,8 +18,7 @@ from stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_
 
 from graphbandits.engine.provenance import name_of
 from graphbandits.errors import InputError
-from graphbandits.files import _beside, is_abandoned, temporary_for
-from graphbandits.processes import here
+from graphbandits.files import _beside, here, is_abandoned, temporary_for
 from graphbandits.rng import Keys
 from graphbandits.store import Series, Store, activity, maintenance, series_of
 from graphbandits.store.maintenance import contents_of, gc, verify

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
 import math
@@ -10,11 +11,13 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import stat
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -22,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits.errors import InputError
-from graphbandits.processes import here, is_alive
 
 #: A temporary name: what the file is to be called, where and by which process it is written.
 _TEMPORARY = re.compile(r"\.(.+)-([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}", re.DOTALL)
@@ -66,15 +68,19 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
 
     Raises OSError where it cannot be opened, and InputError with the reason alone.
     """
-    # without waiting for a writer at the other end of a pipe
-    flags = getattr(os, "O_NONBLOCK", 0)
-    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
+    with opened(path) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise InputError("it is no regular file")
         if most is not None and status.st_size > most:
             raise InputError(f"it has {status.st_size:,} bytes, and at most {most:,} are read")
         return file.read()
+
+
+def opened(path: Path) -> BinaryIO:
+    """A file to read, without waiting for a writer at the other end of a pipe."""
+    flags = getattr(os, "O_NONBLOCK", 0)
+    return open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags))
 
 
 def make_directory(path: Path) -> Path:
@@ -106,13 +112,15 @@ def write_bytes(target: Path, data: bytes) -> None:
     The bytes are on the disk before they get the name. The name itself is not waited for: a power
     cut may leave the old file, or none, but never half of the new one.
     """
-    with readable_errors(target), _written(target, data) as temporary:
-        os.replace(temporary, target)
+    with replace_file(target) as stream:
+        stream.write(data)
 
 
 def write_new(target: Path, data: bytes) -> bool:
     """Write a file unless there is one: of several that try at once one does, and is told so."""
-    with readable_errors(target), _written(target, data) as temporary:
+    with readable_errors(target), _temporary(target) as (temporary, stream):
+        stream.write(data)
+        _finish(stream)
         try:
             os.link(temporary, target)
         except FileExistsError:
@@ -121,8 +129,6 @@ def write_new(target: Path, data: bytes) -> bool:
             if os.path.lexists(target):
                 return False
             os.replace(temporary, target)
-            return True
-        os.unlink(temporary)
     return True
 
 
@@ -133,15 +139,6 @@ def replace_file(target: Path) -> Iterator[BinaryIO]:
         yield stream
         _finish(stream)
         os.replace(temporary, target)
-
-
-@contextmanager
-def _written(target: Path, data: bytes) -> Iterator[Path]:
-    """The bytes under a temporary name, which is gone afterwards."""
-    with _temporary(target) as (temporary, stream):
-        stream.write(data)
-        _finish(stream)
-        yield temporary
 
 
 @contextmanager
@@ -270,6 +267,46 @@ def is_abandoned(name: str) -> bool:
     """
     match = _TEMPORARY.fullmatch(name)
     return match is not None and match[2] == here() and not is_alive(int(match[3], 16))
+
+
+@cache
+def here() -> str:
+    """Names the processes that know each other by their numbers: those of one boot of a machine.
+
+    Containers may have the same host name and number their processes each for itself.
+    """
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine is there; True if that cannot be known.
+
+    >>> is_alive(os.getpid())
+    True
+    """
+    if os.name != "posix":  # where to ask might end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is somebody else's
+        pass
+    fields = process_fields(pid)
+    return fields is None or fields[0] not in ("Z", "X")  # an entry that waits for its parent
+
+
+def process_fields(pid: int) -> list[str] | None:
+    """What Linux tells of a process, from its state on; None elsewhere."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()  # the program's name, in brackets, may hold anything
 
 
 def json_text(value: Any) -> str:

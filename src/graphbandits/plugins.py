@@ -158,10 +158,11 @@ def blame(error: BaseException, file: Path | None, shown: Path | None = None) ->
         return f"{where}, line {error.lineno}: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(file)]
+    if lines:
+        where += f", line {lines[-1]}"
     if isinstance(error, InputError):
-        return f"{where}, line {lines[-1]}: {error}" if lines else f"{where}: {error}"
-    reason = f"{type(error).__name__}: {error}".rstrip(": ")
-    return f"{where}, line {lines[-1]}: {reason}" if lines else f"{where}: {reason}"
+        return f"{where}: {error}"
+    return f"{where}: {type(error).__name__}: {error}".rstrip(": ")
 
 
 def _module_name(resolved: Path) -> str:

@@ -1,10 +1,8 @@
 """The loop: Algorithm 1 over blocks of trials."""
 
-from graphbandits.engine.calls import as_pi, decide, learn, propose, show, start
-from graphbandits.engine.loop import run_block
-from graphbandits.engine.plan import Plan
+from graphbandits.engine.loop import as_pi, decide, learn, propose, run_block, show, start
+from graphbandits.engine.plan import Plan, Task
 from graphbandits.engine.shard import Plays, Ratios, Shard
-from graphbandits.engine.tasks import Task
 
 __all__ = [
     "Plan",

@@ -1,24 +1,27 @@
-"""A plan: one simulation of several policies in the same worlds, checked and not yet run."""
+"""A plan: one simulation of several policies in the same worlds; its tasks, which executors run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from graphbandits.engine.recorder import run_recorded
-from graphbandits.engine.recording import POINTS, Recording
-from graphbandits.engine.settings import describe_graph, describe_policy, describe_world, versions
-from graphbandits.engine.shard import Shard
-from graphbandits.errors import InputError, horizon_of, whole_number
+import numpy as np
+
+from graphbandits.engine.loop import run_recorded
+from graphbandits.engine.provenance import versions
+from graphbandits.engine.shard import POINTS, Recording, Shard
+from graphbandits.errors import GraphBanditsError, InputError, horizon_of, whole_number
 from graphbandits.gains import check_joint
 from graphbandits.graphs import GraphLike, Process, as_process
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.prospect import Prospect
+from graphbandits.graphs.storage import fingerprint
+from graphbandits.plugins import data_files, file_of, source_hash
 from graphbandits.policies import Policy, Problem, as_policy, check_needs
 from graphbandits.policies.base import check_problem
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.registry import text_of
+from graphbandits.registry import build, summary_of, text_of
 from graphbandits.rng import Keys
 from graphbandits.worlds import Bernoulli, World
 
@@ -26,6 +29,8 @@ from graphbandits.worlds import Bernoulli, World
 BLOCK = 250
 #: A block has no more entries than this, trials times arms, unless one trial has.
 ENTRIES = 10**6
+#: Number of workers that may end while they run a task before the task fails.
+DEATHS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,3 +185,91 @@ def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str,
     if not named:
         raise InputError("no policy was given: name one, such as 'ids-n'")
     return named
+
+
+def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
+    """What a policy is, what it is told, and which source it was run from.
+
+    A policy may have a method ``caveat(arms, horizon)``: the sentence that it returns, if any, is
+    kept as its note and shown wherever its regret is.
+
+    >>> from graphbandits.policies import as_policy
+    >>> describe_policy(as_policy("ids-n"), arms=5, horizon=100)["told"]
+    'the graph before the decision'
+    >>> describe_policy(as_policy("exp3-res"), arms=5, horizon=1000)["note"][-8:]
+    '= 0.863.'
+    """
+    file = file_of(policy)
+    caveat = getattr(policy, "caveat", None)
+    note = caveat(arms, horizon) if caveat is not None else ""
+    return {
+        "summary": summary_of(type(policy)),
+        "told": str(policy.needs),
+        "needs": asdict(policy.needs),
+        "exact": policy.exact,
+        "plugin": None if file is None else file.name,
+        "source": source_hash(type(policy)),
+    } | ({"note": note} if note else {})
+
+
+def describe_graph(process: Process, text: str | None) -> dict[str, Any]:
+    """What a graph is, as a hash; for a plug-in's own class, which has none, what it is made from.
+
+    That is the sha256 of the files of its class and of the recipe that ``text`` names, and of the
+    files that their parameters name.
+
+    >>> from graphbandits.graphs import as_process
+    >>> list(describe_graph(as_process("paper"), "paper"))
+    ['graph_hash']
+    """
+    known = fingerprint(process)
+    if known is not None:
+        return {"graph_hash": known}
+    pieces: list[object] = [process] if text is None else [process, build("graph", text)]
+    sources = {source_hash(type(piece)) for piece in pieces} - {None}
+    files = {digest for piece in pieces for digest in data_files(piece).values()}
+    return {"graph_hash": None, "graph_source": sorted(map(str, sources | files))}
+
+
+def describe_world(world: World) -> dict[str, Any]:
+    """The prior that policies start from, and the means where they are fixed."""
+    described: dict[str, Any] = {"world": type(world).__name__}
+    if isinstance(world.prior, BetaBernoulli):
+        described["prior"] = np.stack([world.prior.a, world.prior.b], axis=1).tolist()
+        described["accuracy"] = world.prior.accuracy
+    fixed = getattr(world, "fixed", None)
+    if fixed is not None:
+        described["means"] = np.asarray(fixed).tolist()
+    return described
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The trials ``first`` to ``first + trials - 1`` of one policy of a plan."""
+
+    plan: Plan
+    policy: str
+    first: int
+    trials: int
+
+    @property
+    def decisions(self) -> int:
+        return self.trials * self.plan.horizon
+
+    @property
+    def label(self) -> str:
+        """The policy, and where in a sweep, for messages."""
+        return f"'{self.policy}'{self.plan.where}"
+
+    def __str__(self) -> str:
+        return f"'{self.policy}', trials {self.first} to {self.first + self.trials - 1}"
+
+
+#: What becomes of a task: its shard, or the error that it ended with.
+Outcome = Shard | GraphBanditsError
+#: Called with a task and the number of its decisions made since the last call for it.
+ProgressCallback = Callable[[Task, int], None]
+
+
+def ignore_progress(task: Task, decisions: int) -> None:
+    """Do nothing: the default progress callback."""

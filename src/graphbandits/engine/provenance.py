@@ -24,32 +24,39 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
 import json
 import os
+import platform
 import sys
 import sysconfig
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_name
 from numpy.typing import NDArray
 
-from graphbandits.engine.settings import versions
 from graphbandits.errors import InputError, SourceError
-from graphbandits.files import read_bytes
+from graphbandits.files import process_fields, read_bytes
+from graphbandits.graphs import as_process
 from graphbandits.graphs.prospect import Prospect
+from graphbandits.graphs.storage import Arrays, pack_process
 from graphbandits.jit import numba_config
 from graphbandits.plugins import Plugin, data_files, loaded_plugins, plugin_of
-from graphbandits.processes import began
+from graphbandits.policies import as_policy
+from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import PARSING, build, parse, registered
+from graphbandits.version import __version__
+from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
     from graphbandits.engine.plan import Plan
@@ -63,7 +70,7 @@ NUMERIC = (
     *("graphs.feedback", "graphs.feedback_kernels", "graphs.processes", "graphs.prospect"),
     *("graphs.outcome_space", "graphs.in_neighbours", "graphs.cache"),
     *("graphs.dominating_sets", "graphs.highs"),
-    *("engine.loop", "engine.calls", "engine.recorder"),
+    "engine.loop",
 )
 #: Modules that change no numbers even where a plug-in imports them.
 NEUTRAL = ("errors", "files", "plugins", "registry", "types", "version")
@@ -75,17 +82,14 @@ ANYTHING = {"registered", "build", "as_policy", "as_process", "load_plugin", Pro
 ANYTHING |= {"import_module", "__import__", "exec", "eval"}
 #: What ``problem.graphs`` computes by sources that do not count.
 GRAPH_VALUES = ("independence", "independence_number")
-#: The classes that are known by their fields, which are numbers, texts and arrays.
-GRAPHS = ("graphbandits.graphs.feedback", "graphbandits.graphs.processes")
 #: The modules of the loop, which imports nothing of the policy that it plays.
-LOOP = ("graphbandits.engine.loop", "graphbandits.engine.recorder")
+LOOP = ("graphbandits.engine.loop",)
 #: What makes a plan of a message again, in a worker.
 WORKER = "graphbandits.engine.executors.worker_runtime"
 #: Numba's settings, which users may change, by which kernels come out differently.
 COMPILER = ("DISABLE_JIT", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 
-#: What is known of plans: large graphs are hashed once, and all counts as it was at first.
-_PROBLEMS: WeakKeyDictionary[Plan, tuple[dict[str, Any], Prospect]] = WeakKeyDictionary()
+#: What is known of plans.
 _SERIES: WeakKeyDictionary[Plan, dict[str, Series]] = WeakKeyDictionary()
 _SOURCES: WeakKeyDictionary[Plan, dict[str, tuple[Sources, set[str]]]] = WeakKeyDictionary()
 _LOCK = Lock()
@@ -115,29 +119,33 @@ class Series:
 
 def series_of(plan: Plan, policy: str) -> Series:
     """The series of a policy of a plan: the same for every number of trials."""
-    known = _SERIES.setdefault(plan, {})
-    if policy in known:
-        return known[policy]
-    if plan not in _PROBLEMS:
-        _PROBLEMS[plan] = _problem(plan), Prospect(plan.process)
-    problem, graphs = _PROBLEMS[plan]
+    if plan not in _SERIES:  # large graphs are hashed once, and all counts as it was at first
+        problem, graphs = _problem(plan), Prospect(plan.process)
+        _SERIES[plan] = {name: _series(plan, name, problem, graphs) for name in plan.policies}
+    return _SERIES[plan][policy]
+
+
+def _series(plan: Plan, policy: str, problem: dict[str, Any], graphs: Prospect) -> Series:
     sources, words = _looked_up(plan, policy)
     pieces: list[object] = [plan.policies[policy], plan.world, plan.process, plan.world.prior]
     if "text" in problem["graph"]:  # of a plug-in's own class, whose parameters may name files
         pieces.append(build("graph", problem["graph"]["text"]))
+    known = identity() | {"llvmlite": _version("llvmlite")}
     facts = {
         "policy": policy,
         "problem": problem,
         "files": {name: digest for piece in pieces for name, digest in data_files(piece).items()},
         "sources": sources,
-        "versions": dict(_numeric_versions()),
+        "versions": {
+            name: known[name] for name in ("python", "numpy", "scipy", "numba", "llvmlite")
+        },
         "compiler": {name: int(getattr(numba_config, name)) for name in COMPILER},
     }
     if read := {name: getattr(graphs, name) for name in GRAPH_VALUES if name in words}:
         facts["graph_values"] = {
             name: value(plan.horizon) if callable(value) else value for name, value in read.items()
         }
-    return known.setdefault(policy, Series(name_of(facts), facts))
+    return Series(name_of(facts), facts)
 
 
 def name_of(facts: Mapping[str, Any]) -> str:
@@ -159,54 +167,103 @@ def same_settings(facts: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     return all(facts.get(key) == others.get(key) for key in ("policy", "problem", "files"))
 
 
+def versions() -> dict[str, str]:
+    """Of everything that the numbers may depend on in their last digit.
+
+    >>> sorted(versions())
+    ['graphbandits', 'machine', 'numba', 'numpy', 'python', 'scipy']
+    """
+    return {
+        "graphbandits": __version__,
+        "python": platform.python_version(),
+        **{name: _version(name) for name in ("numpy", "scipy", "numba")},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def identity() -> dict[str, str]:
+    """The versions that must be the same in all workers, besides the sources of each task.
+
+    >>> identity()["python"].count(".")
+    1
+    """
+    return versions() | {"python": ".".join(platform.python_version_tuple()[:2])}
+
+
 @cache
-def _numeric_versions() -> dict[str, str]:
-    known = versions() | {"llvmlite": version("llvmlite")}
-    known["python"] = ".".join(known["python"].split(".")[:2])
-    return {name: known[name] for name in ("python", "numpy", "scipy", "numba", "llvmlite")}
+def cpu() -> str:
+    """The kind of processor that Numba compiles for: bits are the same on one kind.
+
+    >>> cpu() != ""
+    True
+    """
+    return str(numba_config.CPU_NAME or get_host_cpu_name())
 
 
 def _problem(plan: Plan) -> dict[str, Any]:
     """The settings that all policies of a plan share, as JSON."""
-    from graphbandits.engine.executors.serialization import why_not  # which imports this module
-
     if why := why_not(plan):
         raise InputError(f"{why}, nor kept in a store")
-    prior: Any = plan.world.prior
-    arrays = {"prior/a": prior.a, "prior/b": prior.b}
-    if (fixed := getattr(plan.world, "fixed", None)) is not None:
-        arrays["fixed"] = fixed
-    graph = _described(plan.process, arrays)
+    graph, arrays = arrays_of(plan)
     return {
-        "accuracy": prior.accuracy,
+        "accuracy": cast(BetaBernoulli, plan.world.prior).accuracy,
         "horizon": plan.horizon,
         "seed": plan.seed,
         "recording": asdict(plan.recording) | {"rounds": list(plan.recording.rounds)},
-        "graph": graph or {"text": plan.given_text, "arms": plan.process.arms},
+        "graph": graph,
         "arrays": {name: _array_digest(array) for name, array in arrays.items()},
     }
 
 
-def _described(value: Any, arrays: dict[str, NDArray[Any]], path: str = "graph") -> Any:
-    """All that a graph is, as JSON; arrays are added by their paths.
+def arrays_of(plan: Plan) -> tuple[Any, Arrays]:
+    """The graph of a plan as JSON, and the arrays of its prior, its fixed means and the graph."""
+    world = cast(Bernoulli, plan.world)
+    arrays: Arrays = {"prior/a": world.prior.a, "prior/b": world.prior.b}
+    if world.fixed is not None:
+        arrays["fixed"] = world.fixed
+    return pack_process(plan.process, plan.given_text, arrays), arrays
 
-    None for a graph of a plug-in's class, or with a part of one: such a graph goes by its text.
-    """
-    if isinstance(value, np.ndarray):
-        arrays[path] = value
-        return {"array": path}
-    if isinstance(value, tuple):
-        parts = [_described(one, arrays, f"{path}/{k}") for k, one in enumerate(value)]
-        return None if None in parts else parts
-    if type(value).__module__ not in GRAPHS:
-        return value if isinstance(value, bool | int | float | str) else None
-    given = {one.name: getattr(value, one.name) for one in fields(value)}
-    if given.get("told") == "before":  # as in stores from before there was a choice
-        del given["told"]
-    found = {name: _described(one, arrays, f"{path}/{name}") for name, one in given.items()}
-    if any(found[name] is None and given[name] is not None for name in found):
-        return None
-    return {"kind": type(value).__name__, "fields": found}
+
+def why_not(plan: Plan) -> str:
+    """Why texts and arrays cannot describe a plan to another process; empty if they can."""
+    if not (type(plan.world) is Bernoulli and type(plan.world.prior) is BetaBernoulli):
+        return f"a world of {type(plan.world).__name__} cannot be sent to another process"
+    for text, policy in plan.policies.items():
+        try:
+            same = as_policy(text) == policy
+        except InputError:
+            same = False
+        if not same or not _found_elsewhere(type(policy)):
+            return (
+                f"policy '{text}' cannot be sent to another process: register it in a file "
+                "and load that with load_plugin"
+            )
+    try:
+        pack_process(plan.process, None, {})
+    except InputError as error:  # of a plug-in's class: it goes by its text
+        return "" if _has_text(plan) else str(error)
+    return ""
+
+
+def _has_text(plan: Plan) -> bool:
+    """Whether another process can make the graph from the text that it was made from."""
+    if plan.given_text is None:
+        return False
+    try:
+        again = as_process(plan.given_text, plan.process.arms)
+        return type(again) is type(plan.process) and _found_elsewhere(recipe_of(plan.given_text))
+    except (InputError, KeyError):
+        return False
+
+
+def _found_elsewhere(cls: type) -> bool:
+    """Whether another process can load a class: from its plug-in file, or by importing it."""
+    if plugin_of(cls) is not None:
+        return True
+    try:
+        return cls.__module__ != "__main__" and find_spec(cls.__module__) is not None
+    except (ImportError, ValueError):  # made by hand, without a file
+        return False
 
 
 def _array_digest(array: NDArray[Any]) -> str:
@@ -238,8 +295,9 @@ def _looked_up(plan: Plan, policy: str) -> tuple[Sources, set[str]]:
     with _LOCK:
         if plan not in _SOURCES:  # all of its policies, as they are now
             shared = [type(plan.world), type(plan.process), type(plan.world.prior)]
-            if plan.given_text is not None and _described(plan.process, {}) is None:
-                shared.append(recipe_of(plan.given_text))
+            text = plan.given_text
+            if text is not None and "text" in pack_process(plan.process, text, {}):
+                shared.append(recipe_of(text))
             _SOURCES[plan] = {
                 name: sources_of([type(one), *shared], LOOP) for name, one in plan.policies.items()
             }
@@ -397,7 +455,16 @@ def _digest(name: str, file: Path) -> str:
     return found
 
 
-_began = cache(began)
+@cache
+def _began() -> float | None:
+    """When this process began, as a time of files; None if unavailable."""
+    fields = process_fields(os.getpid())
+    try:
+        up = float(Path("/proc/uptime").read_text().split()[0])
+    except (OSError, LookupError, ValueError):
+        return None
+    ticks = os.sysconf("SC_CLK_TCK")
+    return None if fields is None else time.time() - up + int(fields[19]) / ticks
 
 
 def _is_late(name: str, file: Path) -> bool:
@@ -411,7 +478,7 @@ def _file(name: str) -> Path | None:
     if not name or name.split(".")[0] in sys.stdlib_module_names or name == "__main__":
         return None
     try:
-        spec = importlib.util.find_spec(name)
+        spec = find_spec(name)
     except (ImportError, ValueError, AttributeError):
         return None
     origin = None if spec is None else spec.origin

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypeGuard, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
 from graphbandits.engine.plan import point_text
-from graphbandits.engine.recording import POINTS
+from graphbandits.engine.shard import POINTS
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import texts
 from graphbandits.experiments.texts import Given, Value, file_part, placeholders, shown_value

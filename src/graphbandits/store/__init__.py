@@ -1,11 +1,16 @@
 """A directory of shards that survives, and the driver that computes what it lacks."""
 
 from graphbandits.engine.provenance import Series, series_of
-from graphbandits.store.directory import DamagedShardError, Store
-from graphbandits.store.driver import Failure, RunMonitor, WorkerOptions, run_missing
+from graphbandits.store.directory import Cover, DamagedShardError, ShardFile, Store, cover_of
+from graphbandits.store.driver import (
+    Failure,
+    RunMonitor,
+    WorkerOptions,
+    run_missing,
+    simulate,
+    simulate_plan,
+)
 from graphbandits.store.record import StudyRecord, describe_cell, read_record, wanted_tasks
-from graphbandits.store.shard_index import Cover, ShardFile, cover_of
-from graphbandits.store.simulation import simulate, simulate_plan
 from graphbandits.store.summary import summarise, whole
 
 __all__ = [

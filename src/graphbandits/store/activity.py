@@ -17,13 +17,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from graphbandits.errors import InputError
-from graphbandits.files import readable_errors
+from graphbandits.files import opened, readable_errors
 
 try:
     import fcntl
@@ -41,17 +43,20 @@ _MINE: set[tuple[int, Path]] = set()
 
 @dataclass(frozen=True)
 class Run:
-    """A process that works in a store."""
+    """A process that works in a store, as its file describes it."""
 
-    host: str
-    pid: int
-    started: str  # in UTC
-    command: str
+    pid: Annotated[int, Field(ge=1, strict=True)]
+    host: str = "unknown"
+    started: str = "unknown"  # in UTC
+    command: str = "unknown"
     kind: str = "run"
     mine: bool = False
 
     def __str__(self) -> str:
         return f"'{self.command}' (process {self.pid} on {self.host}, since {self.started})"
+
+
+_RUN = TypeAdapter(Run)
 
 
 @contextmanager
@@ -68,8 +73,8 @@ def announced(
     come at once sees the other.
     """
     run = Run(
-        socket.gethostname(),
         os.getpid(),
+        socket.gethostname(),
         datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
         command or shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         kind,
@@ -147,46 +152,16 @@ def entries(place: Path) -> list[tuple[Path, Run | None]]:
         names = [name for name in sorted(os.listdir(place)) if _NAME.fullmatch(name)]
     except OSError:
         return []
-    found = []
+    found: list[tuple[Path, Run | None]] = []
     for file in (place / name for name in names):
-        try:
-            descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        except OSError:  # it has just ended
-            continue
-        try:
+        with suppress(OSError), opened(file) as stream:  # it may just have ended
             is_mine = (os.getpid(), file.resolve()) in _MINE
-            has_ended = not is_mine and _lock(descriptor, alone=False)
-            content = os.read(descriptor, 2**16)
-        except OSError:
-            continue
-        finally:
-            os.close(descriptor)
-        run = _run_of(content)
-        if has_ended or run is not None:  # else it is not a file of ours
-            alive = None if has_ended or run is None else run
-            found.append((file, alive and Run(**asdict(alive) | {"mine": is_mine})))
+            if not is_mine and _lock(stream.fileno(), alone=False):
+                found.append((file, None))
+                continue
+            with suppress(ValidationError):  # it is not a file of ours
+                found.append((file, replace(_RUN.validate_json(stream.read()), mine=is_mine)))
     return found
-
-
-def _run_of(content: bytes) -> Run | None:
-    """The process that a file describes; None if it describes none."""
-    try:
-        fields: Any = json.loads(content)
-        pid = fields["pid"]
-    except (ValueError, RecursionError, LookupError, TypeError):
-        return None
-    if type(pid) is not int or pid < 1:
-        return None
-    host, started, command, kind = (
-        str(fields.get(name, default))
-        for name, default in (
-            ("host", "unknown"),
-            ("started", "unknown"),
-            ("command", "unknown"),
-            ("kind", "run"),
-        )
-    )
-    return Run(host, pid, started, command, kind)
 
 
 def file_time(place: Path) -> float:

@@ -7,31 +7,21 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 
+from graphbandits import files
 from graphbandits.engine import Shard, Task
 from graphbandits.engine.provenance import Series, name_of, series_of
 from graphbandits.errors import InputError, nearest
-from graphbandits.files import (
-    from_npz,
-    make_directory,
-    read_bytes,
-    read_regular,
-    readable_errors,
-    to_npz,
-    write_bytes,
-    write_new,
-    write_text,
-)
 from graphbandits.store import activity
-from graphbandits.store.shard_index import Cover, ShardFile, cover_of
 from graphbandits.version import __version__
 
 #: The layout of a store; a newer one is refused by name.
@@ -40,6 +30,7 @@ MANIFEST = "store.json"
 SERIES = "series.json"
 #: What the file of a damaged shard ends with, once it is set aside.
 DAMAGED = ".damaged"
+_SHARD = re.compile(r"([0-9]{10})-([1-9][0-9]*)\.([0-9a-f]{64})\.parquet")
 #: All that reading something other than a shard may raise.
 UNREADABLE = (
     ArithmeticError,
@@ -53,6 +44,89 @@ UNREADABLE = (
 )
 #: What to do about most that is damaged or missing.
 AGAIN = "run the experiment again, which mends it"
+
+
+@dataclass(frozen=True, order=True)
+class ShardFile:
+    """Trials ``first`` to ``first + trials - 1`` of a series; the name of its file tells all."""
+
+    series: str
+    first: int
+    trials: int
+    checksum: str
+
+    @classmethod
+    def of(cls, series: str, name: str) -> ShardFile | None:
+        """What the name of a file says; None if it is not that of a shard.
+
+        >>> ShardFile.of("s", f"0000000250-50.{'ab' * 32}.parquet").end
+        300
+        """
+        match = _SHARD.fullmatch(name)
+        return cls(series, int(match[1]), int(match[2]), match[3]) if match else None
+
+    @property
+    def end(self) -> int:
+        return self.first + self.trials
+
+    @property
+    def name(self) -> str:
+        return f"{self.first:010d}-{self.trials}.{self.checksum}.parquet"
+
+
+@dataclass(frozen=True)
+class Cover:
+    """Shards that follow each other, and the trials that none has, as (first, trials)."""
+
+    used: tuple[ShardFile, ...]
+    gaps: tuple[tuple[int, int], ...]
+
+    @property
+    def missing(self) -> int:
+        """How many trials none of them has."""
+        return sum(trials for _, trials in self.gaps)
+
+
+def cover_of(shards: Iterable[ShardFile], trials: int, first: int = 0) -> Cover:
+    """Which shards make up the trials, each whole and none twice, and what is missing.
+
+    As many trials as can be had; then as few shards as will do; then those whose last ones begin,
+    and are named, first. So it depends on which files there are alone.
+
+    >>> short, long = ShardFile("s", 0, 10, "a"), ShardFile("s", 5, 95, "b")
+    >>> cover = cover_of([short, long, ShardFile("s", 5, 95, "a")], trials=100)
+    >>> [(file.first, file.checksum) for file in cover.used], cover.gaps
+    ([(5, 'a')], ((0, 5),))
+    """
+    end = first + trials
+    inside = [file for file in shards if first <= file.first and file.end <= end]
+    inside.sort(key=lambda file: (file.end, file.first, file.checksum))
+    ends = [file.end for file in inside]
+    # best[n]: (trials, -shards) of the first n files, and whether the last of them is taken
+    best: list[tuple[int, int]] = [(0, 0)]
+    taken: list[bool] = []
+    for number, file in enumerate(inside):
+        have, count = best[bisect_right(ends, file.first, hi=number)]
+        found = have + file.trials, count - 1
+        taken.append(found > best[-1])
+        best.append(max(found, best[-1]))
+    used: list[ShardFile] = []
+    number = len(inside)
+    while number:
+        if taken[number - 1]:
+            file = inside[number - 1]
+            used.append(file)
+            number = bisect_right(ends, file.first, hi=number - 1)
+        else:
+            number -= 1
+    used.reverse()
+    return Cover(tuple(used), tuple(_gaps(used, first, end)))
+
+
+def _gaps(used: Sequence[ShardFile], first: int, end: int) -> list[tuple[int, int]]:
+    starts = [first, *(file.end for file in used)]
+    stops = [*(file.first for file in used), end]
+    return [(at, stop - at) for at, stop in zip(starts, stops, strict=True) if at < stop]
 
 
 class DamagedShardError(InputError):
@@ -88,12 +162,12 @@ class Store:
     @classmethod
     def create(cls, path: str | Path) -> Store:
         """Open a store; make it if there is none. Other files of the directory are left alone."""
-        store = cls(make_directory(Path(path)))
+        store = cls(files.make_directory(Path(path)))
         manifest = store.path / MANIFEST
         if not manifest.exists():
             entry = {"format": FORMAT, "made_by": f"graphbandits {__version__}"}
             # not in the place of one that somebody else, of a later version, makes at this moment
-            write_new(manifest, (json.dumps(entry, indent=2) + "\n").encode())
+            files.write_new(manifest, (json.dumps(entry, indent=2) + "\n").encode())
         store._check()
         return store
 
@@ -113,7 +187,7 @@ class Store:
 
     def _check(self) -> None:
         path = self.path / MANIFEST
-        entry = parsed(read_bytes(path, "manifest of a store"))
+        entry = parsed(files.read_bytes(path, "manifest of a store"))
         number = entry.get("format") if isinstance(entry, dict) else None
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise InputError(
@@ -132,7 +206,7 @@ class Store:
     def shards(self, series: str) -> list[ShardFile]:
         """The files of a series, by their names alone; a directory is none, whatever its name."""
         place = self.path / "shards" / series
-        found = (ShardFile.of(series, name) for name in names_in(place, files=True))
+        found = (ShardFile.of(series, name) for name in names_in(place, only_files=True))
         return sorted(file for file in found if file is not None)
 
     def cover(self, series: str, trials: int, first: int = 0) -> Cover:
@@ -153,7 +227,7 @@ class Store:
     def facts(self, series: str) -> dict[str, Any] | None:
         """What determines a series; None if that is missing, or not what its name is a hash of."""
         try:
-            facts = parsed(read_regular(self.path / "shards" / series / SERIES))
+            facts = parsed(files.read_regular(self.path / "shards" / series / SERIES))
             return facts if name_of(facts) == series else None
         except UNREADABLE:
             return None
@@ -171,7 +245,7 @@ class Store:
         checksum = hashlib.sha256(data).hexdigest()
         file = ShardFile(series.name, shard.first, shard.trials, checksum)
         self.describe(series)
-        write_bytes(make_place(self.path_of(file).parent) / file.name, data)
+        files.write_bytes(make_place(self.path_of(file).parent) / file.name, data)
         return file
 
     def read(self, file: ShardFile, rounds: int | None = None) -> Shard:
@@ -179,43 +253,35 @@ class Store:
 
         ``rounds`` is how many recorded rounds it must have, if that is known.
         """
-        return self.read_with_facts(file, rounds)[0]
-
-    def read_with_facts(
-        self, file: ShardFile, rounds: int | None = None
-    ) -> tuple[Shard, dict[str, Any]]:
-        """The same, and the facts that were kept with it."""
         path = self.path_of(file)
+
+        def damaged(why: str) -> DamagedShardError:
+            return DamagedShardError(f"the shard {path} {why}", file)
+
         try:
-            data = read_regular(path)
+            data = files.read_regular(path)
         except FileNotFoundError:
-            raise DamagedShardError(f"the shard {path} is gone", file) from None
-        except InputError as error:
-            raise InputError(f"cannot read the shard {path}: {error}") from None
-        except OSError as error:
-            if error.errno == errno.EIO:
-                why = f"the shard {path} is damaged: {error.strerror}"
-                raise DamagedShardError(why, file) from None
-            raise InputError(f"cannot read the shard {path}: {error.strerror}") from None
+            raise damaged("is gone") from None
+        except (OSError, InputError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            if isinstance(error, OSError) and error.errno == errno.EIO:
+                raise damaged(f"is damaged: {why}") from None
+            raise InputError(f"cannot read the shard {path}: {why}") from None
         if hashlib.sha256(data).hexdigest() != file.checksum:
-            raise DamagedShardError(
-                f"the shard {path} is damaged: its sha256 is not its name's", file
-            )
+            raise damaged("is damaged: its sha256 is not its name's")
         try:
             shard, facts = Shard.from_parquet(data)
             series = facts["series"]
         except UNREADABLE as error:
             why = str(error).split("\n")[0]
-            raise DamagedShardError(f"the shard {path} is damaged: {why}", file) from None
+            raise damaged(f"is damaged: {why}") from None
         if (shard.first, shard.trials, series) != (file.first, file.trials, file.series):
-            raise DamagedShardError(f"the shard {path} is of other trials than its name says", file)
+            raise damaged("is of other trials than its name says")
         if rounds is not None and shard.regret.shape[1] != rounds:
-            raise DamagedShardError(
-                f"the shard {path} has {shard.regret.shape[1]} recorded rounds, not {rounds}", file
-            )
+            raise damaged(f"has {shard.regret.shape[1]} recorded rounds, not {rounds}")
         if not np.isfinite(shard.regret).all():
-            raise DamagedShardError(f"the shard {path} has regrets that are no numbers", file)
-        return shard, facts
+            raise damaged("has regrets that are no numbers")
+        return shard
 
     def set_aside(self, file: ShardFile) -> Path | None:
         """Give a damaged shard another name, so that it is missing and can be looked at.
@@ -225,7 +291,7 @@ class Store:
         """
         path = self.path_of(file)
         aside = path.with_suffix(DAMAGED)
-        with readable_errors(aside):
+        with files.readable_errors(aside):
             try:
                 os.replace(path, aside)
             except FileNotFoundError:
@@ -266,14 +332,10 @@ class Store:
     # --- cells and studies
 
     def put_cell(self, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
-        """Keep the description of a cell under the hash of its content.
-
-        One of a newer format in its place is refused, and nothing is written.
-        """
-        data = to_npz(meta, arrays)
+        """Keep the description of a cell under the hash of its content."""
+        data = files.to_npz(meta, arrays)
         name = hashlib.sha256(data).hexdigest()
         path = self.path / "cells" / f"{name}.npz"
-        _refuse_newer(f"the description of a cell {path}", _described_in(path), meta)
         make_place(path.parent)
         write_once(path, data)
         return name
@@ -283,10 +345,10 @@ class Store:
         path = self.path / "cells" / f"{name}.npz"
         if not path.exists():
             raise InputError(f"the description of a cell {path} is missing: {AGAIN}")
-        data = read_bytes(path, "description of a cell")
+        data = files.read_bytes(path, "description of a cell")
         if hashlib.sha256(data).hexdigest() != name:
             raise InputError(f"{path} is damaged: {AGAIN}")
-        return from_npz(data)
+        return files.from_npz(data)
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep what a study is made of, in the place of what it was before.
@@ -300,22 +362,29 @@ class Store:
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the record of a study is plain values of JSON: {error}") from None
         make_place(path.parent)
-        write_text(path, text + "\n")
+        files.write_text(path, text + "\n")
 
     def check_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Refuse what :meth:`put_study` would, as far as its place goes: a newer format there."""
         try:
-            there = parsed(read_regular(self._study_path(key)))
+            there = parsed(files.read_regular(self._study_path(key)))
         except (OSError, InputError):  # there is none, or writing will say why not
             return
-        _refuse_newer(f"the study '{key}' in {self.path}", there, record)
+        number = there.get("format") if isinstance(there, dict) else None
+        known = record.get("format", 1)
+        if isinstance(number, int) and number > known:
+            raise InputError(
+                f"the study '{key}' in {self.path} is of format {number}, and this version of "
+                f"graphbandits writes {known}: update graphbandits, or choose another place; it "
+                "was left as it is"
+            )
 
     def study(self, key: str) -> dict[str, Any]:
         """What :meth:`put_study` kept."""
         path = self._study_path(key)
         if not os.path.lexists(path):
             raise InputError(f"no study '{key}' in {self.path}: {nearest(key, self.studies())}")
-        record = parsed(read_bytes(path, "study"))
+        record = parsed(files.read_bytes(path, "study"))
         if not isinstance(record, dict):
             raise InputError(f"{path} is damaged: {AGAIN}")
         return record
@@ -352,7 +421,7 @@ class Store:
 
 def make_place(path: Path) -> Path:
     """A directory of the store, made when it is first needed."""
-    with readable_errors(path):
+    with files.readable_errors(path):
         try:
             path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
@@ -360,11 +429,11 @@ def make_place(path: Path) -> Path:
     return path
 
 
-def names_in(path: Path, files: bool = False) -> list[str]:
+def names_in(path: Path, only_files: bool = False) -> list[str]:
     """The names in a directory, or of its files, in their order; none if it is not there."""
     try:
         with os.scandir(path) as entries:
-            return sorted(entry.name for entry in entries if not (files and entry.is_dir()))
+            return sorted(entry.name for entry in entries if not (only_files and entry.is_dir()))
     except FileNotFoundError:
         return []
     except NotADirectoryError:
@@ -383,33 +452,14 @@ def _no_directory(path: Path) -> InputError:
     )
 
 
-def _refuse_newer(what: str, there: Any, given: Mapping[str, Any]) -> None:
-    """Do not write in the place of something whose format is newer than that of what is given."""
-    number = there.get("format") if isinstance(there, dict) else None
-    known = given.get("format", 1)
-    if isinstance(number, int) and number > known:
-        raise InputError(
-            f"{what} is of format {number}, and this version of graphbandits writes {known}: "
-            "update graphbandits, or choose another place; it was left as it is"
-        )
-
-
-def _described_in(path: Path) -> Any:
-    """What the file of a cell says; None if there is none that can be read."""
-    try:
-        return from_npz(read_regular(path))[0]
-    except (*UNREADABLE, EOFError, BadZipFile):
-        return None
-
-
 def write_once(path: Path, data: bytes) -> None:
     """Write a file that is named by its content, unless it is there and sound."""
     try:
-        sound = read_regular(path) == data
+        sound = files.read_regular(path) == data
     except (OSError, InputError):
         sound = False
     if not sound:
-        write_bytes(path, data)
+        files.write_bytes(path, data)
 
 
 def parsed(data: bytes) -> Any:

@@ -1,20 +1,27 @@
-"""The driver: compute the shards that a store lacks. Simulations in memory use it, too."""
+"""The one driver that computes what a store lacks, and simulations, whose store is in memory."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-from graphbandits.engine import Plan, Task
-from graphbandits.engine.executors import Executor, executor_for
-from graphbandits.engine.shard import Shard
+from graphbandits.engine import Plan, Shard, Task
+from graphbandits.engine.executors import ThreadExecutor, executor_for
+from graphbandits.engine.plan import BLOCK
+from graphbandits.engine.progress import Advance, progress_bar
+from graphbandits.engine.shard import POINTS
 from graphbandits.errors import GraphBanditsError, whole_number
-
-if TYPE_CHECKING:
-    from graphbandits.store.directory import Store
+from graphbandits.graphs import GraphLike
+from graphbandits.policies import Policy
+from graphbandits.results import Results
+from graphbandits.store.directory import Store
+from graphbandits.store.summary import results_of
+from graphbandits.worlds import World
 
 #: Decisions of a shard, at most, so that a kill costs a minute of work and not an hour.
 DECISIONS = 5 * 10**6
@@ -50,19 +57,6 @@ class Failure:
     def __str__(self) -> str:
         last = self.task.first + self.task.trials - 1
         return f"{self.task.label}, trials {self.task.first} to {last}: {self.error}"
-
-
-class ShardStore(Protocol):
-    """Where shards are kept: a directory (:class:`Store`) or memory."""
-
-    def missing(self, task: Task) -> Sequence[tuple[int, int]]:
-        """The trials of a task that are not there, as (first, trials)."""
-
-    def put(self, task: Task, shard: Shard) -> None:
-        """Keep the outcome of a task."""
-
-    def is_shared(self) -> bool:
-        """Whether other runs work here at the moment."""
 
 
 class RunMonitor:
@@ -106,11 +100,11 @@ class RunMonitor:
 
 
 def run_missing(
-    store: ShardStore,
+    store: Store | Memory,
     wanted: Sequence[Task],
     options: WorkerOptions | None = None,
     monitor: RunMonitor | None = None,
-    executor: Executor | None = None,
+    executor: ThreadExecutor | None = None,
 ) -> list[Failure]:
     """Compute the trials of the wanted tasks that a store lacks; return what failed.
 
@@ -130,35 +124,9 @@ def run_missing(
     if not tasks:
         return failures
     there = {task: task.trials - sum(n for _, n in gaps) for task, gaps in lacking.items()}
-    # before the executor is entered, for the monitor may measure how long it will take
-    monitor.started(there, tasks, executor.workers)
-    try:
-        with executor:
-            for _ in range(PASSES):
-                failures += _compute(store, wanted, tasks, executor, monitor)
-                # shards may have been removed or set aside while this ran
-                failed = {(f.task.plan, f.task.policy, f.task.first) for f in failures}
-                again = split({task: store.missing(task) for task in wanted}, options)
-                tasks = [t for t in again if (t.plan, t.policy, t.first) not in failed]
-                if not tasks:
-                    break
-    finally:
-        monitor.stopped()
-    return failures
-
-
-def _compute(
-    store: ShardStore,
-    wanted: Sequence[Task],
-    tasks: Sequence[Task],
-    executor: Executor,
-    monitor: RunMonitor,
-) -> list[Failure]:
     whole = {(task.plan, task.policy): task for task in wanted}
-    if store.is_shared():  # so that two runs do not compute the same shards at the same time
-        tasks = random.sample(tasks, len(tasks))
 
-    def still_missing() -> Iterator[Task]:
+    def still_missing(tasks: Sequence[Task]) -> Iterator[Task]:
         for task in tasks:
             gaps = store.missing(whole[task.plan, task.policy])
             end = task.first + task.trials
@@ -167,14 +135,28 @@ def _compute(
             else:
                 monitor.finished(task, None)
 
-    failures = []
-    for task, outcome in executor.run(still_missing(), monitor.advanced):
-        if isinstance(outcome, Shard):
-            store.put(task, outcome)
-            monitor.finished(task, outcome.seconds)
-        else:
-            failures.append(Failure(task, outcome))
-            monitor.failed(failures[-1])
+    # before the executor is entered, for the monitor may measure how long it will take
+    monitor.started(there, tasks, executor.workers)
+    try:
+        with executor:
+            for _ in range(PASSES):
+                if store.is_shared():  # so that two runs do not compute the same shards at once
+                    tasks = random.sample(tasks, len(tasks))
+                for task, outcome in executor.run(still_missing(tasks), monitor.advanced):
+                    if isinstance(outcome, Shard):
+                        store.put(task, outcome)
+                        monitor.finished(task, outcome.seconds)
+                    else:
+                        failures.append(Failure(task, outcome))
+                        monitor.failed(failures[-1])
+                # shards may have been removed or set aside while this ran
+                failed = {(f.task.plan, f.task.policy, f.task.first) for f in failures}
+                again = split({task: store.missing(task) for task in wanted}, options)
+                tasks = [t for t in again if (t.plan, t.policy, t.first) not in failed]
+                if not tasks:
+                    break
+    finally:
+        monitor.stopped()
     return failures
 
 
@@ -192,18 +174,151 @@ def split(lacking: Mapping[Task, Sequence[tuple[int, int]]], options: WorkerOpti
     Tasks begin at multiples of the shard size, so that runs of other lengths make the same shards.
     """
     wanted = list(lacking)
-    by_plan: dict[int, list[tuple[int, int, Task]]] = {}
-    for place, whole in enumerate(wanted):
+    tasks: list[Task] = []
+    for whole, gaps in lacking.items():
         size = shard_size(wanted, whole.plan, options)
-        for first, trials in lacking[whole]:
-            start, end = first, first + trials
-            while start < end:
-                stop = min((start // size + 1) * size, end)
-                task = Task(whole.plan, whole.policy, start, stop - start)
-                by_plan.setdefault(id(whole.plan), []).append((start, place, task))
-                start = stop
-    return [
-        task
-        for entries in by_plan.values()
-        for _, _, task in sorted(entries, key=lambda entry: entry[:2])
-    ]
+        for first, trials in gaps:
+            end = first + trials
+            starts = [first, *range((first // size + 1) * size, end, size), end]
+            tasks += [
+                Task(whole.plan, whole.policy, start, stop - start)
+                for start, stop in pairwise(starts)
+            ]
+    order = {id(plan): place for place, plan in enumerate(dict.fromkeys(t.plan for t in wanted))}
+    return sorted(tasks, key=lambda task: (order[id(task.plan)], task.first))
+
+
+# Simulations in memory --------------------------------------------------------------------------
+
+
+def simulate(
+    policies: str | Policy | Iterable[str | Policy],
+    world: World | None = None,
+    graph: GraphLike = "paper",
+    *,
+    horizon: int,
+    trials: int,
+    seed: int = 0,
+    arms: int | None = None,
+    first_trial: int = 0,
+    workers: int = 1,
+    parallel: str = "auto",
+    block: int = BLOCK,
+    regret: str = "pseudo",
+    ratios: str | None = None,
+    rounds: int | Sequence[int] = POINTS,
+    progress: Advance | bool = True,
+) -> Results:
+    """Run each policy through the same ``trials`` worlds, graphs and outcomes.
+
+    ``world`` is Bernoulli arms with uniform priors unless given. The regret is the
+    pseudo-regret theta* - theta_A, or the difference of the outcomes (``regret="realised"``),
+    which has the same expectation and a larger variance. The result is the same, bit for bit,
+    for every ``block``, number and kind of ``workers`` and order of the policies. ``block`` is how
+    many trials run in lockstep, at most: fewer do where a worker would have none, and where there
+    are very many arms, so that the memory does not grow with the trials. ``first_trial`` goes on
+    where an earlier run of the same seed stopped. ``progress`` is called with the number of
+    decisions made since its last call; True shows a bar on a terminal.
+
+    ``parallel`` says what the workers are: "threads", which cost nothing and suit the policies
+    of this package, for their kernels release Python's lock; "processes", which take a while to
+    start, suit policies in plain Python, and are replaced if they die; or "auto": processes if a
+    policy comes from a plug-in file or there are a million decisions to make, else threads.
+
+    ``ratios`` asks for the information ratios Psi_t and psi_t and the entropy of alpha_t of every
+    trial to be recorded, Psi_t by the bound G h ("bound") or by the exact joint gain ("joint"): see
+    :class:`graphbandits.results.Ratios`. ``rounds`` is at how many rounds the regret is kept,
+    evenly spread, or the list of these rounds; the last round is always among them.
+
+    >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20, seed=1)
+    >>> results["ids-n"].final.shape
+    (20,)
+    """
+    plan = Plan.of(
+        policies,
+        world,
+        graph,
+        horizon=horizon,
+        trials=trials,
+        seed=seed,
+        arms=arms,
+        first_trial=first_trial,
+        regret=regret,
+        ratios=ratios,
+        rounds=rounds,
+    )
+    return simulate_plan(plan, workers=workers, parallel=parallel, block=block, progress=progress)
+
+
+def simulate_plan(
+    plan: Plan,
+    *,
+    workers: int = 1,
+    parallel: str = "auto",
+    block: int = BLOCK,
+    progress: Advance | bool = True,
+) -> Results:
+    """Run a plan in memory; see :func:`simulate` for the options.
+
+    >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
+    >>> simulate_plan(plan)["ts-n"].final.shape
+    (5,)
+    """
+    share = -(-plan.trials // whole_number(workers, "workers"))  # so that each worker has a block
+    size = min(whole_number(block, "block"), plan.block, share)
+    options = WorkerOptions(workers, shard=size, parallel=parallel)
+    if progress is True:
+        with progress_bar("simulating", plan.decisions) as advance:
+            return _simulate(plan, options, advance)
+    return _simulate(plan, options, progress or None)
+
+
+def _simulate(plan: Plan, options: WorkerOptions, advance: Advance | None) -> Results:
+    wanted = [Task(plan, name, plan.first_trial, plan.trials) for name in plan.policies]
+    store = Memory()
+    failures = run_missing(store, wanted, options, _Progress(store, advance))
+    if failures:  # that of the first task, whichever worker was quicker
+        places = {name: place for place, name in enumerate(plan.policies)}
+        first = min(failures, key=lambda one: (one.task.first, places[one.task.policy]))
+        # an error that is not of this package is the cause of the one that names its place
+        cause = first.error.__cause__ if type(first.error) is GraphBanditsError else None
+        raise cause or first.error
+    shards = {
+        name: sorted(store.shards[name], key=lambda shard: shard.first) for name in plan.policies
+    }
+    return results_of(plan, shards)
+
+
+class Memory:
+    """The shards of one plan, by policy; after a failure nothing more is wanted."""
+
+    def __init__(self) -> None:
+        self.shards: dict[str, list[Shard]] = {}
+        self.trials: Counter[str] = Counter()
+        self.has_failed = False
+
+    def missing(self, task: Task) -> list[tuple[int, int]]:
+        """All of a task until all of it is there: nothing else computes its trials."""
+        is_there = self.trials[task.policy] == task.trials
+        return [] if self.has_failed or is_there else [(task.first, task.trials)]
+
+    def put(self, task: Task, shard: Shard) -> None:
+        self.shards.setdefault(task.policy, []).append(shard)
+        self.trials[task.policy] += shard.trials
+
+    def is_shared(self) -> bool:
+        return False
+
+
+class _Progress(RunMonitor):
+    """Reports decisions, and lets a failure end the run."""
+
+    def __init__(self, store: Memory, advance: Advance | None) -> None:
+        self._store, self._advance = store, advance
+
+    def advanced(self, task: Task, decisions: int) -> None:
+        if self._advance is not None:
+            self._advance(decisions)
+
+    def failed(self, failure: Failure) -> None:
+        self._store.has_failed = True

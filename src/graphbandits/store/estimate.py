@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine.plan import BLOCK
-from graphbandits.engine.provenance import Series, series_of
-from graphbandits.engine.recorder import run_recorded
-from graphbandits.engine.settings import cpu
+from graphbandits.engine.provenance import Series, cpu, series_of
 from graphbandits.errors import GraphBanditsError
 from graphbandits.files import to_npz
 from graphbandits.rng import Keys
@@ -163,9 +161,7 @@ def _play(
     task: Task, trials: int, horizon: int, advance: Callable[[int], None] = lambda rounds: None
 ) -> Shard:
     """The first rounds of the first trials, of which is kept what the whole run keeps."""
-    plan = task.plan
-    kept = [t for t in plan.recording.rounds if t < horizon]
-    recording = replace(plan.recording, rounds=(*kept, horizon))
-    keys = Keys(plan.seed, plan.first_trial, trials)
-    policy = plan.policies[task.policy]
-    return run_recorded(policy, plan.world, plan.process, horizon, keys, recording, advance)
+    kept = [t for t in task.plan.recording.rounds if t < horizon]
+    recording = replace(task.plan.recording, rounds=(*kept, horizon))
+    plan = replace(task.plan, horizon=horizon, recording=recording)
+    return plan.run_shard(task.policy, Keys(plan.seed, plan.first_trial, trials), advance)

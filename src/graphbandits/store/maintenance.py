@@ -7,7 +7,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +26,12 @@ from graphbandits.store.directory import (
     SERIES,
     UNREADABLE,
     DamagedShardError,
+    ShardFile,
     Store,
+    cover_of,
     names_in,
 )
 from graphbandits.store.record import StudyRecord, read_record
-from graphbandits.store.shard_index import ShardFile, cover_of, rows_of
 
 HASH = re.compile(r"[0-9a-f]{64}")
 _GC = "'graphbandits store gc' removes it"
@@ -45,6 +46,13 @@ PLACES = ("studies", "cells", "shards")
 def series_names(store: Store) -> list[str]:
     """The names of all series of which a store has a directory."""
     return [name for name in names_in(store.path / "shards") if HASH.fullmatch(name)]
+
+
+def cell_files(store: Store) -> Iterator[tuple[str, Path]]:
+    """The names of all cells that a store describes, and their files."""
+    for path in (store.path / "cells" / name for name in names_in(store.path / "cells")):
+        if path.suffix == ".npz" and HASH.fullmatch(path.stem):
+            yield path.stem, path
 
 
 # --- what a store has
@@ -86,46 +94,39 @@ class Contents:
 
 def contents_of(store: Store) -> Contents:
     """Look at a store; no shard is read. Shards that two studies share count for both."""
-    series = {name: store.shards(name) for name in series_names(store)}
-    series = {name: files for name, files in series.items() if files}
-    referred: set[str] = set()
-    studies = []
+    series = {name: files for name in series_names(store) if (files := store.shards(name))}
+    studies, alone = [], dict(series)
     for key in store.studies():
-        entry, mine = _study(store, key, series)
-        studies.append(entry)
-        referred |= mine
-    alone = [files for name, files in series.items() if name not in referred]
-    return Contents(tuple(studies), _amount(store, list(series.values())), _amount(store, alone))
+        path = store.path / "studies" / f"{key}.json"
+        changed = path.stat().st_mtime if path.exists() else 0.0
+        try:
+            record = read_record(store, key)
+        except InputError as error:
+            studies.append(StudyEntry(key, "", changed, damage=str(error)))
+            continue
+        covers = [store.cover(one, record.trials, record.first_trial) for one in record.series]
+        of = record.trials * len(covers)
+        studies.append(
+            StudyEntry(
+                key,
+                record.title,
+                changed,
+                len(record.cells),
+                record.policies,
+                record.trials,
+                of - sum(cover.missing for cover in covers),
+                of,
+                _amount(store, [cover.used for cover in covers if cover.used]),
+            )
+        )
+        for name in record.series:
+            alone.pop(name, None)
+    return Contents(tuple(studies), _amount(store, series.values()), _amount(store, alone.values()))
 
 
-def _study(
-    store: Store, key: str, series: dict[str, list[ShardFile]]
-) -> tuple[StudyEntry, set[str]]:
-    path = store.path / "studies" / f"{key}.json"
-    changed = path.stat().st_mtime if path.exists() else 0.0
-    try:
-        record = read_record(store, key)
-    except InputError as error:
-        return StudyEntry(key, "", changed, damage=str(error)), set()
-    used = [store.cover(name, record.trials, record.first_trial).used for name in record.series]
-    entry = StudyEntry(
-        key,
-        record.title,
-        changed,
-        len(record.cells),
-        record.policies,
-        record.trials,
-        sum(map(rows_of, used)),
-        record.trials * len(record.series),
-        _amount(store, [files for files in used if files]),
-    )
-    return entry, set(record.series)
-
-
-def _amount(store: Store, series: Iterable[Iterable[ShardFile]]) -> Amount:
-    groups = [list(files) for files in series]
-    paths = [store.path_of(file) for files in groups for file in files]
-    return Amount(len(groups), len(paths), sum(map(_size, paths)))
+def _amount(store: Store, series: Collection[Sequence[ShardFile]]) -> Amount:
+    paths = [store.path_of(file) for files in series for file in files]
+    return Amount(len(series), len(paths), sum(map(_size, paths)))
 
 
 def _size(path: Path) -> int:
@@ -159,16 +160,15 @@ def verify(
     """
     yield from _studies(store)
     yield from _cells(store)
-    series = series_names(store)
-    total, done = sum(len(store.shards(name)) for name in series), 0
-
-    def read() -> None:
-        nonlocal done
-        done += 1
-        advance(done, total)
-
-    for name in series:
-        yield from _series(store, name, read)
+    series = {name: store.shards(name) for name in series_names(store)}
+    total, done = sum(map(len, series.values())), 0
+    for name, files in series.items():
+        for found in _series(store, name, files):
+            if found is None:
+                done += 1
+                advance(done, total)
+            else:
+                yield found
     yield from _leftovers(store, series)
 
 
@@ -193,27 +193,27 @@ def _studies(store: Store) -> Iterator[Finding]:
 
 
 def _cells(store: Store) -> Iterator[Finding]:
-    for name in names_in(store.path / "cells"):
-        cell, dot, kind = name.partition(".")
-        if dot and kind == "npz" and HASH.fullmatch(cell):
-            try:
-                store.cell(cell)
-            except UNREADABLE as error:
-                path = store.path / "cells" / name
-                yield Finding(path, _without(path, error), AGAIN)
+    for cell, path in cell_files(store):
+        try:
+            store.cell(cell)
+        except UNREADABLE as error:
+            yield Finding(path, _without(path, error), AGAIN)
 
 
-def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Finding]:
-    files = store.shards(series)
+def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[Finding | None]:
+    """What is wrong with a series, and None after each shard."""
     path = store.path / "shards" / series / SERIES
     facts = store.facts(series)
     if facts is None and (files or path.exists()):
         why = "is damaged" if path.exists() else "is missing"
         yield Finding(path, f"what determines the shards beside it {why}", AGAIN)
-    rows = _Rows(store)
-    for number, file in enumerate(files):
+    # of trials in several files: by kind of CPU, a hash of their numbers and where they are
+    seen: dict[int, dict[str, tuple[bytes, ShardFile]]] = {}
+    end = 0
+    starts = [*(file.first for file in files[1:]), math.inf]
+    for file, following in zip(files, starts, strict=False):
         try:
-            shard, said = store.read_with_facts(file)
+            shard = store.read(file)
             _check_by(facts or {}, shard)
         except UNREADABLE as error:
             where = store.path_of(file)
@@ -221,9 +221,10 @@ def _series(store: Store, series: str, read: Callable[[], None]) -> Iterator[Fin
             advice = "make it readable" if is_kept_off else AGAIN
             yield Finding(where, _without(where, error), advice)
         else:
-            overlaps = number + 1 < len(files) and files[number + 1].first < file.end
-            yield from rows.compare(file, shard, str(said.get("cpu")), overlaps)
-        read()
+            if file.first < end or following < file.end:
+                yield from _differences(store, file, shard, seen)
+        end = max(end, file.end)
+        yield None
 
 
 def _check_by(facts: dict[str, Any], shard: Shard) -> None:
@@ -241,33 +242,26 @@ def _check_by(facts: dict[str, Any], shard: Shard) -> None:
         raise ValueError("it has not what was to be recorded")
 
 
-class _Rows:
-    """Trials of a series that are in several files must be the same in each."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        # of each trial, and kind of CPU, a hash of its numbers and where they are
-        self._seen: dict[int, dict[str, tuple[bytes, ShardFile]]] = {}
-
-    def compare(self, file: ShardFile, shard: Shard, cpu: str, overlaps: bool) -> Iterator[Finding]:
-        """Hold a shard against those before it; ``overlaps`` is whether the next one has to be."""
-        for trial in [trial for trial in self._seen if trial < file.first]:
-            del self._seen[trial]  # files are in the order of their first trials
-        if not overlaps and file.first not in self._seen:
-            return
-        differ: dict[ShardFile, tuple[int, str]] = {}
-        for row, digest in enumerate(_digests(shard)):
-            seen = self._seen.setdefault(file.first + row, {})
-            for their_cpu, (theirs, other) in seen.items():
-                if theirs != digest:
-                    differ.setdefault(other, (file.first + row, their_cpu))
-            seen.setdefault(cpu, (digest, file))
-        for other, (trial, their_cpu) in differ.items():
-            what = f"trial {trial} has other numbers than in {self._store.path_of(other).name}"
-            if cpu != their_cpu:
-                what += f": they were run on {cpu} and {their_cpu}, which may round differently"
-            advice = "one of the two is used, always the same; delete one and nobody has to ask"
-            yield Finding(self._store.path_of(file), what, advice, wrong=cpu == their_cpu)
+def _differences(
+    store: Store,
+    file: ShardFile,
+    shard: Shard,
+    seen: dict[int, dict[str, tuple[bytes, ShardFile]]],
+) -> Iterator[Finding]:
+    """Compare trials with those seen in other files: they must be the same in each."""
+    differ: dict[ShardFile, tuple[int, str]] = {}
+    for trial, digest in enumerate(_digests(shard), start=file.first):
+        known = seen.setdefault(trial, {})
+        for cpu, (theirs, other) in known.items():
+            if theirs != digest:
+                differ.setdefault(other, (trial, cpu))
+        known.setdefault(shard.cpu, (digest, file))
+    for other, (trial, cpu) in differ.items():
+        what = f"trial {trial} has other numbers than in {store.path_of(other).name}"
+        if shard.cpu != cpu:
+            what += f": they were run on {shard.cpu} and {cpu}, which may round differently"
+        advice = "one of the two is used, always the same; delete one and nobody has to ask"
+        yield Finding(store.path_of(file), what, advice, wrong=shard.cpu == cpu)
 
 
 def _digests(shard: Shard) -> Iterator[bytes]:
@@ -284,22 +278,23 @@ def _digests(shard: Shard) -> Iterator[bytes]:
         yield digest.digest()
 
 
-def _leftovers(store: Store, series: Sequence[str]) -> Iterator[Finding]:
+def _leftovers(store: Store, series: Iterable[str]) -> Iterator[Finding]:
     for path in temporaries(store):
         what = "half written: the run that began it was ended, or is at work on it"
         yield Finding(path, what, _GC, wrong=False)
     for name in series:
         place = store.path / "shards" / name
-        for file in names_in(place):
-            if file.endswith(DAMAGED):
+        for path in (place / file for file in names_in(place)):
+            is_shard = ShardFile.of(name, path.name) is not None
+            if path.name.endswith(DAMAGED):
                 what = "a damaged shard that a run has set aside and done anew"
-                yield Finding(place / file, what, _GC, wrong=False)
-            elif file.endswith(".parquet") and ShardFile.of(name, file) is None:
+                yield Finding(path, what, _GC, wrong=False)
+            elif path.name.endswith(".parquet") and not is_shard:
                 what = "its name is not that of a shard, so nobody reads it"
-                yield Finding(place / file, what, "move it elsewhere", wrong=True)
-            elif ShardFile.of(name, file) is not None and (place / file).is_dir():
+                yield Finding(path, what, "move it elsewhere")
+            elif is_shard and path.is_dir():
                 what = "a directory under the name of a shard, which cannot be written there"
-                yield Finding(place / file, what, "move it elsewhere", wrong=True)
+                yield Finding(path, what, "move it elsewhere")
     for path, run in activity.entries(store.path / activity.PLACE):
         if run is None:
             what = "of a run that has ended without taking its leave"
@@ -406,35 +401,30 @@ def _garbage(store: Store, start: float, extra_policies: bool) -> Iterator[Remov
     for name in series_names(store):
         yield from _in_series(store, name, needed.get(name, []), name in extra, start)
     cells = {cell.cell for record in records for cell in record.cells}
-    for name in names_in(store.path / "cells"):
-        cell = name.removesuffix(".npz")
-        if name.endswith(".npz") and HASH.fullmatch(cell) and cell not in cells:
-            yield from _removed([store.path / "cells" / name], "no study refers to it", start)
+    unused = [path for cell, path in cell_files(store) if cell not in cells]
+    yield from _removed(unused, "no study refers to it", start)
 
 
-def _extra_policies(store: Store, needed: Iterable[str]) -> set[str]:
+def _extra_policies(store: Store, needed: Collection[str]) -> set[str]:
     """The series of policies that a study's last run left out, and its next one may want again.
 
     Such a series has the problem, the versions and the sources of one that a study refers to, and
     is of another policy than all that a study refers to in that problem.
     """
-    facts = {
-        name: found for name in series_names(store) if (found := store.facts(name)) is not None
-    }
-    by_problem: dict[str, list[dict[str, Any]]] = {}
-    for name in set(needed) & facts.keys():
-        by_problem.setdefault(_problem_of(facts[name]), []).append(facts[name])
+    by_problem: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for name in series_names(store):
+        if (found := store.facts(name)) is not None:
+            problem = name_of({"problem": found.get("problem")})
+            by_problem.setdefault(problem, []).append((name, found))
     extra = set()
-    for name in facts.keys() - set(needed):
-        beside = by_problem.get(_problem_of(facts[name]), [])
-        is_other = all(one.get("policy") != facts[name].get("policy") for one in beside)
-        if is_other and any(_is_usable_beside(facts[name], one) for one in beside):
-            extra.add(name)
+    for group in by_problem.values():
+        beside = [facts for name, facts in group if name in needed]
+        policies = [facts.get("policy") for facts in beside]
+        for name, facts in group:
+            is_other = name not in needed and facts.get("policy") not in policies
+            if is_other and any(_is_usable_beside(facts, one) for one in beside):
+                extra.add(name)
     return extra
-
-
-def _problem_of(facts: Mapping[str, Any]) -> str:
-    return name_of({"problem": facts.get("problem")})
 
 
 def _is_usable_beside(facts: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -455,16 +445,14 @@ def _in_series(
         known = [place / SERIES] if (place / SERIES).is_file() else []
         yield from _removed([*paths, *known], "no study refers to its series", start)
         return
-    used: set[ShardFile] = set()
-    for one in needed:
-        used |= set(cover_of(files, one.trials, one.first_trial).used)
+    covers = [cover_of(files, one.trials, one.first_trial) for one in needed]
     # and what a study of more trials would use: its last run may have asked for a few only
-    used |= set(cover_of(files, max((file.end for file in files), default=0)).used)
-    twice = [file for file in files if file not in used]
+    covers.append(cover_of(files, max((file.end for file in files), default=0)))
+    used = {file for cover in covers for file in cover.used}
+    twice = [store.path_of(file) for file in files if file not in used]
     # what others stand in for, if they are sound
     if twice and all(_is_sound(store, file) for file in used):
-        paths = [store.path_of(file) for file in twice]
-        yield from _removed(paths, "studies use other shards in its place", start)
+        yield from _removed(twice, "studies use other shards in its place", start)
 
 
 def _is_sound(store: Store, file: ShardFile) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 from weakref import WeakKeyDictionary
 
@@ -36,22 +36,6 @@ _CELL_NAMES: WeakKeyDictionary[Plan, str] = WeakKeyDictionary()
 class _Part(BaseModel):
     # a later version may add keys to a record that this one does not need
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-
-class ClaimRecord(_Part):
-    """A claim that some policies have less regret than others."""
-
-    text: str
-    source: str
-    better: list[str]
-    than: list[str]
-
-
-class PublishedRecord(_Part):
-    """Published means and their standard errors."""
-
-    source: str
-    means: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]]
 
 
 class SweepRecord(_Part):
@@ -103,8 +87,8 @@ class StudyRecord(_Part):
     seed: Whole
     first_trial: Whole
     trials: Positive
-    claims: list[ClaimRecord]
-    published: PublishedRecord | None
+    claims: list[Claim]
+    published: Published | None
     figures: list[dict[str, Any]]
     bounds: bool
     sweeps: list[SweepRecord]
@@ -160,16 +144,8 @@ class StudyRecord(_Part):
             seed=plans[0].seed,
             first_trial=plans[0].first_trial,
             trials=plans[0].trials,
-            claims=[
-                ClaimRecord(**asdict(c) | {"better": list(c.better), "than": list(c.than)})
-                for c in claims
-            ],
-            published=None
-            if published is None
-            else PublishedRecord(
-                source=published.source,
-                means={name: [*map(float, pair)] for name, pair in published.means.items()},
-            ),
+            claims=list(claims),
+            published=published,
             figures=[dict(figure) for figure in figures],
             bounds=bounds,
             sweeps=list(sweeps),
@@ -216,7 +192,8 @@ def read_record(store: Store, key: str) -> StudyRecord:
             f"graphbandits reads up to {FORMAT}: update graphbandits"
         )
     try:
-        record = StudyRecord.model_validate(content)
+        # as JSON, whose lists are the tuples of claims
+        record = StudyRecord.model_validate_json(json.dumps(content))
         wrong = "" if record.key == key else f"its key is '{record.key}'"
     except (ValidationError, RecursionError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from graphbandits.engine import Shard
-from graphbandits.engine.shard import TrueMeans
+from graphbandits.engine import Plan, Ratios, Shard
+from graphbandits.engine.shard import TrueMeans, rank_plays, true_means
 from graphbandits.errors import InputError
-from graphbandits.results import Moments, PolicyResult
-from graphbandits.store.directory import Store
-from graphbandits.store.shard_index import ShardFile, rows_of
-from graphbandits.store.simulation import count_plays, summarise_shards
-from graphbandits.types import Floats
+from graphbandits.graphs import Fixed
+from graphbandits.results import Moments, PolicyResult, Results
+from graphbandits.store.directory import ShardFile, Store
+from graphbandits.types import Floats, Ints
 
 #: Numbers that are in memory at once, trials times rounds; for others the shards are read again.
 ENTRIES = 2**23
@@ -81,6 +81,39 @@ def whole(
     return summarise_shards([store.read(file, rounds) for file in files], arms, means)
 
 
+def results_of(plan: Plan, shards: dict[str, list[Shard]]) -> Results:
+    """The results of a plan from the shards of its policies."""
+    means = true_means(plan.world, plan.seed, plan.trials)
+    found = {name: summarise_shards(mine, plan.world.arms, means) for name, mine in shards.items()}
+    graph = plan.process if isinstance(plan.process, Fixed) else None
+    return Results(plan.recording.record, found, plan.arm_names, plan.settings(), graph)
+
+
+def summarise_shards(
+    shards: Sequence[Shard], arms: int, means: TrueMeans | None = None
+) -> PolicyResult:
+    """The trials of shards one after the other, with everything that was recorded of each."""
+    ratios = [shard.ratios for shard in shards if shard.ratios is not None]
+    regret: Floats = np.concatenate([shard.regret for shard in shards])
+    plays = np.zeros(arms, np.int64)
+    for shard in shards:
+        count_plays(shard, plays)
+    joined = Ratios.concat(ratios) if len(ratios) == len(shards) else None
+    found = PolicyResult.from_trials(regret, plays, joined)
+    return replace(found, rank_plays=rank_plays(shards, arms, means))
+
+
+def count_plays(shard: Shard, plays: Ints) -> None:
+    """Add the plays of a shard to a total, in place: there may be very many arms."""
+    arm = shard.plays.arm
+    if arm.size and not 0 <= arm.min() <= arm.max() < len(plays):
+        raise InputError(
+            f"a shard of trials {shard.first} to {shard.first + shard.trials - 1} has plays of "
+            f"other arms than the {len(plays)} that there are"
+        )
+    shard.plays.add_to(plays)
+
+
 def _ratio_sum(shard: Shard) -> Floats:
     assert shard.ratios is not None
     return shard.ratios.ratio_sum
@@ -99,7 +132,7 @@ def _summarised(
     summary: Callable[[Floats], Floats],
 ) -> Floats:
     """Numbers about each round (numbers, rounds), from all trials of some rounds at a time."""
-    trials = rows_of(files)
+    trials = sum(file.trials for file in files)
     if not trials:
         raise InputError(f"there are no shards in {store.path} to be summarised")
     lots = []

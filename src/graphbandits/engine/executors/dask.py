@@ -12,22 +12,16 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
-from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from graphbandits.engine.executors.processes import WorkerProcess, terminate_all
-from graphbandits.engine.executors.serialization import LATEST, pack, request_of
 from graphbandits.engine.executors.threads import LOOK, ExecutorError, Outcomes, ThreadExecutor
-from graphbandits.engine.executors.worker_runtime import WorkerRuntime, connect
-from graphbandits.engine.settings import versions
-from graphbandits.engine.tasks import DEATHS, Outcome, ProgressCallback, Task
+from graphbandits.engine.executors.worker_runtime import WorkerRuntime, connect, pack, request_of
+from graphbandits.engine.plan import DEATHS, Outcome, Plan, ProgressCallback, Task
+from graphbandits.engine.provenance import identity
 from graphbandits.errors import InputError, SourceError
-
-if TYPE_CHECKING:
-    from graphbandits.engine.plan import Plan
 
 #: Seconds within which a scheduler answers.
 ANSWERS = 5.0
@@ -80,14 +74,10 @@ class DaskExecutor(ThreadExecutor):
         self._own: list[WorkerProcess] = []
         self._own_count = self.workers if address == "local" else 0
         self.workers, self._threads = self._own_count, MOST_SUBMITTED
-        self._looked = self._met = 0.0
-        self._lock = Lock()
-        self._pack = lru_cache(LATEST)(pack)
+        self._looked = 0.0
         self._futures: set[Any] = set()
         self._deaths: Counter[Task] = Counter()
         self._refused: defaultdict[tuple[Plan, str], set[str]] = defaultdict(set)
-        self._stack = ExitStack()
-        self._client: Any = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -99,12 +89,22 @@ class DaskExecutor(ThreadExecutor):
             large = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
             stack.enter_context(import_module("dask").config.set(large))
             if self._own_count:
-                self._folder = stack.enter_context(
-                    tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+                folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+                self._folder = stack.enter_context(folder)
+                scheduler = self._distributed.LocalCluster(
+                    n_workers=0,
+                    processes=False,
+                    protocol="tcp://",
+                    host="127.0.0.1",
+                    # there is no scheduler without a port for its dashboard: any that is free
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=False,
+                    # a task whose worker ends is reported at once
+                    scheduler_kwargs={"dashboard": False, "allowed_failures": 0},
                 )
-                self._address = stack.enter_context(self._scheduler()).scheduler_address
+                self._address = stack.enter_context(scheduler).scheduler_address
                 stack.callback(lambda: terminate_all(self._own))
-            self._client = self._connected()
+            self._client: Any = self._connected()
             stack.callback(self._client.close, timeout=ANSWERS)
             self._met = time.monotonic()
             self._stack = stack.pop_all()
@@ -113,15 +113,6 @@ class DaskExecutor(ThreadExecutor):
     def __exit__(self, *reason: object) -> None:
         super().__exit__(*reason)
         self._stack.close()
-
-    def _scheduler(self) -> Any:
-        """A scheduler in this process; it reports a task whose worker ends at once."""
-        # there is no scheduler without a port for its dashboard: any that is free
-        how = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "allowed_failures": 0}
-        place = {"n_workers": 0, "protocol": "tcp://", "host": "127.0.0.1"}
-        return self._distributed.LocalCluster(
-            processes=False, silence_logs=False, scheduler_kwargs=how, **place
-        )
 
     def _connected(self) -> Any:
         try:
@@ -149,11 +140,10 @@ class DaskExecutor(ThreadExecutor):
                     suspects.append(task)
                 else:
                     yield task, outcome
-        for task in suspects:
-            ((_, outcome),) = super()._run([task], progress)
-            while isinstance(outcome, WorkerDiedError) and self._deaths[task] < DEATHS:
-                ((_, outcome),) = super()._run([task], progress)
-            yield task, outcome
+        while suspects:
+            ((task, outcome),) = super()._run(suspects[:1], progress)
+            if not isinstance(outcome, WorkerDiedError) or self._deaths[task] >= DEATHS:
+                yield suspects.pop(0), outcome
 
     def _interrupt(self) -> None:
         with self._lock:  # nothing is submitted after this
@@ -195,33 +185,33 @@ class DaskExecutor(ThreadExecutor):
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         with self._lock:
-            plan, data = self._pack(task.plan)
+            plan, data = pack(task.plan)
             unfit = self._refused[task.plan, task.policy]
-        sent, workers = b"", sorted(self._nthreads().keys() - unfit) if unfit else []
+        unknowing = ""  # the worker that has not got the plan
         while True:
-            worker, outcome = self._result(task, workers, plan, sent)
-            if outcome is None:  # the worker does not know the plan
-                sent, workers = data, [worker]
-            elif isinstance(outcome, SourceError):
+            how: dict[str, Any] = {}
+            if unknowing or unfit:
+                fit = [unknowing] if unknowing else sorted(self._nthreads().keys() - unfit)
+                how = {"workers": fit, "allow_other_workers": True}  # these may leave
+            sent = data if unknowing else b""
+            worker, outcome = self._result(task, (identity(), plan, sent, request_of(task)), how)
+            unknowing = worker if outcome is None else ""
+            if isinstance(outcome, SourceError):
                 error = SourceError(f"the worker at {worker} would give other bits: {outcome}")
                 with self._lock:
                     known = any(worker in refused for refused in self._refused.values())
                     unfit.add(worker)
-                sent, workers = b"", sorted(self._nthreads().keys() - unfit)
-                if not workers:
+                if not self._nthreads().keys() - unfit:
                     return error
                 if not known:
                     print(f"graphbandits goes on without a worker: {error}", file=sys.stderr)
-            else:
+            elif outcome is not None:
                 return outcome
 
     def _result(
-        self, task: Task, workers: list[str], plan: str, data: bytes
+        self, task: Task, given: tuple[Any, ...], how: Mapping[str, Any]
     ) -> tuple[str, Outcome | None]:
-        """What :func:`compute` returns on one of these workers, or on any if none is named."""
-        # others may run it if these leave
-        how = {"workers": workers, "allow_other_workers": True} if workers else {}
-        given = identity(), plan, data, request_of(task)
+        """What :func:`compute` returns in a worker."""
         with self._lock:
             if self._stop.is_set():
                 raise InterruptedError
@@ -261,18 +251,6 @@ def line_of(error: BaseException) -> str:
 
 
 # What runs in workers ---------------------------------------------------------------------------
-
-
-@cache
-def identity() -> dict[str, str]:
-    """The versions that must be the same in all workers, besides the sources of each task.
-
-    >>> identity()["python"].count(".")
-    1
-    """
-    known = versions()
-    known["python"] = ".".join(known["python"].split(".")[:2])
-    return known
 
 
 def _folder() -> Path:

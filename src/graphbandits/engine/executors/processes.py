@@ -16,13 +16,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from functools import lru_cache
-from threading import Lock
 from typing import IO, Any, Self, cast
 
-from graphbandits.engine.executors.serialization import LATEST, pack, request_of
 from graphbandits.engine.executors.threads import ThreadExecutor
-from graphbandits.engine.tasks import DEATHS, Outcome, Task
+from graphbandits.engine.executors.worker_runtime import pack, request_of
+from graphbandits.engine.plan import DEATHS, Outcome, Task
 from graphbandits.errors import InputError
 
 #: What reading from a worker that has ended raises.
@@ -95,10 +93,8 @@ class ProcessExecutor(ThreadExecutor):
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers)
-        self._pack = lru_cache(LATEST)(pack)
         self._workers: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
-        self._lock = Lock()
 
     def __enter__(self) -> Self:
         # for copies of plug-ins; workers remove it if this process is killed
@@ -115,22 +111,26 @@ class ProcessExecutor(ThreadExecutor):
     def _interrupt(self) -> None:
         with self._lock:  # no worker is started after this
             super()._interrupt()
-            for worker in self._workers:
+            for worker in list(self._workers):
                 worker.kill()
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         with self._lock:
-            plan, data = self._pack(task.plan)
+            plan, data = pack(task.plan)
         request = request_of(task)
         for _ in range(DEATHS):
             worker = self._take()
             try:
                 outcome = worker.compute(plan, data, request, played)
             except ENDED:
-                code = self._remove(worker)
-                continue
-            self._idle.append(worker)
-            return outcome
+                with suppress(subprocess.TimeoutExpired):  # its pipe closes a moment before it ends
+                    worker.wait(timeout=5)
+                code = worker.poll()
+                self._workers.discard(worker)
+                terminate_all([worker])
+            else:
+                self._idle.append(worker)
+                return outcome
         raise InputError(
             f"{DEATHS} worker processes ended, one after the other, while they ran {task} "
             f"({describe_exit(code)}): were they out of memory, or ended from outside? Else the "
@@ -140,27 +140,17 @@ class ProcessExecutor(ThreadExecutor):
     def _take(self) -> WorkerProcess:
         """A process that is idle, or a new one."""
         with self._lock:
-            while not self._stop.is_set():
-                if not self._idle:
-                    worker = WorkerProcess("worker_runtime", self._folder)
-                    self._workers.add(worker)
-                    return worker
+            if self._stop.is_set():
+                raise InterruptedError
+            while self._idle:
                 worker = self._idle.pop()
                 if worker.poll() is None:
                     return worker
-                self._workers.remove(worker)
+                self._workers.discard(worker)
                 terminate_all([worker])
-        raise InterruptedError
-
-    def _remove(self, worker: WorkerProcess) -> int | None:
-        """The exit code of a process that has ended."""
-        with suppress(subprocess.TimeoutExpired):  # its pipe closes a moment before it ends
-            worker.wait(timeout=5)
-        code = worker.poll()
-        with self._lock:
-            self._workers.remove(worker)
-        terminate_all([worker])
-        return code
+            worker = WorkerProcess("worker_runtime", self._folder)
+            self._workers.add(worker)
+            return worker
 
 
 def describe_exit(code: int | None) -> str:

@@ -6,21 +6,18 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from queue import Empty, SimpleQueue
-from threading import Event, current_thread, main_thread
+from threading import Event, Lock, current_thread, main_thread
 from typing import Self
 
-from graphbandits.engine.executors.worker_runtime import as_known_error, run_checked
+from graphbandits.engine.executors.worker_runtime import as_known_error, paced, pack, run_checked
+from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.engine.provenance import noted
 from graphbandits.engine.shard import Shard
-from graphbandits.engine.tasks import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.errors import InputError, whole_number
-from graphbandits.rng import Keys
 
 Outcomes = Generator[tuple[Task, Outcome]]
 #: Seconds after which the number of workers is looked at again.
 LOOK = 0.5
-#: Number of progress reports of a task in a thread, at most.
-REPORTS = 200
 
 
 class ExecutorError(InputError):
@@ -30,12 +27,13 @@ class ExecutorError(InputError):
 class ThreadExecutor:
     """Runs tasks in threads; a single worker is the caller's own thread.
 
-    There a debugger and Ctrl-C reach the task.
+    There a debugger and Ctrl-C reach the task. The executor is a context manager, and leaving it
+    ends all work at once. Other executors override how a task is computed and interrupted.
 
     Parameters
     ----------
     workers : int
-        Number of threads.
+        Number of tasks that run at a time.
 
     Examples
     --------
@@ -51,6 +49,7 @@ class ThreadExecutor:
         self.workers = whole_number(workers, "workers")
         self._threads = self.workers
         self._stop = Event()
+        self._lock = Lock()
         self._running: Outcomes | None = None
 
     def __enter__(self) -> Self:
@@ -59,11 +58,18 @@ class ThreadExecutor:
     def __exit__(self, *reason: object) -> None:
         if self._running is not None:
             self._running.close()
+        pack.cache_clear()  # large graphs
 
     def run(
         self, tasks: Iterable[Task], progress: ProgressCallback = ignore_progress
     ) -> Iterator[tuple[Task, Outcome]]:
-        """See :class:`graphbandits.engine.executors.Executor`."""
+        """Run tasks, and yield each with its shard or its error, in order of completion.
+
+        The next task is taken from ``tasks`` only when a worker is nearly free. A task that raises
+        yields its error, and the others go on; so does one during which three workers ended.
+        ``progress`` is called by the thread that iterates. Closing the iterator ends what is
+        running.
+        """
         self._stop.clear()
         here = self.workers == 1 and type(self) is ThreadExecutor
         self._running = (self._run_here if here else self._run)(tasks, progress)
@@ -143,21 +149,14 @@ class ThreadExecutor:
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         """Run a task, and report the rounds played so far; give up once ``_stop`` is set."""
-        plan, total = task.plan, 0
-        every = -(-plan.horizon // REPORTS)
+        report = paced(played)
 
         def advance(rounds: int) -> None:
-            nonlocal total
             if self._stop.is_set():
                 raise InterruptedError
-            total += rounds
-            if total % every < rounds:
-                played(total)
+            report(rounds)
 
-        def run() -> Shard:
-            return plan.run_shard(task.policy, Keys(plan.seed, task.first, task.trials), advance)
-
-        return run_checked(noted(plan, task.policy), run)
+        return run_checked(task, noted(task.plan, task.policy), advance)
 
     def _interrupt(self) -> None:
         """End everything that is running soon."""

@@ -1,6 +1,6 @@
-"""What runs in a worker process: plans made of what was sent, their plug-ins, and tasks.
+"""Plans and tasks as they are sent to another process, and what runs them there.
 
-Everything arrives as plain numbers and texts: a policy as its text, a plug-in as its file.
+Policies, and graphs of a plug-in's class, are sent as their texts; a plug-in as its file.
 """
 
 from __future__ import annotations
@@ -15,33 +15,86 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
-from numpy.typing import NDArray
-
-from graphbandits import errors
-from graphbandits.engine.executors.serialization import LATEST
-from graphbandits.engine.provenance import check_sources, plugin_name
-from graphbandits.engine.recorder import run_recorded
-from graphbandits.engine.recording import Recording
-from graphbandits.engine.settings import cpu
+from graphbandits import errors, plugins
+from graphbandits.engine.plan import Outcome, Plan, Task
+from graphbandits.engine.provenance import (
+    arrays_of,
+    check_sources,
+    cpu,
+    plugin_name,
+    recipe_of,
+    wanted_of_worker,
+)
 from graphbandits.engine.shard import Shard
-from graphbandits.engine.tasks import Outcome
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
-from graphbandits.files import from_npz, write_bytes
+from graphbandits.files import from_npz, to_npz, write_bytes
 from graphbandits.graphs.storage import unpack_process
-from graphbandits.plugins import blame, load_plugin, source_file, unload_plugin
 from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
 from graphbandits.worlds import Bernoulli
 
+#: Number of plans that are kept at either end: there may be thousands, each with a large graph.
+LATEST = 8
 #: Seconds between two progress reports of a task.
 PACE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class SentPlan:
+    """A plan as it is sent: ``bare`` is without its policies, its graph and its world."""
+
+    bare: Plan
+    accuracy: str
+    graph: Any
+    arrays: bytes
+    plugins: list[tuple[str, str, bytes]]  # path, sha256 and text as it was loaded
+    modules: list[str]  # that policies and graphs are from
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan without policies; made when it is needed, with its plug-ins loaded."""
+        _, arrays = from_npz(self.arrays)
+        prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], self.accuracy)
+        world = Bernoulli(prior, arrays.get("fixed"))
+        return replace(self.bare, world=world, process=unpack_process(self.graph, arrays))
+
+
+@lru_cache(LATEST)
+def pack(plan: Plan) -> tuple[str, bytes]:
+    """A plan as bytes, behind their sha256, by which workers know it."""
+    graph, arrays = arrays_of(plan)
+    pieces = [type(policy) for policy in plan.policies.values()]
+    if "text" in graph:
+        pieces.append(recipe_of(graph["text"]))
+    nothing: Any = None
+    sent = SentPlan(
+        replace(plan, policies={}, lines={}, point={}, world=nothing, process=nothing),
+        cast(BetaBernoulli, plan.world.prior).accuracy,
+        graph,
+        to_npz({}, arrays),
+        # all of them, for one may use another
+        [(str(plugin.path), plugin.source, plugin.text) for plugin in plugins.loaded_plugins()],
+        sorted({cls.__module__ for cls in pieces if plugins.file_of(cls) is None}),
+    )
+    data = pickle.dumps(sent)
+    return hashlib.sha256(data).hexdigest(), data
+
+
+def request_of(task: Task) -> dict[str, Any]:
+    """What a worker needs besides the plan to run a task."""
+    return {
+        "policy": task.policy,
+        "first": task.first,
+        "trials": task.trials,
+        "sources": wanted_of_worker(task.plan, task.policy),
+    }
 
 
 def serve(folder: str) -> None:
@@ -54,16 +107,21 @@ def serve(folder: str) -> None:
     runtime = WorkerRuntime(lambda: Path(folder))
     while True:
         plan, data, request = requests.get()
-        played, reported = 0, time.monotonic()
+        reply(runtime.compute(plan, data, request, paced(reply)))
 
-        def advance(rounds: int) -> None:
-            nonlocal played, reported
-            played += rounds
-            if (now := time.monotonic()) - reported > PACE:
-                reported = now
-                reply(played)
 
-        reply(runtime.compute(plan, data, request, advance))
+def paced(report: Callable[[int], None]) -> Callable[[int], None]:
+    """A function to call with rounds, which reports their sum so far every ``PACE`` seconds."""
+    played, reported = 0, time.monotonic()
+
+    def advance(rounds: int) -> None:
+        nonlocal played, reported
+        played += rounds
+        if (now := time.monotonic()) - reported > PACE:
+            reported = now
+            report(played)
+
+    return advance
 
 
 def connect(folder: str) -> tuple[SimpleQueue[Any], Callable[[object], None]]:
@@ -122,7 +180,7 @@ class WorkerRuntime:
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._folder = folder
-        self._plans: dict[str, _ReceivedPlan] = {}
+        self._plans: dict[str, SentPlan] = {}
         self._plugins: dict[tuple[str, str], Path] = {}  # the loaded ones
         self._lock = threading.Lock()
 
@@ -138,11 +196,11 @@ class WorkerRuntime:
         Parameters
         ----------
         name : str
-            Name of the plan, as :func:`graphbandits.engine.executors.serialization.pack` gave it.
+            Name of the plan, as :func:`pack` gave it.
         data : bytes
             The plan, or nothing if it may be among the ``LATEST`` ones that were sent.
         request : mapping
-            The task, by :func:`graphbandits.engine.executors.serialization.request_of`.
+            The task, by :func:`request_of`.
         advance : callable
             Called with the number of rounds played since its last call.
         """
@@ -152,44 +210,53 @@ class WorkerRuntime:
             with self._lock:
                 if name not in self._plans and not data:
                     return None
-                plan = self._plans.pop(name, None) or _ReceivedPlan(*from_npz(data))
-                self._plans[name] = plan  # the last to be dropped
+                sent = self._plans.pop(name, None) or pickle.loads(data)
+                self._plans[name] = sent  # the last to be dropped
                 if len(self._plans) > LATEST:
                     del self._plans[next(iter(self._plans))]
-                self._load_plugins(plan, request["sources"])
-                chosen = policy = plan.prepare(request["policy"])
-            keys = Keys(plan.meta["seed"], request["first"], request["trials"])
-            return run_checked(request["sources"], lambda: plan.run(chosen, keys, advance))
+                self._load_plugins(sent, request["sources"])
+                policy = as_policy(request["policy"])
+                plan = replace(sent.plan, policies={request["policy"]: policy})
+            task = Task(plan, request["policy"], request["first"], request["trials"])
+            return run_checked(task, request["sources"], advance)
         except BaseException as error:  # a policy may raise anything
             if policy is not None and not isinstance(error, Exception | SystemExit):
                 # nobody presses Ctrl-C in a worker: it is the policy's
-                reason = blame(error, source_file(type(policy)))
+                reason = plugins.blame(error, plugins.source_file(type(policy)))
                 error = PolicyError(f"policy '{request['policy']}' failed: {reason}")
             known = as_known_error(error)
             kind = next(kind for kind in type(known).__mro__ if kind.__module__ == errors.__name__)
-            sent: GraphBanditsError = kind(str(known))  # of a class that the receiver has
-            sent.add_note(f"In the worker:\n{traceback.format_exc()}")
-            return sent
+            failure: GraphBanditsError = kind(str(known))  # of a class that the receiver has
+            failure.add_note(f"In the worker:\n{traceback.format_exc()}")
+            return failure
 
-    def _load_plugins(self, plan: _ReceivedPlan, sources: Collection[str]) -> None:
-        """Load the plug-ins of a plan, and unload all others.
+    def _load_plugins(self, plan: SentPlan, sources: Collection[str]) -> None:
+        """Load the plug-ins and import the modules of a plan; unload all other plug-ins.
 
-        One that cannot be loaded is an error if it is among the sources of the task.
+        A plug-in that cannot be loaded is an error if it is among the sources of the task.
         """
-        wanted = [(path, source) for path, source in plan.meta["plugins"]]
-        for key in self._plugins.keys() - set(wanted):
-            unload_plugin(self._plugins.pop(key))
-        for path, source in wanted:
+        wanted = {(path, source): text for path, source, text in plan.plugins}
+        for key in self._plugins.keys() - wanted.keys():
+            plugins.unload_plugin(self._plugins.pop(key))
+        for (path, source), text in wanted.items():
             if (path, source) in self._plugins:
                 continue
             try:
-                place = self._place(path, source, plan.arrays[f"plugin/{source}"].tobytes())
-                load_plugin(place)
+                place = self._place(path, source, text)
+                plugins.load_plugin(place)
             except InputError:
                 if plugin_name(source) in sources:
                     raise
                 continue
             self._plugins[path, source] = place
+        for module in plan.modules:
+            try:
+                importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                raise InputError(
+                    f"a worker cannot import {module}: {error}; install it there, or load its "
+                    "file as a plug-in"
+                ) from error
 
     def _place(self, path: str, source: str, text: bytes) -> Path:
         """The file itself if it is here; else a copy of it, for this may be another machine."""
@@ -205,42 +272,8 @@ class WorkerRuntime:
         return copy
 
 
-class _ReceivedPlan:
-    """A plan as it was sent; its parts are made when they are needed, with its plug-ins loaded."""
-
-    def __init__(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.meta, self.arrays = meta, arrays
-        kept = meta["recording"]
-        self._recording = Recording(**kept | {"rounds": tuple(kept["rounds"])})
-        prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], meta["accuracy"])
-        self._world = Bernoulli(prior, arrays.get("fixed"))
-
-    @cached_property
-    def _process(self) -> Any:
-        return unpack_process(self.meta["graph"], self.arrays)
-
-    def prepare(self, policy: str) -> Policy:
-        """The policy; everything that is found by name is found now."""
-        for module in self.meta["modules"]:
-            try:
-                importlib.import_module(module)
-            except ModuleNotFoundError as error:
-                raise InputError(
-                    f"a worker cannot import {module}: {error}; install it there, or load its "
-                    "file as a plug-in"
-                ) from error
-        self._process  # noqa: B018
-        return as_policy(policy)
-
-    def run(self, policy: Policy, keys: Keys, advance: Callable[[int], None]) -> Shard:
-        horizon = self.meta["horizon"]
-        return run_recorded(
-            policy, self._world, self._process, horizon, keys, self._recording, advance
-        )
-
-
-def run_checked(sources: Mapping[str, str], run: Callable[[], Shard]) -> Shard:
-    """The shard that ``run`` returns, with its time and processor, if the sources are those named.
+def run_checked(task: Task, sources: Mapping[str, str], advance: Callable[[int], None]) -> Shard:
+    """Run a task here, with its time and processor, if the sources are those named.
 
     Raises
     ------
@@ -249,9 +282,11 @@ def run_checked(sources: Mapping[str, str], run: Callable[[], Shard]) -> Shard:
     """
     check_sources(sources)
     start = time.perf_counter()
-    shard = replace(run(), cpu=cpu(), seconds=time.perf_counter() - start)
+    keys = Keys(task.plan.seed, task.first, task.trials)
+    shard = task.plan.run_shard(task.policy, keys, advance)
+    seconds = time.perf_counter() - start
     check_sources(sources)  # it may have imported more on the way
-    return shard
+    return replace(shard, cpu=cpu(), seconds=seconds)
 
 
 def as_known_error(error: BaseException) -> GraphBanditsError:
