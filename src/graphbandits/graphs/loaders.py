@@ -10,10 +10,10 @@ import numpy as np
 from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import Dense, Sparse, Uniform
 from graphbandits.graphs.io.edges import MOST_ARMS
-from graphbandits.graphs.io.frames import from_frame, is_frame
 from graphbandits.graphs.io.load import load_graph
 from graphbandits.graphs.io.matrices import from_matrix, from_sparse
 from graphbandits.graphs.io.networks import from_networkx
+from graphbandits.graphs.io.tables import from_frame, is_frame
 from graphbandits.graphs.named import Recipe, process_of
 from graphbandits.graphs.processes import Fixed, GivenSequence, Process
 from graphbandits.registry import build

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits.errors import InputError
+from graphbandits.errors import InputError, yes_or_no
 from graphbandits.graphs.feedback import from_edges
 from graphbandits.graphs.processes import Fixed
 from graphbandits.types import Floats, Ints
@@ -26,8 +26,9 @@ Place = Callable[[int], str]
 
 #: More arms than this would fill the memory of any machine.
 MOST_ARMS = 10**9
-#: Rows that are read at once: enough for numpy, little for the memory.
-BATCH = 100_000
+#: Rows that are read at once: enough for NumPy, and too few to start Python's garbage collector,
+#: whose passes over 100,000 rows take longer than reading them.
+BATCH = 500
 #: Edge attributes (NetworkX, GraphML) that are probabilities by default; the first one that occurs.
 ATTRIBUTES = ("probability", "weight")
 
@@ -107,6 +108,8 @@ class EdgeTable:
 
     def fixed(self, directed: bool | None = None) -> Fixed:
         """Build the graph; ``directed=None`` follows the types, and without these is True."""
+        if directed is not None:
+            yes_or_no(directed, "directed")
         source, target, weight, row = map(np.concatenate, zip(*self._parts, strict=True))
 
         def place(k: int) -> str:

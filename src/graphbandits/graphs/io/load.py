@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphbandits.errors import InputError, yes_or_no
-from graphbandits.graphs.io.csv_files import from_csv
 from graphbandits.graphs.io.edge_lists import from_edge_list
 from graphbandits.graphs.io.files import GraphFile
 from graphbandits.graphs.io.graphml import from_graphml
 from graphbandits.graphs.io.matrices import from_npy
+from graphbandits.graphs.io.tables import from_csv
 from graphbandits.graphs.processes import Fixed, Process
 from graphbandits.registry import register
 

@@ -151,16 +151,6 @@ def _from_archive(file: GraphFile) -> Fixed:
         raise InputError(f"{file.path}: {error}") from None
 
 
-def check_options(why: str, probability: str | None, directed: bool | None) -> None:
-    """Refuse the options of a table of edges for an adjacency matrix."""
-    given = {"probability": probability != "auto", "directed": directed is not None}
-    for option in (option for option, said in given.items() if said):
-        raise InputError(
-            f"{why} this is an adjacency matrix, where {option}= has no meaning; say source= and "
-            "target="
-        )
-
-
 def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
     """A fixed graph from the cells of an adjacency table, each row with its line.
 
