@@ -40,8 +40,8 @@ from graphbandits.graphs import (
     to_networkx,
 )
 from graphbandits.graphs.io.files import GraphFile
-from graphbandits.graphs.io.load import File
 from graphbandits.graphs.io.tables import names_edges
+from graphbandits.graphs.loaders import File
 from graphbandits.registry import build, text_of
 from graphbandits.rng import Keys
 from graphbandits.types import Floats

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from graphbandits.errors import InputError, whole_number
 from graphbandits.graphs import feedback_kernels as kernels
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, Ints
+
+T = TypeVar("T", bound=np.generic)
 
 #: Up to here a fixed graph is kept as a matrix; above, as lists of neighbours.
 DENSE_LIMIT = 100
@@ -273,6 +276,70 @@ def from_edges(arms: int, source: object, target: object, weight: object = 1.0) 
     """A fixed graph from its edges, as a matrix where it is small."""
     sparse = Sparse.from_edges(arms, source, target, weight)
     return sparse.to_dense() if arms <= DENSE_LIMIT else sparse
+
+
+def matrices(graph: Feedback, trials: int) -> Floats:
+    """G as a matrix for all trials (1, K, K), or one for each (B, K, K).
+
+    >>> matrices(Uniform(0.5, 2), trials=7)
+    array([[[1. , 0.5],
+            [0.5, 1. ]]])
+    """
+    if isinstance(graph, Dense):
+        return graph.matrix
+    if graph.shared:
+        return graph.reach(np.arange(graph.arms))[None]
+    rows = [graph.reach(np.full(trials, arm)) for arm in range(graph.arms)]
+    return np.stack(rows, axis=1)
+
+
+def best_revealers(graph: Feedback, first: Floats, score: Floats) -> Floats:
+    """Pass the probability of each arm on to the arms of largest score that reveal it, evenly.
+
+    pi_j = sum_i first_i 1{j in argmax over {k: G(k, i) = 1} of score_k} / (how many there are),
+    for a 0/1 graph. On an undirected graph the arms that reveal i are i and its neighbours.
+
+    >>> import numpy as np
+    >>> star = Dense(np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> best_revealers(star, np.array([[0.0, 1.0, 0.0]]), np.array([[0.7, 0.4, 0.9]]))
+    array([[1., 0., 0.]])
+    """
+    pi = np.empty_like(first)
+    if isinstance(graph, Sparse):
+        kernels.sparse_revealers(graph.start, graph.column, graph.weight, first, score, pi)
+        return pi
+    if isinstance(graph, Uniform):  # never a matrix: all reveal all, or each itself
+        top = (score == score.max(axis=1, keepdims=True)).astype(np.float64)
+        return np.where(graph.r[:, None] > 0.0, top / top.sum(axis=1, keepdims=True), first)
+    kernels.dense_revealers(matrices(graph, len(first)), first, score, pi)
+    return pi
+
+
+def remembered(
+    known: WeakKeyDictionary[Feedback, NDArray[T]],
+    graph: Feedback,
+    compute: Callable[[Any], NDArray[T]],
+) -> NDArray[T]:
+    """The read-only result of ``compute`` for a graph, kept as long as a graph that trials share.
+
+    >>> from graphbandits.graphs import as_process
+    >>> star, asked = as_process("star", arms=3).feedback, []
+    >>> known = WeakKeyDictionary()
+    >>> for _ in range(2):
+    ...     found = remembered(known, star, lambda graph: asked.append(graph) or np.ones(1))
+    >>> len(asked)
+    1
+    """
+    try:
+        found = known.get(graph)
+    except TypeError:  # the feedback of a plug-in, which need not be hashable
+        return compute(graph)
+    if found is None:
+        found = compute(graph)
+        found.setflags(write=False)
+        if graph.shared:
+            known[graph] = found
+    return found
 
 
 def _numbers(values: object, what: str) -> Floats:

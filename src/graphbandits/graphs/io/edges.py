@@ -28,9 +28,7 @@ Place = Callable[[int], str]
 MOST_ARMS = 10**9
 #: Rows that are read at once: enough for NumPy, and too few to start Python's garbage collector,
 #: whose passes over 100,000 rows take longer than reading them.
-BATCH = 500
-#: Edge attributes (NetworkX, GraphML) that are probabilities by default; the first one that occurs.
-ATTRIBUTES = ("probability", "weight")
+BATCH = 300
 
 
 class EdgeTable:

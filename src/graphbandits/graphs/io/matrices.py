@@ -122,11 +122,6 @@ def from_npy(path: str | os.PathLike[str] | GraphFile) -> Fixed:
 
 def _from_archive(file: GraphFile) -> Fixed:
     """Read a sparse matrix, as scipy writes it; refuse any other archive."""
-    if file.ending != ".npz":
-        raise InputError(
-            f"{file.path} is a zip archive or an Excel file: export a table as CSV, or save one "
-            "array with np.save"
-        )
     from scipy.sparse import load_npz
 
     matrix: Any = None
