@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,6 +25,14 @@ T = TypeVar("T", bound=np.generic)
 
 #: Up to here a fixed graph is kept as a matrix; above, as lists of neighbours.
 DENSE_LIMIT = 100
+
+
+class RepeatedEdgeError(InputError):
+    """Two edges, by their numbers, that are one edge with different probabilities."""
+
+    def __init__(self, message: str, edges: tuple[int, int]) -> None:
+        super().__init__(message)
+        self.edges = edges
 
 
 class Feedback(Protocol):
@@ -128,6 +136,7 @@ class Sparse:
     start: Ints
     column: Ints
     weight: Floats
+    shared: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         start, column = (np.array(part, np.int64) for part in (self.start, self.column))
@@ -175,9 +184,10 @@ class Sparse:
         if wrong.size:
             first = wrong[order[wrong].argmin()]
             i, j = np.searchsorted(start, first, side="right") - 1, column[first]
-            raise InputError(
+            raise RepeatedEdgeError(
                 f"the edge {i} -> {j} is given twice with different probabilities"
-                + ("; an arm that is played is always observed" if i == j else "")
+                + ("; an arm that is played is always observed" if i == j else ""),
+                (int(order[first - 1]), int(order[first])),
             )
         there = new & (chance > 0.0)
         if not there.all():
@@ -194,10 +204,6 @@ class Sparse:
     @property
     def deterministic(self) -> bool:
         return bool(np.isin(self.weight, (0.0, 1.0)).all())
-
-    @property
-    def shared(self) -> bool:
-        return True
 
     def gain(self, h: Floats) -> Floats:
         return _product(kernels.sparse_gain, (self.start, self.column, self.weight), h, self.arms)
@@ -401,10 +407,19 @@ def _actions(action: Ints, arms: int, trials: int = 1) -> Ints:
     return played
 
 
-def _check_probabilities(values: Floats, what: str) -> None:
+def wrong_probability(values: Floats) -> tuple[int, ...] | None:
+    """The place of the first entry that is no probability.
+
+    >>> wrong_probability(np.array([[0.0, 1.0], [np.nan, 2.0]]))
+    (1, 0)
+    """
     wrong = ~((values >= 0.0) & (values <= 1.0))  # NaN is wrong too
-    if wrong.any():
-        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return tuple(np.argwhere(wrong)[0].tolist()) if wrong.any() else None
+
+
+def _check_probabilities(values: Floats, what: str) -> None:
+    place = wrong_probability(values)
+    if place is not None:
         raise InputError(
-            f"{what}: entries are probabilities in [0, 1]; entry {place} is {values[wrong][0]:g}"
+            f"{what}: entries are probabilities in [0, 1]; entry {place} is {values[place]:g}"
         )

@@ -15,14 +15,13 @@ from itertools import islice
 import numpy as np
 
 from graphbandits.errors import InputError, InputWarning, whole_number
-from graphbandits.graphs.feedback import Feedback, Uniform, from_edges
+from graphbandits.graphs.feedback import Feedback, Uniform, from_edges, wrong_probability
 from graphbandits.graphs.io.edges import (
     BATCH,
     EdgeTable,
     floats,
     is_number,
     probabilities,
-    wrong_probability,
 )
 from graphbandits.graphs.io.files import GraphFile
 from graphbandits.graphs.io.tables import names_edges

@@ -400,10 +400,9 @@ def _from_adjacency(frame: Any, names: list[str]) -> Fixed:
         matrix = cells.astype(np.float64)
     else:
         matrix = np.array([numbers_of(row) for row in cells.tolist()])
-    known = check_names(names, len(names))
     return adjacency(
         matrix,
-        known,
+        check_names(names, len(names)),
         lambda i, j: f"the frame: entry ({names[i]}, {names[j]})",
         "; a frame whose index is the same as its columns is an adjacency matrix; for a table of "
         "edges say source= and target=",
