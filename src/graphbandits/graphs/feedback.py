@@ -30,7 +30,7 @@ DENSE_LIMIT = 100
 class RepeatedEdgeError(InputError):
     """Two edges, by their numbers, that are one edge with different probabilities."""
 
-    def __init__(self, message: str, edges: tuple[int, int]) -> None:
+    def __init__(self, message: str, edges: tuple[int, int] = (0, 0)) -> None:
         super().__init__(message)
         self.edges = edges
 
@@ -169,9 +169,11 @@ class Sparse:
             )
         _check_probabilities(given, "edge list")
         edges = len(ends[0])
-        start, column = np.empty(arms + 1, np.int64), np.empty(edges + arms, np.int64)
-        order = np.empty_like(column)
-        kernels.edge_rows(*ends, start, column, order)
+        # the edges by row and column, and a loop after those that repeat it
+        row, column = (np.append(part, np.arange(arms)) for part in ends)
+        order = np.argsort(row * arms + column, kind="stable")
+        start = np.append(0, np.cumsum(np.bincount(row)))
+        column = column[order]
         chance = np.ones(edges + arms)
         if given.ndim or given != 1.0:
             edge = order < edges
