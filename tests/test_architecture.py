@@ -75,8 +75,6 @@ BESIDE = {
     "theory.*": "bounds on the regret, which the page of a small graph lists",
     "gains.ratio": "bounds on the regret",
     "graphs.invariants.*": "bounds on the regret",
-    "graphs.cache": "bounds on the regret",
-    "graphs.in_neighbours": "bounds on the regret",
 }
 
 

@@ -250,7 +250,7 @@ def test_all_that_a_run_executes_is_among_the_sources_of_its_series_or_excluded(
         "graphbandits.rules.hull_kernels",
         "graphbandits.policies.ucb_n",
         "graphbandits.worlds.outcome_kernels",
-        "graphbandits.graphs.highs",
+        "graphbandits.graphs.dominating_sets",
         "graphbandits.gains.joint",
         "graphbandits.graphs.invariants.deterministic",
     } <= executed
@@ -313,7 +313,7 @@ def test_edits_of_the_package_rename_the_series_whose_numbers_they_may_change(
         append(where, "\n# edited\n" + ("" if is_numeric(module) else "EDITED = 1\n"))
     for place in ("cli", "plots", "report", "store", "results", "graphs.invariants"):
         assert any(module.startswith(f"graphbandits.{place}.") for module in others)
-    assert "graphbandits.graphs.io.graphml" in others
+    assert "graphbandits.graphs.io.networks" in others
     assert len(numeric) < 100 < len(others)
     assert renamed() == set()
 
@@ -329,7 +329,7 @@ def test_edits_of_the_package_rename_the_series_whose_numbers_they_may_change(
     assert renamed() == {"ids-n", "ids", "v-ids", "v-ids-n"}
     append("policies/ts_n.py", "EDITED = 1\n")
     assert renamed() == {"ts-n"}
-    append("graphs/highs.py", "EDITED = 1\n")
+    append("graphs/dominating_sets.py", "EDITED = 1\n")
     assert renamed() == {"ucb-lp", "eps-greedy-lp"}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import Dense, Feedback, Sparse, Uniform
-from graphbandits.graphs.in_neighbours import best_revealers, matrices
+from graphbandits.graphs.feedback import best_revealers, matrices
 from graphbandits.types import Floats
 
 

@@ -68,8 +68,7 @@ PACKAGE = __name__.split(".")[0]
 NUMERIC = (
     *("rng", "rng_kernels", "jit", "posteriors", "rules", "gains", "policies", "worlds"),
     *("graphs.feedback", "graphs.feedback_kernels", "graphs.processes", "graphs.prospect"),
-    *("graphs.outcome_space", "graphs.in_neighbours", "graphs.cache"),
-    *("graphs.dominating_sets", "graphs.highs"),
+    *("graphs.outcome_space", "graphs.dominating_sets"),
     "engine.loop",
 )
 #: Modules that change no numbers even where a plug-in imports them.

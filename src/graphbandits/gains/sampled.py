@@ -9,7 +9,7 @@ import numpy as np
 from graphbandits.errors import InputError, whole_number
 from graphbandits.gains.joint import check_fit
 from graphbandits.graphs import Feedback
-from graphbandits.graphs.in_neighbours import matrices
+from graphbandits.graphs.feedback import matrices
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats, State

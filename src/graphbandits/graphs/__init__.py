@@ -10,15 +10,11 @@ from graphbandits.graphs.invariants import (
     graph_numbers,
     independence,
 )
-from graphbandits.graphs.io.csv_files import from_csv
-from graphbandits.graphs.io.edge_lists import from_edge_list
-from graphbandits.graphs.io.edge_texts import edges_text
-from graphbandits.graphs.io.frames import from_frame
-from graphbandits.graphs.io.graphml import from_graphml
-from graphbandits.graphs.io.load import load_graph
+from graphbandits.graphs.io.edge_lists import edges_text, from_edge_list
 from graphbandits.graphs.io.matrices import from_matrix, from_npy, from_sparse
-from graphbandits.graphs.io.networks import from_networkx, to_networkx
-from graphbandits.graphs.loaders import GraphLike, as_process, make_process
+from graphbandits.graphs.io.networks import from_graphml, from_networkx, to_networkx
+from graphbandits.graphs.io.tables import from_csv, from_frame
+from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
 from graphbandits.graphs.processes import (
     Fixed,
     GivenSequence,

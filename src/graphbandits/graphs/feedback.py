@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,18 @@ from graphbandits.graphs import feedback_kernels as kernels
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, Ints
 
+T = TypeVar("T", bound=np.generic)
+
 #: Up to here a fixed graph is kept as a matrix; above, as lists of neighbours.
 DENSE_LIMIT = 100
+
+
+class RepeatedEdgeError(InputError):
+    """Two edges, by their numbers, that are one edge with different probabilities."""
+
+    def __init__(self, message: str, edges: tuple[int, int] = (0, 0)) -> None:
+        super().__init__(message)
+        self.edges = edges
 
 
 class Feedback(Protocol):
@@ -125,6 +136,7 @@ class Sparse:
     start: Ints
     column: Ints
     weight: Floats
+    shared: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         start, column = (np.array(part, np.int64) for part in (self.start, self.column))
@@ -157,9 +169,11 @@ class Sparse:
             )
         _check_probabilities(given, "edge list")
         edges = len(ends[0])
-        start, column = np.empty(arms + 1, np.int64), np.empty(edges + arms, np.int64)
-        order = np.empty_like(column)
-        kernels.edge_rows(*ends, start, column, order)
+        # the edges by row and column, and a loop after those that repeat it
+        row, column = (np.append(part, np.arange(arms)) for part in ends)
+        order = np.argsort(row * arms + column, kind="stable")
+        start = np.append(0, np.cumsum(np.bincount(row)))
+        column = column[order]
         chance = np.ones(edges + arms)
         if given.ndim or given != 1.0:
             edge = order < edges
@@ -172,9 +186,10 @@ class Sparse:
         if wrong.size:
             first = wrong[order[wrong].argmin()]
             i, j = np.searchsorted(start, first, side="right") - 1, column[first]
-            raise InputError(
+            raise RepeatedEdgeError(
                 f"the edge {i} -> {j} is given twice with different probabilities"
-                + ("; an arm that is played is always observed" if i == j else "")
+                + ("; an arm that is played is always observed" if i == j else ""),
+                (int(order[first - 1]), int(order[first])),
             )
         there = new & (chance > 0.0)
         if not there.all():
@@ -191,10 +206,6 @@ class Sparse:
     @property
     def deterministic(self) -> bool:
         return bool(np.isin(self.weight, (0.0, 1.0)).all())
-
-    @property
-    def shared(self) -> bool:
-        return True
 
     def gain(self, h: Floats) -> Floats:
         return _product(kernels.sparse_gain, (self.start, self.column, self.weight), h, self.arms)
@@ -275,6 +286,70 @@ def from_edges(arms: int, source: object, target: object, weight: object = 1.0) 
     return sparse.to_dense() if arms <= DENSE_LIMIT else sparse
 
 
+def matrices(graph: Feedback, trials: int) -> Floats:
+    """G as a matrix for all trials (1, K, K), or one for each (B, K, K).
+
+    >>> matrices(Uniform(0.5, 2), trials=7)
+    array([[[1. , 0.5],
+            [0.5, 1. ]]])
+    """
+    if isinstance(graph, Dense):
+        return graph.matrix
+    if graph.shared:
+        return graph.reach(np.arange(graph.arms))[None]
+    rows = [graph.reach(np.full(trials, arm)) for arm in range(graph.arms)]
+    return np.stack(rows, axis=1)
+
+
+def best_revealers(graph: Feedback, first: Floats, score: Floats) -> Floats:
+    """Pass the probability of each arm on to the arms of largest score that reveal it, evenly.
+
+    pi_j = sum_i first_i 1{j in argmax over {k: G(k, i) = 1} of score_k} / (how many there are),
+    for a 0/1 graph. On an undirected graph the arms that reveal i are i and its neighbours.
+
+    >>> import numpy as np
+    >>> star = Dense(np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> best_revealers(star, np.array([[0.0, 1.0, 0.0]]), np.array([[0.7, 0.4, 0.9]]))
+    array([[1., 0., 0.]])
+    """
+    pi = np.empty_like(first)
+    if isinstance(graph, Sparse):
+        kernels.sparse_revealers(graph.start, graph.column, graph.weight, first, score, pi)
+        return pi
+    if isinstance(graph, Uniform):  # never a matrix: all reveal all, or each itself
+        top = (score == score.max(axis=1, keepdims=True)).astype(np.float64)
+        return np.where(graph.r[:, None] > 0.0, top / top.sum(axis=1, keepdims=True), first)
+    kernels.dense_revealers(matrices(graph, len(first)), first, score, pi)
+    return pi
+
+
+def remembered(
+    known: WeakKeyDictionary[Feedback, NDArray[T]],
+    graph: Feedback,
+    compute: Callable[[Any], NDArray[T]],
+) -> NDArray[T]:
+    """The read-only result of ``compute`` for a graph, kept as long as a graph that trials share.
+
+    >>> from graphbandits.graphs import as_process
+    >>> star, asked = as_process("star", arms=3).feedback, []
+    >>> known = WeakKeyDictionary()
+    >>> for _ in range(2):
+    ...     found = remembered(known, star, lambda graph: asked.append(graph) or np.ones(1))
+    >>> len(asked)
+    1
+    """
+    try:
+        found = known.get(graph)
+    except TypeError:  # the feedback of a plug-in, which need not be hashable
+        return compute(graph)
+    if found is None:
+        found = compute(graph)
+        found.setflags(write=False)
+        if graph.shared:
+            known[graph] = found
+    return found
+
+
 def _numbers(values: object, what: str) -> Floats:
     """A copy of the values as floats in C order, so that the caller's array may change."""
     try:
@@ -334,10 +409,19 @@ def _actions(action: Ints, arms: int, trials: int = 1) -> Ints:
     return played
 
 
-def _check_probabilities(values: Floats, what: str) -> None:
+def wrong_probability(values: Floats) -> tuple[int, ...] | None:
+    """The place of the first entry that is no probability.
+
+    >>> wrong_probability(np.array([[0.0, 1.0], [np.nan, 2.0]]))
+    (1, 0)
+    """
     wrong = ~((values >= 0.0) & (values <= 1.0))  # NaN is wrong too
-    if wrong.any():
-        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return tuple(np.argwhere(wrong)[0].tolist()) if wrong.any() else None
+
+
+def _check_probabilities(values: Floats, what: str) -> None:
+    place = wrong_probability(values)
+    if place is not None:
         raise InputError(
-            f"{what}: entries are probabilities in [0, 1]; entry {place} is {values[wrong][0]:g}"
+            f"{what}: entries are probabilities in [0, 1]; entry {place} is {values[place]:g}"
         )

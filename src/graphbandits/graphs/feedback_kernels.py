@@ -138,56 +138,6 @@ def erdos_renyi(
 
 
 @kernel()
-def _sort_row(column: Ints, order: Ints) -> None:
-    """Sort both by the column, stably; a short row by insertion."""
-    if column.size > 64:
-        rising = np.argsort(column, kind="mergesort")
-        column[:] = column[rising]
-        order[:] = order[rising]
-        return
-    for k in range(1, column.size):
-        arm = column[k]
-        edge = order[k]
-        place = k
-        while place > 0 and column[place - 1] > arm:
-            column[place] = column[place - 1]
-            order[place] = order[place - 1]
-            place -= 1
-        column[place] = arm
-        order[place] = edge
-
-
-@kernel()
-def edge_rows(source: Ints, target: Ints, start: Ints, column: Ints, order: Ints) -> None:
-    """Rows of edges and loops, each by rising target; equal edges stay as they were given.
-
-    ``order[k]`` is the number of the edge in place k; E + i is the loop of arm i. The sources are
-    sorted by counting, and a row by itself, so that almost all of it happens in the cache.
-    """
-    arms = start.size - 1
-    edges = source.size
-    start[:] = 0
-    for i in source:
-        start[i + 1] += 1
-    for i in range(arms):
-        start[i + 1] += start[i] + 1
-    # start[i] moves through its row to where the next begins
-    for e in range(edges):
-        i = source[e]
-        column[start[i]] = target[e]
-        order[start[i]] = e
-        start[i] += 1
-    for i in range(arms):
-        column[start[i]] = i
-        order[start[i]] = edges + i
-    for i in range(arms - 1, 0, -1):
-        start[i] = start[i - 1] + 1
-    start[0] = 0
-    for i in range(arms):
-        _sort_row(column[start[i] : start[i + 1]], order[start[i] : start[i + 1]])
-
-
-@kernel()
 def dense_observed(matrix: Floats, pi: Floats, out: Floats) -> None:
     """out[b, j] = sum_i pi[b, i] G[b or 0, i, j]."""
     shared = matrix.shape[0] == 1

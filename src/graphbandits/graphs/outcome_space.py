@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphbandits.graphs.feedback import Dense, Feedback, Sparse, Uniform
-from graphbandits.graphs.in_neighbours import matrices
+from graphbandits.graphs.feedback import Dense, Feedback, Sparse, Uniform, matrices
 from graphbandits.graphs.processes import GivenSequence, Process, RandomFeedback, fixed_feedback
 from graphbandits.types import Floats, Ints
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class Fixed:
 
     feedback: Feedback
     names: tuple[str, ...] | None = None
+    rounds: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         _check_shared(self.feedback)
@@ -73,10 +74,6 @@ class Fixed:
     @property
     def deterministic(self) -> bool:
         return self.feedback.deterministic
-
-    @property
-    def rounds(self) -> None:
-        return None
 
     def round(self, t: int, keys: Keys) -> Feedback:
         return self.feedback
@@ -136,6 +133,8 @@ class RevealedErdosRenyi:
     shared: bool = False
     names: tuple[str, ...] | None = None
     told: str = field(default="before", metadata=LATER)
+    deterministic: ClassVar[bool] = True
+    rounds: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         arms = whole_number(self.arms, "arms")
@@ -152,14 +151,6 @@ class RevealedErdosRenyi:
                 + f": at most {limit} arms"
                 + ("" if self.shared else f", or {SHARED_LIMIT} with shared=true")
             )
-
-    @property
-    def deterministic(self) -> bool:
-        return True
-
-    @property
-    def rounds(self) -> None:
-        return None
 
     def round(self, t: int, keys: Keys) -> Feedback:
         trials, first = (1, 0) if self.shared else (keys.trials, keys.first_trial)

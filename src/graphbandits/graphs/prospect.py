@@ -7,8 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, Uniform
-from graphbandits.graphs.in_neighbours import matrices
+from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, Uniform, matrices
 from graphbandits.graphs.invariants.adjacency import undirected
 from graphbandits.graphs.invariants.clique_kernels import independence_bound
 from graphbandits.graphs.invariants.deterministic import independence_number

@@ -9,8 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from graphbandits.errors import InputError
-from graphbandits.graphs.feedback import Feedback, Sparse, Uniform
-from graphbandits.graphs.in_neighbours import matrices
+from graphbandits.graphs.feedback import Feedback, Sparse, Uniform, matrices
 from graphbandits.types import Floats, Ints
 
 #: So many edges, each with an object of its own in a text or in NetworkX, take gigabytes.

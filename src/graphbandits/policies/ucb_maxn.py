@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.graphs.in_neighbours import best_revealers
+from graphbandits.graphs.feedback import best_revealers
 from graphbandits.policies.base import Needs, View
 from graphbandits.policies.indices import Index, counts, largest, means, upper_confidence
 from graphbandits.registry import register

@@ -17,7 +17,7 @@ from graphbandits.graphs import (
     Uniform,
     invariants,
 )
-from graphbandits.graphs.in_neighbours import matrices
+from graphbandits.graphs.feedback import matrices
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import rate_limit

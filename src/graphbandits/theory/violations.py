@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from graphbandits.graphs import Feedback
-from graphbandits.graphs.io.edge_texts import edges_text
+from graphbandits.graphs.io.edge_lists import edges_text
 from graphbandits.types import State
 
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from graphbandits.graphs.feedback import Feedback, Sparse
-from graphbandits.graphs.in_neighbours import matrices
+from graphbandits.graphs.feedback import Feedback, Sparse, matrices
 from graphbandits.graphs.invariants import sparse_kernels as kernels
 from graphbandits.graphs.invariants.budget import Budget
 from graphbandits.types import Ints

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from graphbandits.graphs.highs import fractional_cover, whole_cover, whole_packing
+from graphbandits.graphs.dominating_sets import fractional_cover, whole_cover, whole_packing
 from graphbandits.graphs.invariants.adjacency import Adjacency, Component
 from graphbandits.graphs.invariants.budget import Budget
 from graphbandits.graphs.invariants.sparse_kernels import clique_sizes

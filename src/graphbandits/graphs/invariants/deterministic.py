@@ -7,9 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.graphs.cache import remembered
-from graphbandits.graphs.feedback import Feedback, Uniform
-from graphbandits.graphs.in_neighbours import matrices
+from graphbandits.graphs.feedback import Feedback, Uniform, matrices, remembered
 from graphbandits.graphs.invariants import colouring_kernels as kernels
 from graphbandits.graphs.invariants.adjacency import either, mutual
 from graphbandits.graphs.invariants.budget import Budget

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from graphbandits.graphs.highs import fractional_cover, whole_cover
+from graphbandits.graphs.dominating_sets import fractional_cover, whole_cover
 from graphbandits.graphs.invariants import domination_kernels as kernels
 from graphbandits.graphs.invariants.adjacency import SEARCHED, Adjacency, rows
 from graphbandits.graphs.invariants.budget import Budget

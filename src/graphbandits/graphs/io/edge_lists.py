@@ -1,25 +1,45 @@
-"""Edge lists in plain text, such as those of SNAP: a line is ``source target [probability]``."""
+"""Edges as text: lists in files, such as those of SNAP, and small graphs in one line.
+
+A line of a file is ``source target [probability]``; ``edges(1-2 2>3:0.5 5)`` is a whole graph.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 
-from graphbandits.errors import InputError, InputWarning, yes_or_no
-from graphbandits.graphs.io.columns import Columns, names_edges
-from graphbandits.graphs.io.edges import BATCH, EdgeTable, floats, is_number, wrong_probability
-from graphbandits.graphs.io.fast_csv import WORTHWHILE, fast_graph
+import numpy as np
+
+from graphbandits.errors import InputError, InputWarning, whole_number
+from graphbandits.graphs.feedback import Feedback, Uniform, from_edges, wrong_probability
+from graphbandits.graphs.io.edges import (
+    BATCH,
+    EdgeTable,
+    floats,
+    is_number,
+    probabilities,
+)
 from graphbandits.graphs.io.files import GraphFile
-from graphbandits.graphs.processes import Fixed
+from graphbandits.graphs.io.tables import names_edges
+from graphbandits.graphs.processes import Fixed, Process
+from graphbandits.graphs.shape import edge_arrays
+from graphbandits.registry import register
 
 _FORM = "'source target [probability]'"
-_UNDIRECTED = re.compile(r"^(?:#\s*undirected graph|%\s*sym)\b", re.IGNORECASE | re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|\s)#|^\s*(?:%|//)")
-#: The blank lines and comments before the first edge.
-_OPENING = re.compile(r"(?:[^\S\n]*(?:(?:#|%|//)[^\n]*)?\n)*")
+#: A comment of SNAP or KONECT, after none but blank lines and comments.
+_UNDIRECTED = re.compile(
+    r"(?:[^\S\n]*(?:(?:#|%|//)[^\n]*)?\n)*?(?:#\s*undirected graph|%\s*sym)\b", re.IGNORECASE
+)
 #: From so many lines on, numbers that fit by chance are not to be expected.
 MANY = 10
+
+#: The number, the text and the words of a line.
+Row = tuple[int, str, list[str]]
 
 
 def from_edge_list(
@@ -59,75 +79,72 @@ def from_edge_list(
             f"with probability=None; probability='{probability}' goes with CSV and GraphML"
         )
     text = file.text().replace("\r\n", "\n").replace("\r", "\n")
-    if directed is None:
-        directed = not _UNDIRECTED.search(_opening(text))
-    yes_or_no(directed, "directed")
-    _refuse_others(file, text)
-    weighted = probability == "auto"
-    graph = fast_edge_list(text, directed, weighted) if len(file.data) >= WORTHWHILE else None
-    if graph is None:
-        table = EdgeTable(file.place, hint="; with probability=None the third word does not count")
-        lines = text.split("\n")
-        for first in range(0, len(lines), BATCH):
-            _add(table, file, lines[first : first + BATCH], first + 1, weighted)
-        if not len(table):
-            raise InputError(f"{file.path} holds no edges: a line is {_FORM}")
-        graph = table.fixed(directed)
-    _warn_of_counts(file, text)
-    return graph
-
-
-def fast_edge_list(text: str, directed: bool, weighted: bool) -> Fixed | None:
-    """Read a large file whose lines all have the same two or three words; None for any other."""
-    rows = text[len(_opening(text)) :]
-    opening = rows.partition("\n")[0]
-    delimiter, width = "\t" if "\t" in opening else " ", len(opening.split())
-    if "#" in rows or width not in (2, 3):
-        return None
-    columns = Columns(0, 1, 2 if width == 3 and weighted else None)
-    data = memoryview(rows.encode())
-    return fast_graph(data, delimiter, False, width, columns, directed, _is_plain)
-
-
-def _is_plain(word: str) -> bool:
-    """Whether a word is a name wherever it stands."""
-    return (
-        word.split() == [word]
-        and not word.startswith(("%", "//", ",", ";"))
-        and not word.endswith((",", ";"))
-    )
-
-
-def _opening(text: str) -> str:
-    match = _OPENING.match(text)
-    return match.group() if match else ""
-
-
-def _first_line(text: str) -> tuple[int, str, list[str]]:
-    """Return the number, the text and the words of the first line that is no comment."""
-    comments = _opening(text)
-    end = text.find("\n", len(comments))
-    first = text[len(comments) : end if end >= 0 else None].strip()
-    return comments.count("\n") + 1, first, _words(first)
-
-
-def _refuse_others(file: GraphFile, text: str) -> None:
-    """Raise for what is no list of edges, though its lines could be taken for some."""
     if text.startswith("%%MatrixMarket"):
         raise InputError(
             f"{file.path} is a Matrix Market file: read it with scipy.io.mmread, and give the "
             "matrix itself"
         )
-    line, first, words = _first_line(text)
+    first = next(_rows(text), None)
+    if first is None:
+        raise InputError(f"{file.path} holds no edges: a line is {_FORM}")
+    _refuse_others(file, text, first)
+    rows = _rows(text)
+    table = EdgeTable(file.place, hint="; with probability=None the third word does not count")
+    while batch := list(islice(rows, BATCH)):
+        for row in batch:
+            _check_row(file, row)
+        table.add(
+            [number for number, _, _ in batch],
+            [words[0] for _, _, words in batch],
+            [words[1] if len(words) > 1 else "" for _, _, words in batch],
+            [words[2] if len(words) > 2 else "1" for _, _, words in batch] if probability else None,
+        )
+    graph = table.fixed(not _UNDIRECTED.match(text) if directed is None else directed)
+    _warn_of_counts(file, text, first)
+    return graph
+
+
+def _rows(text: str) -> Iterator[Row]:
+    """The lines with words before a comment."""
+    for number, line in enumerate(text.split("\n"), 1):
+        marked = "#" in line or line.lstrip()[:1] in ("%", "/")
+        comment = _COMMENT.search(line) if marked else None
+        if words := (line[: comment.start()] if comment else line).split():
+            yield number, line, words
+
+
+def _check_row(file: GraphFile, row: Row) -> None:
+    number, line, words = row
+    if len(words) > 3:
+        raise InputError(
+            f"{file.where(number)}: a line is {_FORM}; this one has {len(words)} words; a table "
+            "has the ending .csv or .tsv, and a matrix .csv or .npy"
+        )
+    # a,b or a, b or a ,b
+    if ("," in line or ";" in line) and (
+        "," in words[0] or ";" in words[0]
+        if len(words) == 1
+        else words[0][-1] in ",;" or words[1][0] in ",;" or words[1][-1] in ",;"
+    ):
+        raise InputError(
+            f"{file.where(number)}: words are parted by spaces, not by commas: "
+            f"'{line.strip()[:60]}'; a table with commas has the ending .csv and a line of column "
+            "names"
+        )
+
+
+def _refuse_others(file: GraphFile, text: str, first: Row) -> None:
+    """Raise for what is no list of edges, though its lines could be taken for some."""
+    number, line, words = first
     if names_edges(words[:2]) and (len(words) == 2 or not is_number(words[2])):
         raise InputError(
-            f"{file.where(line)}: '{first[:60]}' names columns: put '# ' before it, or give the "
-            "file, with its cells parted by commas or tabs, the ending .csv or .tsv; if these "
-            f"are arms, write '{' '.join(words[:2])} 1'"
+            f"{file.where(number)}: '{line.strip()[:60]}' names columns: put '# ' before it, or "
+            "give the file, with its cells parted by commas or tabs, the ending .csv or .tsv; if "
+            f"these are arms, write '{' '.join(words[:2])} 1'"
         )
     if len(text) > 1000:
         return
-    rows = [words for one in text.split("\n") if (words := _words(one))]
+    rows = [words for _, _, words in _rows(text)]
     if [len(row) for row in rows] == [3, 3, 3]:
         matrix = floats([word for row in rows for word in row])
         if wrong_probability(matrix) is None:
@@ -138,21 +155,19 @@ def _refuse_others(file: GraphFile, text: str) -> None:
             )
 
 
-def _warn_of_counts(file: GraphFile, text: str) -> None:
+def _warn_of_counts(file: GraphFile, text: str, first: Row) -> None:
     """Warn if the first line has the numbers of nodes and edges of the others.
 
     The number of edges is that of the other lines, or half of it; the number of nodes is that of
     their names, or larger, if all names are numbers up to it. In a short file the second number
     must not be a name, too, for then the line is an edge like the others.
     """
-    line, first, words = _first_line(text)
+    number, line, words = first
     if len(words) != 2 or not all(map(_is_count, words)):
         return
     nodes, edges = map(int, words)
     names, lines = set[str](), 0
-    begin = text.index(first, len(_opening(text))) + len(first)
-    for one in re.compile(r"[^\n]+").finditer(text, begin):
-        row = _words(one.group())
+    for _, _, row in islice(_rows(text), 1, None):
         names.update(row[:2])
         lines += len(row) > 1
         if lines > 2 * edges or len(names) > nodes:
@@ -167,8 +182,8 @@ def _warn_of_counts(file: GraphFile, text: str) -> None:
         fits = fits and max(numbers, default=0) <= nodes
     if fits:
         warnings.warn(
-            f"{file.where(line)}: '{first}' looks like the numbers of nodes and edges, but is read "
-            "as an edge: put '# ' before it, or remove it",
+            f"{file.where(number)}: '{line.strip()}' looks like the numbers of nodes and edges, "
+            "but is read as an edge: put '# ' before it, or remove it",
             InputWarning,
             stacklevel=3,
         )
@@ -178,36 +193,105 @@ def _is_count(word: str) -> bool:
     return re.fullmatch("[0-9]{1,18}", word) is not None
 
 
-def _words(line: str) -> list[str]:
-    """Return the words of a line before its comment."""
-    comment = _COMMENT.search(line) if "#" in line or line.lstrip()[:1] in ("%", "/") else None
-    return (line[: comment.start()] if comment else line).split()
+# Graphs in one line
+
+#: The largest number that an arm can have in a text; larger graphs come from files.
+LARGEST_ARM = 1_000_000
+_ALLOWED = (
+    "1-2 joins two arms both ways, 1>2 one way, 1>2:0.5 with a probability, 4 is an arm alone"
+)
+_WORD = re.compile(r"([0-9]+)(?:([->])([0-9]+)(?::(.+))?)?")
 
 
-def _add(table: EdgeTable, file: GraphFile, lines: list[str], first: int, weighted: bool) -> None:
-    rows = [(number, row) for number, line in enumerate(lines, first) if (row := _words(line))]
-    for number, row in rows:
-        if len(row) > 3:
-            raise InputError(
-                f"{file.where(number)}: a line is {_FORM}; this one has {len(row)} words; a table "
-                "has the ending .csv or .tsv, and a matrix .csv or .npy"
-            )
-        if _has_commas(row):
-            raise InputError(
-                f"{file.where(number)}: words are parted by spaces, not by commas: "
-                f"'{lines[number - first].strip()[:60]}'; a table with commas has the ending .csv "
-                "and a line of column names"
-            )
-    table.add(
-        [number for number, _ in rows],
-        [row[0] for _, row in rows],
-        [row[1] if len(row) > 1 else "" for _, row in rows],
-        [row[2] if len(row) > 2 else "1" for _, row in rows] if weighted else None,
-    )
+@register("graph", "edges")
+@dataclass(frozen=True)
+class EdgesText:
+    """The graph with these edges: 1-2 both ways, 1>2 one way, 1>2:0.5 by chance, 4 an arm alone.
+
+    Edges are parted by blanks or commas. There are as many arms as the largest number says, or as
+    are asked for, if these are more.
+    """
+
+    pairs: str
+
+    @classmethod
+    def examples(cls) -> list[EdgesText]:
+        """Of these the contract is tried."""
+        return [cls("1-2 2-3"), cls("1>2 3>1 5"), cls("1>2:0.5 2>1:0.25 2-3:0.1 4")]
+
+    def __post_init__(self) -> None:
+        given: object = self.pairs
+        words = given if isinstance(given, tuple) else (given,)
+        if not all(isinstance(word, str | int) and not isinstance(word, bool) for word in words):
+            raise InputError(f"edges: cannot read {given!r}: {_ALLOWED}")
+        # numbers alone have been read as numbers
+        object.__setattr__(self, "pairs", " ".join(map(str, words)))
+        _read(self.pairs)
+
+    def process(self, arms: int | None) -> Process:
+        largest, edges = _read(self.pairs)
+        asked = largest if arms is None else whole_number(arms, "the number of arms")
+        ends = np.array([*edges], np.int64).reshape(-1, 2)
+        weight = np.array([*edges.values()], np.float64)
+        return Fixed(from_edges(max(asked, largest), ends[:, 0], ends[:, 1], weight))
 
 
-def _has_commas(row: list[str]) -> bool:
-    """Whether commas or semicolons part the words: ``a,b``, ``a, b`` or ``a ,b``."""
-    if len(row) == 1:
-        return "," in row[0] or ";" in row[0]
-    return row[0][-1] in ",;" or row[1][0] in ",;" or row[1][-1] in ",;"
+def _read(text: str) -> tuple[int, dict[tuple[int, int], float]]:
+    """The number of arms, and the probability of each edge between arms from 0 on."""
+    largest, edges = 0, dict[tuple[int, int], float]()
+    for word in re.split(r"[\s,]+", text.strip(" ,\t\n")):
+        match = _WORD.fullmatch(word)
+        if match is None:
+            raise InputError(f"edges: cannot read '{word}' in '{text}': {_ALLOWED}")
+        first, sign, second, chance = match.groups()
+        ends = _arm(first, word), _arm(second or first, word)
+        largest = max(largest, *ends)
+        if sign is None:
+            continue
+        here, there = ends[0] - 1, ends[1] - 1
+        place = f"edges: '{word}': "
+        probability = 1.0 if chance is None else float(probabilities([chance], place.format)[0])
+        if here == there and probability != 1.0:
+            raise InputError(f"{place}the arm that is played is always observed: leave it out")
+        for edge in [(here, there), (there, here)][: 2 if sign == "-" else 1]:
+            if edges.setdefault(edge, probability) != probability:
+                raise InputError(
+                    f"{place}the edge {edge[0] + 1}>{edge[1] + 1} was given before with "
+                    f"{edges[edge]!r}, and now with {probability!r}"
+                )
+    return largest, edges
+
+
+def _arm(digits: str, word: str) -> int:
+    if len(digits) > 20 or not 1 <= int(digits) <= LARGEST_ARM:
+        raise InputError(
+            f"edges: '{word}': arms are numbered from 1 to {LARGEST_ARM}; a larger graph comes "
+            "from a file"
+        )
+    return int(digits)
+
+
+def edges_text(feedback: Feedback, trial: int = 0) -> str:
+    """The text of one round's feedback in one trial, from which the same matrix can be made.
+
+    ``make_process(edges_text(feedback), feedback.arms)`` has the same entries to the last bit.
+    Random feedback is ``random(r=...)``, any other the list of its edges.
+
+    >>> from graphbandits.graphs import as_process
+    >>> edges_text(as_process("star", arms=3).feedback), edges_text(Uniform(0.25, count=4))
+    ('edges(1-2 1-3)', 'random(r=0.25)')
+    """
+    if isinstance(feedback, Uniform):
+        return f"random(r={float(feedback.r[0 if feedback.shared else trial])!r})"
+    source, target, weight = (part.tolist() for part in edge_arrays(feedback, trial))
+    chances = dict(zip(zip(source, target, strict=True), weight, strict=True))
+    words = []
+    for (i, j), p in chances.items():
+        mutual = chances.get((j, i)) == p
+        if mutual and i > j:
+            continue  # written with the other end
+        chance = "" if p == 1.0 else f":{p!r}"
+        words.append(f"{i + 1}{'-' if mutual else '>'}{j + 1}{chance}")
+    if not any(feedback.arms - 1 in edge for edge in chances):
+        words.append(str(feedback.arms))  # else there would be fewer arms
+    return f"edges({' '.join(words)})"

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits.errors import InputError
-from graphbandits.graphs.feedback import from_edges
+from graphbandits.errors import InputError, yes_or_no
+from graphbandits.graphs.feedback import RepeatedEdgeError, from_edges, wrong_probability
 from graphbandits.graphs.processes import Fixed
 from graphbandits.types import Floats, Ints
 
@@ -26,10 +26,9 @@ Place = Callable[[int], str]
 
 #: More arms than this would fill the memory of any machine.
 MOST_ARMS = 10**9
-#: Rows that are read at once: enough for numpy, little for the memory.
-BATCH = 100_000
-#: Edge attributes (NetworkX, GraphML) that are probabilities by default; the first one that occurs.
-ATTRIBUTES = ("probability", "weight")
+#: Rows that are read at once: enough for NumPy, and too few to start Python's garbage collector,
+#: whose passes over 100,000 rows take longer than reading them.
+BATCH = 300
 
 
 class EdgeTable:
@@ -107,6 +106,8 @@ class EdgeTable:
 
     def fixed(self, directed: bool | None = None) -> Fixed:
         """Build the graph; ``directed=None`` follows the types, and without these is True."""
+        if directed is not None:
+            yes_or_no(directed, "directed")
         source, target, weight, row = map(np.concatenate, zip(*self._parts, strict=True))
 
         def place(k: int) -> str:
@@ -135,24 +136,19 @@ def fixed_graph(
             f"{place(k)}the arm {names[source[k]]} that is played is always observed, not with "
             f"{weight[k]:g}: leave its self-loop out, or give it 1"
         )
-    again = np.flatnonzero(np.broadcast_to(both, source.shape))
-    edge = np.concatenate([np.arange(len(source)), again])
-    start, end = np.concatenate([source, target[again]]), np.concatenate([target, source[again]])
-    chance = weight[edge]
+    # each edge is followed by its way back
+    edge = np.repeat(np.arange(len(source)), np.broadcast_to(both, source.shape) + 1)
+    back = np.diff(edge, prepend=-1) == 0
+    start = np.where(back, target[edge], source[edge])
+    end = np.where(back, source[edge], target[edge])
     try:
-        feedback = from_edges(len(names), start, end, chance)
-    except InputError:  # an edge is repeated with another probability: find its first repetition
-        pair = start * len(names) + end
-        order = np.lexsort((np.arange(len(pair)), edge, pair))
-        pairs, chances = pair[order], chance[order]
-        later = order[1:][(pairs[1:] == pairs[:-1]) & (chances[1:] != chances[:-1])]
-        if not later.size:
-            raise
-        wrong = later[np.lexsort((later, edge[later]))[0]]  # as written, before its way back
-        before = chances[np.searchsorted(pairs, pair[wrong])]
+        feedback = from_edges(len(names), start, end, weight[edge])
+    except RepeatedEdgeError as error:
+        before, now = (int(edge[k]) for k in error.edges)
+        wrong = error.edges[1]
         raise InputError(
-            f"{place(int(edge[wrong]))}the edge {names[start[wrong]]} -> {names[end[wrong]]} was "
-            f"given before with {before:g}, and now with {chance[wrong]:g}"
+            f"{place(now)}the edge {names[start[wrong]]} -> {names[end[wrong]]} was given before "
+            f"with {weight[before]:g}, and now with {weight[now]:g}"
         ) from None
     return Fixed(feedback, tuple(names))
 
@@ -190,13 +186,13 @@ def probabilities(values: Sequence[Any], place: Place, hint: str = "", numbers: 
     wrong = wrong_probability(found)
     if wrong is None:
         return found
-    value = values[wrong]
+    value = values[wrong[0]]
     text = "" if is_missing(value) else value
     if isinstance(text, str):
         hint = f"; it is a text: make the {numbers} one of numbers" if numbers else hint
         hint = remedy(text) or hint
     shown = f"'{value}'" if isinstance(value, str) else repr(value)
-    raise InputError(f"{place(wrong)}a probability is a number in [0, 1], not {shown}{hint}")
+    raise InputError(f"{place(wrong[0])}a probability is a number in [0, 1], not {shown}{hint}")
 
 
 def remedy(word: str) -> str:
@@ -246,12 +242,6 @@ def numbers_of(values: Iterable[object]) -> Floats:
     return np.array(
         [float(p) if isinstance(p, Real | Decimal) else np.nan for p in values], np.float64
     )
-
-
-def wrong_probability(values: Floats) -> int | None:
-    """Return the place of the first value that is no probability."""
-    wrong = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))  # NaN is wrong too
-    return int(wrong[0]) if wrong.size else None
 
 
 def is_number(word: str) -> bool:

@@ -56,7 +56,13 @@ class GraphFile:
                     f"the graph file {place} unpacks to more than {MOST_UNPACKED >> 20} MiB, the "
                     "most that is unpacked: unpack it yourself, and give the unpacked file"
                 )
-        return cls(place, data)
+        file = cls(place, data)
+        if data.startswith(b"PK\x03\x04") and file.ending != ".npz":
+            raise InputError(
+                f"{place} is a zip archive or an Excel file: export a table as CSV, or save one "
+                "array with np.save"
+            )
+        return file
 
     @property
     def ending(self) -> str:

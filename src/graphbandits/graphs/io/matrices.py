@@ -11,8 +11,8 @@ import numpy as np
 
 from graphbandits.errors import InputError
 from graphbandits.files import check_array_header, check_npz
-from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, from_edges
-from graphbandits.graphs.io.edges import MOST_ARMS, floats, is_number, remedy, wrong_probability
+from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, from_edges, wrong_probability
+from graphbandits.graphs.io.edges import MOST_ARMS, floats, is_number, remedy
 from graphbandits.graphs.io.files import GraphFile
 from graphbandits.graphs.processes import Fixed, check_names
 from graphbandits.types import Floats
@@ -78,8 +78,7 @@ def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
             f"the arm played is always observed: on the diagonal of a sparse matrix is 1 or "
             f"nothing; entry ({at}, {at}) is {chance[loop[0]]:g}"
         )
-    known = check_names(names, shape[0])
-    return Fixed(from_edges(shape[0], row, column, chance), known)
+    return Fixed(from_edges(shape[0], row, column, chance), check_names(names, shape[0]))
 
 
 def from_npy(path: str | os.PathLike[str] | GraphFile) -> Fixed:
@@ -122,11 +121,6 @@ def from_npy(path: str | os.PathLike[str] | GraphFile) -> Fixed:
 
 def _from_archive(file: GraphFile) -> Fixed:
     """Read a sparse matrix, as scipy writes it; refuse any other archive."""
-    if file.ending != ".npz":
-        raise InputError(
-            f"{file.path} is a zip archive or an Excel file: export a table as CSV, or save one "
-            "array with np.save"
-        )
     from scipy.sparse import load_npz
 
     matrix: Any = None
@@ -149,16 +143,6 @@ def _from_archive(file: GraphFile) -> Fixed:
         return from_sparse(matrix)
     except InputError as error:
         raise InputError(f"{file.path}: {error}") from None
-
-
-def check_options(why: str, probability: str | None, directed: bool | None) -> None:
-    """Refuse the options of a table of edges for an adjacency matrix."""
-    given = {"probability": probability != "auto", "directed": directed is not None}
-    for option in (option for option, said in given.items() if said):
-        raise InputError(
-            f"{why} this is an adjacency matrix, where {option}= has no meaning; say source= and "
-            "target="
-        )
 
 
 def from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
@@ -244,10 +228,9 @@ def adjacency(
     array([[1. , 0.5],
            [0. , 1. ]])
     """
-    wrong = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))  # NaN is wrong too
-    if wrong.size:
-        i, j = (int(place) for place in wrong[0])
-        raise InputError(f"{entry(i, j)} is a probability in [0, 1], not {matrix[i, j]:g}{hint}")
+    wrong = wrong_probability(matrix)
+    if wrong is not None:
+        raise InputError(f"{entry(*wrong)} is a probability in [0, 1], not {matrix[wrong]:g}{hint}")
     diagonal = matrix.diagonal()
     if not diagonal.any():
         np.fill_diagonal(matrix, 1.0)
