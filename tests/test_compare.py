@@ -20,11 +20,8 @@ from graphbandits.errors import InputError
 from graphbandits.experiments.compare import (
     Compared,
     Comparison,
-    Ranges,
-    common,
     compare_stores,
     directory_names,
-    within,
 )
 from graphbandits.plugins import unload_plugin
 from graphbandits.results import Difference
@@ -397,20 +394,6 @@ def test_arms_of_other_names_are_another_problem(tmp_path: Path) -> None:
         file.write_text(edges)
         put(tmp_path / place, "s", [Point(plan("ts-n", graph=f"file:{file}"))])
     assert compared(tmp_path / "a", tmp_path / "b").comparisons == ()
-
-
-def test_ranges_agree_with_sets_of_numbers() -> None:
-    random = np.random.default_rng(1)
-    for _ in range(200):
-        pair = []
-        for _ in range(2):
-            ends = np.sort(random.choice(30, 6, replace=False))
-            pair.append(tuple((int(a), int(b)) for a, b in ends.reshape(3, 2)))
-        sets = [{n for a, b in ranges for n in range(a, b)} for ranges in pair]
-        one, other = pair
-        both: Ranges = common(one, other)
-        assert [n for a, b in both for n in range(a, b)] == sorted(sets[0] & sets[1])
-        assert within(one, other).tolist() == [n in sets[1] for n in sorted(sets[0])]
 
 
 def test_welch_is_that_of_scipy() -> None:

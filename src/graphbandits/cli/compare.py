@@ -112,7 +112,7 @@ def _print_notes(one: Comparison, where: str = "") -> None:
         d = version.difference
         how = (
             f"paired, differs in {version.differing} of {version.trials} trials"
-            if version.paired
+            if d.paired
             else "independent"
         )
         console.print(
