@@ -191,7 +191,7 @@ def test_two_versions_of_a_policy_are_compared_trial_by_trial(
     assert [d.mean, d.low, d.high] == pytest.approx(
         [gap.mean(), gap.mean() - half, gap.mean() + half], rel=1e-12
     )
-    assert (version.paired, version.trials) == (True, 12)
+    assert (version.difference.paired, version.trials) == (True, 12)
     assert version.differing == np.count_nonzero(gap) == 9
 
 

@@ -22,16 +22,18 @@ from graphbandits.engine import Shard
 from graphbandits.errors import InputError
 from graphbandits.files import check_name, replace_file
 from graphbandits.graphs import Fixed
-from graphbandits.results.frames import check_table
-from graphbandits.results.schema import SCHEMA
-from graphbandits.results.tables import Axes, arrow_schema, graph_table, part
+from graphbandits.results.tables import (
+    SCHEMA,
+    Axes,
+    arrow_schema,
+    check_table,
+    graph_table,
+    part,
+)
 from graphbandits.store import ShardFile, summarise
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-
     from graphbandits.experiments.study import Cell, Study
 
 #: Rows of a batch, and of a row group of a file: what is in memory at once.
@@ -40,9 +42,7 @@ ROWS = 2**17
 ENDINGS = (".parquet", ".csv", ".csv.gz")
 
 
-def batches(
-    studies: Sequence[Study], table: str, partial: bool = False
-) -> Iterator[pa.RecordBatch]:
+def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.RecordBatchReader:
     """The rows of a table: by cell, policy, trial and round, each in the order of its study.
 
     Without ``partial`` every trial that was asked for must be there, which is checked before
@@ -65,7 +65,8 @@ def batches(
             for policy in cell.series:
                 cell.files(policy)  # says what is missing
     front = _Front(studies, with_line=table != "graph")
-    return _gathered(_rows(cells, table, front), front.schema(table))
+    schema = front.schema(table)
+    return pa.RecordBatchReader.from_batches(schema, _gathered(_rows(cells, table, front, schema)))
 
 
 def export(studies: Sequence[Study], table: str, path: Path, partial: bool = False) -> int:
@@ -77,35 +78,12 @@ def export(studies: Sequence[Study], table: str, path: Path, partial: bool = Fal
         raise InputError(f"{path} is a directory: choose another name for the file")
     check_name(path)
     found = batches(studies, table, partial)
-    schema = _Front(studies, with_line=table != "graph").schema(table)
     rows = 0
-    with replace_file(path) as stream, _writer(stream, ending, schema) as writer:
+    with replace_file(path) as stream, _writer(stream, ending, found.schema) as writer:
         for batch in found:
             writer.write_batch(batch)
             rows += batch.num_rows
     return rows
-
-
-def to_pandas(studies: Sequence[Study], table: str, partial: bool) -> pandas.DataFrame:
-    """A table as a pandas frame."""
-    check_table(table, "pandas")
-    frame: pandas.DataFrame = _whole(studies, table, partial).to_pandas()
-    return frame
-
-
-def to_polars(studies: Sequence[Study], table: str, partial: bool) -> polars.DataFrame:
-    """A table as a polars frame."""
-    check_table(table, "polars")
-    import polars
-
-    frame = polars.from_arrow(_whole(studies, table, partial))
-    assert isinstance(frame, polars.DataFrame)  # a table never gives a series
-    return frame
-
-
-def _whole(studies: Sequence[Study], table: str, partial: bool) -> pa.Table:
-    found = batches(studies, table, partial)
-    return pa.Table.from_batches(found, _Front(studies, table != "graph").schema(table))
 
 
 class _Front:
@@ -159,8 +137,9 @@ def _type(values: Sequence[Any]) -> pa.DataType:
     return pa.float64() if kinds <= {int, float} and exact else pa.string()
 
 
-def _rows(cells: Sequence[tuple[Study, Cell]], table: str, front: _Front) -> Iterator[pa.Table]:
-    schema = front.schema(table)
+def _rows(
+    cells: Sequence[tuple[Study, Cell]], table: str, front: _Front, schema: pa.Schema
+) -> Iterator[pa.Table]:
     for study, cell in cells:
         if table == "graph":
             assert isinstance(cell.process, Fixed)
@@ -218,7 +197,7 @@ def _table(axes: Axes, table: str, policy: str, values: Mapping[str, Floats | In
     return pa.table({**axes.keys(table, policy), **values}, arrow_schema(table))
 
 
-def _gathered(tables: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _gathered(tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
     """The rows in batches of ``ROWS``, but for the last: neither tiny nor large."""
     waiting: list[pa.Table] = []
     count = 0

@@ -19,6 +19,7 @@ from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
+from graphbandits.results.tables import to_pandas, to_polars
 from graphbandits.store import Cover, ShardFile, Store, summarise, whole
 from graphbandits.store.maintenance import Finding, verify
 from graphbandits.store.record import CellRecord, StudyRecord, SweepRecord, read_record
@@ -522,7 +523,7 @@ class Study(Sequence[Cell]):
                 parts.setdefault(cell.series[part.policy], part)
         return Progress(tuple(parts.values()))
 
-    def batches(self, table: str, partial: bool = False) -> Iterator[pa.RecordBatch]:
+    def batches(self, table: str, partial: bool = False) -> pa.RecordBatchReader:
         """A table of docs/results.md over all cells, bit by bit; the parameters are in front.
 
         ``partial`` takes the trials that are there, where some are missing.
@@ -539,15 +540,11 @@ class Study(Sequence[Cell]):
 
     def to_pandas(self, table: str = "curve", partial: bool = False) -> pandas.DataFrame:
         """The table of :meth:`batches` in memory; one that is too large for it can be exported."""
-        from graphbandits.experiments.export import to_pandas
-
-        return to_pandas([self], table, partial)
+        return to_pandas(self.batches(table, partial).read_all())
 
     def to_polars(self, table: str = "curve", partial: bool = False) -> polars.DataFrame:
         """The same for polars; ``polars.scan_parquet`` reads large ones from an exported file."""
-        from graphbandits.experiments.export import to_polars
-
-        return to_polars([self], table, partial)
+        return to_polars(self.batches(table, partial).read_all())
 
 
 def _shown(point: Mapping[str, Any]) -> dict[str, Any]:

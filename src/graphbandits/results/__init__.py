@@ -5,7 +5,8 @@ from graphbandits.results.combine import concat
 from graphbandits.results.compare import Difference, Moments, standard_error
 from graphbandits.results.model import PolicyResult, Results
 from graphbandits.results.published import Comparison, Published
-from graphbandits.results.schema import FORMAT, QUANTILES, SCHEMA, check_place
+from graphbandits.results.storage import FORMAT, check_place
+from graphbandits.results.tables import QUANTILES, SCHEMA
 
 __all__ = [
     "FORMAT",

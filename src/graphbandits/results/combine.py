@@ -12,7 +12,7 @@ import numpy as np
 from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError
 from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.schema import NO_CURVES
+from graphbandits.results.tables import NO_CURVES, graph_table
 from graphbandits.types import Floats
 
 #: Settings that may differ, each joined in its own way; all others must agree.
@@ -127,8 +127,6 @@ def _edges(results: Results) -> set[tuple[int, int, float]] | float | None:
     """A fixed graph as something that can be compared."""
     if results.graph is None:
         return None
-    from graphbandits.results.tables import graph_table
-
     table = graph_table(results.graph.feedback)
     if table is None:
         return float(results.graph.feedback.reach(np.array([0]))[0, -1])

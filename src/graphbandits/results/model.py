@@ -21,7 +21,7 @@ from graphbandits.results.compare import (
     standard_error,
     student,
 )
-from graphbandits.results.schema import NO_CURVES, QUANTILES
+from graphbandits.results.tables import NO_CURVES, QUANTILES, to_pandas, to_polars, whole_table
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -316,15 +316,11 @@ class Results:
 
     def to_pandas(self, table: str = "curve") -> pandas.DataFrame:
         """A table of docs/results.md: curve, final, plays, regret, ratios or graph."""
-        from graphbandits.results.frames import to_pandas
-
-        return to_pandas(self, table)
+        return to_pandas(whole_table(self, table))
 
     def to_polars(self, table: str = "curve") -> polars.DataFrame:
         """The same for polars."""
-        from graphbandits.results.frames import to_polars
-
-        return to_polars(self, table)
+        return to_polars(whole_table(self, table))
 
     @property
     def hash(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,50 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from graphbandits.errors import InputError
-from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.schema import KEYS, NO_CURVES, QUANTILES, SCHEMA
+from graphbandits.errors import InputError, nearest
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from graphbandits.graphs import Feedback
+    import pandas
+    import polars
 
+    from graphbandits.graphs import Feedback
+    from graphbandits.results.model import PolicyResult, Results
+
+#: Quantiles that are kept of every curve and reported of the final regret.
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+#: Why something is not known of results that have means and quantiles alone.
+NO_CURVES = (
+    "these results have not kept the curves of their trials; if they are from a store it has them: "
+    "Cell.results(curves=True); results of format 1 have to be simulated again"
+)
+#: Tables, their columns and types; columns without a unit of their own name a row.
+SCHEMA: dict[str, dict[str, str]] = {
+    "curve": {"policy": "string", "round": "int64", "mean": "double", "standard_error": "double"}
+    | {f"q{q:g}": "double" for q in QUANTILES},
+    "final": {"policy": "string", "seed": "int64", "trial": "int64", "regret": "double"},
+    "plays": {"policy": "string", "arm": "string", "plays": "int64"},
+    "regret": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "regret": "double",
+    },
+    "ratios": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "ratio": "double",
+        "ratio_sum": "double",
+        "psi": "double",
+        "entropy": "double",
+    },
+    "graph": {"source": "int64", "target": "int64", "probability": "double"},
+}
+#: The columns that say which row it is.
+KEYS = frozenset({"policy", "seed", "trial", "round", "arm"})
 #: Seeds are any whole numbers; the column holds those of 64 bits, the manifest all.
 _LARGEST = 2**63 - 1
 
@@ -114,6 +151,7 @@ def graph_table(feedback: Feedback) -> pa.Table | None:
 
 def whole_table(results: Results, table: str) -> pa.Table:
     """All rows of a table, or why there are none."""
+    check_table(table)
     if table == "graph":
         if results.graph is None:
             raise InputError("these results have no fixed graph: there is no table 'graph'")
@@ -153,3 +191,35 @@ def _trial_numbers(run: dict[str, Any]) -> Ints:
 
 def _column_seed(seed: int | None) -> int | None:
     return seed if seed is not None and seed <= _LARGEST else None
+
+
+def check_table(table: str) -> None:
+    """Refuse a table that does not exist."""
+    if table not in SCHEMA:
+        raise InputError(f"no table '{table}': {nearest(str(table), SCHEMA)}")
+
+
+def to_pandas(rows: pa.Table) -> pandas.DataFrame:
+    """The rows of a table as a pandas frame."""
+    _check_package("pandas")
+    frame: pandas.DataFrame = rows.to_pandas()
+    return frame
+
+
+def to_polars(rows: pa.Table) -> polars.DataFrame:
+    """The rows of a table as a polars frame."""
+    _check_package("polars")
+    import polars
+
+    frame = polars.from_arrow(rows)
+    assert isinstance(frame, polars.DataFrame)  # a table never gives a series
+    return frame
+
+
+def _check_package(package: str) -> None:
+    try:
+        importlib.import_module(package)
+    except ImportError:
+        raise InputError(
+            f'to_{package} needs {package}: pip install "graphbandits[{package}]"'
+        ) from None
