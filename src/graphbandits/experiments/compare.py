@@ -193,9 +193,11 @@ def compare_stores(stores: Sequence[Studies], reference: str | None = None) -> C
     """
     if not stores:
         raise InputError("there is no store to compare: give the studies of one or more")
-    names = directory_names([studies.store.path for studies in stores])
-    chosen = [studies.chosen() for studies in stores]
-    return _compare(dict(zip(names, chosen, strict=True)), reference)
+    paths = [studies.store.path.resolve() for studies in stores]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise InputError(f"the directory {path} is given twice")
+    return _compare([studies.chosen() for studies in stores], reference)
 
 
 def compare_studies(studies: Sequence[Study], reference: str | None = None) -> Compared:
@@ -210,17 +212,9 @@ def compare_studies(studies: Sequence[Study], reference: str | None = None) -> C
     for study in studies:
         if not isinstance(study, Study):
             raise InputError(f"studies are compared, as open_study gives them, not {study!r}")
-    paths = [study.store.path.resolve() for study in studies]
-    distinct = list(dict.fromkeys(paths))
-    names = dict(zip(distinct, directory_names(distinct), strict=True))
-    if len(distinct) < len(paths):  # several studies of one store
-        keyed = [f"{names[path]}/{s.key}" for path, s in zip(paths, studies, strict=True)]
-    else:
-        keyed = [names[path] for path in paths]
-    named = {name: [study] for name, study in zip(keyed, studies, strict=True)}
-    if len(named) < len(studies):
+    if len({(study.store.path.resolve(), study.key) for study in studies}) < len(studies):
         raise InputError("a study is given twice")
-    return _compare(named, reference)
+    return _compare([[study] for study in studies], reference)
 
 
 def directory_names(paths: Sequence[Path]) -> list[str]:
@@ -229,20 +223,23 @@ def directory_names(paths: Sequence[Path]) -> list[str]:
     >>> directory_names([Path("/a/new/out"), Path("/a/old/out")])
     ['new/out', 'old/out']
     """
-    whole = [path.resolve() for path in paths]
-    for path in whole:
-        if whole.count(path) > 1:
-            raise InputError(f"the directory {path} is given twice")
-    for depth in range(1, max(len(path.parts) for path in whole)):
-        names = ["/".join(path.parts[-depth:]) for path in whole]
+    for depth in range(1, max(len(path.parts) for path in paths)):
+        names = ["/".join(path.parts[-depth:]) for path in paths]
         if len(set(names)) == len(names):
             return names
-    return [str(path) for path in whole]
+    return [str(path) for path in paths]
 
 
-def _compare(studies: Mapping[str, Sequence[Study]], reference: str | None) -> Compared:
+def _compare(studies: Sequence[Sequence[Study]], reference: str | None) -> Compared:
     reference = None if reference is None else line_of(reference)
-    places = [_places_of(name, mine) for name, mine in studies.items()]
+    paths = [mine[0].store.path.resolve() for mine in studies]
+    distinct = list(dict.fromkeys(paths))
+    short = dict(zip(distinct, directory_names(distinct), strict=True))
+    several = len(distinct) < len(paths)  # studies of one store
+    places = [
+        _places_of(f"{short[path]}/{mine[0].key}" if several else short[path], mine)
+        for path, mine in zip(paths, studies, strict=True)
+    ]
     groups = [(place,) for place in places[0]] if len(studies) == 1 else _groups(places)
     alone = [group[0] for group in groups if len(group) == 1 < len(studies)]
     found = tuple(

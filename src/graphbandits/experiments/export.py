@@ -160,18 +160,9 @@ def _of_policy(
     """The rows of a policy, at most about ``ROWS`` at once where they are of trials."""
     meta, _ = cell.description
     rounds, arms, seed = np.array(meta["rounds"]), meta["arms"], meta["settings"]["seed"]
-    if table == "curve":
-        yield part(
-            Axes(arms, rounds, ()),
-            table,
-            policy,
-            summarise(cell.store, files, len(rounds), len(arms)),
-        )
-    elif table == "plays":
-        plays = np.zeros(len(arms), np.int64)
-        for file in files:
-            cell.store.read(file).plays.add_to(plays)
-        yield _table(Axes(arms, rounds, ()), table, policy, {"plays": plays})
+    if table in ("curve", "plays"):
+        whole = summarise(cell.store, files, len(rounds), len(arms))
+        yield part(Axes(arms, rounds, ()), table, policy, whole)
     else:
         step = max(1, ROWS // (len(rounds) if "round" in SCHEMA[table] else 1))
         for file in files:

@@ -127,58 +127,24 @@ def run_experiment(
     ...     study.results()["ts-n"].final.shape
     (2,)
     """
-    described, record, plans, place = _prepare(
-        experiment, output, trials, seed, policies, plugins, bounds, ratios
+    found = dry_run(
+        experiment,
+        output=output,
+        trials=trials,
+        seed=seed,
+        policies=policies,
+        plugins=plugins,
+        bounds=bounds,
+        ratios=ratios,
+        workers=workers,
+        cluster=cluster,
+        shard=shard,
     )
-    options = worker_options(workers, cluster, shard)
-    jobs = [(record, plans)]
-    (study,) = _execute(jobs, place, options, title=described.title, pages=pages, progress=progress)
+    jobs, title = [(found.record, found.plans)], found.record.title
+    (study,) = _execute(
+        jobs, found.output, found.options, title=title, pages=pages, progress=progress
+    )
     return study
-
-
-def _prepare(
-    experiment: str | Path | Experiment,
-    output: str | Path | None,
-    trials: int | None,
-    seed: int | None,
-    policies: Sequence[str],
-    plugins: Sequence[str | Path],
-    bounds: bool,
-    ratios: str | None,
-) -> tuple[Experiment, StudyRecord, list[Plan], Path]:
-    """Check an experiment; its record, its plans and the directory for them."""
-    policies, plugins = _listed(policies), _listed(plugins)
-    for path in plugins:
-        load_plugin(path)
-    if isinstance(experiment, Experiment):
-        if output is None:
-            raise InputError("an Experiment has no file name: give the directory for it, output=")
-        described, name = experiment, Path(output).resolve().name or "experiment"
-        key = name.lstrip(".") or "experiment"
-    else:
-        described, name = load_experiment(experiment), str(experiment)
-        key = Path(name).stem
-    place = Path(key) if output is None else Path(output)
-    command = ["run", name]
-    command += [f"--trials={described.trials if trials is None else trials}"]
-    if not described.sweeps_seed:
-        command += [f"--seed={described.seed if seed is None else seed}"]
-    command += [f"--policy={policy}" for policy in policies]
-    command += [f"--output={place}"]
-    command += ["--bounds"] if bounds else []
-    command += [f"--ratios={ratios}"] if ratios else []
-    with errors_at(name):
-        plans = described.plans(trials=trials, seed=seed, policies=policies, ratios=ratios)
-        # an Experiment that was made in Python has no command
-        rerun = "" if isinstance(experiment, Experiment) else rerun_command(command, plugins)
-        record = _record(described, plans, key, rerun, bounds)
-    if bounds and record.sweeps and not any(f["kind"] == "regret" for f in record.figures):
-        raise InputError(
-            f"{name} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
-            'point; ask for them with a table [[figures]] with kind = "regret", or leave --bounds '
-            "out"
-        )
-    return described, record, plans, place
 
 
 def _listed(given: Any) -> list[Any]:
@@ -284,8 +250,17 @@ class DryRun:
     plans: tuple[Plan, ...]
     output: Path
     options: WorkerOptions
-    tasks: tuple[Task, ...]  # all trials of each series
-    missing: tuple[int, ...]  # trials of each of these that are not there
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """All trials of each series."""
+        return tuple(wanted_tasks(self.plans))
+
+    @cached_property
+    def missing(self) -> tuple[int, ...]:
+        """How many trials of each of these are not there."""
+        store = _existing(self.output)
+        return tuple(missing_trials(store, task) for task in self.tasks)
 
     @property
     def trials(self) -> int:
@@ -313,13 +288,38 @@ def dry_run(
     shard: int | None = None,
 ) -> DryRun:
     """Check an experiment and find out what a run would compute; nothing is written."""
-    _, record, plans, place = _prepare(
-        experiment, output, trials, seed, policies, plugins, bounds, ratios
-    )
-    tasks, store = tuple(wanted_tasks(plans)), _existing(place)
-    missing = tuple(missing_trials(store, task) for task in tasks)
-    options = worker_options(workers, cluster, shard)
-    return DryRun(record, tuple(plans), place, options, tasks, missing)
+    policies, plugins = _listed(policies), _listed(plugins)
+    for path in plugins:
+        load_plugin(path)
+    if isinstance(experiment, Experiment):
+        if output is None:
+            raise InputError("an Experiment has no file name: give the directory for it, output=")
+        described, name = experiment, Path(output).resolve().name or "experiment"
+        key = name.lstrip(".") or "experiment"
+    else:
+        described, name = load_experiment(experiment), str(experiment)
+        key = Path(name).stem
+    place = Path(key) if output is None else Path(output)
+    command = ["run", name]
+    command += [f"--trials={described.trials if trials is None else trials}"]
+    if not described.sweeps_seed:
+        command += [f"--seed={described.seed if seed is None else seed}"]
+    command += [f"--policy={policy}" for policy in policies]
+    command += [f"--output={place}"]
+    command += ["--bounds"] if bounds else []
+    command += [f"--ratios={ratios}"] if ratios else []
+    with errors_at(name):
+        plans = described.plans(trials=trials, seed=seed, policies=policies, ratios=ratios)
+        # an Experiment that was made in Python has no command
+        rerun = "" if isinstance(experiment, Experiment) else rerun_command(command, plugins)
+        record = _record(described, plans, key, rerun, bounds)
+    if bounds and record.sweeps and not any(f["kind"] == "regret" for f in record.figures):
+        raise InputError(
+            f"{name} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
+            'point; ask for them with a table [[figures]] with kind = "regret", or leave --bounds '
+            "out"
+        )
+    return DryRun(record, tuple(plans), place, worker_options(workers, cluster, shard))
 
 
 def _existing(place: Path) -> Store | None:
@@ -382,7 +382,8 @@ def _execute(
         for record, _ in jobs:
             check_outputs(Study(Store(output), record))
     store = Store.create(output)
-    monitor = progress if isinstance(progress, RunMonitor) else _monitor(progress)
+    default = LiveProgress() if progress else RunMonitor()
+    monitor = progress if isinstance(progress, RunMonitor) else default
     tasks = wanted_tasks([plan for _, plans in jobs for plan in plans])
     studies = [Study(store, record) for record, _ in jobs]
     with _kept_trials(store, tasks), store.announce(tell=monitor.warn):
@@ -400,7 +401,8 @@ def _execute(
             monitor.read(study)
         keys = [study.key for study in studies]
         others = [key for key in also if key in store.studies() and key not in keys]
-        shown = sorted([*studies, *Studies(store).chosen(others)] if others else studies, key=_key)
+        found = [*studies, *(Studies(store).chosen(others) if others else ())]
+        shown = sorted(found, key=lambda study: study.key)
         entries = [entry for study in shown for entry in study.entries()] if pages else []
         if entries:
             files = output / "report.html", output / "summary.json"
@@ -409,14 +411,6 @@ def _execute(
             monitor.written([*files, *drawn])
     _raise_if_missing(studies, failures)
     return studies
-
-
-def _key(study: Study) -> str:
-    return study.key
-
-
-def _monitor(progress: bool) -> RunMonitor:
-    return LiveProgress() if progress else RunMonitor()
 
 
 def _complete(
@@ -476,28 +470,21 @@ def _warn_if_replaced(
 
 
 def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
-    shares = {
-        cell.series[share.policy]: share.missing
-        for study in studies
-        for cell in study.cells
-        for share in cell.progress().missing
-    }
-    lacking = sum(shares.values())
+    lacking = sum(share.missing for study in studies for share in study.progress().missing)
+    count = len(failures)
     if failures:
-        count = len(failures)
-        raise IncompleteStudyError(
+        message = (
             f"{count} shard{'s' * (count > 1)} failed; the others are kept, and the same command "
-            "tries what is missing again",
-            studies,
-            failures,
+            "tries what is missing again"
         )
-    if lacking:
-        raise IncompleteStudyError(
+    elif lacking:
+        message = (
             f"{lacking} trials are missing: some were removed or damaged during the run; the "
-            "same command runs what is missing",
-            studies,
-            failures,
+            "same command runs what is missing"
         )
+    else:
+        return
+    raise IncompleteStudyError(message, studies, failures)
 
 
 @contextmanager
