@@ -295,8 +295,8 @@ class _Record:
         return seed
 
     @cached_property
-    def _read(self) -> tuple[Floats, Ints]:
-        """The final regret of each of the trials, and the plays of each arm in all of them."""
+    def result(self) -> PolicyResult:
+        """What the trials ended with, as the last round of results."""
         cell, parts = self.place.cell, []
         plays: Ints = np.zeros(len(cell.description[0]["arms"]), np.int64)
         for file in self.files:
@@ -306,17 +306,9 @@ class _Record:
                 parts.append(shard.regret[kept, -1])
                 counted = kept[shard.plays.trial]
                 np.add.at(plays, shard.plays.arm[counted], shard.plays.count[counted])
-        return np.concatenate(parts), plays
-
-    @property
-    def final(self) -> Floats:
-        return self._read[0]
-
-    @cached_property
-    def result(self) -> PolicyResult:
-        """What the trials ended with, as the last round of results."""
+        final = np.concatenate(parts)
         # one column alone would be summed in another order, which may change the last bit
-        return PolicyResult.from_trials(np.stack([self.final] * 2, axis=1), self._read[1])
+        return PolicyResult.from_trials(np.stack([final, final], axis=1), plays)
 
     @property
     def mean(self) -> float:
@@ -324,7 +316,7 @@ class _Record:
 
     def final_in(self, some: Ints) -> Floats:
         """The final regret of some of its trials."""
-        return self.final[np.isin(self.trials, some)]
+        return self.result.final[np.isin(self.trials, some)]
 
     def shared(self, other: _Record) -> Ints:
         """The trials in which both met the same worlds."""
@@ -337,7 +329,7 @@ class _Record:
         if self.policy != other.policy or len(shared) not in (len(self.trials), len(other.trials)):
             return False
         same_trials = len(self.trials) == len(other.trials)
-        plays = not same_trials or np.array_equal(self._read[1], other._read[1])
+        plays = not same_trials or np.array_equal(self.result.plays, other.result.plays)
         return plays and np.array_equal(self.final_in(shared), other.final_in(shared))
 
     def row(self, label: str, difference: Difference | None) -> Row:
@@ -387,8 +379,7 @@ def _comparison(places: tuple[Place, ...], reference: str | None) -> Comparison:
         against = None
         notes.append(f"'{reference}' is not there to compare with")
     else:
-        chosen = reference is None
-        found = (_together if together else _apart)(named, ranking, against, chosen)
+        found = _differences(named, ranking, against, reference is None, together)
         if any(_partly(one, named[against]) for one in named.values()):
             notes.append(
                 "a paired difference is over the trials that both policies have, the means over "
@@ -460,28 +451,28 @@ def _labelled(records: Sequence[_Record]) -> dict[str, _Record]:
     return dict(zip(labels, records, strict=True))
 
 
-def _together(
-    named: Mapping[str, _Record], ranking: Sequence[str], against: str, chosen: bool
+def _differences(
+    named: Mapping[str, _Record],
+    ranking: Sequence[str],
+    against: str,
+    chosen: bool,
+    together: bool,
 ) -> dict[str, Difference]:
-    """The paired differences of policies in the same worlds, with intervals that hold together."""
-    final = {label: record.final for label, record in named.items()}
-    if chosen:  # as the best, from the same trials: all pairs count
-        pairs = paired_differences(final, list(combinations(ranking, 2)), CONFIDENCE, True)
-        return {d.second: d.turned() for d in pairs if d.first == against}
-    wanted = [(label, against) for label in ranking if label != against]
-    return {d.first: d for d in paired_differences(final, wanted, CONFIDENCE, True)}
+    """The differences from one policy, with intervals that hold together.
 
-
-def _apart(
-    named: Mapping[str, _Record], ranking: Sequence[str], against: str, chosen: bool
-) -> dict[str, Difference]:
-    """Each pair by what it has in common, with intervals that hold together by Bonferroni's rule.
-
-    Where the policy to compare with is chosen from the same trials all pairs count.
+    In the same worlds they are paired; else each pair is compared by what it has in common, with
+    Bonferroni's rule. Where the policy is ``chosen`` from the same trials all pairs count.
     """
-    pairs = math.comb(len(ranking), 2) if chosen else len(ranking) - 1
     others = [label for label in ranking if label != against]
-    return {label: _pair(label, against, named, pairs) for label in others}
+    if not together:
+        pairs = math.comb(len(ranking), 2) if chosen else len(others)
+        return {label: _pair(label, against, named, pairs) for label in others}
+    final = {label: record.result.final for label, record in named.items()}
+    if chosen:
+        found = paired_differences(final, list(combinations(ranking, 2)), CONFIDENCE, True)
+        return {d.second: d.turned() for d in found if d.first == against}
+    wanted = [(label, against) for label in others]
+    return {d.first: d for d in paired_differences(final, wanted, CONFIDENCE, True)}
 
 
 def _partly(one: _Record, other: _Record) -> bool:
@@ -495,7 +486,7 @@ def _pair(first: str, second: str, named: Mapping[str, _Record], pairs: int) -> 
     one, other = named[first], named[second]
     shared = one.shared(other)
     if not len(shared):
-        final = {first: one.final, second: other.final}
+        final = {first: one.result.final, second: other.result.final}
         return independent_difference(first, second, final, confidence)
     final = {first: one.final_in(shared), second: other.final_in(shared)}
     return paired_differences(final, [(first, second)], confidence, simultaneous=False)[0]

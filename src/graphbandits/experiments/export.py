@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +64,9 @@ def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.R
         for _, cell in cells:
             for policy in cell.series:
                 cell.files(policy)  # says what is missing
-    front = _Front(studies, with_line=table != "graph")
-    schema = front.schema(table)
-    return pa.RecordBatchReader.from_batches(schema, _gathered(_rows(cells, table, front, schema)))
+    front = _front(studies, with_line=table != "graph")
+    schema = pa.schema([*front, *arrow_schema(table)])
+    return pa.RecordBatchReader.from_batches(schema, _gathered(_rows(cells, table, front)))
 
 
 def export(studies: Sequence[Study], table: str, path: Path, partial: bool = False) -> int:
@@ -79,51 +79,52 @@ def export(studies: Sequence[Study], table: str, path: Path, partial: bool = Fal
     check_name(path)
     found = batches(studies, table, partial)
     rows = 0
-    with replace_file(path) as stream, _writer(stream, ending, found.schema) as writer:
+    with replace_file(path) as stream, ExitStack() as stack:
+        sink: Any = stream
+        if ending == ".csv.gz":
+            # without a name or a time: the same rows are the same bytes
+            sink = gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0)
+            stack.enter_context(sink)
+        if ending == ".parquet":  # with a row group for each batch
+            writer = pa.parquet.ParquetWriter(sink, found.schema, compression="zstd")
+        else:
+            writer = pa.csv.CSVWriter(sink, found.schema)
+        stack.enter_context(writer)
         for batch in found:
             writer.write_batch(batch)
             rows += batch.num_rows
     return rows
 
 
-class _Front:
+def _front(studies: Sequence[Study], with_line: bool) -> pa.Schema:
     """The columns in front: of which study, point and line a row is."""
+    values: dict[str, list[Any]] = {}
+    cells = [cell for study in studies for cell in study.cells]
+    for cell in cells:
+        for name, value in _parameters(cell).items():
+            values.setdefault(name, []).append(value)
+    lines = with_line and any(p != line for cell in cells for p, line in cell.lines.items())
+    fields = {"study": pa.string()} | {name: _type(there) for name, there in values.items()}
+    return pa.schema(fields | ({"line": pa.string()} if lines else {}))
 
-    def __init__(self, studies: Sequence[Study], with_line: bool) -> None:
-        values: dict[str, list[Any]] = {}
-        for cell in (cell for study in studies for cell in study.cells):
-            for name, value in cell.point.items():
-                values.setdefault(name, []).append(value)
-        self.types = {name: _type(there) for name, there in values.items()}
-        self.lines = with_line and any(
-            line != policy
-            for study in studies
-            for cell in study.cells
-            for policy, line in cell.lines.items()
-        )
 
-    def schema(self, table: str) -> pa.Schema:
-        """All columns; a parameter with the name of one of any table is ``swept_...`` in all."""
-        fields = [("study", pa.string())]
-        taken = {"study", "line"}.union(*SCHEMA.values())
-        fields += [(f"swept_{n}" if n in taken else n, t) for n, t in self.types.items()]
-        fields += [("line", pa.string())] if self.lines else []
-        return pa.schema([*fields, *arrow_schema(table)])
+def _parameters(cell: Cell) -> dict[str, Any]:
+    """The values of a point; a parameter with the name of a column of any table is ``swept_``."""
+    taken = {"study", "line"}.union(*SCHEMA.values())
+    return {f"swept_{n}" if n in taken else n: value for n, value in cell.point.items()}
 
-    def put(
-        self, study: str, point: Mapping[str, Any], line: str | None, rows: pa.Table
-    ) -> list[pa.Array]:
-        """The columns of rows with those in front of them."""
-        front = [pa.scalar(study, pa.string())]
-        for name, kind in self.types.items():
-            value = point.get(name)
-            if value is not None and pa.types.is_string(kind):
-                value = str(value)
-            elif value is not None and pa.types.is_floating(kind):
-                value = float(value)
-            front.append(pa.scalar(value, kind))
-        front += [pa.scalar(line, pa.string())] if self.lines else []
-        return [*(pa.repeat(value, len(rows)) for value in front), *rows.columns]
+
+def _put(front: pa.Schema, values: Mapping[str, Any], rows: pa.Table) -> pa.Table:
+    """Rows with the columns in front of them."""
+    columns = []
+    for field in front:
+        value = values.get(field.name)
+        if value is not None and pa.types.is_string(field.type):
+            value = str(value)
+        elif value is not None and pa.types.is_floating(field.type):
+            value = float(value)
+        columns.append(pa.repeat(pa.scalar(value, field.type), len(rows)))
+    return pa.table([*columns, *rows.columns], schema=pa.schema([*front, *rows.schema]))
 
 
 def _type(values: Sequence[Any]) -> pa.DataType:
@@ -137,21 +138,19 @@ def _type(values: Sequence[Any]) -> pa.DataType:
     return pa.float64() if kinds <= {int, float} and exact else pa.string()
 
 
-def _rows(
-    cells: Sequence[tuple[Study, Cell]], table: str, front: _Front, schema: pa.Schema
-) -> Iterator[pa.Table]:
+def _rows(cells: Sequence[tuple[Study, Cell]], table: str, front: pa.Schema) -> Iterator[pa.Table]:
     for study, cell in cells:
+        values = {"study": study.key} | _parameters(cell)
         if table == "graph":
             assert isinstance(cell.process, Fixed)
             edges = graph_table(cell.process.feedback)
             if edges is not None:
-                yield pa.table(front.put(study.key, cell.point, None, edges), schema=schema)
+                yield _put(front, values, edges)
             continue
         for policy, line in cell.lines.items():
-            files = cell.cover(policy).used
-            if files:
+            if files := cell.cover(policy).used:
                 for rows in _of_policy(cell, policy, files, table):
-                    yield pa.table(front.put(study.key, cell.point, line, rows), schema=schema)
+                    yield _put(front, values | {"line": line}, rows)
 
 
 def _of_policy(
@@ -171,7 +170,8 @@ def _of_policy(
                 some = slice(start, min(start + step, shard.trials))
                 count = some.stop - some.start
                 run = {"seed": seed, "first_trial": shard.first + start, "trials": count}
-                yield _table(Axes(arms, rounds, [run]), table, policy, _values(shard, table, some))
+                keys = Axes(arms, rounds, [run]).keys(table, policy)
+                yield pa.table(keys | _values(shard, table, some), arrow_schema(table))
 
 
 def _values(shard: Shard, table: str, some: slice) -> dict[str, Floats | Ints]:
@@ -182,10 +182,6 @@ def _values(shard: Shard, table: str, some: slice) -> dict[str, Floats | Ints]:
         return {"regret": shard.regret[some].ravel()}
     assert shard.ratios is not None  # the settings say that they were recorded
     return {name: array[some].ravel() for name, array in shard.ratios.items()}
-
-
-def _table(axes: Axes, table: str, policy: str, values: Mapping[str, Floats | Ints]) -> pa.Table:
-    return pa.table({**axes.keys(table, policy), **values}, arrow_schema(table))
 
 
 def _gathered(tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
@@ -202,21 +198,3 @@ def _gathered(tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
             waiting, count = [whole.slice(full)], count - full
     if count:
         yield from pa.concat_tables(waiting).combine_chunks().to_batches(ROWS)
-
-
-@contextmanager
-def _writer(stream: Any, ending: str, schema: pa.Schema) -> Iterator[Any]:
-    """What writes batches to a stream; Parquet has a row group for each."""
-    if ending == ".parquet":
-        with pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
-            yield writer
-    elif ending == ".csv":
-        with pa.csv.CSVWriter(stream, schema) as writer:
-            yield writer
-    else:
-        with (
-            # without a name or a time: the same rows are the same bytes
-            gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed,
-            pa.csv.CSVWriter(packed, schema) as writer,
-        ):
-            yield writer

@@ -18,7 +18,7 @@ from graphbandits.experiments.figures import requested
 from graphbandits.experiments.load import load_experiment
 from graphbandits.experiments.model import Experiment
 from graphbandits.experiments.progress import LiveProgress
-from graphbandits.experiments.study import Studies, Study
+from graphbandits.experiments.study import Study
 from graphbandits.experiments.texts import errors_at
 from graphbandits.files import make_directory
 from graphbandits.plugins import load_plugin
@@ -140,10 +140,7 @@ def run_experiment(
         cluster=cluster,
         shard=shard,
     )
-    jobs, title = [(found.record, found.plans)], found.record.title
-    (study,) = _execute(
-        jobs, found.output, found.options, title=title, pages=pages, progress=progress
-    )
+    (study,) = _execute([found], title=found.record.title, pages=pages, progress=progress)
     return study
 
 
@@ -196,9 +193,8 @@ def run_plan(
     record = StudyRecord.of(
         [plan], key="simulation", title=shown, rerun=rerun, figures=figures, bounds=bounds
     )
-    options = worker_options(workers, cluster, shard)
-    jobs = [(record, [plan])]
-    (study,) = _execute(jobs, Path(output), options, title=shown, pages=pages, progress=progress)
+    job = DryRun(record, (plan,), Path(output), worker_options(workers, cluster, shard))
+    (study,) = _execute([job], title=shown, pages=pages, progress=progress)
     return study
 
 
@@ -219,7 +215,7 @@ def reproduce(
     those of :func:`run_experiment`.
     """
     chosen = sorted(set(_listed(figures or FIGURES)))
-    jobs = []
+    jobs, options = [], worker_options(workers, cluster)
     for figure in chosen:
         if figure not in FIGURES:
             raise InputError(f"unknown figure '{figure}': {nearest(figure, FIGURES)}")
@@ -229,17 +225,8 @@ def reproduce(
         words += [f"--seed={seed}", f"--output={output}"] + (["--bounds"] if bounds else [])
         title = f"{figure}. {experiment.title}"
         record = _record(experiment, plans, figure, rerun_command(words), bounds, title)
-        jobs.append((record, plans))
-    options = worker_options(workers, cluster)
-    return _execute(
-        jobs,
-        Path(output),
-        options,
-        title=TITLE,
-        introduction=INTRODUCTION,
-        also=FIGURES,
-        progress=progress,
-    )
+        jobs.append(DryRun(record, tuple(plans), Path(output), options))
+    return _execute(jobs, title=TITLE, introduction=INTRODUCTION, also=FIGURES, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,9 +348,7 @@ def rerun_command(words: Sequence[str], plugins: Sequence[str | Path] = ()) -> s
 
 
 def _execute(
-    jobs: Sequence[tuple[StudyRecord, Sequence[Plan]]],
-    output: Path,
-    options: WorkerOptions,
+    jobs: Sequence[DryRun],
     *,
     title: str,
     introduction: str = "",
@@ -371,21 +356,22 @@ def _execute(
     pages: bool = True,
     progress: bool | RunMonitor = True,
 ) -> list[Study]:
-    """Compute what the store of a directory lacks of some studies, and write what came out.
+    """Compute what the store of one directory lacks of the jobs, and write what came out.
 
     ``also`` are keys of other studies that the page shows, where the store has them.
     """
+    output, options = jobs[0].output, jobs[0].options
     make_directory(output)
     if pages:  # drawing and the report load slowly
         from graphbandits.experiments.outputs import check_outputs, draw_figures, write_entries
 
-        for record, _ in jobs:
-            check_outputs(Study(Store(output), record))
+        for job in jobs:
+            check_outputs(Study(Store(output), job.record))
     store = Store.create(output)
     default = LiveProgress() if progress else RunMonitor()
     monitor = progress if isinstance(progress, RunMonitor) else default
-    tasks = wanted_tasks([plan for _, plans in jobs for plan in plans])
-    studies = [Study(store, record) for record, _ in jobs]
+    tasks = wanted_tasks([plan for job in jobs for plan in job.plans])
+    studies = [Study(store, job.record) for job in jobs]
     with _kept_trials(store, tasks), store.announce(tell=monitor.warn):
         monitor.prepared(store, tasks, options)
         for other in store.others():
@@ -393,16 +379,15 @@ def _execute(
                 f"another run works in {store.path} (process {other.pid} on {other.host}, since "
                 f"{other.started}): both go on, and each uses what the other has finished"
             )
-        for record, plans in jobs:
-            _warn_if_replaced(store, record, plans, monitor)
-            record.write(store, plans)
+        for job in jobs:
+            _warn_if_replaced(store, job.record, job.plans, monitor)
+            job.record.write(store, job.plans)
         failures = _complete(store, studies, tasks, options, monitor, pages)
         for study in studies if pages else ():
             monitor.read(study)
-        keys = [study.key for study in studies]
-        others = [key for key in also if key in store.studies() and key not in keys]
-        found = [*studies, *(Studies(store).chosen(others) if others else ())]
-        shown = sorted(found, key=lambda study: study.key)
+        more = {*also} & {*store.studies()} - {study.key for study in studies}
+        others = [Study.open(store, key) for key in more]
+        shown = sorted([*studies, *others], key=lambda study: study.key)
         entries = [entry for study in shown for entry in study.entries()] if pages else []
         if entries:
             files = output / "report.html", output / "summary.json"

@@ -299,9 +299,6 @@ class Study(Sequence[Cell]):
         size = f"{count} cell{'s' * (count > 1)}{swept}, {self.trials} trials"
         return f"<Study '{self.key}' in {self.store.path}: {self.title}; {size}>"
 
-    def __iter__(self) -> Iterator[Cell]:
-        return iter(self.cells)
-
     def __len__(self) -> int:
         return len(self.cells)
 

@@ -215,9 +215,8 @@ class Results:
             return result.mean - half, result.mean + half
         if kind == "quantiles":
             pair = isinstance(levels, tuple | list) and len(levels) == 2
-            if not pair or not all(isinstance(level, numbers.Real) for level in levels):
-                raise InputError(f"levels are a lower and an upper one in [0, 1], not {levels!r}")
-            if not levels[0] <= levels[1]:
+            known = pair and all(isinstance(level, numbers.Real) for level in levels)
+            if not known or not levels[0] <= levels[1]:
                 raise InputError(f"levels are a lower and an upper one in [0, 1], not {levels!r}")
             return result.quantile(levels[0]), result.quantile(levels[1])
         raise InputError(f"no band '{kind}': {nearest(kind, ['interval', 'quantiles'])}")

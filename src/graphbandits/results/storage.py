@@ -27,10 +27,10 @@ from graphbandits.results.tables import (
     QUANTILES,
     SCHEMA,
     Axes,
-    graph_table,
+    edges_of,
     part,
     policies_of,
-    values,
+    values_of,
 )
 from graphbandits.types import Floats, Ints
 
@@ -107,10 +107,9 @@ def content_hash(results: Results) -> str:
         arrays: list[Floats | Ints] = [results.rounds] if name == "curve" else []
         if name != "graph":
             for policy in policies_of(results, name):
-                arrays += values(name, results[policy]).values()
-        elif results.graph is not None:
-            edges = graph_table(results.graph.feedback)
-            arrays += [] if edges is None else [column.to_numpy() for column in edges.columns]
+                arrays += values_of(name, results[policy]).values()
+        elif (edges := edges_of(results)) is not None:
+            arrays += [column.to_numpy() for column in edges.columns]
         if arrays:
             digest.update(f"{name} {sum(map(len, arrays))}\n".encode())
         for array in arrays:
@@ -157,10 +156,8 @@ def _parts(results: Results, table: str) -> Iterator[pa.Table]:
         axes = Axes.of(results)
         for policy in policies_of(results, table):
             yield part(axes, table, policy, results[policy])
-    elif results.graph is not None:
-        edges = graph_table(results.graph.feedback)
-        if edges is not None:
-            yield edges
+    elif (edges := edges_of(results)) is not None:
+        yield edges
 
 
 def _parquet(results: Results, table: str) -> tuple[int, bytes] | None:
@@ -252,6 +249,7 @@ def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Res
         for name, file in files.items()
         if name != "graph"
     }
+    ratios = columns.get("ratios", {})
     policies = {
         policy: PolicyResult(
             mean=columns["curve"][policy]["mean"],
@@ -259,8 +257,8 @@ def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Res
             quantiles=np.array([columns["curve"][policy][f"q{q:g}"] for q in QUANTILES]),
             final=columns["final"][policy]["regret"],
             plays=columns["plays"][policy]["plays"],
-            regret=_matrices(columns, "regret", policy, len(rounds)).get("regret"),
-            ratios=_ratios(_matrices(columns, "ratios", policy, len(rounds))),
+            regret=columns.get("regret", {}).get(policy, {}).get("regret"),
+            ratios=Ratios(**ratios[policy]) if policy in ratios else None,
         )
         for policy in names
     }
@@ -288,20 +286,11 @@ def _values(
         expected = policy in policies and policy not in found
         if not expected or not rows.select(keys.column_names).equals(keys):
             raise InputError(f"{file_name(table)} is not of these policies, arms, runs and rounds")
-        found[policy] = {c: np.array(rows[c]) for c in SCHEMA[table] if c not in KEYS}
+        values = {c: np.array(rows[c]) for c in SCHEMA[table] if c not in KEYS}
+        if {"trial", "round"} <= SCHEMA[table].keys():  # a row for each trial
+            values = {c: column.reshape(-1, len(axes.rounds)) for c, column in values.items()}
+        found[policy] = values
     return found
-
-
-def _matrices(
-    columns: dict[str, dict[str, dict[str, Any]]], table: str, policy: str, rounds: int
-) -> dict[str, Floats]:
-    """The columns of a policy with a row for each trial; none where the table has none of it."""
-    found = columns.get(table, {}).get(policy, {})
-    return {name: column.reshape(-1, rounds) for name, column in found.items()}
-
-
-def _ratios(arrays: dict[str, Floats]) -> Ratios | None:
-    return Ratios(**arrays) if arrays else None
 
 
 def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:

@@ -79,8 +79,10 @@ class Axes:
             each["arm"] = pa.array(self.arms, pa.string())
         if "trial" in SCHEMA[table]:
             run = np.repeat(np.arange(len(self.runs)), [run["trials"] for run in self.runs])
-            number = np.concatenate([_trial_numbers(run) for run in self.runs])
-            seeds = pa.array([_column_seed(run["seed"]) for run in self.runs], pa.int64())
+            first = [np.arange(run["trials"]) + run["first_trial"] for run in self.runs]
+            number = np.concatenate(first)
+            given = [run["seed"] for run in self.runs]
+            seeds = pa.array([None if n is None or n > _LARGEST else n for n in given], pa.int64())
             each["seed"] = seeds.take(pa.array(np.repeat(run, rounds)))
             each["trial"] = pa.array(np.repeat(number, rounds))
         if "round" in SCHEMA[table]:
@@ -93,10 +95,10 @@ class Axes:
 
 def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
     """The rows of one policy."""
-    return pa.table(axes.keys(table, policy) | values(table, result), arrow_schema(table))
+    return pa.table(axes.keys(table, policy) | values_of(table, result), arrow_schema(table))
 
 
-def values(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
+def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
     """The columns that hold what came out."""
     if table == "curve":
         quantiles = {f"q{q:g}": row for q, row in zip(QUANTILES, result.quantiles, strict=True)}
@@ -114,12 +116,9 @@ def values(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
 
 def policies_of(results: Results, table: str) -> list[str]:
     """The policies that have rows in a table."""
-    kept = {"regret": "regret", "ratios": "ratios"}.get(table)
-    return [
-        name
-        for name, result in results.policies.items()
-        if kept is None or getattr(result, kept) is not None
-    ]
+    always = table not in ("regret", "ratios")
+    kept = results.policies.items()
+    return [name for name, result in kept if always or getattr(result, table) is not None]
 
 
 def graph_table(feedback: Feedback) -> pa.Table | None:
@@ -149,13 +148,18 @@ def graph_table(feedback: Feedback) -> pa.Table | None:
     return pa.table(columns, arrow_schema("graph"))
 
 
+def edges_of(results: Results) -> pa.Table | None:
+    """The edges of the fixed graph of results; None if it has none, or no need of them."""
+    return None if results.graph is None else graph_table(results.graph.feedback)
+
+
 def whole_table(results: Results, table: str) -> pa.Table:
     """All rows of a table, or why there are none."""
     check_table(table)
     if table == "graph":
         if results.graph is None:
             raise InputError("these results have no fixed graph: there is no table 'graph'")
-        edges = graph_table(results.graph.feedback)
+        edges = edges_of(results)
         if edges is None:
             raise InputError(
                 "the graph of these results has one probability for all other arms and no "
@@ -183,14 +187,6 @@ def whole_table(results: Results, table: str) -> pa.Table:
 def arrow_schema(table: str) -> pa.Schema:
     """The columns of a table and their types."""
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCHEMA[table].items()])
-
-
-def _trial_numbers(run: dict[str, Any]) -> Ints:
-    return np.arange(run["first_trial"], run["first_trial"] + run["trials"])
-
-
-def _column_seed(seed: int | None) -> int | None:
-    return seed if seed is not None and seed <= _LARGEST else None
 
 
 def check_table(table: str) -> None:
