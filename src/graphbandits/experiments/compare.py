@@ -240,15 +240,14 @@ def _compare(studies: Sequence[Sequence[Study]], reference: str | None) -> Compa
         _places_of(f"{short[path]}/{mine[0].key}" if several else short[path], mine)
         for path, mine in zip(paths, studies, strict=True)
     ]
-    groups = [(place,) for place in places[0]] if len(studies) == 1 else _groups(places)
-    alone = [group[0] for group in groups if len(group) == 1 < len(studies)]
-    found = tuple(
-        _comparison(group, reference) for group in groups if len(group) > 1 or len(studies) == 1
-    )
+    groups = _groups(places)
+    apart = len(studies) == 1  # each cell by itself
+    found = tuple(_comparison(group, reference) for group in groups if apart or len(group) > 1)
+    alone = tuple(group[0] for group in groups if not apart and len(group) == 1)
     known = {row.policy for one in found for row in one.rows}
     if reference is not None and known and reference not in known:
         raise InputError(f"no policy '{reference}' to compare with: {nearest(reference, known)}")
-    return Compared(found, tuple(alone), reference)
+    return Compared(found, alone, reference)
 
 
 def _places_of(store: str, studies: Iterable[Study]) -> list[Place]:

@@ -287,8 +287,7 @@ def dry_run(
         described, name = load_experiment(experiment), str(experiment)
         key = Path(name).stem
     place = Path(key) if output is None else Path(output)
-    command = ["run", name]
-    command += [f"--trials={described.trials if trials is None else trials}"]
+    command = ["run", name, f"--trials={described.trials if trials is None else trials}"]
     if not described.sweeps_seed:
         command += [f"--seed={described.seed if seed is None else seed}"]
     command += [f"--policy={policy}" for policy in policies]

@@ -470,11 +470,11 @@ class Study(Sequence[Cell]):
 
     def to_pandas(self, table: str = "curve", partial: bool = False) -> pandas.DataFrame:
         """The table of :meth:`batches` in memory; one that is too large for it can be exported."""
-        return to_pandas(self.batches(table, partial).read_all())
+        return to_pandas(self.batches(table, partial))
 
     def to_polars(self, table: str = "curve", partial: bool = False) -> polars.DataFrame:
         """The same for polars; ``polars.scan_parquet`` reads large ones from an exported file."""
-        return to_polars(self.batches(table, partial).read_all())
+        return to_polars(self.batches(table, partial))
 
 
 def _shown(point: Mapping[str, Any]) -> dict[str, Any]:

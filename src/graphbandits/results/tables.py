@@ -195,27 +195,28 @@ def check_table(table: str) -> None:
         raise InputError(f"no table '{table}': {nearest(str(table), SCHEMA)}")
 
 
-def to_pandas(rows: pa.Table) -> pandas.DataFrame:
+def to_pandas(rows: pa.Table | pa.RecordBatchReader) -> pandas.DataFrame:
     """The rows of a table as a pandas frame."""
-    _check_package("pandas")
-    frame: pandas.DataFrame = rows.to_pandas()
+    frame: pandas.DataFrame = _read_for("pandas", rows).to_pandas()
     return frame
 
 
-def to_polars(rows: pa.Table) -> polars.DataFrame:
+def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
     """The rows of a table as a polars frame."""
-    _check_package("polars")
+    table = _read_for("polars", rows)
     import polars
 
-    frame = polars.from_arrow(rows)
+    frame = polars.from_arrow(table)
     assert isinstance(frame, polars.DataFrame)  # a table never gives a series
     return frame
 
 
-def _check_package(package: str) -> None:
+def _read_for(package: str, rows: pa.Table | pa.RecordBatchReader) -> pa.Table:
+    """All rows, once a package that they are for is there."""
     try:
         importlib.import_module(package)
     except ImportError:
         raise InputError(
             f'to_{package} needs {package}: pip install "graphbandits[{package}]"'
         ) from None
+    return rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
