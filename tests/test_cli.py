@@ -742,7 +742,7 @@ def test_reproduce_says_what_it_will_do_and_how_long_before_it_starts(
     place: Path, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
-    monkeypatch.setattr("graphbandits.experiments.progress.LiveTable", interrupt)
+    monkeypatch.setattr("graphbandits.experiments.progress.LiveProgress.started", interrupt)
     args = split("reproduce --figure 1b --figure 2a --trials 3 --workers 2 --output here")
     result = RUNNER.invoke(app, args)
     assert result.exit_code == 130

@@ -7,7 +7,10 @@ import io
 import pytest
 from rich.console import Console
 
-from graphbandits.experiments.progress import LiveTable, Work
+from graphbandits.engine import Plan, Task
+from graphbandits.errors import InputError
+from graphbandits.experiments.progress import LiveProgress
+from graphbandits.store import Failure
 
 
 class Clock:
@@ -30,76 +33,89 @@ def console(terminal: bool, width: int = 80, height: int = 24) -> Console:
     )
 
 
-def shown(table: LiveTable, width: int = 80, height: int = 24) -> list[str]:
+def started(
+    policies: list[str], workers: int, clock: Clock, screen: Console, there: int = 0
+) -> LiveProgress:
+    """A run of 1000 trials of 100 rounds for each policy, in shards of 250 trials."""
+    plan = Plan.of("ts-n", graph="paper", horizon=100, trials=1000)
+    shown = LiveProgress(screen, clock)
+    wanted = {Task(plan, policy, 0, 1000): there for policy in policies}
+    tasks = [shard(policy, i) for policy in policies for i in range(there, 1000, 250)]
+    shown.started(wanted, tasks, workers)
+    return shown
+
+
+def shard(policy: str, first: int = 0) -> Task:
+    plan = Plan.of("ts-n", graph="paper", horizon=100, trials=1000)
+    return Task(plan, policy, first, 250)
+
+
+def shown(table: LiveProgress, width: int = 80, height: int = 24) -> list[str]:
     """The lines of the table as a terminal shows them."""
     sheet = console(False, width, height)
     sheet.print(table.table())
     return sheet.file.getvalue().splitlines()  # type: ignore[attr-defined]
 
 
-WORK = Work(shards=4, trials=1000, decisions=100_000)
-
-
 def test_time_left_is_reckoned_by_each_policys_own_pace() -> None:
     """One takes 1 ms a decision, the other 100; two workers."""
-    table = LiveTable({"quick": WORK, "slow": WORK}, 2, Clock(), console(False))
+    table = started(["quick", "slow"], 2, Clock(), console(False))
     assert table.left() is None
-    table.finished("quick", 250, 25_000, 25.0)
+    table.finished(shard("quick"), 25.0)
     assert table.left() == pytest.approx((75_000 + 100_000) * 1e-3 / 2)  # the other as the first
-    table.finished("slow", 250, 25_000, 2500.0)
+    table.finished(shard("slow"), 2500.0)
     assert table.left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
-    table.advance("slow", 10_000)  # of the shard that is running
+    table.advanced(shard("slow"), 10_000)  # of the shard that is running
     assert table.left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
-    table.advance("slow", 25_000)
+    table.advanced(shard("slow"), 25_000)
     assert table.left() == pytest.approx((75_000 * 1e-3 + 65_000 * 0.1) / 2)
 
 
 def test_what_was_told_on_the_way_is_not_counted_twice() -> None:
-    table = LiveTable({"a": WORK}, 1, Clock(), console(False))
+    table = started(["a"], 1, Clock(), console(False))
     for _ in range(5):
-        table.advance("a", 5000)
+        table.advanced(shard("a"), 5000)
     assert table.line().startswith("25 %, 0 of 4 shards")
-    table.finished("a", 250, 25_000, 10.0)
+    table.finished(shard("a"), 10.0)
     assert table.line().startswith("25 %, 1 of 4 shards")
     assert table.left() == pytest.approx(30.0)
 
 
 def test_what_was_there_is_done_from_the_start_and_not_in_the_rate() -> None:
-    there = Work(4, 1000, 100_000, shards_there=2, trials_there=500, decisions_there=50_000)
-    table = LiveTable({"a": there}, 1, Clock(), console(False))
-    assert table.line() == "50 %, 2 of 4 shards"
+    table = started(["a"], 1, Clock(), console(False), there=500)
+    assert table.line() == "50 %, 0 of 2 shards"
     assert table.left() is None
-    table.finished("a", 250, 25_000)  # somebody else has made it
+    table.finished(shard("a"), None)  # somebody else has made it
     assert table.left() is None
-    assert table.line().startswith("75 %, 3 of 4 shards; working on a")
-    table.finished("a", 250, 25_000, 5.0)
-    assert table.line() == "100 %, 4 of 4 shards"
+    assert table.line().startswith("75 %, 1 of 2 shards; working on a")
+    table.finished(shard("a"), 5.0)
+    assert table.line() == "100 %, 2 of 2 shards"
     assert table.left() == 0.0
     row = next(line for line in shown(table) if line.startswith(" a "))
     assert row.split()[-5:] == ["1,000", "100", "%", "5.0", "k/s"]
 
 
 def test_what_failed_is_neither_done_nor_left() -> None:
-    table = LiveTable({"a": WORK}, 1, Clock(), console(False))
-    table.finished("a", 250, 25_000, 10.0)
-    table.failed("a")
+    table = started(["a"], 1, Clock(), console(False))
+    table.finished(shard("a"), 10.0)
+    table.failed(Failure(shard("a"), InputError("why")))
     assert table.left() == pytest.approx(20.0)
-    table.finished("a", 250, 25_000, 10.0)
-    table.finished("a", 250, 25_000, 10.0)
+    table.finished(shard("a"), 10.0)
+    table.finished(shard("a"), 10.0)
     assert table.left() == 0.0
     assert table.line() == "100 %, 3 of 4 shards, 1 failed"
-    assert [line.split()[2:4] for line in shown(table) if line.startswith(" a ")] == [["3/4", "1"]]
+    assert [line.split()[2:4] for line in shown(table) if line.startswith(" a ")] == [["3/4,", "1"]]
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_thirty_policies_fit_and_those_that_are_worked_on_are_shown(width: int) -> None:
     clock = Clock()
     names = [f"policy-{i}(with=a long text, for={i})" for i in range(30)]
-    table = LiveTable(dict.fromkeys(names, WORK), 2, clock, console(True, width))
+    table = started(names, 2, clock, console(True, width))
     for i in (27, 3, *range(5, 15)):
         clock.now += 1
         for _ in range(4 if i == 3 else 1):
-            table.finished(names[i], 250, 25_000, 3600.0 * 1000)
+            table.finished(shard(names[i]), 3600.0 * 1000)
     lines = shown(table, width)
     assert len(lines) < 24
     assert max(map(len, lines)) <= width
@@ -114,8 +130,9 @@ def test_thirty_policies_fit_and_those_that_are_worked_on_are_shown(width: int) 
 
 def test_a_terminal_is_left_as_it_was() -> None:
     screen = console(True)
-    with LiveTable({"ts-n": WORK}, 1, Clock(), screen) as table:
-        table.finished("ts-n", 250, 25_000, 1.0)
+    table = started(["ts-n"], 1, Clock(), screen)
+    table.finished(shard("ts-n"), 1.0)
+    table.stopped()
     written = screen.file.getvalue()  # type: ignore[attr-defined]
     assert "ts-n" in written
     assert "\x1b[?25h" in written  # the cursor is back
@@ -125,17 +142,17 @@ def test_a_terminal_is_left_as_it_was() -> None:
 
 def test_a_log_has_a_line_now_and_then() -> None:
     log, clock = console(False, width=40), Clock()
-    with LiveTable({"ts-n[x]": WORK}, 1, clock, log, every=30.0) as table:
-        table.finished("ts-n[x]", 250, 25_000, 10.0)
-        clock.now += 29.0
-        table.advance("ts-n[x]", 26_000)
-        clock.now += 1.0
-        table.advance("ts-n[x]", 1000)
-        table.advance("ts-n[x]", 1000)
-        clock.now += 29.0
-        table.failed("ts-n[x]")
-        clock.now += 6971.0
-        table.finished("ts-n[x]", 250, 25_000, 10.0)
+    table = started(["ts-n[x]"], 1, clock, log)
+    table.finished(shard("ts-n[x]"), 10.0)
+    clock.now += 29.0
+    table.advanced(shard("ts-n[x]"), 26_000)
+    clock.now += 1.0
+    table.advanced(shard("ts-n[x]"), 1000)
+    table.advanced(shard("ts-n[x]"), 1000)
+    clock.now += 29.0
+    table.failed(Failure(shard("ts-n[x]"), InputError("why")))
+    clock.now += 6971.0
+    table.finished(shard("ts-n[x]"), 10.0)
     assert log.file.getvalue().splitlines() == [  # type: ignore[attr-defined]
         "[30 s] 27 %, 1 of 4 shards, 29 s left; working on ts-n[x]",
         "[2.0 h] 75 %, 2 of 4 shards, 1 failed, 10 s left; working on ts-n[x]",

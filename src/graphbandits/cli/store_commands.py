@@ -315,6 +315,6 @@ def _print_notes(one: Comparison, where: str = "") -> None:
         show_line(f"{where}{note}")
     for version in one.versions:
         d, how = version.difference, "independent"
-        if version.paired:
+        if d.paired:
             how = f"paired, differs in {version.differing} of {version.trials} trials"
         show_line(f"{where}{d.first} - {d.second}: {formatting.difference_text(d)}, {how}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +22,18 @@ from graphbandits.engine import Shard
 from graphbandits.errors import InputError
 from graphbandits.files import check_name, replace_file
 from graphbandits.graphs import Fixed
-from graphbandits.results.frames import check_table
-from graphbandits.results.schema import SCHEMA
-from graphbandits.results.tables import Axes, arrow_schema, graph_table, part
+from graphbandits.results.tables import (
+    SCHEMA,
+    Axes,
+    arrow_schema,
+    check_table,
+    graph_table,
+    part,
+)
 from graphbandits.store import ShardFile, summarise
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-
     from graphbandits.experiments.study import Cell, Study
 
 #: Rows of a batch, and of a row group of a file: what is in memory at once.
@@ -40,9 +42,7 @@ ROWS = 2**17
 ENDINGS = (".parquet", ".csv", ".csv.gz")
 
 
-def batches(
-    studies: Sequence[Study], table: str, partial: bool = False
-) -> Iterator[pa.RecordBatch]:
+def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.RecordBatchReader:
     """The rows of a table: by cell, policy, trial and round, each in the order of its study.
 
     Without ``partial`` every trial that was asked for must be there, which is checked before
@@ -64,8 +64,9 @@ def batches(
         for _, cell in cells:
             for policy in cell.series:
                 cell.files(policy)  # says what is missing
-    front = _Front(studies, with_line=table != "graph")
-    return _gathered(_rows(cells, table, front), front.schema(table))
+    front = _front(studies, with_line=table != "graph")
+    schema = pa.schema([*front, *arrow_schema(table)])
+    return pa.RecordBatchReader.from_batches(schema, _gathered(_rows(cells, table, front)))
 
 
 def export(studies: Sequence[Study], table: str, path: Path, partial: bool = False) -> int:
@@ -77,75 +78,53 @@ def export(studies: Sequence[Study], table: str, path: Path, partial: bool = Fal
         raise InputError(f"{path} is a directory: choose another name for the file")
     check_name(path)
     found = batches(studies, table, partial)
-    schema = _Front(studies, with_line=table != "graph").schema(table)
     rows = 0
-    with replace_file(path) as stream, _writer(stream, ending, schema) as writer:
+    with replace_file(path) as stream, ExitStack() as stack:
+        sink: Any = stream
+        if ending == ".csv.gz":
+            # without a name or a time: the same rows are the same bytes
+            sink = gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0)
+            stack.enter_context(sink)
+        if ending == ".parquet":  # with a row group for each batch
+            writer = pa.parquet.ParquetWriter(sink, found.schema, compression="zstd")
+        else:
+            writer = pa.csv.CSVWriter(sink, found.schema)
+        stack.enter_context(writer)
         for batch in found:
             writer.write_batch(batch)
             rows += batch.num_rows
     return rows
 
 
-def to_pandas(studies: Sequence[Study], table: str, partial: bool) -> pandas.DataFrame:
-    """A table as a pandas frame."""
-    check_table(table, "pandas")
-    frame: pandas.DataFrame = _whole(studies, table, partial).to_pandas()
-    return frame
-
-
-def to_polars(studies: Sequence[Study], table: str, partial: bool) -> polars.DataFrame:
-    """A table as a polars frame."""
-    check_table(table, "polars")
-    import polars
-
-    frame = polars.from_arrow(_whole(studies, table, partial))
-    assert isinstance(frame, polars.DataFrame)  # a table never gives a series
-    return frame
-
-
-def _whole(studies: Sequence[Study], table: str, partial: bool) -> pa.Table:
-    found = batches(studies, table, partial)
-    return pa.Table.from_batches(found, _Front(studies, table != "graph").schema(table))
-
-
-class _Front:
+def _front(studies: Sequence[Study], with_line: bool) -> pa.Schema:
     """The columns in front: of which study, point and line a row is."""
+    values: dict[str, list[Any]] = {}
+    cells = [cell for study in studies for cell in study.cells]
+    for cell in cells:
+        for name, value in _parameters(cell).items():
+            values.setdefault(name, []).append(value)
+    lines = with_line and any(p != line for cell in cells for p, line in cell.lines.items())
+    fields = {"study": pa.string()} | {name: _type(there) for name, there in values.items()}
+    return pa.schema(fields | ({"line": pa.string()} if lines else {}))
 
-    def __init__(self, studies: Sequence[Study], with_line: bool) -> None:
-        values: dict[str, list[Any]] = {}
-        for cell in (cell for study in studies for cell in study.cells):
-            for name, value in cell.point.items():
-                values.setdefault(name, []).append(value)
-        self.types = {name: _type(there) for name, there in values.items()}
-        self.lines = with_line and any(
-            line != policy
-            for study in studies
-            for cell in study.cells
-            for policy, line in cell.lines.items()
-        )
 
-    def schema(self, table: str) -> pa.Schema:
-        """All columns; a parameter with the name of one of any table is ``swept_...`` in all."""
-        fields = [("study", pa.string())]
-        taken = {"study", "line"}.union(*SCHEMA.values())
-        fields += [(f"swept_{n}" if n in taken else n, t) for n, t in self.types.items()]
-        fields += [("line", pa.string())] if self.lines else []
-        return pa.schema([*fields, *arrow_schema(table)])
+def _parameters(cell: Cell) -> dict[str, Any]:
+    """The values of a point; a parameter with the name of a column of any table is ``swept_``."""
+    taken = {"study", "line"}.union(*SCHEMA.values())
+    return {f"swept_{n}" if n in taken else n: value for n, value in cell.point.items()}
 
-    def put(
-        self, study: str, point: Mapping[str, Any], line: str | None, rows: pa.Table
-    ) -> list[pa.Array]:
-        """The columns of rows with those in front of them."""
-        front = [pa.scalar(study, pa.string())]
-        for name, kind in self.types.items():
-            value = point.get(name)
-            if value is not None and pa.types.is_string(kind):
-                value = str(value)
-            elif value is not None and pa.types.is_floating(kind):
-                value = float(value)
-            front.append(pa.scalar(value, kind))
-        front += [pa.scalar(line, pa.string())] if self.lines else []
-        return [*(pa.repeat(value, len(rows)) for value in front), *rows.columns]
+
+def _put(front: pa.Schema, values: Mapping[str, Any], rows: pa.Table) -> pa.Table:
+    """Rows with the columns in front of them."""
+    columns = []
+    for field in front:
+        value = values.get(field.name)
+        if value is not None and pa.types.is_string(field.type):
+            value = str(value)
+        elif value is not None and pa.types.is_floating(field.type):
+            value = float(value)
+        columns.append(pa.repeat(pa.scalar(value, field.type), len(rows)))
+    return pa.table([*columns, *rows.columns], schema=pa.schema([*front, *rows.schema]))
 
 
 def _type(values: Sequence[Any]) -> pa.DataType:
@@ -159,20 +138,19 @@ def _type(values: Sequence[Any]) -> pa.DataType:
     return pa.float64() if kinds <= {int, float} and exact else pa.string()
 
 
-def _rows(cells: Sequence[tuple[Study, Cell]], table: str, front: _Front) -> Iterator[pa.Table]:
-    schema = front.schema(table)
+def _rows(cells: Sequence[tuple[Study, Cell]], table: str, front: pa.Schema) -> Iterator[pa.Table]:
     for study, cell in cells:
+        values = {"study": study.key} | _parameters(cell)
         if table == "graph":
             assert isinstance(cell.process, Fixed)
             edges = graph_table(cell.process.feedback)
             if edges is not None:
-                yield pa.table(front.put(study.key, cell.point, None, edges), schema=schema)
+                yield _put(front, values, edges)
             continue
         for policy, line in cell.lines.items():
-            files = cell.cover(policy).used
-            if files:
+            if files := cell.cover(policy).used:
                 for rows in _of_policy(cell, policy, files, table):
-                    yield pa.table(front.put(study.key, cell.point, line, rows), schema=schema)
+                    yield _put(front, values | {"line": line}, rows)
 
 
 def _of_policy(
@@ -181,18 +159,9 @@ def _of_policy(
     """The rows of a policy, at most about ``ROWS`` at once where they are of trials."""
     meta, _ = cell.description
     rounds, arms, seed = np.array(meta["rounds"]), meta["arms"], meta["settings"]["seed"]
-    if table == "curve":
-        yield part(
-            Axes(arms, rounds, ()),
-            table,
-            policy,
-            summarise(cell.store, files, len(rounds), len(arms)),
-        )
-    elif table == "plays":
-        plays = np.zeros(len(arms), np.int64)
-        for file in files:
-            cell.store.read(file).plays.add_to(plays)
-        yield _table(Axes(arms, rounds, ()), table, policy, {"plays": plays})
+    if table in ("curve", "plays"):
+        whole = summarise(cell.store, files, len(rounds), len(arms))
+        yield part(Axes(arms, rounds, ()), table, policy, whole)
     else:
         step = max(1, ROWS // (len(rounds) if "round" in SCHEMA[table] else 1))
         for file in files:
@@ -201,7 +170,8 @@ def _of_policy(
                 some = slice(start, min(start + step, shard.trials))
                 count = some.stop - some.start
                 run = {"seed": seed, "first_trial": shard.first + start, "trials": count}
-                yield _table(Axes(arms, rounds, [run]), table, policy, _values(shard, table, some))
+                keys = Axes(arms, rounds, [run]).keys(table, policy)
+                yield pa.table(keys | _values(shard, table, some), arrow_schema(table))
 
 
 def _values(shard: Shard, table: str, some: slice) -> dict[str, Floats | Ints]:
@@ -214,11 +184,7 @@ def _values(shard: Shard, table: str, some: slice) -> dict[str, Floats | Ints]:
     return {name: array[some].ravel() for name, array in shard.ratios.items()}
 
 
-def _table(axes: Axes, table: str, policy: str, values: Mapping[str, Floats | Ints]) -> pa.Table:
-    return pa.table({**axes.keys(table, policy), **values}, arrow_schema(table))
-
-
-def _gathered(tables: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _gathered(tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
     """The rows in batches of ``ROWS``, but for the last: neither tiny nor large."""
     waiting: list[pa.Table] = []
     count = 0
@@ -232,21 +198,3 @@ def _gathered(tables: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.Reco
             waiting, count = [whole.slice(full)], count - full
     if count:
         yield from pa.concat_tables(waiting).combine_chunks().to_batches(ROWS)
-
-
-@contextmanager
-def _writer(stream: Any, ending: str, schema: pa.Schema) -> Iterator[Any]:
-    """What writes batches to a stream; Parquet has a row group for each."""
-    if ending == ".parquet":
-        with pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
-            yield writer
-    elif ending == ".csv":
-        with pa.csv.CSVWriter(stream, schema) as writer:
-            yield writer
-    else:
-        with (
-            # without a name or a time: the same rows are the same bytes
-            gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed,
-            pa.csv.CSVWriter(packed, schema) as writer,
-        ):
-            yield writer

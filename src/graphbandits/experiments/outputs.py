@@ -222,17 +222,21 @@ def write_entries(
 # --- figures
 
 
-def pictures(study: Study) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The names of the figures of a study, without endings, and what each is to be."""
+def pictures(study: Study) -> Iterator[tuple[str, Mapping[str, Any], SweepSlice | None, Any]]:
+    """The figures of a study: name without ending, options, slice of a sweep, value on its axis.
+
+    There is no slice without sweeps, and no value where the figure shows the whole sweep.
+    """
+    slices = study.slices()
     for figure in study.record.figures:
-        if not study.sweeps:
-            places = [study.key]
-        elif figure["kind"] == "sweep":
-            places = [piece.key for piece in study.slices()]
-        else:
-            places = [f"{study.key}-{cell.name}" for cell in study.cells]
-        for place in places:
-            yield picture_name(place, figure), figure
+        if not slices:
+            yield picture_name(study.key, figure), figure, None, None
+        for piece in slices:
+            if figure["kind"] == "sweep":
+                yield picture_name(piece.key, figure), figure, piece, None
+                continue
+            for value, cell in piece.cells.items():
+                yield picture_name(f"{study.key}-{cell.name}", figure), figure, piece, value
 
 
 def picture_name(place: str, figure: Mapping[str, Any]) -> str:
@@ -255,10 +259,16 @@ def draw_figures(
     A figure whose policies lack trials is not drawn, and ``warn`` is called with a sentence.
     """
     target = study.store.path if directory is None else make_directory(Path(directory))
-    order, drawn = study.lines(), []
-    if not study.entries():
+    entries, drawn = {entry.key: entry for entry in study.entries()}, []
+    if not entries:
         warn(f"no figure of the study '{study.key}' was drawn: its policies lack trials")
-    for name, figure, lines, make in _requests(study, study.entries(), order):
+    for name, figure, piece, value in pictures(study):
+        entry = entries.get(study.key if piece is None else piece.key)
+        if isinstance(entry, SweepEntry) and value is not None and value not in entry.results:
+            entry = None
+        if entry is None:
+            continue
+        lines, make = _figure(study, entry, figure, piece, value)
         if _can_be_drawn(figure, lines):
             chosen = figure.get("formats") if formats is None else formats
             drawn += save_figure(make(), target / name, chosen)
@@ -267,38 +277,23 @@ def draw_figures(
     return drawn
 
 
-def _requests(
-    study: Study, entries: Sequence[Entry], order: Sequence[str]
-) -> Iterator[tuple[str, Mapping[str, Any], Collection[str], Callable[[], Figure]]]:
-    """The name, the options, the lines and the maker of each figure of a study."""
-    for figure in study.record.figures:
-        for entry in entries:
-            if isinstance(entry, SimulationEntry):
-                bounds = entry.drawn_bounds if study.record.bounds else ()
-                make = partial(draw, figure, entry.results, entry.title, bounds)
-                yield picture_name(entry.key, figure), figure, entry.results.policies, make
-            elif figure["kind"] == "sweep":
-                lines = {line for found in entry.results.values() for line in found.policies}
-                make = partial(
-                    draw_sweep,
-                    figure,
-                    entry.results,
-                    entry.label,
-                    entry.title,
-                    scale=entry.scale,
-                    order=order,
-                )
-                yield picture_name(entry.key, figure), figure, lines, make
-        if study.sweeps and figure["kind"] != "sweep":
-            for piece in study.slices():
-                for value, results in _by_value(piece.key, entries).items():
-                    cell = piece.cells[value]
-                    title = f"{piece.sweep.title}: {point_text(cell.point)}"
-                    asked = study.record.bounds and figure["kind"] == "regret"
-                    bounds = bounds_at(cell, results, asked)[0] if asked else ()
-                    make = partial(draw, figure, results, title, bounds, order=order)
-                    name = picture_name(f"{study.key}-{cell.name}", figure)
-                    yield name, figure, results.policies, make
+def _figure(
+    study: Study, entry: Entry, figure: Mapping[str, Any], piece: SweepSlice | None, value: Any
+) -> tuple[Collection[str], Callable[[], Figure]]:
+    """The lines and the maker of a figure."""
+    order, asked = study.lines(), study.record.bounds
+    if isinstance(entry, SimulationEntry):
+        bounds = entry.drawn_bounds if asked else ()
+        return entry.results.policies, partial(draw, figure, entry.results, entry.title, bounds)
+    if piece is None or value is None:
+        lines = {line for found in entry.results.values() for line in found.policies}
+        make = partial(draw_sweep, figure, entry.results, entry.label, entry.title)
+        return lines, partial(make, scale=entry.scale, order=order)
+    cell, results = piece.cells[value], entry.results[value]
+    title = f"{piece.sweep.title}: {point_text(cell.point)}"
+    drawn = asked and figure["kind"] == "regret"
+    bounds = bounds_at(cell, results, drawn)[0] if drawn else ()
+    return results.policies, partial(draw, figure, results, title, bounds, order=order)
 
 
 def _can_be_drawn(figure: Mapping[str, Any], lines: Collection[str]) -> bool:
@@ -308,16 +303,10 @@ def _can_be_drawn(figure: Mapping[str, Any], lines: Collection[str]) -> bool:
     return len(wanted) >= least and figure.get("reference", wanted[0]) in wanted
 
 
-def _by_value(key: str, entries: Sequence[Entry]) -> Mapping[Any, Results]:
-    """The results of a sweep; none if nothing of it is complete."""
-    found = [entry for entry in entries if isinstance(entry, SweepEntry) and entry.key == key]
-    return found[0].results if found else {}
-
-
 def check_outputs(study: Study) -> None:
     """Notice before anything runs that a page or a figure could not be written."""
     names = [*PAGES]
-    for name, figure in pictures(study):
+    for name, figure, _, _ in pictures(study):
         names += [f"{name}.{kind}" for kind in figure.get("formats", ("png", "svg"))]
     for name in names:
         path = study.store.path / name

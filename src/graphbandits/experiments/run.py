@@ -17,7 +17,7 @@ from graphbandits.errors import InputError, nearest, whole_number
 from graphbandits.experiments.figures import requested
 from graphbandits.experiments.model import Experiment, load_experiment
 from graphbandits.experiments.progress import LiveProgress
-from graphbandits.experiments.study import Studies, Study
+from graphbandits.experiments.study import Study
 from graphbandits.experiments.texts import errors_at
 from graphbandits.files import make_directory
 from graphbandits.plugins import load_plugin
@@ -126,58 +126,21 @@ def run_experiment(
     ...     study.results()["ts-n"].final.shape
     (2,)
     """
-    described, record, plans, place = _prepare(
-        experiment, output, trials, seed, policies, plugins, bounds, ratios
+    found = dry_run(
+        experiment,
+        output=output,
+        trials=trials,
+        seed=seed,
+        policies=policies,
+        plugins=plugins,
+        bounds=bounds,
+        ratios=ratios,
+        workers=workers,
+        cluster=cluster,
+        shard=shard,
     )
-    options = worker_options(workers, cluster, shard)
-    jobs = [(record, plans)]
-    (study,) = _execute(jobs, place, options, title=described.title, pages=pages, progress=progress)
+    (study,) = _execute([found], title=found.record.title, pages=pages, progress=progress)
     return study
-
-
-def _prepare(
-    experiment: str | Path | Experiment,
-    output: str | Path | None,
-    trials: int | None,
-    seed: int | None,
-    policies: Sequence[str],
-    plugins: Sequence[str | Path],
-    bounds: bool,
-    ratios: str | None,
-) -> tuple[Experiment, StudyRecord, list[Plan], Path]:
-    """Check an experiment; its record, its plans and the directory for them."""
-    policies, plugins = _listed(policies), _listed(plugins)
-    for path in plugins:
-        load_plugin(path)
-    if isinstance(experiment, Experiment):
-        if output is None:
-            raise InputError("an Experiment has no file name: give the directory for it, output=")
-        described, name = experiment, Path(output).resolve().name or "experiment"
-        key = name.lstrip(".") or "experiment"
-    else:
-        described, name = load_experiment(experiment), str(experiment)
-        key = Path(name).stem
-    place = Path(key) if output is None else Path(output)
-    command = ["run", name]
-    command += [f"--trials={described.trials if trials is None else trials}"]
-    if not described.sweeps_seed:
-        command += [f"--seed={described.seed if seed is None else seed}"]
-    command += [f"--policy={policy}" for policy in policies]
-    command += [f"--output={place}"]
-    command += ["--bounds"] if bounds else []
-    command += [f"--ratios={ratios}"] if ratios else []
-    with errors_at(name):
-        plans = described.plans(trials=trials, seed=seed, policies=policies, ratios=ratios)
-        # an Experiment that was made in Python has no command
-        rerun = "" if isinstance(experiment, Experiment) else rerun_command(command, plugins)
-        record = _record(described, plans, key, rerun, bounds)
-    if bounds and record.sweeps and not any(f["kind"] == "regret" for f in record.figures):
-        raise InputError(
-            f"{name} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
-            'point; ask for them with a table [[figures]] with kind = "regret", or leave --bounds '
-            "out"
-        )
-    return described, record, plans, place
 
 
 def _listed(given: Any) -> list[Any]:
@@ -229,9 +192,8 @@ def run_plan(
     record = StudyRecord.of(
         [plan], key="simulation", title=shown, rerun=rerun, figures=figures, bounds=bounds
     )
-    options = worker_options(workers, cluster, shard)
-    jobs = [(record, [plan])]
-    (study,) = _execute(jobs, Path(output), options, title=shown, pages=pages, progress=progress)
+    job = DryRun(record, (plan,), Path(output), worker_options(workers, cluster, shard))
+    (study,) = _execute([job], title=shown, pages=pages, progress=progress)
     return study
 
 
@@ -252,7 +214,7 @@ def reproduce(
     those of :func:`run_experiment`.
     """
     chosen = sorted(set(_listed(figures or FIGURES)))
-    jobs = []
+    jobs, options = [], worker_options(workers, cluster)
     for figure in chosen:
         if figure not in FIGURES:
             raise InputError(f"unknown figure '{figure}': {nearest(figure, FIGURES)}")
@@ -262,17 +224,8 @@ def reproduce(
         words += [f"--seed={seed}", f"--output={output}"] + (["--bounds"] if bounds else [])
         title = f"{figure}. {experiment.title}"
         record = _record(experiment, plans, figure, rerun_command(words), bounds, title)
-        jobs.append((record, plans))
-    options = worker_options(workers, cluster)
-    return _execute(
-        jobs,
-        Path(output),
-        options,
-        title=TITLE,
-        introduction=INTRODUCTION,
-        also=FIGURES,
-        progress=progress,
-    )
+        jobs.append(DryRun(record, tuple(plans), Path(output), options))
+    return _execute(jobs, title=TITLE, introduction=INTRODUCTION, also=FIGURES, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,8 +236,17 @@ class DryRun:
     plans: tuple[Plan, ...]
     output: Path
     options: WorkerOptions
-    tasks: tuple[Task, ...]  # all trials of each series
-    missing: tuple[int, ...]  # trials of each of these that are not there
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """All trials of each series."""
+        return tuple(wanted_tasks(self.plans))
+
+    @cached_property
+    def missing(self) -> tuple[int, ...]:
+        """How many trials of each of these are not there."""
+        store = _existing(self.output)
+        return tuple(missing_trials(store, task) for task in self.tasks)
 
     @property
     def trials(self) -> int:
@@ -312,13 +274,37 @@ def dry_run(
     shard: int | None = None,
 ) -> DryRun:
     """Check an experiment and find out what a run would compute; nothing is written."""
-    _, record, plans, place = _prepare(
-        experiment, output, trials, seed, policies, plugins, bounds, ratios
-    )
-    tasks, store = tuple(wanted_tasks(plans)), _existing(place)
-    missing = tuple(missing_trials(store, task) for task in tasks)
-    options = worker_options(workers, cluster, shard)
-    return DryRun(record, tuple(plans), place, options, tasks, missing)
+    policies, plugins = _listed(policies), _listed(plugins)
+    for path in plugins:
+        load_plugin(path)
+    if isinstance(experiment, Experiment):
+        if output is None:
+            raise InputError("an Experiment has no file name: give the directory for it, output=")
+        described, name = experiment, Path(output).resolve().name or "experiment"
+        key = name.lstrip(".") or "experiment"
+    else:
+        described, name = load_experiment(experiment), str(experiment)
+        key = Path(name).stem
+    place = Path(key) if output is None else Path(output)
+    command = ["run", name, f"--trials={described.trials if trials is None else trials}"]
+    if not described.sweeps_seed:
+        command += [f"--seed={described.seed if seed is None else seed}"]
+    command += [f"--policy={policy}" for policy in policies]
+    command += [f"--output={place}"]
+    command += ["--bounds"] if bounds else []
+    command += [f"--ratios={ratios}"] if ratios else []
+    with errors_at(name):
+        plans = described.plans(trials=trials, seed=seed, policies=policies, ratios=ratios)
+        # an Experiment that was made in Python has no command
+        rerun = "" if isinstance(experiment, Experiment) else rerun_command(command, plugins)
+        record = _record(described, plans, key, rerun, bounds)
+    if bounds and record.sweeps and not any(f["kind"] == "regret" for f in record.figures):
+        raise InputError(
+            f"{name} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
+            'point; ask for them with a table [[figures]] with kind = "regret", or leave --bounds '
+            "out"
+        )
+    return DryRun(record, tuple(plans), place, worker_options(workers, cluster, shard))
 
 
 def _existing(place: Path) -> Store | None:
@@ -360,9 +346,7 @@ def rerun_command(words: Sequence[str], plugins: Sequence[str | Path] = ()) -> s
 
 
 def _execute(
-    jobs: Sequence[tuple[StudyRecord, Sequence[Plan]]],
-    output: Path,
-    options: WorkerOptions,
+    jobs: Sequence[DryRun],
     *,
     title: str,
     introduction: str = "",
@@ -370,20 +354,22 @@ def _execute(
     pages: bool = True,
     progress: bool | RunMonitor = True,
 ) -> list[Study]:
-    """Compute what the store of a directory lacks of some studies, and write what came out.
+    """Compute what the store of one directory lacks of the jobs, and write what came out.
 
     ``also`` are keys of other studies that the page shows, where the store has them.
     """
+    output, options = jobs[0].output, jobs[0].options
     make_directory(output)
     if pages:  # drawing and the report load slowly
         from graphbandits.experiments.outputs import check_outputs, draw_figures, write_entries
 
-        for record, _ in jobs:
-            check_outputs(Study(Store(output), record))
+        for job in jobs:
+            check_outputs(Study(Store(output), job.record))
     store = Store.create(output)
-    monitor = progress if isinstance(progress, RunMonitor) else _monitor(progress)
-    tasks = wanted_tasks([plan for _, plans in jobs for plan in plans])
-    studies = [Study(store, record) for record, _ in jobs]
+    default = LiveProgress() if progress else RunMonitor()
+    monitor = progress if isinstance(progress, RunMonitor) else default
+    tasks = wanted_tasks([plan for job in jobs for plan in job.plans])
+    studies = [Study(store, job.record) for job in jobs]
     with _kept_trials(store, tasks), store.announce(tell=monitor.warn):
         monitor.prepared(store, tasks, options)
         for other in store.others():
@@ -391,15 +377,15 @@ def _execute(
                 f"another run works in {store.path} (process {other.pid} on {other.host}, since "
                 f"{other.started}): both go on, and each uses what the other has finished"
             )
-        for record, plans in jobs:
-            _warn_if_replaced(store, record, plans, monitor)
-            record.write(store, plans)
+        for job in jobs:
+            _warn_if_replaced(store, job.record, job.plans, monitor)
+            job.record.write(store, job.plans)
         failures = _complete(store, studies, tasks, options, monitor, pages)
         for study in studies if pages else ():
             monitor.read(study)
-        keys = [study.key for study in studies]
-        others = [key for key in also if key in store.studies() and key not in keys]
-        shown = sorted([*studies, *Studies(store).chosen(others)] if others else studies, key=_key)
+        more = {*also} & {*store.studies()} - {study.key for study in studies}
+        others = [Study.open(store, key) for key in more]
+        shown = sorted([*studies, *others], key=lambda study: study.key)
         entries = [entry for study in shown for entry in study.entries()] if pages else []
         if entries:
             files = output / "report.html", output / "summary.json"
@@ -408,14 +394,6 @@ def _execute(
             monitor.written([*files, *drawn])
     _raise_if_missing(studies, failures)
     return studies
-
-
-def _key(study: Study) -> str:
-    return study.key
-
-
-def _monitor(progress: bool) -> RunMonitor:
-    return LiveProgress() if progress else RunMonitor()
 
 
 def _complete(
@@ -475,28 +453,21 @@ def _warn_if_replaced(
 
 
 def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
-    shares = {
-        cell.series[share.policy]: share.missing
-        for study in studies
-        for cell in study.cells
-        for share in cell.progress().missing
-    }
-    lacking = sum(shares.values())
+    lacking = sum(share.missing for study in studies for share in study.progress().missing)
+    count = len(failures)
     if failures:
-        count = len(failures)
-        raise IncompleteStudyError(
+        message = (
             f"{count} shard{'s' * (count > 1)} failed; the others are kept, and the same command "
-            "tries what is missing again",
-            studies,
-            failures,
+            "tries what is missing again"
         )
-    if lacking:
-        raise IncompleteStudyError(
+    elif lacking:
+        message = (
             f"{lacking} trials are missing: some were removed or damaged during the run; the "
-            "same command runs what is missing",
-            studies,
-            failures,
+            "same command runs what is missing"
         )
+    else:
+        return
+    raise IncompleteStudyError(message, studies, failures)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -19,9 +19,10 @@ from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs.storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
+from graphbandits.results.tables import to_pandas, to_polars
 from graphbandits.store import Cover, ShardFile, Store, summarise, whole
 from graphbandits.store.maintenance import Finding, verify
-from graphbandits.store.record import CellRecord, StudyRecord, SweepRecord, read_record
+from graphbandits.store.record import StudyRecord, SweepRecord, read_record
 from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
@@ -98,43 +99,27 @@ def listed(parts: Sequence[Share]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cell:
-    """One simulation of a study: at one point of a sweep, or the only one."""
+    """One simulation of a study: at one point of a sweep, or the only one.
+
+    ``sweep`` is the number of the sweep that it belongs to, and ``point`` has the swept parameters
+    and their values here. ``name`` is what its files have in their names. ``series`` and ``lines``
+    have the series of each policy, and the line of the sweep that it belongs to.
+    """
 
     store: Store
-    study: str  # its key
-    entry: CellRecord
     trials: int
     first_trial: int
-
-    @property
-    def sweep(self) -> int | None:
-        """Which sweep of the study it belongs to."""
-        return self.entry.sweep
-
-    @property
-    def point(self) -> dict[str, Any]:
-        """The swept parameters and their values here."""
-        return dict(self.entry.point)
-
-    @property
-    def name(self) -> str:
-        """What its files have in their names."""
-        return self.entry.name
-
-    @property
-    def series(self) -> dict[str, str]:
-        """The series of each policy."""
-        return dict(self.entry.policies)
-
-    @property
-    def lines(self) -> dict[str, str]:
-        """The line of the sweep that each policy belongs to."""
-        return dict(self.entry.lines)
+    sweep: int | None
+    point: dict[str, Any]
+    name: str
+    key: str  # of its description in the store
+    series: dict[str, str]
+    lines: dict[str, str]
 
     @cached_property
     def description(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Settings, names of the arms, recorded rounds, graph and prior."""
-        return self.store.cell(self.entry.cell)
+        return self.store.cell(self.key)
 
     def __repr__(self) -> str:
         return f"<Cell{self.where}: {self.trials} trials of {', '.join(self.series)}>"
@@ -157,9 +142,8 @@ class Cell:
         """The shards of a policy's trials; what is missing is said."""
         cover = self.cover(policy)
         if cover.gaps:
-            lacking = sum(count for _, count in cover.gaps)
             raise InputError(
-                f"{self.store.path} lacks {lacking} of {self.trials} trials of '{policy}'"
+                f"{self.store.path} lacks {cover.missing} of {self.trials} trials of '{policy}'"
                 f"{self.where}: run the experiment again, which does what is missing"
             )
         return cover.used
@@ -171,10 +155,7 @@ class Cell:
 
     def progress(self) -> Progress:
         """How many trials of each policy there are."""
-        done = {
-            policy: self.trials - sum(count for _, count in self.cover(policy).gaps)
-            for policy in self.series
-        }
+        done = {policy: self.trials - self.cover(policy).missing for policy in self.series}
         return Progress(tuple(Share(p, self.point, n, self.trials) for p, n in done.items()))
 
     def complete(self) -> list[str]:
@@ -263,33 +244,6 @@ class SweepSlice:
         return self.sweep.label
 
 
-def _slices_of(study: Study) -> list[SweepSlice]:
-    """The sweeps of a study, one slice for each combination of what is not on the axis."""
-    found: list[SweepSlice] = []
-    for number, sweep in enumerate(study.sweeps):
-        mine = [cell for cell in study.cells if cell.sweep == number]
-        # values alone will do where the axis says what they are, and no comma is within them
-        commas = any("," in str(value) for cell in mine for value in cell.point.values())
-        alone = sweep.label == ", ".join(sweep.parameters) and not commas
-        # an axis has numbers only, or categories only
-        texts = any(isinstance(_on_axis(cell, sweep, alone), str | bool) for cell in mine)
-        groups: dict[str, list[Cell]] = {}
-        for cell in mine:
-            groups.setdefault(repr(_fixed(cell, sweep)), []).append(cell)
-        for cells in groups.values():
-            fixed = _fixed(cells[0], sweep)
-            key = f"{study.key}-{slice_name(sweep, cells[0].point)}"
-            if any(key == other.key for other in found):
-                key += f"-{number + 1}"  # two sweeps of the same parameters
-            title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title
-            at = ((_on_axis(cell, sweep, alone), cell) for cell in cells)
-            values = {str(value) if texts else value: cell for value, cell in at}
-            if len(values) < len(cells):  # texts that read the same, as 1 and '1'
-                values = {repr(cell.point): cell for cell in cells}
-            found.append(SweepSlice(key, title, sweep, fixed, values))
-    return found
-
-
 def _fixed(cell: Cell, sweep: SweepRecord) -> dict[str, Any]:
     """What stays the same along the axis; a list has none."""
     if sweep.x is None:
@@ -305,18 +259,30 @@ def _on_axis(cell: Cell, sweep: SweepRecord, alone: bool) -> Any:
     return ", ".join(values) if alone else point_text(cell.point)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Study(Sequence[Cell]):
     """One experiment that was run, or begun, in a store; its shards are read when asked for.
 
-    :func:`graphbandits.open_study` opens one. It is a sequence of its cells.
+    :func:`graphbandits.open_study` opens one. It is a sequence of its ``cells``. ``trials`` is how
+    many were asked for, of each policy in each cell; ``parameters`` everything that was swept;
+    ``rerun`` the shell command that makes it again, or goes on with it.
     """
 
-    store: Store
-    record: StudyRecord
-    _read: tuple[object, list[SimulationEntry | SweepEntry]] | None = field(
-        default=None, init=False
-    )
+    def __init__(self, store: Store, record: StudyRecord) -> None:
+        self.store, self.record = store, record
+        self.key, self.title, self.rerun = record.key, record.title, record.rerun
+        self.trials, self.notes, self.sweeps = record.trials, record.notes, record.sweeps
+        self.parameters = tuple(dict.fromkeys(n for one in self.sweeps for n in one.parameters))
+        self.claims = [Claim(c.text, (*c.better,), (*c.than,), c.source) for c in record.claims]
+        self.published: Published | None = None
+        if record.published is not None:
+            means = {name: (mean, error) for name, (mean, error) in record.published.means.items()}
+            self.published = Published(means, record.published.source)
+        more = record.trials, record.first_trial
+        self.cells = tuple(
+            Cell(store, *more, one.sweep, one.point, one.name, one.cell, one.policies, one.lines)
+            for one in record.cells
+        )
+        self._read: tuple[object, list[SimulationEntry | SweepEntry]] | None = None
 
     @classmethod
     def open(cls, store: Store, key: str) -> Study:
@@ -333,9 +299,6 @@ class Study(Sequence[Cell]):
         size = f"{count} cell{'s' * (count > 1)}{swept}, {self.trials} trials"
         return f"<Study '{self.key}' in {self.store.path}: {self.title}; {size}>"
 
-    def __iter__(self) -> Iterator[Cell]:
-        return iter(self.cells)
-
     def __len__(self) -> int:
         return len(self.cells)
 
@@ -346,66 +309,35 @@ class Study(Sequence[Cell]):
     def __getitem__(self, number: int | slice) -> Cell | tuple[Cell, ...]:
         return self.cells[number]
 
-    @property
-    def key(self) -> str:
-        return self.record.key
-
-    @property
-    def trials(self) -> int:
-        """How many were asked for, of each policy in each cell."""
-        return self.record.trials
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Everything that was swept."""
-        return tuple(dict.fromkeys(name for sweep in self.sweeps for name in sweep.parameters))
-
-    @property
-    def title(self) -> str:
-        return self.record.title
-
-    @property
-    def rerun(self) -> str:
-        """The shell command that makes it again, or goes on with it."""
-        return self.record.rerun
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return tuple(self.record.notes)
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        return tuple(
-            Claim(c.text, tuple(c.better), tuple(c.than), c.source) for c in self.record.claims
-        )
-
-    @property
-    def published(self) -> Published | None:
-        given = self.record.published
-        if given is None:
-            return None
-        means = {name: (mean, error) for name, (mean, error) in given.means.items()}
-        return Published(means, given.source)
-
-    @property
-    def sweeps(self) -> tuple[SweepRecord, ...]:
-        return tuple(self.record.sweeps)
-
-    @cached_property
-    def cells(self) -> tuple[Cell, ...]:
-        """The simulations of the study."""
-        trials, first = self.record.trials, self.record.first_trial
-        return tuple(
-            Cell(self.store, self.key, entry, trials, first) for entry in self.record.cells
-        )
-
     def lines(self) -> list[str]:
         """The lines of all sweeps, in their order, so that each looks the same in all figures."""
         return list(dict.fromkeys(line for cell in self.cells for line in cell.lines.values()))
 
     def slices(self) -> list[SweepSlice]:
         """The sweeps, each by the values of all parameters but the one on the axis."""
-        return _slices_of(self)
+        found: list[SweepSlice] = []
+        for number, sweep in enumerate(self.sweeps):
+            mine = [cell for cell in self.cells if cell.sweep == number]
+            # values alone will do where the axis says what they are, and no comma is within them
+            commas = any("," in str(value) for cell in mine for value in cell.point.values())
+            alone = sweep.label == ", ".join(sweep.parameters) and not commas
+            # an axis has numbers only, or categories only
+            texts = any(isinstance(_on_axis(cell, sweep, alone), str | bool) for cell in mine)
+            groups: dict[str, list[Cell]] = {}
+            for cell in mine:
+                groups.setdefault(repr(_fixed(cell, sweep)), []).append(cell)
+            for cells in groups.values():
+                fixed = _fixed(cells[0], sweep)
+                key = f"{self.key}-{slice_name(sweep, cells[0].point)}"
+                if any(key == other.key for other in found):
+                    key += f"-{number + 1}"  # two sweeps of the same parameters
+                title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title
+                at = ((_on_axis(cell, sweep, alone), cell) for cell in cells)
+                values = {str(value) if texts else value: cell for value, cell in at}
+                if len(values) < len(cells):  # texts that read the same, as 1 and '1'
+                    values = {repr(cell.point): cell for cell in cells}
+                found.append(SweepSlice(key, title, sweep, fixed, values))
+        return found
 
     # --- what came out
 
@@ -490,8 +422,7 @@ class Study(Sequence[Cell]):
 
         there = [cell.cover(policy).used for cell in self.cells for policy in cell.series]
         if self._read is None or self._read[0] != there:
-            object.__setattr__(self, "_read", (there, entries_of(self)))
-        assert self._read is not None
+            self._read = there, entries_of(self)
         return list(self._read[1])
 
     def summary(self) -> dict[str, Any]:
@@ -522,7 +453,7 @@ class Study(Sequence[Cell]):
                 parts.setdefault(cell.series[part.policy], part)
         return Progress(tuple(parts.values()))
 
-    def batches(self, table: str, partial: bool = False) -> Iterator[pa.RecordBatch]:
+    def batches(self, table: str, partial: bool = False) -> pa.RecordBatchReader:
         """A table of docs/results.md over all cells, bit by bit; the parameters are in front.
 
         ``partial`` takes the trials that are there, where some are missing.
@@ -539,15 +470,11 @@ class Study(Sequence[Cell]):
 
     def to_pandas(self, table: str = "curve", partial: bool = False) -> pandas.DataFrame:
         """The table of :meth:`batches` in memory; one that is too large for it can be exported."""
-        from graphbandits.experiments.export import to_pandas
-
-        return to_pandas([self], table, partial)
+        return to_pandas(self.batches(table, partial))
 
     def to_polars(self, table: str = "curve", partial: bool = False) -> polars.DataFrame:
         """The same for polars; ``polars.scan_parquet`` reads large ones from an exported file."""
-        from graphbandits.experiments.export import to_polars
-
-        return to_polars([self], table, partial)
+        return to_polars(self.batches(table, partial))
 
 
 def _shown(point: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """What came out of a simulation: regret curves, comparisons, frames and files."""
 
-from graphbandits.results.claims import Claim, Judgement, judge
 from graphbandits.results.combine import concat
 from graphbandits.results.compare import Difference, Moments, standard_error
 from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.published import Comparison, Published
-from graphbandits.results.schema import FORMAT, QUANTILES, SCHEMA, check_place
+from graphbandits.results.published import Claim, Comparison, Judgement, Published, judge
+from graphbandits.results.storage import FORMAT, check_place
+from graphbandits.results.tables import QUANTILES, SCHEMA
 
 __all__ = [
     "FORMAT",

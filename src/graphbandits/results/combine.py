@@ -12,8 +12,7 @@ import numpy as np
 from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError
 from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.schema import NO_CURVES
-from graphbandits.types import Floats
+from graphbandits.results.tables import NO_CURVES, edges_of
 
 #: Settings that may differ, each joined in its own way; all others must agree.
 JOINED = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
@@ -77,17 +76,15 @@ def _check_same_problem(one: Results, other: Results) -> None:
     known = [r.settings.get("graph_hash") for r in (one, other)]
     same_graph = None not in known and known[0] == known[1]
     for setting in dict.fromkeys((*one.settings, *other.settings)):
-        # a graph is what it is, whatever the path of its file; its hash is compared below
-        if (
-            setting not in JOINED
-            and setting != "graph_hash"
-            and not (setting == "graph" and same_graph)
-        ):
-            default = _DEFAULTS.get(setting)
-            mine, theirs = (r.settings.get(setting, default) for r in (one, other))
-            unknown = setting == "graph_source" and None in (mine, theirs)  # before 0.6
-            if not unknown and _plain(mine) != _plain(theirs):
-                raise _differ(setting, mine, theirs)
+        if setting in JOINED or setting == "graph_hash":
+            continue  # the hash is compared below
+        if setting == "graph" and same_graph:
+            continue  # a graph is what it is, whatever the path of its file
+        default = _DEFAULTS.get(setting)
+        mine, theirs = (r.settings.get(setting, default) for r in (one, other))
+        unknown = setting == "graph_source" and None in (mine, theirs)  # before 0.6
+        if not unknown and _plain(mine) != _plain(theirs):
+            raise _differ(setting, mine, theirs)
     if one.arms != other.arms:
         raise _differ("names of the arms", one.arms, other.arms)
     if not np.array_equal(one.rounds, other.rounds):
@@ -127,9 +124,7 @@ def _edges(results: Results) -> set[tuple[int, int, float]] | float | None:
     """A fixed graph as something that can be compared."""
     if results.graph is None:
         return None
-    from graphbandits.results.tables import graph_table
-
-    table = graph_table(results.graph.feedback)
+    table = edges_of(results)
     if table is None:
         return float(results.graph.feedback.reach(np.array([0]))[0, -1])
     return set(zip(*(column.to_pylist() for column in table.columns), strict=True))
@@ -213,8 +208,7 @@ def _joined_policies(parts: list[Results]) -> dict[str, PolicyResult]:
     for part in parts:
         for name, result in part.policies.items():
             mine = joined.setdefault(name, result)
-            if not (_same(mine.final, result.final) and _same(mine.plays, result.plays)):
-                gap = _first_gap(mine, result)
+            if gap := _first_gap(mine, result):
                 raise InputError(
                     f"policy '{name}' is there twice, of the same runs with different results "
                     f"({gap}): it was changed, or the versions differ; leave one out"
@@ -225,22 +219,20 @@ def _joined_policies(parts: list[Results]) -> dict[str, PolicyResult]:
 
 
 def _first_gap(mine: PolicyResult, theirs: PolicyResult) -> str:
-    places = np.flatnonzero(mine.final != theirs.final)
-    if not places.size:
-        return f"plays {_short(mine.plays.tolist())} and {_short(theirs.plays.tolist())}"
-    values = float(mine.final[places[0]]), float(theirs.final[places[0]])
-    return f"final regret of its trial {places[0]}: {values[0]!r} and {values[1]!r}"
-
-
-def _same(mine: Any, theirs: Any) -> bool:
-    return bool(np.array_equal(mine, theirs))
+    """What differs in two results of a policy; empty if nothing does."""
+    for trial in np.flatnonzero(mine.final != theirs.final)[:1]:
+        values = float(mine.final[trial]), float(theirs.final[trial])
+        return f"final regret of its trial {trial}: {values[0]!r} and {values[1]!r}"
+    if np.array_equal(mine.plays, theirs.plays):
+        return ""
+    return f"plays {_short(mine.plays.tolist())} and {_short(theirs.plays.tolist())}"
 
 
 def _appended(name: str, parts: list[PolicyResult]) -> PolicyResult:
     """The trials one after the other, summarised anew."""
     if len(parts) == 1:
         return parts[0]
-    curves: list[Floats] = [part.regret for part in parts if part.regret is not None]
+    curves = [part.regret for part in parts if part.regret is not None]
     if len(curves) < len(parts):
         raise InputError(f"no trials can be added to those of '{name}': {NO_CURVES}")
     plays = np.sum([part.plays for part in parts], axis=0)
@@ -248,9 +240,8 @@ def _appended(name: str, parts: list[PolicyResult]) -> PolicyResult:
     whole = Ratios.concat(ratios) if len(ratios) == len(parts) else None
     ranked = [part.rank_plays for part in parts if part.rank_plays is not None]
     by_rank = np.sum(ranked, axis=0) if len(ranked) == len(parts) else None
-    return replace(
-        PolicyResult.from_trials(np.concatenate(curves), plays, whole), rank_plays=by_rank
-    )
+    joined = PolicyResult.from_trials(np.concatenate(curves), plays, whole)
+    return replace(joined, rank_plays=by_rank)
 
 
 def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:

@@ -21,10 +21,10 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Difference:
-    """Final regret of ``first`` minus that of ``second``, trial by trial in the same worlds.
+    """Final regret of ``first`` minus that of ``second``.
 
-    ``low`` and ``high`` hold by themselves, or together with all others of the family that
-    was asked for (``simultaneous``).
+    It is ``paired`` if it is taken trial by trial in the same worlds. ``low`` and ``high`` hold by
+    themselves, or together with all others of the family that was asked for (``simultaneous``).
     """
 
     first: str
@@ -34,6 +34,7 @@ class Difference:
     low: float
     high: float
     simultaneous: bool = False
+    paired: bool = True
 
     def turned(self) -> Difference:
         """The same, as ``second`` minus ``first``."""
@@ -136,7 +137,7 @@ def independent_difference(
         half = error * student(confidence, 1.0 + 1.0 / spread)
     else:
         half = error
-    return Difference(first, second, mean, error, mean - half, mean + half)
+    return Difference(first, second, mean, error, mean - half, mean + half, paired=False)
 
 
 def max_t(paired: Floats, confidence: float) -> float:

@@ -21,7 +21,7 @@ from graphbandits.results.compare import (
     standard_error,
     student,
 )
-from graphbandits.results.schema import NO_CURVES, QUANTILES
+from graphbandits.results.tables import NO_CURVES, QUANTILES, to_pandas, to_polars, whole_table
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -215,9 +215,8 @@ class Results:
             return result.mean - half, result.mean + half
         if kind == "quantiles":
             pair = isinstance(levels, tuple | list) and len(levels) == 2
-            if not pair or not all(isinstance(level, numbers.Real) for level in levels):
-                raise InputError(f"levels are a lower and an upper one in [0, 1], not {levels!r}")
-            if not levels[0] <= levels[1]:
+            known = pair and all(isinstance(level, numbers.Real) for level in levels)
+            if not known or not levels[0] <= levels[1]:
                 raise InputError(f"levels are a lower and an upper one in [0, 1], not {levels!r}")
             return result.quantile(levels[0]), result.quantile(levels[1])
         raise InputError(f"no band '{kind}': {nearest(kind, ['interval', 'quantiles'])}")
@@ -316,15 +315,11 @@ class Results:
 
     def to_pandas(self, table: str = "curve") -> pandas.DataFrame:
         """A table of docs/results.md: curve, final, plays, regret, ratios or graph."""
-        from graphbandits.results.frames import to_pandas
-
-        return to_pandas(self, table)
+        return to_pandas(whole_table(self, table))
 
     def to_polars(self, table: str = "curve") -> polars.DataFrame:
         """The same for polars."""
-        from graphbandits.results.frames import to_polars
-
-        return to_polars(self, table)
+        return to_polars(whole_table(self, table))
 
     @property
     def hash(self) -> str:

@@ -21,22 +21,36 @@ import pyarrow.parquet as pq
 from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError
 from graphbandits.files import read_regular, replace_directory, write_bytes, write_text
-from graphbandits.results import format_1
 from graphbandits.results.model import PolicyResult, Results, runs_of
-from graphbandits.results.schema import (
-    ALWAYS,
-    FIELDS,
-    FORMAT,
+from graphbandits.results.tables import (
     KEYS,
-    MANIFEST,
     QUANTILES,
     SCHEMA,
-    WITHOUT_RATIOS,
-    check_place,
-    file_name,
+    Axes,
+    edges_of,
+    part,
+    policies_of,
+    values_of,
 )
-from graphbandits.results.tables import Axes, graph_table, part, policies_of, values
 from graphbandits.types import Floats, Ints
+
+#: The newest layout of saved results; a newer one still is refused by name.
+FORMAT = 3
+#: The layout of results without ratios, which is all that 3 has besides.
+WITHOUT_RATIOS = 2
+
+MANIFEST = "manifest.json"
+#: The fields of the manifest.
+FIELDS = ("format", "hash", "policies", "arms", "graph", "settings", "tables")
+#: Tables that all results have; the others where there is something to keep.
+ALWAYS = ("curve", "final", "plays")
+#: The manifest and the tables of format 1 (graphbandits 0.1): no sums, and no trial's curve.
+FIELDS_1 = ("format", "policies", "arms", "settings")
+COLUMNS_1 = {
+    "curve": list(SCHEMA["curve"]),
+    "final": ["policy", "trial", "regret"],
+    "plays": list(SCHEMA["plays"]),
+}
 
 
 def save(results: Results, target: Path) -> Path:
@@ -64,18 +78,17 @@ def load(source: Path) -> Results:
     """Read results of this format or an earlier one; whatever is wrong, its file is named."""
     path = source / MANIFEST
     manifest = _read_manifest(path)
-    if manifest["format"] == 1:
-        return format_1.load(source, manifest)
     with _blame(path):
         _check_fields(manifest)
-    data = {name: _checked_bytes(path, name, manifest) for name in manifest["tables"]}
+    tables = manifest.get("tables", COLUMNS_1)
+    files = {name: _open(source / file_name(name), name, manifest) for name in tables}
     # every table is the one that the manifest names: what does not fit now is the manifest's
     with _blame(path):
-        results = _assemble(manifest, data)
-        described = _described(results)
+        results = _assemble(manifest, files)
+        described = {} if manifest["format"] == 1 else _described(results)
         if any(described[field] != manifest[field] for field in described):
             raise InputError("its entries do not fit together")
-        if content_hash(results) != manifest["hash"]:
+        if described and content_hash(results) != manifest["hash"]:
             raise InputError("its hash is not that of its settings and of the tables")
     return results
 
@@ -94,10 +107,9 @@ def content_hash(results: Results) -> str:
         arrays: list[Floats | Ints] = [results.rounds] if name == "curve" else []
         if name != "graph":
             for policy in policies_of(results, name):
-                arrays += values(name, results[policy]).values()
-        elif results.graph is not None:
-            edges = graph_table(results.graph.feedback)
-            arrays += [] if edges is None else [column.to_numpy() for column in edges.columns]
+                arrays += values_of(name, results[policy]).values()
+        elif (edges := edges_of(results)) is not None:
+            arrays += [column.to_numpy() for column in edges.columns]
         if arrays:
             digest.update(f"{name} {sum(map(len, arrays))}\n".encode())
         for array in arrays:
@@ -144,10 +156,8 @@ def _parts(results: Results, table: str) -> Iterator[pa.Table]:
         axes = Axes.of(results)
         for policy in policies_of(results, table):
             yield part(axes, table, policy, results[policy])
-    elif results.graph is not None:
-        edges = graph_table(results.graph.feedback)
-        if edges is not None:
-            yield edges
+    elif (edges := edges_of(results)) is not None:
+        yield edges
 
 
 def _parquet(results: Results, table: str) -> tuple[int, bytes] | None:
@@ -187,10 +197,11 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _check_fields(manifest: dict[str, Any]) -> None:
-    if set(manifest) != set(FIELDS):
-        raise InputError(f"its fields are {', '.join(manifest)}, not {', '.join(FIELDS)}")
-    tables = manifest["tables"]
-    if not set(ALWAYS) <= set(tables) <= set(SCHEMA):
+    fields = FIELDS_1 if manifest["format"] == 1 else FIELDS
+    if set(manifest) != set(fields):
+        raise InputError(f"its fields are {', '.join(manifest)}, not {', '.join(fields)}")
+    tables = manifest.get("tables", {})
+    if "tables" in fields and not set(ALWAYS) <= set(tables) <= set(SCHEMA):
         raise InputError(f"its tables are {', '.join(tables)}")
     for name, entry in tables.items():
         sound = isinstance(entry["rows"], int) and isinstance(entry["sha256"], str)
@@ -198,37 +209,47 @@ def _check_fields(manifest: dict[str, Any]) -> None:
             raise InputError(f"it has no rows and sha256 of the table '{name}'")
 
 
-def _checked_bytes(manifest_path: Path, name: str, manifest: dict[str, Any]) -> bytes:
-    path = manifest_path.with_name(file_name(name))
+def _open(path: Path, name: str, manifest: dict[str, Any]) -> pq.ParquetFile:
+    """The file of a table, once it is the one that the manifest names."""
     try:
         data = read_regular(path)
     except InputError as error:
         raise InputError(f"the file {path} cannot be read: {error}") from None
     except OSError as error:
         raise InputError(f"the file {path} is missing or damaged: {error.strerror}") from None
-    if hashlib.sha256(data).hexdigest() != manifest["tables"][name]["sha256"]:
+    sums = manifest.get("tables")
+    if sums is not None and hashlib.sha256(data).hexdigest() != sums[name]["sha256"]:
         raise InputError(
             f"the file {path} is damaged, or of another run: its sha256 is not the one in "
             f"{MANIFEST}"
         )
-    return data
+    with _blame(path):
+        file = pq.ParquetFile(pa.BufferReader(data))
+        found = file.schema_arrow.names
+        if sums is None and found != COLUMNS_1[name]:
+            wanted = ", ".join(COLUMNS_1[name])
+            raise InputError(f"its columns are {', '.join(found)}, not {wanted}")
+    return file
 
 
-def _assemble(manifest: dict[str, Any], data: dict[str, bytes]) -> Results:
-    files = {name: pq.ParquetFile(pa.BufferReader(content)) for name, content in data.items()}
-    for name, file in files.items():
-        rows = manifest["tables"][name]["rows"]
-        if file.metadata.num_rows != rows:
-            raise InputError(f"{file_name(name)} has {file.metadata.num_rows} rows, not {rows}")
+def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Results:
+    for name, entry in manifest.get("tables", {}).items():
+        found = files[name].metadata.num_rows
+        if found != entry["rows"]:
+            raise InputError(f"{file_name(name)} has {found} rows, not {entry['rows']}")
     names, arms, settings = manifest["policies"], tuple(manifest["arms"]), manifest["settings"]
     # the numbers of rounds and trials, from the tables that have one row for each
     rounds = files["curve"].read(["round"], use_threads=False)["round"].to_numpy()
     rounds = np.array(rounds[: len(rounds) // len(names)])
     runs = runs_of(settings, files["final"].metadata.num_rows // len(names))
     axes = Axes(arms, rounds, runs)
+    old = manifest["format"] == 1
     columns = {
-        name: _values(file, name, names, axes) for name, file in files.items() if name != "graph"
+        name: _values(file, name, names, axes, old)
+        for name, file in files.items()
+        if name != "graph"
     }
+    ratios = columns.get("ratios", {})
     policies = {
         policy: PolicyResult(
             mean=columns["curve"][policy]["mean"],
@@ -236,8 +257,8 @@ def _assemble(manifest: dict[str, Any], data: dict[str, bytes]) -> Results:
             quantiles=np.array([columns["curve"][policy][f"q{q:g}"] for q in QUANTILES]),
             final=columns["final"][policy]["regret"],
             plays=columns["plays"][policy]["plays"],
-            regret=_matrices(columns, "regret", policy, len(rounds)).get("regret"),
-            ratios=_ratios(_matrices(columns, "ratios", policy, len(rounds))),
+            regret=columns.get("regret", {}).get(policy, {}).get("regret"),
+            ratios=Ratios(**ratios[policy]) if policy in ratios else None,
         )
         for policy in names
     }
@@ -245,36 +266,36 @@ def _assemble(manifest: dict[str, Any], data: dict[str, bytes]) -> Results:
 
 
 def _values(
-    file: pq.ParquetFile, table: str, policies: list[str], axes: Axes
+    file: pq.ParquetFile, table: str, policies: list[str], axes: Axes, old: bool
 ) -> dict[str, dict[str, Any]]:
-    """The columns of values of each policy, once its keys are those that are expected."""
+    """The columns of values of each policy, once its keys are those that are expected.
+
+    Each policy has a row group, but in format 1 (``old``).
+    """
+    pieces = (file.read_row_group(group) for group in range(file.num_row_groups))
+    if old:
+        whole = file.read(use_threads=False)
+        size = len(whole) // len(policies)
+        pieces = (whole.slice(start, size) for start in range(0, len(whole), size))
     found: dict[str, dict[str, Any]] = {}
-    for group in range(file.num_row_groups):
-        rows = file.read_row_group(group)
+    for rows in pieces:
         policy = rows["policy"][0].as_py()
         keys = pa.table(axes.keys(table, policy))
+        if old:
+            keys = keys.select([name for name in COLUMNS_1[table] if name in KEYS])
         expected = policy in policies and policy not in found
         if not expected or not rows.select(keys.column_names).equals(keys):
             raise InputError(f"{file_name(table)} is not of these policies, arms, runs and rounds")
-        found[policy] = {c: np.array(rows[c]) for c in SCHEMA[table] if c not in KEYS}
+        values = {c: np.array(rows[c]) for c in SCHEMA[table] if c not in KEYS}
+        if {"trial", "round"} <= SCHEMA[table].keys():  # a row for each trial
+            values = {c: column.reshape(-1, len(axes.rounds)) for c, column in values.items()}
+        found[policy] = values
     return found
-
-
-def _matrices(
-    columns: dict[str, dict[str, dict[str, Any]]], table: str, policy: str, rounds: int
-) -> dict[str, Floats]:
-    """The columns of a policy with a row for each trial; none where the table has none of it."""
-    found = columns.get(table, {}).get(policy, {})
-    return {name: column.reshape(-1, rounds) for name, column in found.items()}
-
-
-def _ratios(arrays: dict[str, Floats]) -> Ratios | None:
-    return Ratios(**arrays) if arrays else None
 
 
 def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:
     """The graph process as it was: a matrix, lists of neighbours, or one probability."""
-    entry = manifest["graph"]
+    entry = manifest.get("graph")
     if entry is None:
         return None
     from graphbandits.graphs import Feedback, Fixed, Sparse, Uniform
@@ -306,3 +327,25 @@ def _blame(path: Path) -> Iterator[None]:
 
 def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__} {error}".splitlines()[0]
+
+
+def file_name(table: str) -> str:
+    """The file of a table.
+
+    >>> file_name("curve")
+    'curve.parquet'
+    """
+    return f"{table}.parquet"
+
+
+def check_place(target: Path) -> None:
+    """Refuse to replace anything but nothing, an empty directory, or earlier results."""
+    if not target.exists():
+        return
+    names = {path.name for path in target.iterdir()} if target.is_dir() else {""}
+    least = {MANIFEST} | {file_name(table) for table in ALWAYS}
+    ours = {MANIFEST} | {file_name(table) for table in SCHEMA}
+    if names and not least <= names <= ours:
+        foreign = sorted(names - ours)
+        why = f"it holds {foreign[0]!r}" if foreign and foreign != [""] else "files are missing"
+        raise InputError(f"{target} exists and is not just results ({why}): choose another place")

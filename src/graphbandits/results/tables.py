@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,50 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from graphbandits.errors import InputError
-from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.schema import KEYS, NO_CURVES, QUANTILES, SCHEMA
+from graphbandits.errors import InputError, nearest
 from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from graphbandits.graphs import Feedback
+    import pandas
+    import polars
 
+    from graphbandits.graphs import Feedback
+    from graphbandits.results.model import PolicyResult, Results
+
+#: Quantiles that are kept of every curve and reported of the final regret.
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+#: Why something is not known of results that have means and quantiles alone.
+NO_CURVES = (
+    "these results have not kept the curves of their trials; if they are from a store it has them: "
+    "Cell.results(curves=True); results of format 1 have to be simulated again"
+)
+#: Tables, their columns and types; columns without a unit of their own name a row.
+SCHEMA: dict[str, dict[str, str]] = {
+    "curve": {"policy": "string", "round": "int64", "mean": "double", "standard_error": "double"}
+    | {f"q{q:g}": "double" for q in QUANTILES},
+    "final": {"policy": "string", "seed": "int64", "trial": "int64", "regret": "double"},
+    "plays": {"policy": "string", "arm": "string", "plays": "int64"},
+    "regret": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "regret": "double",
+    },
+    "ratios": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "ratio": "double",
+        "ratio_sum": "double",
+        "psi": "double",
+        "entropy": "double",
+    },
+    "graph": {"source": "int64", "target": "int64", "probability": "double"},
+}
+#: The columns that say which row it is.
+KEYS = frozenset({"policy", "seed", "trial", "round", "arm"})
 #: Seeds are any whole numbers; the column holds those of 64 bits, the manifest all.
 _LARGEST = 2**63 - 1
 
@@ -42,8 +79,10 @@ class Axes:
             each["arm"] = pa.array(self.arms, pa.string())
         if "trial" in SCHEMA[table]:
             run = np.repeat(np.arange(len(self.runs)), [run["trials"] for run in self.runs])
-            number = np.concatenate([_trial_numbers(run) for run in self.runs])
-            seeds = pa.array([_column_seed(run["seed"]) for run in self.runs], pa.int64())
+            first = [np.arange(run["trials"]) + run["first_trial"] for run in self.runs]
+            number = np.concatenate(first)
+            given = [run["seed"] for run in self.runs]
+            seeds = pa.array([None if n is None or n > _LARGEST else n for n in given], pa.int64())
             each["seed"] = seeds.take(pa.array(np.repeat(run, rounds)))
             each["trial"] = pa.array(np.repeat(number, rounds))
         if "round" in SCHEMA[table]:
@@ -56,10 +95,10 @@ class Axes:
 
 def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
     """The rows of one policy."""
-    return pa.table(axes.keys(table, policy) | values(table, result), arrow_schema(table))
+    return pa.table(axes.keys(table, policy) | values_of(table, result), arrow_schema(table))
 
 
-def values(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
+def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
     """The columns that hold what came out."""
     if table == "curve":
         quantiles = {f"q{q:g}": row for q, row in zip(QUANTILES, result.quantiles, strict=True)}
@@ -77,12 +116,9 @@ def values(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
 
 def policies_of(results: Results, table: str) -> list[str]:
     """The policies that have rows in a table."""
-    kept = {"regret": "regret", "ratios": "ratios"}.get(table)
-    return [
-        name
-        for name, result in results.policies.items()
-        if kept is None or getattr(result, kept) is not None
-    ]
+    always = table not in ("regret", "ratios")
+    kept = results.policies.items()
+    return [name for name, result in kept if always or getattr(result, table) is not None]
 
 
 def graph_table(feedback: Feedback) -> pa.Table | None:
@@ -112,12 +148,18 @@ def graph_table(feedback: Feedback) -> pa.Table | None:
     return pa.table(columns, arrow_schema("graph"))
 
 
+def edges_of(results: Results) -> pa.Table | None:
+    """The edges of the fixed graph of results; None if it has none, or no need of them."""
+    return None if results.graph is None else graph_table(results.graph.feedback)
+
+
 def whole_table(results: Results, table: str) -> pa.Table:
     """All rows of a table, or why there are none."""
+    check_table(table)
     if table == "graph":
         if results.graph is None:
             raise InputError("these results have no fixed graph: there is no table 'graph'")
-        edges = graph_table(results.graph.feedback)
+        edges = edges_of(results)
         if edges is None:
             raise InputError(
                 "the graph of these results has one probability for all other arms and no "
@@ -147,9 +189,34 @@ def arrow_schema(table: str) -> pa.Schema:
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCHEMA[table].items()])
 
 
-def _trial_numbers(run: dict[str, Any]) -> Ints:
-    return np.arange(run["first_trial"], run["first_trial"] + run["trials"])
+def check_table(table: str) -> None:
+    """Refuse a table that does not exist."""
+    if table not in SCHEMA:
+        raise InputError(f"no table '{table}': {nearest(str(table), SCHEMA)}")
 
 
-def _column_seed(seed: int | None) -> int | None:
-    return seed if seed is not None and seed <= _LARGEST else None
+def to_pandas(rows: pa.Table | pa.RecordBatchReader) -> pandas.DataFrame:
+    """The rows of a table as a pandas frame."""
+    frame: pandas.DataFrame = _read_for("pandas", rows).to_pandas()
+    return frame
+
+
+def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
+    """The rows of a table as a polars frame."""
+    table = _read_for("polars", rows)
+    import polars
+
+    frame = polars.from_arrow(table)
+    assert isinstance(frame, polars.DataFrame)  # a table never gives a series
+    return frame
+
+
+def _read_for(package: str, rows: pa.Table | pa.RecordBatchReader) -> pa.Table:
+    """All rows, once a package that they are for is there."""
+    try:
+        importlib.import_module(package)
+    except ImportError:
+        raise InputError(
+            f'to_{package} needs {package}: pip install "graphbandits[{package}]"'
+        ) from None
+    return rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
