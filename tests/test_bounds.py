@@ -37,9 +37,9 @@ from graphbandits.theory import (
     entropy_of,
     general_bound,
     judge_bounds,
+    limits,
     ratio_limit,
     regret_bounds,
-    sums,
     theorem_1,
     theorem_2,
     theorem_3,
@@ -368,7 +368,7 @@ def test_the_trials_that_were_run_are_those_that_count() -> None:
 
 
 def test_more_trials_than_the_budget_has_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sums, "ENTRIES", 25 * 40)  # forty graphs: of ten rounds four trials
+    monkeypatch.setattr(limits, "ENTRIES", 25 * 40)  # forty graphs: of ten rounds four trials
     graphs = (np.stack([COMPLETE, EMPTY, EMPTY, COMPLETE]), EMPTY[None])
     found = by_name(regret_bounds(Walk(graphs), FIVE, [10], trials=1000))
     two = found["Theorem 2"]
@@ -382,13 +382,13 @@ def test_more_trials_than_the_budget_has_are_estimated(monkeypatch: pytest.Monke
 
 def test_graphs_beyond_the_budget_count_as_all_arms(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound is larger then, and still one."""
-    monkeypatch.setattr(sums, "ENTRIES", 25 * 2)
+    monkeypatch.setattr(limits, "ENTRIES", 25 * 2)
     paper = as_process("paper").feedback.matrix
     process = Walk((COMPLETE[None], EMPTY[None], paper, COMPLETE[None]))
     two = by_name(regret_bounds(process, FIVE, [1, 2, 3, 4]))["Theorem 2"]
     np.testing.assert_allclose(two.values**2 / LOG5, [0.5, 3.0, 5.5, 6.0], rtol=1e-9)
     assert "1 graph " in two.note
-    monkeypatch.setattr(sums, "MOST_ARMS", 4)
+    monkeypatch.setattr(limits, "MOST_ARMS", 4)
     large = by_name(regret_bounds(process, FIVE, [4]))["Theorem 2"]
     assert large.final == pytest.approx(math.sqrt(10 * LOG5))
     assert "counts as 5" in large.note

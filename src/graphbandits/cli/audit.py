@@ -11,7 +11,7 @@ from graphbandits.cli.options import ExperimentName, FileSeed, Json, Plugin, Wor
 
 if TYPE_CHECKING:
     from graphbandits.experiments.audit import SimulationAudit
-    from graphbandits.theory.auditor import Tally
+    from graphbandits.theory.audits import Tally
 
 
 def audit(
@@ -68,7 +68,7 @@ def audit(
 def _print(simulation: SimulationAudit) -> None:
     from graphbandits.cli.formatting import count, duration, plain_console
     from graphbandits.cli.tables import plain_table
-    from graphbandits.theory.auditor import FLOOR, SMALL
+    from graphbandits.theory.audits import FLOOR, SMALL
 
     console, plan, found = plain_console(), simulation.plan, simulation.audit
     size = f"{count(plan.trials, 'trial')} of {plan.horizon} rounds, seed {plan.seed}"
@@ -110,8 +110,7 @@ def _two(value: float) -> str:
 def _margin(tally: Tally) -> str:
     """How far from its limit the nearest number was, relatively.
 
-    >>> from graphbandits.theory.auditor import Tally
-    >>> from graphbandits.theory.statements import STATEMENTS
+    >>> from graphbandits.theory.audits import STATEMENTS, Tally
     >>> _margin(Tally(STATEMENTS[0], 10, 0.25, "ts-n")), _margin(Tally(STATEMENTS[0]))
     ('25.0% (ts-n)', '')
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,8 @@ def final_figure(
     for axes, group in zip(panels, groups, strict=True):
         for row, name in enumerate(group):
             _row(axes, results, name, halves[name], row, looks[name])
-        _limit(axes, results, group, halves, xscale)
+        finals = np.concatenate([results[name].final for name in group])
+        canvas.regret_axis(axes, "x", xscale, finals)
         header = f"mean ± {percent(confidence)}" if known else "mean"
         canvas.column(axes, [numbers[name] for name in group], header if group is groups[0] else "")
         canvas.rows(axes, group, 24.0 * width)
@@ -110,17 +111,6 @@ def _box(axes: Axes, final: Floats, y: float, colour: str) -> None:
     outline = [q1, q3, q3, q1, q1], [bottom, bottom, top, top, bottom]
     axes.plot(*outline, color=colour, lw=0.9, gid="quartiles")
     axes.plot([median, median], [bottom, top], color=colour, lw=2.0, gid="median")
-
-
-def _limit(
-    axes: Axes, results: Results, group: list[str], halves: Mapping[str, float], scale: str
-) -> None:
-    """From zero where no regret is below, and on the scale."""
-    finals = np.concatenate([results[name].final for name in group])
-    canvas.set_scale(axes, "x", scale, finals)
-    lowest = min(float(np.fmin(finals.min(), results[n].mean[-1] - halves[n])) for n in group)
-    if scale != "log" and lowest >= 0.0:
-        axes.set_xlim(0.0, None if finals.max() > 0.0 else 1.0)
 
 
 def thinned(ordered: Floats, most: int = POINTS) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -73,11 +73,7 @@ class Inspection:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as ``graphbandits inspect --json`` prints them."""
         hidden = {"parameters", "changes"} | ({"sampled"} if self.sampled is None else set())
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name not in hidden
-        }
+        return {key: value for key, value in asdict(self).items() if key not in hidden}
 
 
 def inspect_decision(
