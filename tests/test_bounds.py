@@ -23,7 +23,6 @@ from graphbandits.graphs import (
     RevealedErdosRenyi,
     Uniform,
     as_process,
-    invariants,
 )
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
@@ -328,7 +327,7 @@ def test_many_arms_are_estimated_with_their_error(monkeypatch: pytest.MonkeyPatc
     def edges(graph: Feedback) -> np.ndarray:
         return graph.matrix.sum(axis=(1, 2)).astype(int)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(invariants, "clique_cover_numbers", edges)
+    monkeypatch.setattr(limits, "clique_cover_numbers", edges)
     process = RevealedErdosRenyi(8, 0.5)
     found = by_name(regret_bounds(process, BetaBernoulli.of(8), [100]))
     two = found["Theorem 2"]
@@ -409,7 +408,7 @@ def test_a_sequence_without_end_in_sight_looks_at_each_graph_once(
         asked.append(graph)
         return np.array([3])
 
-    monkeypatch.setattr(invariants, "clique_cover_numbers", once)
+    monkeypatch.setattr(limits, "clique_cover_numbers", once)
     process = GivenSequence((Dense(COMPLETE), Dense(EMPTY)) * 500)
     two = by_name(regret_bounds(process, FIVE, [1000]))["Theorem 2"]
     assert len(asked) == 2

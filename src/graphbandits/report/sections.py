@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -59,11 +59,8 @@ def sections_of(entry: Entry) -> list[Context]:
 
     The template ``sections/KEY.html`` renders a section.
     """
-    made: Iterable[tuple[str, str, Context | None]]
-    if isinstance(entry, SweepEntry):
-        made = [(key, title, content(entry)) for key, (title, content) in SWEEP.items()]
-    else:
-        made = [(key, title, content(entry)) for key, (title, content) in SIMULATION.items()]
+    table = SWEEP if isinstance(entry, SweepEntry) else SIMULATION
+    made = [(key, title, content(entry)) for key, (title, content) in table.items()]
     return [{"key": key, "title": title, **content} for key, title, content in made if content]
 
 
@@ -464,7 +461,7 @@ def _rerun(entry: Entry) -> Context | None:
 
 
 #: The sections of a simulation and of a sweep, in order; those without content are left out.
-SIMULATION: dict[str, tuple[str, Callable[[SimulationEntry], Context | None]]] = {
+SIMULATION: dict[str, tuple[str, Callable[[Any], Context | None]]] = {
     "claims": ("Claims", _claims),
     "published": ("Published and here", _published),
     "regrets": ("Regrets", _regrets),
@@ -475,9 +472,7 @@ SIMULATION: dict[str, tuple[str, Callable[[SimulationEntry], Context | None]]] =
     "settings": ("Settings", _settings),
     "rerun": ("Run it again", _rerun),
 }
-SWEEP: dict[str, tuple[str, Callable[[SweepEntry], Context | None]]] = {
+SWEEP: dict[str, tuple[str, Callable[[Any], Context | None]]] = {
     "values": ("Regret at each value", _values),
-    "knowledge": ("Who may know what, and when", _knowledge),
-    "settings": ("Settings", _settings),
-    "rerun": ("Run it again", _rerun),
+    **{key: SIMULATION[key] for key in ("knowledge", "settings", "rerun")},
 }
