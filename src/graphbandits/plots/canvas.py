@@ -132,6 +132,12 @@ def panels_for(lower: Sequence[str], width: float) -> tuple[Figure, list[Axes]]:
     return figure, list(figure.subplots(*shape, sharex=True).flat)
 
 
+def panel_width(axes: Axes) -> float:
+    """The width in inches of the column of panels that the axes are in."""
+    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    return float(axes.figure.get_figwidth() / columns)  # type: ignore[union-attr]
+
+
 def enlarge(panels: Sequence[Axes], reached: Floats) -> str:
     """Let the second panel show all that some policies reach, a row each; the part of the note."""
     whole, part = panels

@@ -95,7 +95,11 @@ def _connected(joined: NDArray[np.bool_], cliques: Sequence[Ints], order: Ints) 
     for clique in cliques:
         if len(clique) > 2:  # pairs would bend rings and grids
             steps[np.ix_(clique, clique)] *= TOGETHER
-    places = _relaxed(_projected(steps), steps)
+    # either start may end in a knot: from the circle a grid, from the projection a star
+    starts = ([_circle(order)] if count <= 40 else []) + [_projected(steps)]  # takes seconds
+    found = [_relaxed(start, steps) for start in starts]
+    # of equals the circle, where the nodes are in order
+    places = min(found, key=lambda ends: round(_stress(ends, steps), 6))
     places = _upright(places - places.mean(axis=0), np.argwhere(np.triu(joined)))
     turned: Floats = places * np.where(places[0] * [-1.0, 1.0] < 0.0, -1.0, 1.0)
     return turned  # the first at the top left
@@ -171,6 +175,13 @@ def _projected(steps: Floats) -> Floats:
     angle = np.arange(len(steps))  # a little apart, for two at one place would never part
     apart: Floats = flat + 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])
     return apart
+
+
+def _stress(places: Floats, steps: Floats) -> float:
+    """How badly distances on paper follow those in the graph, at the best scale."""
+    pairs = np.triu_indices(len(places), 1)
+    ratio = np.hypot(*(places[pairs[0]] - places[pairs[1]]).T) / steps[pairs]
+    return float(((ratio * (ratio.sum() / (ratio**2).sum()) - 1.0) ** 2).sum())
 
 
 # --- edges, nodes and their names -------------------------------------------------------------

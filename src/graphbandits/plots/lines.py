@@ -137,31 +137,21 @@ def _curves(
         if shaded:
             shade: dict[str, Any] = {"color": look.colour, "alpha": 0.18, "lw": 0}
             axes.fill_between(rounds, low, high, zorder=2.0 - behind, **shade)
-        (lines[name],) = axes.plot(
-            rounds,
-            mean,
-            **look.line_options(),
-            markevery=(0.04 * (index + 1) / len(ranking), 0.125),
-            linewidth=1.6,
-            zorder=3.0 - behind,
-            label=name,
-            clip_on=False,  # markers at the edges are whole
-        )
+        options = look.line_options() | {"linewidth": 1.6, "zorder": 3.0 - behind, "label": name}
+        every = (0.04 * (index + 1) / len(ranking), 0.125)
+        # markers at the edges are whole
+        (lines[name],) = axes.plot(rounds, mean, markevery=every, clip_on=False, **options)
     first, last = float(rounds[0]), float(rounds[-1])
     if scale == "linear":
         axes.set_xlim(0.0, last)
-        axes.xaxis.set_major_locator(MaxNLocator(_ticks(axes), integer=True))
+        # their numbers have room
+        steps = min(10, round(1.5 * canvas.panel_width(axes)))
+        axes.xaxis.set_major_locator(MaxNLocator(steps, integer=True))
     else:
         canvas.set_scale(axes, "x", scale, rounds)
         axes.set_xlim(first if scale == "log" else 0.0, last if last > first else 10.0 * first)
     canvas.tidy(axes)
     return lines
-
-
-def _ticks(axes: Axes) -> int:
-    """Steps on the axis of rounds, so that their numbers have room."""
-    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
-    return min(10, round(1.5 * axes.figure.get_figwidth() / columns))  # type: ignore[union-attr]
 
 
 def _final_numbers(
@@ -249,23 +239,18 @@ def _label_bounds(axes: Axes, lines: Lines) -> None:
     figure = axes.figure
     figure.draw_without_rendering()  # type: ignore[union-attr]
     below_last = np.inf  # points from the bottom at which the name above ends
-    small: dict[str, Any] = {"fontsize": NOTE, "color": GREY, "gid": "bound-name"}
+    small: dict[str, Any] = {"fontsize": NOTE, "color": GREY, "gid": "bound-name", "ha": "right"}
+    small |= {"textcoords": "offset points", "annotation_clip": False}
     for name in sorted(lines, key=lambda name: -lines[name][0].final):
         bound = lines[name][0]
         end = (float(bound.rounds[-1]), bound.final)
         at = float(axes.transData.transform(end)[1]) * 72.0 / figure.dpi
         above = at + ROOM <= below_last
         below_last = at if above else min(at, below_last) - ROOM
-        axes.annotate(
-            style.literal(f"{name}: {number(bound.final, None)}"),
-            end,
-            xytext=(-2.0, 2.5 if above else -2.5),
-            textcoords="offset points",
-            ha="right",
-            va="bottom" if above else "top",
-            annotation_clip=False,
-            **small,
-        ).set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+        side, va = (2.5, "bottom") if above else (-2.5, "top")
+        name = style.literal(f"{name}: {number(bound.final, None)}")
+        written = axes.annotate(name, end, xytext=(-2.0, side), va=va, **small)
+        written.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
 
 
 def _bounds_text(lines: Lines, results: Results) -> str:
@@ -399,8 +384,7 @@ def _axis_of_values(axes: Axes, keys: Sequence[Any], scale: str) -> None:
 
 def _categories(axes: Axes, keys: Sequence[str]) -> None:
     """Texts below the axis: in lines where they fit, else slanted."""
-    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
-    room = 60.0 * axes.figure.get_figwidth() / columns / len(keys)  # type: ignore[union-attr]
+    room = 60.0 * canvas.panel_width(axes) / len(keys)
     longest = max(style.text_width(word, SMALL) for key in keys for word in key.split())
     axes.set_xlim(-0.5, len(keys) - 0.5)
     fits = longest <= 0.92 * room

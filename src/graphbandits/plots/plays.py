@@ -123,11 +123,10 @@ def _bars(
         look: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.5}
         bars = axes.barh(range(len(names)), part, left=left, height=0.72, **look)
         handles.append(bars[0])
-        for row in np.flatnonzero(part * width > 0.6):  # there is room for the number
-            ink = style.ink_on(colour)
-            words = style.number(100.0 * part[row], 1 if part[row] < 0.995 else 0) + " %"
-            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": NOTE}
-            axes.text(left[row] + part[row] / 2.0, float(row), words, color=ink, **middle)
+        # where there is room for the number
+        words = [f"{100 * p:.{int(p < 0.995)}f} %" if p * width > 0.6 else "" for p in part]
+        ink = style.ink_on(colour)
+        axes.bar_label(bars, words, label_type="center", color=ink, fontsize=NOTE)
         left = left + part
     canvas.rows(axes, names, 24.0 * width)
     axes.set_xlim(0.0, 1.0)

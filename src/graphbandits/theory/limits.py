@@ -200,14 +200,11 @@ class _Covers:
         if self.arms > MOST_ARMS:
             self.left_out += 1
             return np.array([self.arms / 2.0])
-        matrix = matrices(graph, trials)
-        keys = [rows.tobytes() for rows in np.packbits(matrix > 0.0, axis=-1)]
-        return np.array([self._limit(key, one) for key, one in zip(keys, matrix, strict=True)])
-
-    def _limit(self, key: bytes, matrix: Floats) -> float:
-        if key not in self.known:
-            if len(self.known) >= max(2, _graphs(self.arms)):
-                self.left_out += 1
-                return self.arms / 2.0
-            self.known[key] = float(clique_cover_numbers(Dense(matrix))[0]) / 2.0
-        return self.known[key]
+        found = []
+        for matrix in matrices(graph, trials):
+            key = np.packbits(matrix > 0.0).tobytes()
+            if key not in self.known and len(self.known) < max(2, _graphs(self.arms)):
+                self.known[key] = float(clique_cover_numbers(Dense(matrix))[0]) / 2.0
+            self.left_out += key not in self.known
+            found.append(self.known.get(key, self.arms / 2.0))
+        return np.array(found)
