@@ -72,12 +72,10 @@ def overview(entries: Sequence[Entry], places: Sequence[str]) -> Context:
     placed = list(zip(entries, places, strict=True))
     simulations = {place: entry for entry, place in placed if isinstance(entry, SimulationEntry)}
     sweeps = {place: entry for entry, place in placed if isinstance(entry, SweepEntry)}
-    means = _mean_columns(list(simulations.values()))
+    means, counts = _mean_columns(list(simulations.values())), _counts(list(sweeps.values()))
     return {
         "simulations": _table("study", _links(simulations), means) if simulations else None,
-        "sweeps": _table("sweep", _links(sweeps), _counts(list(sweeps.values())))
-        if sweeps
-        else None,
+        "sweeps": _table("sweep", _links(sweeps), counts) if sweeps else None,
         "claims": [
             {
                 "text": judged.claim.text,
@@ -209,16 +207,11 @@ def _plays(entry: SimulationEntry) -> Context:
         chosen = np.sort(np.argsort(-shares.sum(axis=0), kind="stable")[:ARMS])
     lengths = shares / (float(shares[:, chosen].max()) or 1.0)
     rest = np.delete(counts, chosen, axis=1)
+    cells = np.stack([counts / entry.trials, lengths], axis=-1)  # (P, K, 2)
     return {
         "policies": list(results.policies),
         "rounds": int(results.rounds[-1]),
-        "rows": [
-            (
-                results.arms[arm],
-                list(zip(counts[:, arm] / entry.trials, lengths[:, arm], strict=True)),
-            )
-            for arm in chosen
-        ],
+        "rows": [(results.arms[arm], cells[:, arm].tolist()) for arm in chosen],
         "others": rest.shape[1],
         "rest": (rest.sum(axis=1) / entry.trials).tolist(),
     }
