@@ -28,8 +28,8 @@ from graphbandits.policies.ids_lp import IDSLP
 from graphbandits.policies.ids_n import IDSN
 from graphbandits.posteriors import Observations
 from graphbandits.rng import Keys
-from graphbandits.theory import audit, auditor, ratio_limit
-from graphbandits.theory.auditor import Tally
+from graphbandits.theory import audit, audits, ratio_limit
+from graphbandits.theory.audits import Tally
 from graphbandits.types import Floats
 
 PRIOR = BetaBernoulli(np.array([1.0, 4.0, 12.0]), np.array([2.0, 4.0, 9.0]))
@@ -150,7 +150,7 @@ def test_a_gain_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     def halved(*given: Any) -> Floats:
         return 0.5 * joint_gain(*given)
 
-    monkeypatch.setattr(auditor, "joint_gain", halved)
+    monkeypatch.setattr(audits, "joint_gain", halved)
     found = tallies(plan_of("ts-n"))
     assert found["Proposition 1"].violations > 100
     worst = found["Proposition 1"].worst
@@ -185,7 +185,7 @@ def test_what_is_no_number_does_not_hold(monkeypatch: pytest.MonkeyPatch, nothin
         gain[0] = nothing
         return gain
 
-    monkeypatch.setattr(auditor, "joint_gain", wrong)
+    monkeypatch.setattr(audits, "joint_gain", wrong)
     found = audit(plan_of("ts-n", horizon=3))
     violated = {tally.statement.name: tally.violations for tally in found.tallies}
     assert violated["Proposition 1"] == 9  # three arms, three rounds of the first trial

@@ -23,7 +23,6 @@ from graphbandits.graphs import (
     RevealedErdosRenyi,
     Uniform,
     as_process,
-    invariants,
 )
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
@@ -37,9 +36,9 @@ from graphbandits.theory import (
     entropy_of,
     general_bound,
     judge_bounds,
+    limits,
     ratio_limit,
     regret_bounds,
-    sums,
     theorem_1,
     theorem_2,
     theorem_3,
@@ -328,7 +327,7 @@ def test_many_arms_are_estimated_with_their_error(monkeypatch: pytest.MonkeyPatc
     def edges(graph: Feedback) -> np.ndarray:
         return graph.matrix.sum(axis=(1, 2)).astype(int)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(invariants, "clique_cover_numbers", edges)
+    monkeypatch.setattr(limits, "clique_cover_numbers", edges)
     process = RevealedErdosRenyi(8, 0.5)
     found = by_name(regret_bounds(process, BetaBernoulli.of(8), [100]))
     two = found["Theorem 2"]
@@ -368,7 +367,7 @@ def test_the_trials_that_were_run_are_those_that_count() -> None:
 
 
 def test_more_trials_than_the_budget_has_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sums, "ENTRIES", 25 * 40)  # forty graphs: of ten rounds four trials
+    monkeypatch.setattr(limits, "ENTRIES", 25 * 40)  # forty graphs: of ten rounds four trials
     graphs = (np.stack([COMPLETE, EMPTY, EMPTY, COMPLETE]), EMPTY[None])
     found = by_name(regret_bounds(Walk(graphs), FIVE, [10], trials=1000))
     two = found["Theorem 2"]
@@ -382,13 +381,13 @@ def test_more_trials_than_the_budget_has_are_estimated(monkeypatch: pytest.Monke
 
 def test_graphs_beyond_the_budget_count_as_all_arms(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound is larger then, and still one."""
-    monkeypatch.setattr(sums, "ENTRIES", 25 * 2)
+    monkeypatch.setattr(limits, "ENTRIES", 25 * 2)
     paper = as_process("paper").feedback.matrix
     process = Walk((COMPLETE[None], EMPTY[None], paper, COMPLETE[None]))
     two = by_name(regret_bounds(process, FIVE, [1, 2, 3, 4]))["Theorem 2"]
     np.testing.assert_allclose(two.values**2 / LOG5, [0.5, 3.0, 5.5, 6.0], rtol=1e-9)
     assert "1 graph " in two.note
-    monkeypatch.setattr(sums, "MOST_ARMS", 4)
+    monkeypatch.setattr(limits, "MOST_ARMS", 4)
     large = by_name(regret_bounds(process, FIVE, [4]))["Theorem 2"]
     assert large.final == pytest.approx(math.sqrt(10 * LOG5))
     assert "counts as 5" in large.note
@@ -409,7 +408,7 @@ def test_a_sequence_without_end_in_sight_looks_at_each_graph_once(
         asked.append(graph)
         return np.array([3])
 
-    monkeypatch.setattr(invariants, "clique_cover_numbers", once)
+    monkeypatch.setattr(limits, "clique_cover_numbers", once)
     process = GivenSequence((Dense(COMPLETE), Dense(EMPTY)) * 500)
     two = by_name(regret_bounds(process, FIVE, [1000]))["Theorem 2"]
     assert len(asked) == 2

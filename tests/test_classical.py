@@ -13,8 +13,13 @@ from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
 from graphbandits.graphs import from_matrix
 from graphbandits.policies import Problem, View, as_policy
 from graphbandits.rng import Keys
-from graphbandits.testing.histories import Script, rehearse
-from graphbandits.testing.scenes import directed_ranks, directed_weights, lopsided_prior
+from graphbandits.testing.scenes import (
+    Script,
+    directed_ranks,
+    directed_weights,
+    lopsided_prior,
+    rehearse,
+)
 from graphbandits.types import Floats
 
 #: A policy that does not know of graphs, and the one with graphs that it is on the empty one.

@@ -238,3 +238,11 @@ def test_a_crowded_graph_is_a_circle_clique_by_clique() -> None:
     angle = np.arctan2(places[:, 0], places[:, 1]) % (2 * np.pi)
     assert np.argsort(angle).tolist() == [0, 2, 4, 1, 3, 5]
     assert np.ptp(np.hypot(*places.T)) < 1e-5
+
+
+@pytest.mark.parametrize("leaves", range(3, 40, 4))
+def test_the_leaves_of_a_star_are_around_its_middle(leaves: int) -> None:
+    """Many equal eigenvalues: the solver of some of them once found none."""
+    places = layout(networkx.to_numpy_array(networkx.star_graph(leaves)))
+    gaps = np.hypot(*(places[1:] - places[0]).T)
+    assert gaps.min() > 0.3 * gaps.max()

@@ -29,8 +29,8 @@ from graphbandits.plots import (
     sweep_figure,
 )
 from graphbandits.plots.canvas import SCALES
+from graphbandits.plots.lines import BANDS, LEVELS
 from graphbandits.plots.plays import BY
-from graphbandits.plots.regret import BANDS, LEVELS
 from graphbandits.plots.requested import COMMON, GIVEN, KINDS, WIDTHS
 from graphbandits.plots.style import FORMATS
 from graphbandits.results import QUANTILES

@@ -24,7 +24,7 @@ from graphbandits.cli.options import number, option
 if TYPE_CHECKING:
     from graphbandits.experiments.audit import SimulationAudit
     from graphbandits.testing import Verdict
-    from graphbandits.theory.auditor import Tally
+    from graphbandits.theory.audits import Tally
 
 STYLES = {"kept": "green", "broken": "bold red", "excused": "yellow", "needless": "bold red"}
 
@@ -159,7 +159,7 @@ def audit(
 
 
 def _print_audit(simulation: SimulationAudit) -> None:
-    from graphbandits.theory.auditor import FLOOR, SMALL
+    from graphbandits.theory.audits import FLOOR, SMALL
 
     plan, found = simulation.plan, simulation.audit
     size = f"{count(plan.trials, 'trial')} of {plan.horizon} rounds, seed {plan.seed}"
@@ -198,8 +198,7 @@ def _print_audit(simulation: SimulationAudit) -> None:
 def _margin(tally: Tally) -> str:
     """How far from its limit the nearest number was, relatively.
 
-    >>> from graphbandits.theory.auditor import Tally
-    >>> from graphbandits.theory.statements import STATEMENTS
+    >>> from graphbandits.theory.audits import STATEMENTS, Tally
     >>> _margin(Tally(STATEMENTS[0], 10, 0.25, "ts-n")), _margin(Tally(STATEMENTS[0]))
     ('25.0% (ts-n)', '')
     """

@@ -6,8 +6,8 @@ Names and titles are shown as they are: ``$`` starts no formula.
 
 from graphbandits.plots.final import final_figure, forest_figure
 from graphbandits.plots.graph import graph_figure
+from graphbandits.plots.lines import regret_figure, sweep_figure
 from graphbandits.plots.plays import plays_figure
-from graphbandits.plots.regret import regret_figure
 from graphbandits.plots.requested import draw, draw_sweep
 from graphbandits.plots.style import (
     COLOURS,
@@ -20,7 +20,6 @@ from graphbandits.plots.style import (
     looks,
     save_figure,
 )
-from graphbandits.plots.sweep import sweep_figure
 
 __all__ = ["COLOURS", "MARKERS", "ONE_COLUMN", "STYLES", "TWO_COLUMNS", "Look", "look", "looks"]
 __all__ += ["draw", "draw_sweep", "final_figure", "forest_figure", "graph_figure", "plays_figure"]

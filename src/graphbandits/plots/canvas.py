@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -24,16 +22,12 @@ SCALES = ("linear", "log", "symlog")
 TOGETHER = 6.0
 #: Policies that are shown together in an enlargement differ by this factor at most, if they can.
 CLOSE = 4.0
-#: More policies than this have their legend outside the axes.
-INSIDE = 8
 #: Marks that lead from a name to a note; further ones are numbers.
 MARKS = "*†‡§¶"
 #: The height of a line of a note in points.
 LINE = 1.35 * NOTE
 #: Two panels are beside each other in figures wider than this, in inches.
 BESIDE = 5.0
-#: x, and the lowest and highest y that is drawn there.
-Curve = tuple[Floats, Floats, Floats]
 
 
 # --- axes -------------------------------------------------------------------------------------
@@ -92,14 +86,12 @@ def set_scale(axes: Axes, axis: str, scale: str, values: Floats) -> None:
     getattr(axes, f"{axis}axis").set_minor_formatter(NullFormatter())
 
 
-def zero_based(axes: Axes, curves: Sequence[Curve]) -> None:
-    """Regret is measured from zero: show it, unless realised regret goes below."""
-    lowest = min(float(np.nanmin(low)) for _, low, _ in curves)
-    highest = max(float(np.nanmax(high)) for _, _, high in curves)
-    if highest == lowest == 0.0:
-        axes.set_ylim(0.0, 1.0)
-    elif lowest >= 0.0:
-        axes.set_ylim(bottom=0.0)
+def regret_axis(axes: Axes, axis: str, scale: str, values: Floats) -> None:
+    """Scale the axis of a regret; it begins at zero, unless realised regret goes below."""
+    set_scale(axes, axis, scale, values)
+    low, high = getattr(axes.dataLim, f"interval{axis}")
+    if scale != "log" and low >= 0.0:
+        getattr(axes, f"set_{axis}lim")(0.0, None if high > 0.0 else 1.0)
 
 
 # --- panels -----------------------------------------------------------------------------------
@@ -140,17 +132,22 @@ def panels_for(lower: Sequence[str], width: float) -> tuple[Figure, list[Axes]]:
     return figure, list(figure.subplots(*shape, sharex=True).flat)
 
 
-def enlarge(panels: Sequence[Axes], lower: Sequence[Curve]) -> str:
-    """Let the second panel show what the lower curves reach; what the note says of it."""
+def panel_width(axes: Axes) -> float:
+    """The width in inches of the column of panels that the axes are in."""
+    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    return float(axes.figure.get_figwidth() / columns)  # type: ignore[union-attr]
+
+
+def enlarge(panels: Sequence[Axes], reached: Floats) -> str:
+    """Let the second panel show all that some policies reach, a row each; the part of the note."""
     whole, part = panels
-    top = 1.05 * max(float(np.nanmax(high)) for _, _, high in lower)
-    bottom = min(0.0, *(float(np.nanmin(low)) for _, low, _ in lower))
+    bottom, top = min(0.0, float(np.nanmin(reached))), 1.05 * float(np.nanmax(reached))
     part.set_ylim(bottom, top)
     for artist in (*part.get_lines(), *part.collections):
         artist.set_clip_on(True)  # the others leave at the top
     whole.axhspan(bottom, top, color=GREY, alpha=0.2, lw=0, zorder=0.5, gid="enlarged")
     whole.set_title("all policies", fontsize=SMALL, loc="left")
-    part.set_title(f"enlarged: the {len(lower)} with least regret", fontsize=SMALL, loc="left")
+    part.set_title(f"enlarged: the {len(reached)} with least regret", fontsize=SMALL, loc="left")
     beside = whole.figure.get_figwidth() > BESIDE  # type: ignore[union-attr]
     if beside:
         whole.set_xlabel(part.get_xlabel(), fontsize=part.xaxis.label.get_fontsize())
@@ -210,50 +207,13 @@ def legend_below(
     texts = [literal(wrap(label, 0.75 * width, SMALL)) for label in labels]
     widest = max(style.text_width(line, SMALL) for text in texts for line in text.split("\n"))
     columns = max(1, min(4, len(texts), int(width / (widest + 6.5 * SMALL))))
-    every = _legend_options(title) | {"loc": "lower center", "ncols": columns}
-    every |= {"borderaxespad": 0.0} | options
+    every: dict[str, Any] = {"title": title, "title_fontsize": SMALL, "fontsize": SMALL}
+    every |= {"loc": "lower center", "ncols": columns, "alignment": "left", "handlelength": 4}
+    every |= {"frameon": False, "borderaxespad": 0.0} | options
     legend = figure.legend(handles, texts, **every)
     legend.set_gid("below")
     figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
     _reserve(figure)
-
-
-def add_legend(
-    figure: Figure,
-    panels: Sequence[Axes],
-    handles: Sequence[Artist | Container],
-    labels: Sequence[str],
-    title: str,
-    curves: Sequence[Curve],
-) -> None:
-    """The legend in a corner of the one panel that no curve crosses, or else below the axes.
-
-    ``curves`` are x, lowest and highest y of what is drawn for each policy.
-    """
-    if len(panels) == 1 and len(labels) <= INSIDE:
-        (axes,) = panels
-        texts = [literal(wrap(label, 54.0 * figure.get_figwidth(), SMALL)) for label in labels]
-        legend = axes.legend(handles, texts, loc="upper left", **_legend_options(title))
-        figure.draw_without_rendering()
-        drawn = [_in_pixels(axes, *curve) for curve in curves]
-        for corner in ("upper left", "lower right", "upper right", "lower left"):
-            legend.set_loc(corner)
-            box = legend.get_window_extent().padded(figure.dpi * 4.0 / 72.0)
-            x0, y0, x1, y1 = box.extents
-            inside = axes.bbox.padded(figure.dpi * 6.0 / 72.0)
-            if not (inside.contains(x0, y0) and inside.contains(x1, y1)):
-                break
-            if not any(
-                ((x > x0) & (x < x1) & (high > y0) & (low < y1)).any() for x, low, high in drawn
-            ):
-                return
-        legend.remove()
-    legend_below(figure, handles, labels, title)
-
-
-def _legend_options(title: str) -> dict[str, Any]:
-    sizes = {"title_fontsize": SMALL, "fontsize": SMALL, "handlelength": 4}
-    return {"title": title, "frameon": False, "alignment": "left", **sizes}
 
 
 def _reserve(figure: Figure) -> None:
@@ -271,13 +231,3 @@ def _reserve(figure: Figure) -> None:
         legend.set_bbox_to_anchor((0.01, used / height, 0.98, 1.0), figure.transFigure)
         used += legend.get_window_extent().height * 72.0 / figure.dpi
     figure.set_layout_engine("constrained", rect=(0.0, used / height, 1.0, 1.0 - used / height))
-
-
-def _in_pixels(axes: Axes, x: Floats, low: Floats, high: Floats) -> Curve:
-    """A curve where it is drawn, at four hundred places."""
-    known = np.isfinite(low) & np.isfinite(high)
-    lower = axes.transData.transform(np.column_stack([x, low])[known])
-    upper = axes.transData.transform(np.column_stack([x, high])[known])
-    place = np.linspace(lower[0, 0], lower[-1, 0], 400)
-    at_low = np.interp(place, lower[:, 0], lower[:, 1])
-    return place, at_low, np.interp(place, upper[:, 0], upper[:, 1])

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from graphbandits.graphs import Feedback
@@ -33,6 +32,8 @@ NAMED = 20
 #: Directions that are tried around a node for its name, at each of these distances (points).
 DIRECTIONS = 24
 DISTANCES = (1.5, 6.0, 12.0)
+#: How often each label may move out of the way of the others.
+PASSES = 6
 
 
 def among(feedback: Feedback, arms: Ints) -> Floats:
@@ -95,9 +96,10 @@ def _connected(joined: NDArray[np.bool_], cliques: Sequence[Ints], order: Ints) 
         if len(clique) > 2:  # pairs would bend rings and grids
             steps[np.ix_(clique, clique)] *= TOGETHER
     # either start may end in a knot: from the circle a grid, from the projection a star
-    starts = [_projected(steps)] + ([_circle(order)] if count <= 40 else [])  # takes seconds
+    starts = ([_circle(order)] if count <= 40 else []) + [_projected(steps)]  # takes seconds
     found = [_relaxed(start, steps) for start in starts]
-    places = min(found, key=lambda ends: _stress(ends, steps))
+    # of equals the circle, where the nodes are in order
+    places = min(found, key=lambda ends: round(_stress(ends, steps), 6))
     places = _upright(places - places.mean(axis=0), np.argwhere(np.triu(joined)))
     turned: Floats = places * np.where(places[0] * [-1.0, 1.0] < 0.0, -1.0, 1.0)
     return turned  # the first at the top left
@@ -168,9 +170,8 @@ def _projected(steps: Floats) -> Floats:
     """Classical scaling of Torgerson (1952): the plane that keeps most of the distances."""
     squares = steps**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
-    count = len(steps)
-    values, vectors = eigh(-centred / 2.0, subset_by_index=[count - 2, count - 1])
-    flat: Floats = vectors * np.sqrt(np.maximum(values, 0.0))
+    values, vectors = np.linalg.eigh(-centred / 2.0)
+    flat: Floats = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
     angle = np.arange(len(steps))  # a little apart, for two at one place would never part
     apart: Floats = flat + 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])
     return apart
@@ -179,33 +180,93 @@ def _projected(steps: Floats) -> Floats:
 def _stress(places: Floats, steps: Floats) -> float:
     """How badly distances on paper follow those in the graph, at the best scale."""
     pairs = np.triu_indices(len(places), 1)
-    wanted = steps[pairs]
-    ratio = np.hypot(*(places[pairs[0]] - places[pairs[1]]).T) / wanted
+    ratio = np.hypot(*(places[pairs[0]] - places[pairs[1]]).T) / steps[pairs]
     return float(((ratio * (ratio.sum() / (ratio**2).sum()) - 1.0) ** 2).sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """Lines (each a row of points), and the heads (triangles; tip first) of the last of them."""
+# --- edges, nodes and their names -------------------------------------------------------------
 
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A graph in a panel, in the coordinates of its axes, which reach as far as discs could.
+
+    Edges that are alike both ways are straight lines; then come arrows, bent if there is one back.
+    ``lines`` are rows of points, ``heads`` are the triangles (tip first) of the last of them.
+    """
+
+    axes: Axes
+    places: Floats
+    radii: Floats
+    largest: float
     ends: Ints  # (edges, 2): from, to
     probability: Floats
     lines: list[Floats]
     heads: list[Floats]
 
+    @classmethod
+    def of(
+        cls, axes: Axes, matrix: Floats, places: Floats, radii: Floats, largest: float, head: float
+    ) -> Drawn:
+        """The edges of a graph between nodes of these ``radii``, with heads of this length."""
+        alike = matrix == matrix.T
+        both = np.argwhere(np.triu(alike & (matrix > 0.0)))
+        one_way = np.argwhere(~alike & (matrix > 0.0))
+        arrows = [
+            _arrow(places[i], places[j], radii[i], radii[j], 0.14 * (matrix[j, i] > 0.0), head)
+            for i, j in one_way
+        ]
+        ends = np.concatenate([both, one_way])
+        lines = [*(places[pair] for pair in both), *(line for line, _ in arrows)]
+        heads = [tip for _, tip in arrows]
+        axes.set_axis_off()
+        return cls(axes, places, radii, largest, ends, matrix[*ends.T], lines, heads)
 
-def edges_of(matrix: Floats, places: Floats, radii: Floats, head: float) -> Edges:
-    """Straight lines for edges that are alike both ways; then arrows, bent if there is one back."""
-    alike = matrix == matrix.T
-    both = np.argwhere(np.triu(alike & (matrix > 0.0)))
-    one_way = np.argwhere(~alike & (matrix > 0.0))
-    arrows = [
-        _arrow(places[i], places[j], radii[i], radii[j], 0.14 * (matrix[j, i] > 0.0), head)
-        for i, j in one_way
-    ]
-    ends = np.concatenate([both, one_way])
-    lines = [*(places[pair] for pair in both), *(line for line, _ in arrows)]
-    return Edges(ends, matrix[ends[:, 0], ends[:, 1]], lines, [tip for _, tip in arrows])
+    def add_edges(self, chosen: Ints, paint: Any, thin: float, **more: Any) -> None:
+        """Draw the lines of some edges, ``thin`` times as wide as usual."""
+        lines, widths = [self.lines[k] for k in chosen], thin * edge_width(self.probability[chosen])
+        drawn = LineCollection(lines, colors=paint, linewidths=widths, **more)
+        self.axes.add_collection(drawn, autolim=False)
+
+    def add_heads(self, paint: Sequence[Any]) -> None:
+        """Draw the heads of arrows in the colours of their edges, of which ``paint`` has all."""
+        last = paint[len(self.lines) - len(self.heads) :]
+        drawn = PolyCollection(self.heads, facecolors=last, linewidths=0, zorder=1.1, gid="heads")
+        self.axes.add_collection(drawn, autolim=False)
+
+    def fit(self, label: Floats) -> None:
+        """Limits with the same scale both ways: the graph fills the panel but for room for names.
+
+        It is known how large the panel is once the figure was drawn.
+        """
+        half = np.array(self.axes.bbox.size) * 36.0 / self.axes.figure.dpi
+        margin = np.minimum(label * [0.6, 0.8] + 4.0, 0.4 * half)
+        extent = np.abs(self.places).max(axis=0) + self.largest
+        scale = min(*((half - margin) / extent), half.max() / 1.2)  # a single arm is no giant
+        x, y = half / scale
+        self.axes.set(aspect="equal", xlim=(-x, x), ylim=(-y, y))
+
+    def find_room(self, boxes: Floats, named: Ints) -> tuple[Floats, Floats]:
+        """How far from its node each label goes (in points), and how badly it fits."""
+        pixel, to_page = 72.0 / self.axes.figure.dpi, self.axes.transData.transform
+        centres = to_page(self.places) * pixel
+        unit = float(np.diff(to_page([[0.0, 0.0], [1.0, 0.0]])[:, 0])[0]) * pixel
+        frame = np.array(self.axes.bbox.extents) * pixel
+        # many edges leave nothing free, and are faint
+        paths = self.lines if len(self.lines) <= 300 else []
+        points = [np.linspace(p[0], p[-1], 15) if len(p) == 2 else p[::4] for p in paths]
+        lines = to_page(np.concatenate([np.empty((0, 2)), *points])) * pixel
+        found, wrong = place_labels(boxes, named, centres, self.radii * unit, frame, lines)
+        return found - centres[named], wrong
+
+    def write_beside(self, text: str, node: int, offset: Floats, size: float) -> None:
+        """A name at an offset (in points) from its node, readable on top of edges."""
+        at: dict[str, Any] = {"xytext": offset, "textcoords": "offset points", "zorder": 5.0}
+        middle: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
+        place = (self.places[node, 0], self.places[node, 1])
+        written = self.axes.annotate(literal(text), place, fontsize=size, **at, **middle)
+        written.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+        written.set_in_layout(False)
 
 
 def _arrow(
@@ -227,19 +288,6 @@ def _arrow(
     return np.vstack([curve, base]), np.array([tip, base + across, base - across])
 
 
-# --- nodes and their names ----------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """What a panel shows, in the coordinates of its axes."""
-
-    places: Floats
-    radii: Floats
-    edges: Edges
-    largest: float
-
-
 def largest_radius(places: Floats) -> float:
     """Of the discs: what neither covers its neighbours nor fills the page."""
     gaps = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
@@ -253,19 +301,6 @@ def largest_radius(places: Floats) -> float:
 def edge_width(probability: Floats) -> Floats:
     """In points."""
     return 0.4 + 1.4 * probability
-
-
-def add_edges(axes: Axes, lines: list[Floats], paint: Any, widths: Floats, **more: Any) -> None:
-    """Draw the lines of edges."""
-    drawn = LineCollection(lines, colors=paint, linewidths=widths, **more)
-    axes.add_collection(drawn, autolim=False)
-
-
-def add_heads(axes: Axes, edges: Edges, paint: Sequence[Any]) -> None:
-    """Draw the heads of arrows in the colours of their edges, of which ``paint`` has all."""
-    last = paint[len(edges.lines) - len(edges.heads) :]
-    drawn = PolyCollection(edges.heads, facecolors=last, linewidths=0, zorder=1.1, gid="heads")
-    axes.add_collection(drawn, autolim=False)
 
 
 def add_discs(axes: Axes, places: Floats, radii: Floats, **options: Any) -> EllipseCollection:
@@ -299,60 +334,15 @@ def text_box(text: str, size: float) -> tuple[float, float]:
     return max(text_width(line, size) for line in lines) + 2.0, 1.25 * size * len(lines) + 2.0
 
 
-def fit(figure: Figure, axes: Axes, drawn: Drawn, label: Floats) -> None:
-    """Limits with the same scale both ways: the graph fills the panel but for room for names."""
-    half = np.array([axes.bbox.width, axes.bbox.height]) * 36.0 / figure.dpi
-    margin = np.minimum(label * [0.6, 0.8] + 4.0, 0.4 * half)
-    extent = np.abs(drawn.places).max(axis=0) + drawn.largest
-    scale = min(*((half - margin) / extent), half.max() / 1.2)  # a single arm is no giant
-    reach = half / scale
-    axes.set_aspect("equal")
-    axes.set_xlim(-reach[0], reach[0])
-    axes.set_ylim(-reach[1], reach[1])
-
-
-def find_room(
-    figure: Figure, axes: Axes, boxes: Floats, named: Ints, drawn: Drawn
-) -> tuple[Floats, Floats]:
-    """How far from its node each label goes (in points), and how badly it fits."""
-    pixel = 72.0 / figure.dpi
-    centres = axes.transData.transform(drawn.places) * pixel
-    unit = float(np.diff(axes.transData.transform([[0.0, 0.0], [1.0, 0.0]])[:, 0])[0]) * pixel
-    frame = np.array(axes.bbox.extents) * pixel
-    # many edges leave nothing free, and are faint
-    paths = drawn.edges.lines if len(drawn.edges.lines) <= 300 else []
-    points = [np.linspace(path[0], path[-1], 15) if len(path) == 2 else path[::4] for path in paths]
-    lines = axes.transData.transform(np.concatenate(points)) * pixel if points else np.empty((0, 2))
-    found, wrong = place_labels(boxes, named, centres, drawn.radii * unit, frame, lines)
-    return found - centres[named], wrong
-
-
-def write_beside(
-    axes: Axes, text: str, place: Floats, offset: Floats, size: float, spacing: float = 1.2
-) -> None:
-    """A name at an offset (in points) from its node, readable on top of edges."""
-    middle: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 5.0, "fontsize": size}
-    written = axes.annotate(
-        literal(text),
-        (float(place[0]), float(place[1])),
-        xytext=(float(offset[0]), float(offset[1])),
-        textcoords="offset points",
-        linespacing=spacing,
-        path_effects=[withStroke(linewidth=2.0, foreground="white")],
-        **middle,
-    )
-    written.set_in_layout(False)
-
-
 def place_labels(
     sizes: Floats, nodes: Ints, centres: Floats, radii: Floats, frame: Floats, lines: Floats
 ) -> tuple[Floats, Floats]:
     """Centres of the labels, and the share of each that lies on a label, on a node or outside.
 
-    ``sizes`` (L, 2) are the labels of the first L ``nodes``, the most important first;
-    ``centres`` and ``radii`` are of all N nodes; ``frame`` is (x0, y0, x1, y1); ``lines`` are
-    points along the edges, best left free. Every label goes to the cheapest of some places around
-    its node, given all others, until none moves. All lengths have the same unit.
+    ``sizes`` (L, 2) are the labels of the L ``nodes``, the most important first; ``centres`` and
+    ``radii`` are of all N nodes; ``frame`` is (x0, y0, x1, y1); ``lines`` are points along the
+    edges, best left free. Every label goes to the cheapest of some places around its node, given
+    all others, a few times. All lengths have the same unit.
 
     >>> import numpy as np
     >>> nodes, page = np.array([[20.0, 50.0], [80.0, 50.0]]), np.array([0.0, 0.0, 100.0, 100.0])
@@ -362,86 +352,43 @@ def place_labels(
     >>> places.round(1).tolist(), wrong.tolist()  # outwards, 4.5 from the middle of its node
     ([[10.5, 50.0], [89.5, 50.0]], [0.0, 0.0])
     """
-    count = len(sizes)
     middle = (centres.min(axis=0) + centres.max(axis=0)) / 2.0
-    options = [_places(sizes[i], centres[nodes[i]], radii[nodes[i]], middle) for i in range(count)]
-    fixed = [
-        base + _fixed_cost(places, sizes[i], centres, radii, frame, lines)
-        for i, (places, base) in enumerate(options)
-    ]
-    chosen = np.full((count, 2), np.inf)
-    for _ in range(6):
-        before = chosen.copy()
-        for i in range(count):
-            places = options[i][0]
-            others = np.delete(np.arange(count), i)
-            shared = _overlap(places, sizes[i], chosen[others], sizes[others]).sum(axis=1)
-            chosen[i] = places[np.argmin(fixed[i] + 20.0 * shared / sizes[i].prod())]
-        if (chosen == before).all():
-            break
-    wrong = np.empty(count)
-    for i in range(count):
-        others = np.delete(np.arange(count), i)
-        shared = _overlap(chosen[i : i + 1], sizes[i], chosen[others], sizes[others]).sum()
-        squares = np.sqrt(np.pi) * radii[:, None] * np.ones(2)  # of the area of the discs
-        shared += _overlap(chosen[i : i + 1], sizes[i], centres, squares).sum()
-        wrong[i] = (shared + _outside(chosen[i : i + 1], sizes[i], frame)[0]) / sizes[i].prod()
+    squares = np.sqrt(np.pi) * radii[:, None] * np.ones(2)  # of the area of the discs
+    options, fixed, dislike = [], [], []
+    for size, node in zip(sizes, nodes, strict=True):
+        places, cost = _around(size, centres[node], radii[node], middle)
+        low = np.maximum(places - size / 2.0, frame[:2])
+        high = np.minimum(places + size / 2.0, frame[2:])
+        outside = 1.0 - np.maximum(high - low, 0.0).prod(axis=1) / size.prod()
+        crossed = (np.abs(places[:, None] - lines) < size / 2.0).all(axis=2).sum(axis=1)
+        options.append(places)
+        fixed.append(outside + _overlap(places, size, centres, squares))
+        dislike.append(cost + np.minimum(0.1 * crossed, 1.2))
+    chosen, wrong = np.full((len(sizes), 2), np.inf), np.zeros(len(sizes))
+    for i in [*range(len(sizes))] * PASSES:
+        others = np.arange(len(sizes)) != i
+        bad = fixed[i] + _overlap(options[i], sizes[i], chosen[others], sizes[others])
+        best = np.argmin(20.0 * bad + dislike[i])
+        chosen[i], wrong[i] = options[i][best], bad[best]
     return chosen, wrong
 
 
-def _places(size: Floats, centre: Floats, radius: float, middle: Floats) -> tuple[Floats, Floats]:
+def _around(size: Floats, centre: Floats, radius: float, middle: Floats) -> tuple[Floats, Floats]:
     """Centres of the label around its node, and how little each is liked: outwards and near."""
-    outwards = centre - middle
-    length = float(np.hypot(*outwards))
-    start = np.arctan2(outwards[1], outwards[0]) if length > 1e-9 else -np.pi / 2.0
-    angle = start + 2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
-    ray = np.column_stack([np.cos(angle), np.sin(angle)])
-    # along each ray, the first place at which the label clears a circle around the node
-    places, cost = [], []
-    for rank, distance in enumerate(DISTANCES):
-        reach = _clearance(ray, size / 2.0, radius + distance)
-        places.append(centre + ray * reach[:, None])
-        cost.append(0.3 * (1.0 - np.cos(angle - start)) + 0.35 * rank)
-    return np.concatenate(places), np.concatenate(cost)
-
-
-def _clearance(ray: Floats, half: Floats, radius: float) -> Floats:
-    """How far along ``ray`` the middle of a box must be to touch a circle of ``radius``."""
-    low: Floats = np.zeros(len(ray))
-    high: Floats = np.full(len(ray), radius + float(np.hypot(*half)))
-    for _ in range(20):
-        reach = (low + high) / 2.0
-        gap = np.maximum(np.abs(ray * reach[:, None]) - half, 0.0)
-        clear = np.hypot(gap[:, 0], gap[:, 1]) >= radius
-        low, high = np.where(clear, low, reach), np.where(clear, reach, high)
-    return high
-
-
-def _fixed_cost(
-    places: Floats, size: Floats, centres: Floats, radii: Floats, frame: Floats, lines: Floats
-) -> Floats:
-    area = float(size.prod())
-    on_nodes = _overlap(places, size, centres, 2.0 * radii[:, None] * np.ones(2)).sum(axis=1)
-    cost: Floats = 8.0 * on_nodes / area + 40.0 * _outside(places, size, frame) / area
-    if len(lines):
-        gap = np.abs(places[:, None] - lines) < size / 2.0
-        cost += np.minimum(0.1 * gap.all(axis=2).sum(axis=1), 1.2)
-    return cost
+    x, y = centre - middle
+    start = np.arctan2(y, x) if np.hypot(x, y) > 1e-9 else -np.pi / 2.0
+    turn = 2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+    ray = np.column_stack([np.cos(start + turn), np.sin(start + turn)])
+    # along each ray, the first places at which the label clears the square around the node
+    clear = size / 2.0 + radius + np.array(DISTANCES)[:, None, None]
+    reach = (clear / np.maximum(np.abs(ray), 1e-9)).min(axis=2, keepdims=True)
+    cost = 0.3 * (1.0 - np.cos(turn)) + 0.35 * np.arange(len(DISTANCES))[:, None]
+    return (centre + ray * reach).reshape(-1, 2), cost.ravel()
 
 
 def _overlap(first: Floats, size: Floats, second: Floats, sizes: Floats) -> Floats:
-    """Areas that boxes around ``first`` (all of one size) share with boxes around ``second``."""
-    if not len(second):
-        return np.zeros((len(first), 0))
+    """Shares of boxes around ``first`` (all of one size) that lie on boxes around ``second``."""
     reach = (size + sizes) / 2.0 - np.abs(first[:, None] - second)
-    shared: Floats = np.maximum(np.minimum(reach, np.minimum(size, sizes)), 0.0).prod(axis=2)
-    return shared
-
-
-def _outside(places: Floats, size: Floats, frame: Floats) -> Floats:
-    """The area of each box that is not within the frame."""
-    low = np.maximum(places - size / 2.0, frame[:2])
-    high = np.minimum(places + size / 2.0, frame[2:])
-    inside: Floats = np.maximum(high - low, 0.0).prod(axis=1)
-    outside: Floats = size.prod() - inside
-    return outside
+    shared = np.maximum(np.minimum(reach, np.minimum(size, sizes)), 0.0).prod(axis=2)
+    shares: Floats = shared.sum(axis=1) / size.prod()
+    return shares

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,8 @@ def final_figure(
     for axes, group in zip(panels, groups, strict=True):
         for row, name in enumerate(group):
             _row(axes, results, name, halves[name], row, looks[name])
-        _limit(axes, results, group, halves, xscale)
+        finals = np.concatenate([results[name].final for name in group])
+        canvas.regret_axis(axes, "x", xscale, finals)
         header = f"mean ± {percent(confidence)}" if known else "mean"
         canvas.column(axes, [numbers[name] for name in group], header if group is groups[0] else "")
         canvas.rows(axes, group, 24.0 * width)
@@ -110,17 +111,6 @@ def _box(axes: Axes, final: Floats, y: float, colour: str) -> None:
     outline = [q1, q3, q3, q1, q1], [bottom, bottom, top, top, bottom]
     axes.plot(*outline, color=colour, lw=0.9, gid="quartiles")
     axes.plot([median, median], [bottom, top], color=colour, lw=2.0, gid="median")
-
-
-def _limit(
-    axes: Axes, results: Results, group: list[str], halves: Mapping[str, float], scale: str
-) -> None:
-    """From zero where no regret is below, and on the scale."""
-    finals = np.concatenate([results[name].final for name in group])
-    canvas.set_scale(axes, "x", scale, finals)
-    lowest = min(float(np.fmin(finals.min(), results[n].mean[-1] - halves[n])) for n in group)
-    if scale != "log" and lowest >= 0.0:
-        axes.set_xlim(0.0, None if finals.max() > 0.0 else 1.0)
 
 
 def thinned(ordered: Floats, most: int = POINTS) -> Floats:
@@ -217,7 +207,7 @@ def forest_figure(
     axes.margins(x=0.08)
     canvas.rows(axes, labels, room, 0.1)
     limits = _limits(results, differences) if xscale == "linear" else None
-    legend = _bars(axes, differences, versus, limits)
+    _bars(axes, differences, limits)
     canvas.set_scale(axes, "x", xscale, np.array([[d.low, d.mean, d.high] for d in differences]))
     known = any(math.isfinite(d.low) for d in differences)
     header = f"mean [{percent(confidence)} interval]" if known else "mean"
@@ -228,8 +218,14 @@ def forest_figure(
     arrows = "arrow: beyond the axis; " if limits is not None else ""
     chosen = f"{versus} has the least mean; " if versus and reference is None else ""
     canvas.note(figure, arrows + chosen + _held(results, len(labels), known, simultaneous))
-    columns = len(legend) if width > canvas.BESIDE else 1
-    canvas.legend_below(figure, list(legend.values()), list(legend), ncols=columns)
+    texts = {-1: "first has less regret", 1: "second has less regret", 0: "not told apart"}
+    if versus:
+        texts |= {-1: f"less regret than {versus}", 1: f"more regret than {versus}"}
+    found = {verdict(d) for d in differences}
+    shown = [sign for sign in texts if sign in found]
+    handles = [Line2D([], [], lw=1.4, **LOOKS[sign]) for sign in shown]
+    columns = len(shown) if width > canvas.BESIDE else 1
+    canvas.legend_below(figure, handles, [texts[sign] for sign in shown], ncols=columns)
     return figure
 
 
@@ -267,37 +263,27 @@ def verdict(difference: Difference) -> int:
     return int(difference.low > 0.0) - int(difference.high < 0.0)
 
 
-def _bars(
-    axes: Axes,
-    differences: list[Difference],
-    versus: str | None,
-    limits: tuple[float, float] | None,
-) -> dict[str, Line2D]:
-    """A row for each difference; what the legend has for the verdicts that there are."""
-    less, more = style.COLOURS[:2]
-    texts = ["first has less regret", "second has less regret"]
-    if versus:
-        texts = [f"{word} regret than {versus}" for word in ("less", "more")]
-    looks: dict[int, dict[str, Any]] = {
-        -1: {"color": less, "marker": "o", "markerfacecolor": less, "label": texts[0]},
-        1: {"color": more, "marker": "s", "markerfacecolor": more, "label": texts[1]},
-        0: {"color": GREY, "marker": "D", "markerfacecolor": "white", "label": "not told apart"},
-    }
+#: How each verdict is drawn.
+LOOKS: dict[int, dict[str, Any]] = {
+    -1: {"color": style.COLOURS[0], "marker": "o", "markersize": 5.0},
+    1: {"color": style.COLOURS[1], "marker": "s", "markersize": 5.0},
+    0: {"color": GREY, "marker": "D", "markersize": 5.0, "markerfacecolor": "white"},
+}
+
+
+def _bars(axes: Axes, differences: list[Difference], limits: tuple[float, float] | None) -> None:
+    """A row for each difference."""
     for row, d in enumerate(differences):
-        _bar(axes, row, d, looks[verdict(d)] | {"markersize": 5.0, "label": None}, limits)
+        _bar(axes, row, d, limits)
         if len(differences) > CROWDED and row and d.first != differences[row - 1].first:
             axes.axhline(row - 0.5, color=style.GRID, lw=0.6, zorder=0.5)
     if limits is not None:
         axes.set_xlim(*limits)
-    found = {verdict(d) for d in differences}
-    used = [look for sign, look in looks.items() if sign in found]
-    return {look["label"]: Line2D([], [], lw=1.4, markersize=5.0, **look) for look in used}
 
 
-def _bar(
-    axes: Axes, row: int, d: Difference, look: dict[str, Any], limits: tuple[float, float] | None
-) -> None:
+def _bar(axes: Axes, row: int, d: Difference, limits: tuple[float, float] | None) -> None:
     """The interval and the mean; an arrow where one of them is beyond the axis."""
+    look = LOOKS[verdict(d)]
     low, high = limits or (-math.inf, math.inf)
     inset = 0.02 * (high - low) if limits else 0.0
     ends = {"<": low + inset, ">": high - inset}

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
@@ -20,7 +19,7 @@ from graphbandits.graphs.io.networks import is_feedback
 from graphbandits.graphs.processes import check_names, fixed_feedback
 from graphbandits.graphs.shape import Shape
 from graphbandits.plots import canvas, drawing, style
-from graphbandits.plots.drawing import Drawn, Edges
+from graphbandits.plots.drawing import Drawn
 from graphbandits.plots.style import INK, NOTE, SMALL, TWO_COLUMNS
 from graphbandits.types import Floats, Ints
 
@@ -101,21 +100,20 @@ def graph_figure(
     extent = np.ptp(places, axis=0) + 4.0 * radius
     tall = float(np.clip(extent[1] / extent[0], 0.3, 0.9))
     figure = style.new_figure(width, tall * width + 0.4)
-    axes = figure.subplots()
-    axes.set_axis_off()
+    largest, head = float(reach.max()), min(0.07, 1.6 * float(reach.min()))
+    drawn = Drawn.of(figure.subplots(), matrix, places, reach, largest, head)
     colours = [ALONE] * count
     for clique, colour in zip(cliques, clique_colours(cliques, matrix, places), strict=True):
         for arm in clique:
             colours[arm] = colour
-    edges = _draw_edges(axes, matrix, places, reach, clique_of, colours)
-    _draw_nodes(axes, places, radius, colours, independent, dominating)
+    _draw_edges(drawn, clique_of, colours)
+    _draw_nodes(drawn, radius, colours, independent, dominating)
     canvas.heading(figure, title)
-    arrows = "arrow: playing its tail shows its tip" if edges.heads else ""
-    _legend(figure, cliques, independent, dominating)
-    drawing.probability_legend(figure, matrix, BETWEEN, FAINT, _thin(edges, within=False))
-    drawn = Drawn(places, reach, edges, float(reach.max()))
-    short = [style.one_line(name) for name in shown]
-    named = _name_nodes(figure, axes, short, colours, drawn, radius)
+    arrows = "arrow: playing its tail shows its tip" if drawn.heads else ""
+    _legend(figure, set(map(len, cliques)), bool(independent), bool(dominating))
+    drawing.probability_legend(figure, matrix, BETWEEN, FAINT, _thin(drawn, within=False))
+    figure.draw_without_rendering()  # from here on it is known how large the axes are
+    named = _name_nodes(drawn, [style.one_line(name) for name in shown], colours, radius)
     left_out = "all" if named == 0 else str(count - named)
     without = "" if named == count else f"{left_out} names left out"
     canvas.note(figure, "; ".join(part for part in (caption, arrows, without) if part))
@@ -162,39 +160,27 @@ def clique_colours(cliques: Sequence[Sequence[int]], matrix: Floats, places: Flo
     return colours
 
 
-def _draw_edges(
-    axes: Axes,
-    matrix: Floats,
-    places: Floats,
-    reach: Floats,
-    clique_of: Ints,
-    colours: Sequence[str],
-) -> Edges:
+def _draw_edges(drawn: Drawn, clique_of: Ints, colours: Sequence[str]) -> None:
     """Lines for edges both ways, arrows for others; those inside a clique above the rest."""
-    edges = drawing.edges_of(matrix, places, reach, min(0.07, 1.6 * float(reach.min())))
-    inside = clique_of[edges.ends[:, 0]] == clique_of[edges.ends[:, 1]]
-    strength = FAINT + (1.0 - FAINT) * edges.probability
+    inside = np.equal(*clique_of[drawn.ends.T])
+    strength = FAINT + (1.0 - FAINT) * drawn.probability
     for within, gid in ((False, "between"), (True, "inside")):
         chosen = np.flatnonzero(inside == within)
-        source = [colours[edges.ends[k, 0]] if within else BETWEEN for k in chosen]
+        source = [colours[drawn.ends[k, 0]] if within else BETWEEN for k in chosen]
         paint = [to_rgba(c, strength[k]) for c, k in zip(source, chosen, strict=True)]
-        widths = _thin(edges, within) * drawing.edge_width(edges.probability[chosen])
-        lines = [edges.lines[k] for k in chosen]
-        drawing.add_edges(axes, lines, paint, widths, zorder=1.0 + 0.2 * within, gid=gid)
+        drawn.add_edges(chosen, paint, _thin(drawn, within), zorder=1.0 + 0.2 * within, gid=gid)
     # an edge one way is in no clique
-    drawing.add_heads(axes, edges, [to_rgba(BETWEEN, share) for share in strength])
-    return edges
+    drawn.add_heads([to_rgba(BETWEEN, share) for share in strength])
 
 
-def _thin(edges: Edges, within: bool) -> float:
+def _thin(drawn: Drawn, within: bool) -> float:
     """How wide lines are: thinner where there are many, wider within a clique."""
-    thin = min(1.0, math.sqrt(120.0 / max(1, len(edges.ends))))
+    thin = min(1.0, math.sqrt(120.0 / max(1, len(drawn.ends))))
     return max(thin, 0.2) * (1.3 if within else 0.9)
 
 
 def _draw_nodes(
-    axes: Axes,
-    places: Floats,
+    drawn: Drawn,
     radius: float,
     colours: Sequence[str],
     independent: Collection[int],
@@ -206,67 +192,56 @@ def _draw_nodes(
         Rectangle((x - side / 2.0, y - side / 2.0), side, side)
         if arm in dominating
         else Circle((x, y), radius)
-        for arm, (x, y) in enumerate(places)
+        for arm, (x, y) in enumerate(drawn.places)
     ]
     rims: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6 * fine, "zorder": 3.0}
     nodes = PatchCollection(shapes, facecolors=colours, gid="nodes", **rims)
-    axes.add_collection(nodes, autolim=False)
+    drawn.axes.add_collection(nodes, autolim=False)
     ringed = sorted(independent)
     wide = max(0.3, 1.1 * math.sqrt(fine))
     rings: dict[str, Any] = {"facecolors": "none", "linewidths": wide, "zorder": 2.9}
     radii = np.full(len(ringed), 1.375 * radius)
-    drawing.add_discs(axes, places[ringed], radii, gid="independent", **rings)
+    drawing.add_discs(drawn.axes, drawn.places[ringed], radii, gid="independent", **rings)
 
 
-def _legend(
-    figure: Figure,
-    cliques: Sequence[Sequence[int]],
-    independent: Collection[int],
-    dominating: Collection[int],
-) -> None:
+def _legend(figure: Figure, sizes: set[int], independent: bool, dominating: bool) -> None:
+    """What colours, rings and squares are; ``sizes`` are those of the cliques."""
     plain: dict[str, Any] = {"marker": "o", "markersize": 7.0, "markeredgecolor": "none"}
-    ring = {"markeredgecolor": INK, "markersize": 9.0, "markerfacecolor": "none"}
-    sizes = [len(clique) for clique in cliques]
-    entries: list[tuple[object, str, dict[str, Any]]] = [
-        (any(size > 1 for size in sizes), "a colour: a clique", {"color": PALETTE[0]}),
-        (any(size == 1 for size in sizes), "a clique of one", {"color": ALONE}),
-        (independent, "independent set", ring),
-        (dominating, "dominating set", {"color": ALONE, "marker": "s"}),
-    ]
-    shown = [(label, plain | own) for there, label, own in entries if there]
-    if shown:
-        handles = [Line2D([], [], linestyle="none", **options) for _, options in shown]
-        canvas.legend_below(figure, handles, [label for label, _ in shown], handlelength=1.0)
+    entries: dict[str, dict[str, Any]] = {}
+    if sizes - {1}:
+        entries["a colour: a clique"] = {"color": PALETTE[0]}
+    if 1 in sizes:
+        entries["a clique of one"] = {"color": ALONE}
+    if independent:
+        ring = {"markeredgecolor": INK, "markersize": 9.0, "markerfacecolor": "none"}
+        entries["independent set"] = ring
+    if dominating:
+        entries["dominating set"] = {"color": ALONE, "marker": "s"}
+    if entries:
+        handles = [Line2D([], [], linestyle="none", **(plain | own)) for own in entries.values()]
+        canvas.legend_below(figure, handles, list(entries), handlelength=1.0)
 
 
-def _name_nodes(
-    figure: Figure,
-    axes: Axes,
-    names: list[str],
-    colours: Sequence[str],
-    drawn: Drawn,
-    radius: float,
-) -> int:
+def _name_nodes(drawn: Drawn, names: list[str], colours: Sequence[str], radius: float) -> int:
     """Write the names into the nodes if all fit, else beside them; how many there are."""
-    figure.draw_without_rendering()  # from here on it is known how large the axes are
-    drawing.fit(figure, axes, drawn, np.zeros(2))
+    axes = drawn.axes
+    drawn.fit(np.zeros(2))
     across = axes.transData.transform([[0.0, 0.0], [2.0 * radius, 0.0]])[:, 0]
-    room = 0.82 * float(np.diff(across)[0]) * 72.0 / figure.dpi
+    room = 0.82 * float(np.diff(across)[0]) * 72.0 / axes.figure.dpi
     middle: dict[str, Any] = {"ha": "center", "va": "center_baseline", "zorder": 5.0}
     for size in (SMALL + 1.0, NOTE):
         if max(math.hypot(style.text_width(name, size), 0.7 * size) for name in names) <= room:
             for name, (x, y), colour in zip(names, drawn.places, colours, strict=True):
-                dark = np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) < 0.6
-                ink = "white" if dark else INK
+                ink = style.ink_on(colour)
                 written = axes.text(x, y, style.literal(name), fontsize=size, color=ink, **middle)
                 written.set_in_layout(False)
             return len(names)
     if len(names) > MOST_NAMED:
         return 0
     boxes = np.array([drawing.text_box(name, NOTE) for name in names])
-    drawing.fit(figure, axes, drawn, boxes.max(axis=0))
-    offsets, wrong = drawing.find_room(figure, axes, boxes, np.arange(len(names)), drawn)
-    kept = [arm for arm in range(len(names)) if wrong[arm] <= 0.05]
+    drawn.fit(boxes.max(axis=0))
+    offsets, wrong = drawn.find_room(boxes, np.arange(len(names)))
+    kept = np.flatnonzero(wrong <= 0.05).tolist()
     for arm in kept:
-        drawing.write_beside(axes, names[arm], drawn.places[arm], offsets[arm], NOTE)
+        drawn.write_beside(names[arm], arm, offsets[arm], NOTE)
     return len(kept)

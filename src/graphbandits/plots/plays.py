@@ -18,7 +18,7 @@ from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, GraphLike, as_process
 from graphbandits.plots import canvas, drawing, style
 from graphbandits.plots.drawing import NAMED, Drawn
-from graphbandits.plots.style import GREY, INK, NOTE, SMALL, TEXT, TWO_COLUMNS
+from graphbandits.plots.style import GREY, NOTE, SMALL, TEXT, TWO_COLUMNS
 from graphbandits.results import Results
 from graphbandits.types import Floats, Ints
 
@@ -123,11 +123,10 @@ def _bars(
         look: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.5}
         bars = axes.barh(range(len(names)), part, left=left, height=0.72, **look)
         handles.append(bars[0])
-        for row in np.flatnonzero(part * width > 0.6):  # there is room for the number
-            ink = "white" if np.dot(colour[:3], [0.299, 0.587, 0.114]) < 0.6 else INK
-            words = style.number(100.0 * part[row], 1 if part[row] < 0.995 else 0) + " %"
-            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": NOTE}
-            axes.text(left[row] + part[row] / 2.0, float(row), words, color=ink, **middle)
+        # where there is room for the number
+        words = [f"{100 * p:.{int(p < 0.995)}f} %" if p * width > 0.6 else "" for p in part]
+        ink = style.ink_on(colour)
+        axes.bar_label(bars, words, label_type="center", color=ink, fontsize=NOTE)
         left = left + part
     canvas.rows(axes, names, 24.0 * width)
     axes.set_xlim(0.0, 1.0)
@@ -193,7 +192,7 @@ def _on_graph(
     drawing.probability_legend(figure, matrix)
     named = np.flatnonzero(np.isin(arms, order[:NAMED]))
     named = named[np.argsort(-shares[:, arms[named]].sum(axis=0), kind="stable")]
-    _name_nodes(figure, panels, results.arms, arms, shares, named, drawn)
+    _name_nodes(figure, results.arms, arms, shares, named, drawn)
     return figure
 
 
@@ -222,21 +221,20 @@ def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: floa
     radii = largest * np.sqrt(share / most)
     ring = np.full(len(share), 0.18 * largest)
     reach = np.maximum(radii, ring) + 0.02 * largest
-    edges = drawing.edges_of(matrix, places, reach, min(0.09, largest))
-    strength = min(1.0, math.sqrt(80.0 / max(1, len(edges.ends))))
-    paint = [to_rgba(GREY, (0.3 + 0.7 * p) * max(strength, 0.15)) for p in edges.probability]
+    drawn = Drawn.of(axes, matrix, places, reach, largest, min(0.09, largest))
+    count = len(drawn.ends)
+    strength = min(1.0, math.sqrt(80.0 / max(1, count)))
+    paint = [to_rgba(GREY, (0.3 + 0.7 * p) * max(strength, 0.15)) for p in drawn.probability]
     thin = min(max(strength, 0.4), max(5.0 * largest, 0.3))
-    widths = thin * drawing.edge_width(edges.probability)
-    drawing.add_edges(axes, edges.lines, paint, widths, zorder=1.0, gid="edges")
-    drawing.add_heads(axes, edges, paint)
+    drawn.add_edges(np.arange(count), paint, thin, zorder=1.0, gid="edges")
+    drawn.add_heads(paint)
     rims: dict[str, Any] = {"linewidths": 0.6, "facecolors": "white"}
     drawing.add_discs(axes, places, ring, zorder=2.0, gid="rings", **rims)
     discs = drawing.add_discs(axes, places, radii, zorder=3.0, gid="nodes", **rims)
     discs.set_array(share)
     discs.set_cmap(colormaps[COLOUR_MAP])
     discs.set_clim(0.0, most)
-    axes.set_axis_off()
-    return Drawn(places, radii, edges, largest)
+    return drawn
 
 
 def _most_played(shares: Floats, arms: Ints) -> str:
@@ -250,7 +248,6 @@ def _most_played(shares: Floats, arms: Ints) -> str:
 
 def _name_nodes(
     figure: Figure,
-    panels: list[Axes],
     names: tuple[str, ...],
     arms: Ints,
     shares: Floats,
@@ -269,28 +266,26 @@ def _name_nodes(
             canvas.legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
             names = tuple(str(arm + 1) for arm in range(len(names)))
         figure.draw_without_rendering()  # from here on it is known how large the panels are
-        texts = [_labels(names, share, shown, size, room, with_share) for share in shares]
+        texts = [
+            [_label(names[arm], share[arm], size, room, with_share) for arm in shown]
+            for share in shares
+        ]
         boxes = np.array([[drawing.text_box(text, size) for text in panel] for panel in texts])
         found = []
-        for axes, box, panel in zip(panels, boxes, drawn, strict=True):
-            drawing.fit(figure, axes, panel, boxes.max(axis=(0, 1)))
-            found.append(drawing.find_room(figure, axes, box, named, panel))
+        for box, panel in zip(boxes, drawn, strict=True):
+            panel.fit(boxes.max(axis=(0, 1)))
+            found.append(panel.find_room(box, named))
         longest = max(text.count("\n") for panel in texts for text in panel)
         if longest < LINES + with_share and max(wrong.max() for _, wrong in found) < 0.01:
             break
-    for axes, text, panel, (offsets, wrong) in zip(panels, texts, drawn, found, strict=True):
+    for text, panel, (offsets, wrong) in zip(texts, drawn, found, strict=True):
         for i, label, offset, bad in zip(named, text, offsets, wrong, strict=True):
             if bad <= 0.05 or len(arms) <= NAMED:  # of many, better no name than one on another
-                drawing.write_beside(axes, label, panel.places[i], offset, size, spacing=1.1)
+                panel.write_beside(label, i, offset, size)
 
 
-def _labels(
-    names: Sequence[str], share: Floats, shown: Ints, size: float, room: float, with_share: bool
-) -> list[str]:
-    texts = [style.wrap(names[arm], room, size) if room else names[arm] for arm in shown]
-    more = [_percent(share[arm]) if with_share else "" for arm in shown]
-    return [text + percent for text, percent in zip(texts, more, strict=True)]
-
-
-def _percent(share: float) -> str:
-    return "\n<1 %" if 0.0 < share < 0.005 else f"\n{100 * share:.0f} %"
+def _label(name: str, share: float, size: float, room: float, with_share: bool) -> str:
+    text = style.wrap(name, room, size) if room else name
+    if not with_share:
+        return text
+    return f"{text}\n<1 %" if 0.0 < share < 0.005 else f"{text}\n{100 * share:.0f} %"

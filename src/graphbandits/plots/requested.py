@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 
 from graphbandits.errors import InputError, nearest
 from graphbandits.plots.final import final_figure, forest_figure
+from graphbandits.plots.lines import regret_figure, sweep_figure
 from graphbandits.plots.plays import plays_figure
-from graphbandits.plots.regret import regret_figure
 from graphbandits.plots.style import ONE_COLUMN, TWO_COLUMNS, check_word
-from graphbandits.plots.sweep import sweep_figure
 from graphbandits.results import Results
 from graphbandits.theory import Bound
 

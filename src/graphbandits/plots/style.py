@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.textpath import text_to_path
@@ -271,6 +272,11 @@ def trials_text(counts: Iterable[int]) -> str:
     if len(known) > 1:
         return f"{known[0]} to {known[-1]} trials"
     return f"{known[0]} trial{'s' if known[0] > 1 else ''}"
+
+
+def ink_on(colour: Any) -> str:
+    """The colour of letters that can be read on this one."""
+    return "white" if np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) < 0.6 else INK
 
 
 def percent(level: float) -> str:

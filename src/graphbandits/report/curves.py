@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
@@ -187,19 +188,15 @@ def on_dark(colour: str, contrast: float = 4.5) -> str:
     >>> on_dark("#E69F00"), on_dark("#000000")
     ('#e69f00', '#828282')
     """
-    red, green, blue = to_rgb(colour)
-    ground = _luminance(to_rgb(DARK))
-    for step in range(101):
-        rest = 1.0 - step / 100.0
-        mixed = (1 - (1 - red) * rest, 1 - (1 - green) * rest, 1 - (1 - blue) * rest)
-        if (_luminance(mixed) + 0.05) / (ground + 0.05) >= contrast:
-            break
-    return to_hex(mixed)
+    rgb = np.array(to_rgb(colour))
+    mixed = (1.0 - (1.0 - rgb) * (1.0 - step / 100.0) for step in range(101))
+    wanted = contrast * (_luminance(np.array(to_rgb(DARK))) + 0.05) - 0.05
+    return to_hex(next(mix for mix in mixed if _luminance(mix) >= wanted).tolist())
 
 
-def _luminance(rgb: tuple[float, ...]) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def _luminance(rgb: Floats) -> float:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def _sweep_picture(sweep: SweepEntry) -> dict[str, str]:
@@ -210,14 +207,8 @@ def _sweep_picture(sweep: SweepEntry) -> dict[str, str]:
         f"Mean final regret against {label}, a line a policy; the least mean: {best}. The numbers "
         "are in the table of values."
     )
-    draw = partial(
-        plots.sweep_figure,
-        sweep.results,
-        label,
-        confidence=CONFIDENCE,
-        scale=sweep.scale,
-        order=sweep.order,
-    )
+    given: dict[str, Any] = {"scale": sweep.scale, "order": sweep.order, "confidence": CONFIDENCE}
+    draw = partial(plots.sweep_figure, sweep.results, label, **given)
     return _picture(sweep, draw, about)
 
 
@@ -227,9 +218,8 @@ def _still(entry: SimulationEntry) -> dict[str, str]:
         for name in entry.results.ranking()
     )
     about = f"Curves of mean cumulative regret by round; at the end, from best to worst: {ends}."
-    return _picture(
-        entry, partial(plots.regret_figure, entry.results, confidence=CONFIDENCE), about
-    )
+    draw = partial(plots.regret_figure, entry.results, confidence=CONFIDENCE)
+    return _picture(entry, draw, about)
 
 
 def _picture(entry: Entry, draw: Callable[..., Figure], about: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.plots.sweep import in_order, shown, sweep_notes
+from graphbandits.plots.lines import in_order, shown, sweep_notes
 from graphbandits.results import (
     Claim,
     Comparison,

@@ -1,19 +1,23 @@
-"""The page as a whole: entries in, one self-contained HTML file out."""
+"""Entries in, one self-contained HTML file out, or its content as plain numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from graphbandits.files import write_text
 from graphbandits.report.curves import colour_style, figure_of, plotly_script
-from graphbandits.report.entries import CONFIDENCE, Entry, anchors
+from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, SweepEntry, anchors
 from graphbandits.report.sections import overview, sections_of
+from graphbandits.results import Difference, Results
+from graphbandits.theory import bounds_summary
 from graphbandits.version import __version__
 
 #: The browser itself refuses whatever is not in the file.
@@ -61,32 +65,29 @@ def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "")
     places = anchors(entries)
     plotly = plotly_script()
     alone = len(entries) == 1
-    page = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            title=title,
-            paragraphs=[text.strip() for text in introduction.split("\n\n") if text.strip()],
-            policy=POLICY,
-            version=__version__,
-            style=colour_style() + _asset("report.css"),
-            plotly=plotly,
-            script=_asset("report.js"),
-            # one entry is its own overview
-            overview=None if alone else overview(entries, places),
-            entries=[
-                {
-                    "place": place,
-                    "title": entry.title,
-                    # the only entry may have the title of the page
-                    "heading": "What came out" if alone and entry.title == title else entry.title,
-                    "notes": entry.notes,
-                    "figure": figure_of(entry, plotly is not None),
-                    "sections": sections_of(entry),
-                }
-                for entry, place in zip(entries, places, strict=True)
-            ],
-        )
+    template = _environment().get_template("page.html")
+    page = template.render(
+        title=title,
+        paragraphs=[text.strip() for text in introduction.split("\n\n") if text.strip()],
+        policy=POLICY,
+        version=__version__,
+        style=colour_style() + _asset("report.css"),
+        plotly=plotly,
+        script=_asset("report.js"),
+        # one entry is its own overview
+        overview=None if alone else overview(entries, places),
+        entries=[
+            {
+                "place": place,
+                "title": entry.title,
+                # the only entry may have the title of the page
+                "heading": "What came out" if alone and entry.title == title else entry.title,
+                "notes": entry.notes,
+                "figure": figure_of(entry, plotly is not None),
+                "sections": sections_of(entry),
+            }
+            for entry, place in zip(entries, places, strict=True)
+        ],
     )
     # half a surrogate pair can be in a name but not in a file
     return page.encode("utf-8", "replace").decode("utf-8")
@@ -123,3 +124,95 @@ def inside(content: str, element: str) -> Markup:
 
 def _asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
+
+
+# --- summary.json
+
+
+def summary_of(entries: Iterable[Entry]) -> dict[str, Any]:
+    """The numbers of simulations and sweeps, by their keys.
+
+    Examples
+    --------
+    >>> from graphbandits import simulate
+    >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10, seed=1)
+    >>> summary = summary_of([SimulationEntry("paper", "Two triangles", results, "")])
+    >>> sorted(summary["paper"])
+    ['differences', 'policies', 'settings', 'title']
+    """
+    return {
+        entry.key: _sweep(entry) if isinstance(entry, SweepEntry) else _simulation(entry)
+        for entry in entries
+    }
+
+
+def _simulation(entry: SimulationEntry) -> dict[str, Any]:
+    """A simulation as plain numbers: regrets, differences, claims, bounds, published means."""
+    summary = {"title": entry.title, **_numbers(entry.results)}
+    if entry.claims:
+        summary["claims"] = [
+            {
+                "text": one.claim.text,
+                "source": one.claim.source,
+                "better": list(one.claim.better),
+                "than": list(one.claim.than),
+                "verdict": one.verdict,
+                "differences": [
+                    {**_difference(d), "simultaneous_interval": [d.low, d.high]}
+                    for d in one.differences
+                ],
+            }
+            for one in entry.judgements
+        ]
+    if entry.bounds:
+        summary["bounds"] = bounds_summary(entry.bounds, entry.results)
+    if entry.published is not None:
+        listed = [asdict(one) for one in entry.comparisons]
+        means = {one.pop("policy"): one for one in listed}
+        summary["published"] = {"source": entry.published.source, "means": means}
+    return summary
+
+
+def _sweep(sweep: SweepEntry) -> dict[str, Any]:
+    """A sweep as plain numbers; each policy has its own name, and the line it belongs to."""
+    runs = []
+    for value, found in sweep.results.items():
+        lines = sweep.lines.get(value) or {name: name for name in found.policies}
+        present = {name: line for name, line in lines.items() if line in found.policies}
+        numbers = _numbers(found.renamed({line: name for name, line in present.items()}))
+        for name, line in present.items():
+            numbers["policies"][name]["line"] = line
+        point = {"point": dict(sweep.points[value])} if value in sweep.points else {}
+        runs.append({"value": value, **point, **numbers})
+    return {
+        "title": sweep.title,
+        "parameter": sweep.parameter,
+        "label": sweep.label,
+        "scale": sweep.scale,
+        "runs": runs,
+    }
+
+
+def _numbers(results: Results) -> dict[str, Any]:
+    """Regrets, plays, settings and paired differences as plain numbers."""
+    policies = {
+        name: {
+            "regret": numbers["regret"] | {"interval": list(results.interval(name))},
+            "plays": numbers["plays"],
+        }
+        for name, numbers in results.summary()["policies"].items()
+    }
+    together = results.differences(simultaneous=True)
+    differences = [
+        {
+            **_difference(d),
+            "interval": [d.low, d.high],
+            "simultaneous_interval": [of_all.low, of_all.high],
+        }
+        for d, of_all in zip(results.differences(), together, strict=True)
+    ]
+    return {"settings": dict(results.settings), "policies": policies, "differences": differences}
+
+
+def _difference(d: Difference) -> dict[str, Any]:
+    return {key: getattr(d, key) for key in ("first", "second", "mean", "standard_error")}

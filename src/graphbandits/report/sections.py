@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -59,11 +59,8 @@ def sections_of(entry: Entry) -> list[Context]:
 
     The template ``sections/KEY.html`` renders a section.
     """
-    made: Iterable[tuple[str, str, Context | None]]
-    if isinstance(entry, SweepEntry):
-        made = [(key, title, content(entry)) for key, (title, content) in SWEEP.items()]
-    else:
-        made = [(key, title, content(entry)) for key, (title, content) in SIMULATION.items()]
+    table = SWEEP if isinstance(entry, SweepEntry) else SIMULATION
+    made = [(key, title, content(entry)) for key, (title, content) in table.items()]
     return [{"key": key, "title": title, **content} for key, title, content in made if content]
 
 
@@ -75,12 +72,10 @@ def overview(entries: Sequence[Entry], places: Sequence[str]) -> Context:
     placed = list(zip(entries, places, strict=True))
     simulations = {place: entry for entry, place in placed if isinstance(entry, SimulationEntry)}
     sweeps = {place: entry for entry, place in placed if isinstance(entry, SweepEntry)}
-    means = _mean_columns(list(simulations.values()))
+    means, counts = _mean_columns(list(simulations.values())), _counts(list(sweeps.values()))
     return {
         "simulations": _table("study", _links(simulations), means) if simulations else None,
-        "sweeps": _table("sweep", _links(sweeps), _counts(list(sweeps.values())))
-        if sweeps
-        else None,
+        "sweeps": _table("sweep", _links(sweeps), counts) if sweeps else None,
         "claims": [
             {
                 "text": judged.claim.text,
@@ -212,16 +207,11 @@ def _plays(entry: SimulationEntry) -> Context:
         chosen = np.sort(np.argsort(-shares.sum(axis=0), kind="stable")[:ARMS])
     lengths = shares / (float(shares[:, chosen].max()) or 1.0)
     rest = np.delete(counts, chosen, axis=1)
+    cells = np.stack([counts / entry.trials, lengths], axis=-1)  # (P, K, 2)
     return {
         "policies": list(results.policies),
         "rounds": int(results.rounds[-1]),
-        "rows": [
-            (
-                results.arms[arm],
-                list(zip(counts[:, arm] / entry.trials, lengths[:, arm], strict=True)),
-            )
-            for arm in chosen
-        ],
+        "rows": [(results.arms[arm], cells[:, arm].tolist()) for arm in chosen],
         "others": rest.shape[1],
         "rest": (rest.sum(axis=1) / entry.trials).tolist(),
     }
@@ -464,7 +454,7 @@ def _rerun(entry: Entry) -> Context | None:
 
 
 #: The sections of a simulation and of a sweep, in order; those without content are left out.
-SIMULATION: dict[str, tuple[str, Callable[[SimulationEntry], Context | None]]] = {
+SIMULATION: dict[str, tuple[str, Callable[[Any], Context | None]]] = {
     "claims": ("Claims", _claims),
     "published": ("Published and here", _published),
     "regrets": ("Regrets", _regrets),
@@ -475,9 +465,7 @@ SIMULATION: dict[str, tuple[str, Callable[[SimulationEntry], Context | None]]] =
     "settings": ("Settings", _settings),
     "rerun": ("Run it again", _rerun),
 }
-SWEEP: dict[str, tuple[str, Callable[[SweepEntry], Context | None]]] = {
+SWEEP: dict[str, tuple[str, Callable[[Any], Context | None]]] = {
     "values": ("Regret at each value", _values),
-    "knowledge": ("Who may know what, and when", _knowledge),
-    "settings": ("Settings", _settings),
-    "rerun": ("Run it again", _rerun),
+    **{key: SIMULATION[key] for key in ("knowledge", "settings", "rerun")},
 }

@@ -12,9 +12,8 @@ from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.named import Recipe
 from graphbandits.registry import build, text_of
 from graphbandits.rng import Keys, Stream
-from graphbandits.testing.chance import most_by_chance
 from graphbandits.testing.contract import Violation, check, check_form
-from graphbandits.testing.scenes import same_bits
+from graphbandits.testing.scenes import most_by_chance, same_bits
 from graphbandits.types import Floats
 
 #: Rounds that are looked at, as far as the process has them.
@@ -72,38 +71,32 @@ def probabilities(recipe: Recipe) -> None:
 @check("graph", "gain")
 def gain(recipe: Recipe) -> None:
     """gain(h) is G h: what each arm reveals, weighted with its probability."""
-    for process in _processes(recipe):
-        for t, keys, rows in _all_rows(process):
-            h = Stream(keys, t, "testing/h").uniform(process.arms)
-            expected = np.einsum("ibj,bj->bi", rows, h)
-            given = h.copy()
-            off = np.abs(process.round(t, keys).gain(h) - expected)
-            if not (off <= 1e-12 * process.arms).all():
-                raise Violation(
-                    f"{process.arms} arms, round {t}: gain(h) differs from G h by {off.max():.2g}; "
-                    "entry (i, j) is what playing i shows of j"
-                )
-            if not same_bits(h, given):
-                raise Violation(f"{process.arms} arms, round {t}: gain(h) wrote into h")
+    what = "entry (i, j) is what playing i shows of j"
+    _check_product(recipe, "gain", "h", "ibj,bj->bi", "G h", what)
 
 
 @check("graph", "observed")
 def observed(recipe: Recipe) -> None:
     """observed(pi) is G'pi: how likely each arm is to be observed, the play drawn from pi."""
+    what = "arm j is seen with the sum of pi_i times entry (i, j)"
+    _check_product(recipe, "observed", "pi", "ibj,bi->bj", "G'pi", what)
+
+
+def _check_product(
+    recipe: Recipe, name: str, argument: str, formula: str, product: str, what: str
+) -> None:
+    """Compare a method of the feedback with the sum over all entries that it stands for."""
     for process in _processes(recipe):
         for t, keys, rows in _all_rows(process):
-            pi = Stream(keys, t, "testing/pi").uniform(process.arms) + 0.01
-            pi /= pi.sum(axis=1, keepdims=True)
-            expected = np.einsum("ibj,bi->bj", rows, pi)
-            given = pi.copy()
-            off = np.abs(process.round(t, keys).observed(pi) - expected)
+            given = Stream(keys, t, f"testing/{argument}").uniform(process.arms) + 0.01
+            given /= given.sum(axis=1, keepdims=True)
+            expected, kept = np.einsum(formula, rows, given), given.copy()
+            off = np.abs(getattr(process.round(t, keys), name)(given) - expected)
+            where = f"{process.arms} arms, round {t}: {name}({argument})"
             if not (off <= 1e-12).all():
-                raise Violation(
-                    f"{process.arms} arms, round {t}: observed(pi) differs from G'pi by "
-                    f"{off.max():.2g}; arm j is seen with the sum of pi_i times entry (i, j)"
-                )
-            if not same_bits(pi, given):
-                raise Violation(f"{process.arms} arms, round {t}: observed(pi) wrote into pi")
+                raise Violation(f"{where} differs from {product} by {off.max():.2g}; {what}")
+            if not same_bits(given, kept):
+                raise Violation(f"{where} wrote into {argument}")
 
 
 @check("graph", "reveal-frequency")

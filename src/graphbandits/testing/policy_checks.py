@@ -19,22 +19,9 @@ from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import name_of, text_of
 from graphbandits.rng import Keys, Stream
 from graphbandits.store import simulate
-from graphbandits.testing.chance import shares_differ
+from graphbandits.testing import scenes
 from graphbandits.testing.contract import Violation, check, check_form
-from graphbandits.testing.forbidden import Forbidden, global_generators
-from graphbandits.testing.histories import Script, long_run, rehearse
-from graphbandits.testing.scenes import (
-    Watched,
-    check_state,
-    degenerate_scenes,
-    directed_ranks,
-    directed_weights,
-    lopsided_prior,
-    ordinary_scenes,
-    relabelled,
-    same_bits,
-    without,
-)
+from graphbandits.testing.scenes import same_bits
 from graphbandits.types import Floats, State
 from graphbandits.worlds import Bernoulli
 
@@ -62,11 +49,11 @@ def state_is_plain_arrays(policy: Policy) -> None:
 
     Names, shapes and types stay those of init.
     """
-    for scene in ordinary_scenes(policy):
+    for scene in scenes.ordinary_scenes(policy):
         forms: list[dict[str, str]] = []  # of all states, the first that of init
 
         def keep(state: State, forms: list[dict[str, str]] = forms) -> None:
-            check_state(state, 3)
+            scenes.check_state(state, 3)
             forms.append({name: f"{v.dtype} of shape {v.shape}" for name, v in state.items()})
             if forms[-1] != forms[0]:
                 raise Violation(
@@ -74,16 +61,14 @@ def state_is_plain_arrays(policy: Policy) -> None:
                     "keeps its names, shapes and types, so that it can be saved and loaded"
                 )
 
-        scene.run(Watched(policy, keep=keep), Keys(11, 1, 3))
+        scene.run(policy, Keys(11, 1, 3), keep=keep)
 
 
 @check("policy", "simplex")
 def simplex(policy: Policy) -> None:
     """What it proposes is a distribution over the arms for each trial."""
-    for scene in ordinary_scenes(policy):
-        watched = Watched(policy)
-        scene.run(watched, Keys(12, 1, 3))
-        for t, pi in enumerate(watched.pis, 1):
+    for scene in scenes.ordinary_scenes(policy):
+        for t, pi in enumerate(scene.run(policy, Keys(12, 1, 3)), 1):
             if pi.dtype.kind != "f":
                 raise Violation(f"{scene.name}: in round {t} pi holds {pi.dtype}: return floats")
 
@@ -107,32 +92,32 @@ def propose_leaves_the_state(policy: Policy) -> None:
             )
         _check_untouched(before, state, view.t)
 
-    for scene in ordinary_scenes(policy):
-        scene.run(Watched(policy, ahead=ahead, look=look), Keys(13, 1, 3))
+    for scene in scenes.ordinary_scenes(policy):
+        scene.run(policy, Keys(13, 1, 3), ahead=ahead, look=look)
 
 
 @check("policy", "declared-needs")
 def declared_needs(policy: Policy) -> None:
     """It looks at nothing that it has not declared in needs: not the graph, not the horizon."""
-    graph = Forbidden("the graph before its decision", "Needs(graph='before')")
-    later = Forbidden("the graph", "Needs(graph='after')")
-    horizon = Forbidden("the horizon", "Needs(horizon=True)")
+    graph = scenes.Forbidden("the graph before its decision", "Needs(graph='before')")
+    later = scenes.Forbidden("the graph", "Needs(graph='after')")
+    horizon = scenes.Forbidden("the horizon", "Needs(horizon=True)")
 
     def cover(problem: Any) -> Any:
         return problem if policy.needs.horizon else replace(problem, _horizon=horizon)
 
     def show_view(view: Any) -> Any:
         view = replace(view, problem=cover(view.problem))
-        return view if policy.needs.graph == "before" else without(view, graph)
+        return view if policy.needs.graph == "before" else scenes.without(view, graph)
 
     def show_event(event: Any) -> Any:
         event = replace(event, problem=cover(event.problem))
-        return without(event, later) if policy.needs.graph == "never" else event
+        return scenes.without(event, later) if policy.needs.graph == "never" else event
 
-    for scene in ordinary_scenes(policy):
-        watched = Watched(policy, show_problem=cover, show_view=show_view, show_event=show_event)
+    for scene in scenes.ordinary_scenes(policy):
+        hooks = {"show_problem": cover, "show_view": show_view, "show_event": show_event}
         try:
-            scene.run(watched, Keys(14, 1, 2))
+            scene.run(policy, Keys(14, 1, 2), **hooks)
         finally:
             for forbidden in (graph, later, horizon):
                 forbidden.complain()
@@ -141,19 +126,17 @@ def declared_needs(policy: Policy) -> None:
 @check("policy", "own-randomness")
 def own_randomness(policy: Policy) -> None:
     """It draws from view.random and event.random only, and leaves the global generators alone."""
-    for scene in ordinary_scenes(policy):
+    for scene in scenes.ordinary_scenes(policy):
         runs = []
         for other in (1, 2):  # numbers ahead in the global generators
-            watched = Watched(policy)
-            with global_generators(other) as untouched:
-                scene.run(watched, Keys(15, 1, 2))
+            with scenes.global_generators(other) as untouched:
+                runs.append(scene.run(policy, Keys(15, 1, 2)))
                 if not untouched():
                     raise Violation(
                         f"{scene.name}: it drew from the global random numbers, or seeded them: "
                         "use view.random(purpose)"
                     )
-            runs.append(watched)
-        for t, (one, two) in enumerate(zip(runs[0].pis, runs[1].pis, strict=True), 1):
+        for t, (one, two) in enumerate(zip(*runs, strict=True), 1):
             if not same_bits(one, two):
                 raise Violation(
                     f"{scene.name}: two runs with the same keys parted in round {t}: it has a "
@@ -164,13 +147,11 @@ def own_randomness(policy: Policy) -> None:
 @check("policy", "batch")
 def batch_equals_one_by_one(policy: Policy) -> None:
     """Trials do not see each other: a block gives each the bits that it has alone."""
-    for scene in ordinary_scenes(policy):
-        block = Watched(policy)
-        scene.run(block, Keys(16, 3, 5))
+    for scene in scenes.ordinary_scenes(policy):
+        block = scene.run(policy, Keys(16, 3, 5))
         for trial in range(5):
-            alone = Watched(policy)
-            scene.run(alone, Keys(16, 3 + trial, 1))
-            for t, (many, one) in enumerate(zip(block.pis, alone.pis, strict=True), 1):
+            alone = scene.run(policy, Keys(16, 3 + trial, 1))
+            for t, (many, one) in enumerate(zip(block, alone, strict=True), 1):
                 if not same_bits(many[trial], one[0]):
                     raise Violation(
                         f"{scene.name}, round {t}: in a block of 5 trials it proposed "
@@ -195,10 +176,10 @@ def same_however_it_runs(policy: Policy) -> None:
     }
     if file_of(policy) is not None:
         ways["blocks of 5 on 2 processes"] = {"block": 5, "workers": 2, "parallel": "processes"}
-    for number in range(len(ordinary_scenes(policy)[:3])):
+    for number in range(len(scenes.ordinary_scenes(policy)[:3])):
         first: dict[str, Floats] = {}
         for way, how in ways.items():
-            scene = ordinary_scenes(policy)[number]  # anew, in case it writes into the graph
+            scene = scenes.ordinary_scenes(policy)[number]  # anew, in case it writes into the graph
             given: dict[str, Any] = {"policies": [policy], "block": 100, "seed": 17} | how
             result = simulate(
                 **given,
@@ -223,21 +204,21 @@ def same_however_it_runs(policy: Policy) -> None:
 @check("policy", "relabelling")
 def relabelling(policy: Policy) -> None:
     """Calling the arms by other numbers moves what it proposes along (ties excluded)."""
-    matrix = directed_ranks() if policy.needs.deterministic else directed_weights()
-    process, prior = from_matrix(matrix), lopsided_prior(4)
+    matrix = scenes.directed_ranks() if policy.needs.deterministic else scenes.directed_weights()
+    process, prior = from_matrix(matrix), scenes.lopsided_prior(4)
     place = np.array([2, 0, 3, 1])
     trials = 12 if policy.exact else 3000
     rounds = 80 if policy.exact else 60
-    script = Script.of(matrix, trials=trials, rounds=rounds, alike=not policy.exact)
-    here = rehearse(policy, script, process, prior)
-    there = rehearse(
-        policy, script.relabelled(place), relabelled(process, place), _moved(prior, place)
+    script = scenes.Script.of(matrix, trials=trials, rounds=rounds, alike=not policy.exact)
+    here = scenes.rehearse(policy, script, process, prior)
+    there = scenes.rehearse(
+        policy, script.relabelled(place), scenes.relabelled(process, place), _moved(prior, place)
     )
     for t, (one, two, tied) in enumerate(zip(here, there, script.ties(), strict=True), 1):
         mine, its = one[~tied], two[~tied][:, place]
         if not policy.exact and len(mine):
             mine, its = mine.mean(axis=0, keepdims=True), its.mean(axis=0, keepdims=True)
-            differ = shares_differ(mine, its, trials)
+            differ = scenes.shares_differ(mine, its, trials)
         else:
             differ = bool((np.abs(mine - its) > 1e-9).any())
         if differ:
@@ -254,7 +235,7 @@ def relabelling(policy: Policy) -> None:
 def saved_and_loaded(policy: Policy) -> None:
     """An agent that was saved, with decisions open, goes on bit for bit after it is loaded."""
     arms = ["ann", "bob lee", "Zoë", "joe"]
-    prior = lopsided_prior(4)
+    prior = scenes.lopsided_prior(4)
     agent = Agent(policy, arms, "path(directed=true)", seed=18, horizon=60, prior=prior, trial=3)
     rewards = Stream(Keys(18, 0, 60), 1, "testing/save").uniform(4) < 0.6
 
@@ -296,7 +277,7 @@ def saved_and_loaded(policy: Policy) -> None:
 @check("policy", "degenerate")
 def degenerate(policy: Policy) -> None:
     """It plays on with one arm, two, equal arms, no edges, all edges, r of 0 and 1."""
-    for scene in degenerate_scenes(policy):
+    for scene in scenes.degenerate_scenes(policy):
         scene.run(policy, Keys(19, 1, 3))
 
 
@@ -338,7 +319,7 @@ def refused_in_time(policy: Policy) -> None:
 @check("policy", "long-run")
 def finite_after_a_long_run(policy: Policy) -> None:
     """After 100,000 rounds it still proposes a distribution, and its state is finite."""
-    state = long_run(policy, LONG)
+    state = scenes.long_run(policy, LONG)
     for name, value in state.items():
         if not np.isfinite(np.asarray(value, np.float64)).all():
             raise Violation(f"state['{name}'] is no longer finite after {LONG:,} rounds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,18 @@ from graphbandits.results import Moments
 from graphbandits.types import Floats, Ints
 
 PAPER = "Liu, Buccapatnam and Shroff (2018)"
+EARLIER = "Tossou, Dimitrakakis and Dubhashi (2017), for TS-N"
+#: The formula of each bound, by its name.
+FORMULAS = {
+    "Theorem 1": "sqrt(H K T / 2)",
+    "Theorem 2": "sqrt(H sum_t chi(G_t) / 2)",
+    "Corollary 1": "sqrt(H chi(G) T / 2)",
+    "earlier bound": "sqrt(H max_t chi(G_t) T / 2)",
+    "Theorem 3": "sqrt(H sum_t K / (2 (K r_t + 1 - r_t)))",
+    "Corollary 2": "sqrt(H K T / (2 (K r + 1 - r)))",
+    "Lemmas 1 and 2": "sqrt(H K T / 2)",
+    "Lemma 1": "sqrt(H sum_t c_t)",
+}
 #: The policies of Proposition 2, whose ratio is at most psi_t; a sampled TS-N plays as TS-N does.
 WITH_GRAPH = ("ts-n", "ts-n-sampled", "ids-n", "idsn-lp")
 
@@ -72,7 +84,7 @@ def theorem_1(arms: int, entropy: float, rounds: object) -> Bound:
     """
     at = rounds_of(rounds)
     total = np.multiply(at, whole_number(arms, "arms") / 2.0)
-    return bound("Theorem 1", "sqrt(H K T / 2)", ("ids-lp",), at, total, entropy)
+    return bound("Theorem 1", at, total, entropy, policies=("ids-lp",))
 
 
 def theorem_2(covers: object, entropy: float, rounds: object = None) -> Bound:
@@ -88,7 +100,7 @@ def theorem_2(covers: object, entropy: float, rounds: object = None) -> Bound:
     chi = _by_round(covers, "clique cover numbers", 1.0)
     at = rounds_of(rounds, chi.shape[1])
     total = np.cumsum(chi / 2.0, axis=1).mean(axis=0)[at - 1]
-    return bound("Theorem 2", "sqrt(H sum_t chi(G_t) / 2)", WITH_GRAPH, at, total, entropy)
+    return bound("Theorem 2", at, total, entropy)
 
 
 def corollary_1(cover: float, entropy: float, rounds: object) -> Bound:
@@ -99,7 +111,7 @@ def corollary_1(cover: float, entropy: float, rounds: object) -> Bound:
     """
     at = rounds_of(rounds)
     total = _by_round([cover], "clique cover numbers", 1.0)[0] / 2.0 * at
-    return bound("Corollary 1", "sqrt(H chi(G) T / 2)", WITH_GRAPH, at, total, entropy)
+    return bound("Corollary 1", at, total, entropy)
 
 
 def earlier_bound(covers: object, entropy: float, rounds: object = None) -> Bound:
@@ -114,7 +126,7 @@ def earlier_bound(covers: object, entropy: float, rounds: object = None) -> Boun
     chi = _by_round(covers, "clique cover numbers", 1.0)
     at = rounds_of(rounds, chi.shape[1])
     largest = np.maximum.accumulate(chi, axis=1).mean(axis=0)[at - 1]
-    return earlier(at, largest / 2.0 * at, entropy)
+    return bound("earlier bound", at, largest / 2.0 * at, entropy)
 
 
 def theorem_3(arms: int, rates: object, entropy: float, rounds: object = None) -> Bound:
@@ -129,8 +141,7 @@ def theorem_3(arms: int, rates: object, entropy: float, rounds: object = None) -
     at_most = _by_round(rates, "probabilities r", 0.0, 1.0)
     at = rounds_of(rounds, at_most.shape[1])
     total = np.cumsum(rate_limit(arms, at_most), axis=1).mean(axis=0)[at - 1]
-    formula = "sqrt(H sum_t K / (2 (K r_t + 1 - r_t)))"
-    return bound("Theorem 3", formula, WITH_GRAPH, at, total, entropy)
+    return bound("Theorem 3", at, total, entropy)
 
 
 def corollary_2(arms: int, rate: float, entropy: float, rounds: object) -> Bound:
@@ -141,8 +152,7 @@ def corollary_2(arms: int, rate: float, entropy: float, rounds: object) -> Bound
     """
     at = rounds_of(rounds)
     total = rate_limit(arms, probability(rate, "r")) * at
-    formula = "sqrt(H K T / (2 (K r + 1 - r)))"
-    return bound("Corollary 2", formula, WITH_GRAPH, at, total, entropy)
+    return bound("Corollary 2", at, total, entropy)
 
 
 def general_bound(
@@ -168,19 +178,18 @@ def general_bound(
     found = sums if isinstance(sums, Moments) else Moments.of(ratios)
     # one trial tells nothing of it
     error = None if np.isnan(found.standard_error).all() else found.standard_error
-    return bound("Lemma 1", "sqrt(H sum_t E[Psi_t])", policies, at, found.mean, entropy, error)
+    general = bound("Lemma 1", at, found.mean, entropy, error, policies=policies)
+    return replace(general, formula="sqrt(H sum_t E[Psi_t])")
 
 
 def bound(
     name: str,
-    formula: str,
-    policies: tuple[str, ...],
     rounds: Ints,
     total: Floats,
     entropy: float,
     error: Floats | None = None,
     note: str = "",
-    source: str = PAPER,
+    policies: tuple[str, ...] = WITH_GRAPH,
 ) -> Bound:
     """sqrt(H total): ``total`` is what the ratios add up to until each round, at most."""
     known = isinstance(entropy, int | float | np.floating) and not isinstance(entropy, bool)
@@ -191,24 +200,8 @@ def bound(
     values: Floats = np.sqrt(entropy * total)
     if error is not None:  # sqrt(H x) has the slope sqrt(H x) / (2 x)
         error = np.divide(error * values, 2.0 * total, where=total > 0.0, out=np.zeros_like(values))
-    return Bound(name, formula, policies, rounds, values, error, note, source)
-
-
-def earlier(
-    rounds: Ints, total: Floats, entropy: float, error: Floats | None = None, note: str = ""
-) -> Bound:
-    """The earlier bound, from T max_t chi(G_t) / 2 until each round."""
-    return bound(
-        "earlier bound",
-        "sqrt(H max_t chi(G_t) T / 2)",
-        WITH_GRAPH,
-        rounds,
-        total,
-        entropy,
-        error,
-        note,
-        "Tossou, Dimitrakakis and Dubhashi (2017), for TS-N",
-    )
+    source = EARLIER if name == "earlier bound" else PAPER
+    return Bound(name, FORMULAS[name], policies, rounds, values, error, note, source)
 
 
 def rate_limit(arms: int, rate: Floats | float) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -73,11 +73,7 @@ class Inspection:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as ``graphbandits inspect --json`` prints them."""
         hidden = {"parameters", "changes"} | ({"sampled"} if self.sampled is None else set())
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name not in hidden
-        }
+        return {key: value for key, value in asdict(self).items() if key not in hidden}
 
 
 def inspect_decision(
@@ -140,12 +136,11 @@ def inspect_decision(
             for choice in (choice for choice in choices if choice in gains):
                 text = name if choice == "bound" else f"{name}(gain={choice})"
                 plays[text] = policy.rule(beliefs.alpha, beliefs.delta, beliefs.h, gains[choice])
-    ratios = {
-        choice: {
-            name: float(information_ratio(pi, beliefs.delta, gain)[0]) for name, pi in plays.items()
-        }
-        for choice, gain in gains.items()
-    }
+
+    def ratios(choice: str) -> dict[str, float]:
+        found = {n: information_ratio(pi, beliefs.delta, gains[choice]) for n, pi in plays.items()}
+        return {name: float(ratio[0]) for name, ratio in found.items()}
+
     listed = {choice: gain[0].tolist() for choice, gain in gains.items()}
     reachable = isinstance(feedback, Uniform) or process.arms <= MOST_COVERED
     return Inspection(
@@ -157,21 +152,19 @@ def inspect_decision(
         accuracy={"setting": ACCURACY, "estimate": float(beliefs.error[0])},
         gain={"joint": None} | listed | ({"reason": reason} if reason else {}),
         pi={name: pi[0].tolist() for name, pi in plays.items()},
-        ratio=ratios["bound"],
-        joint_ratio=ratios.get("joint"),
+        ratio=ratios("bound"),
+        joint_ratio=ratios("joint") if "joint" in gains else None,
         psi=float(information_ratio(beliefs.alpha, beliefs.delta, gains["bound"])[0]),
         limit=float(ratio_limit(feedback)[0]) if reachable else None,
-        sampled=None if samples is None else _sampled(parameters, feedback, samples, seed),
+        sampled=None if samples is None else _sampled(BetaBernoulli(a, b), feedback, samples, seed),
         parameters=parameters,
         changes=not isinstance(process, Fixed),
     )
 
 
 def _sampled(
-    parameters: list[tuple[float, float]], feedback: Feedback, samples: int, seed: int
+    posterior: BetaBernoulli, feedback: Feedback, samples: int, seed: int
 ) -> dict[str, Any]:
-    a, b = np.array(parameters, np.float64).T
-    posterior = BetaBernoulli(a, b)
     found = sampled_gain(posterior, posterior.init(trials=1), feedback, samples, seed)
     value, error = found.value[0].tolist(), found.standard_error[0].tolist()
     return {"samples": samples, "seed": seed, "gain": value, "standard_error": error}

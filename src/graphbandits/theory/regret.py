@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +17,8 @@ from graphbandits.posteriors import Posterior
 from graphbandits.results import Moments, Results
 from graphbandits.results.compare import student
 from graphbandits.rng import Keys
-from graphbandits.theory.bounds import (
-    WITH_GRAPH,
-    Bound,
-    bound,
-    earlier,
-    general_bound,
-    rounds_of,
-    theorem_1,
-)
-from graphbandits.theory.sums import Sums, sums_of
+from graphbandits.theory.bounds import WITH_GRAPH, Bound, bound, general_bound, rounds_of, theorem_1
+from graphbandits.theory.limits import Sums, sums_of
 from graphbandits.worlds import World
 
 #: Why a world whose means are fixed has no bounds.
@@ -61,7 +54,8 @@ def regret_bounds(
     probability r_t (Corollary 2 if it stays the same), and K/2 a round for any other
     probabilities. Liu, Buccapatnam and Shroff (2018). Where each trial draws graphs of its own it
     is sqrt(H E[sum_t ...]), by Jensen's inequality: with the expectation where there is a
-    formula, else estimated from ``trials`` of the ``seed``, or as many as ``sums.ENTRIES`` allows.
+    formula, else estimated from ``trials`` of the ``seed``, or as many as ``limits.ENTRIES``
+    allows.
 
     >>> from graphbandits.graphs import as_process
     >>> from graphbandits.posteriors import BetaBernoulli
@@ -81,14 +75,15 @@ def regret_bounds(
         )
     information = entropy_of(posterior)
     sums = sums_of(process, at, Keys(seed, first_trial, trials))
-    name, formula, note = _statement(sums)
-    told = " ".join(part for part in (note, sums.note) if part)
+    name, note = _statement(sums)
+    note = f"{note} {sums.note}".strip()
     found = [
         theorem_1(process.arms, information, at),
-        bound(name, formula, WITH_GRAPH, at, sums.total, information, sums.error, told),
+        bound(name, at, sums.total, information, sums.error, note),
     ]
     if sums.deterministic and sums.largest is not None:
-        found.append(earlier(at, sums.largest, information, sums.largest_error, sums.note))
+        error = sums.largest_error
+        found.append(bound("earlier bound", at, sums.largest, information, error, sums.note))
     return tuple(found)
 
 
@@ -116,14 +111,7 @@ def bounds_for(
     """The :func:`regret_bounds` that are for one of the policies; estimates are from ``keys``."""
     if not any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in policies):
         return ()
-    found = regret_bounds(
-        process,
-        prior,
-        rounds,
-        seed=keys.seed,
-        first_trial=keys.first_trial,
-        trials=keys.trials,
-    )
+    found = regret_bounds(process, prior, rounds, **asdict(keys))
     return tuple(bound for bound in found if any(map(bound.is_for, policies)))
 
 
@@ -175,25 +163,21 @@ def why_unfit(posterior: Posterior) -> str:
     return "they are proved for rewards in [0, 1], and this posterior does not promise these"
 
 
-def _statement(sums: Sums) -> tuple[str, str, str]:
-    """Name, formula and note of the bound of TS-N, IDS-N and IDSN-LP."""
+def _statement(sums: Sums) -> tuple[str, str]:
+    """Name and note of the bound of TS-N, IDS-N and IDSN-LP."""
     if sums.deterministic:
-        if sums.constant:
-            return "Corollary 1", "sqrt(H chi(G) T / 2)", ""
-        return "Theorem 2", "sqrt(H sum_t chi(G_t) / 2)", ""
+        return "Corollary 1" if sums.constant else "Theorem 2", ""
     if sums.uniform:
-        if sums.constant:
-            return "Corollary 2", "sqrt(H K T / (2 (K r + 1 - r)))", ""
-        return "Theorem 3", "sqrt(H sum_t K / (2 (K r_t + 1 - r_t)))", ""
+        return "Corollary 2" if sums.constant else "Theorem 3", ""
     if sums.constant:
         note = "For probabilities that differ only K/2 a round is proved, since G h >= h."
-        return "Lemmas 1 and 2", "sqrt(H K T / 2)", note
+        return "Lemmas 1 and 2", note
     note = (
         "c_t is chi(G_t)/2 in rounds whose graph is 0/1, K / (2 (K r_t + 1 - r_t)) where all "
         "others are seen with probability r_t, and K/2 for other probabilities, of which no more "
         "is proved."
     )
-    return "Lemma 1", "sqrt(H sum_t c_t)", note
+    return "Lemma 1", note
 
 
 @dataclass(frozen=True)
@@ -237,13 +221,32 @@ def judge_bounds(
             verdict = "unknown"
             if not math.isnan(low):
                 half = student(confidence, results.trials) * one.final_error
-                verdict = _verdict(low, high, one.final - half, one.final + half)
+                above = "above" if low > one.final + half else "not told apart"
+                verdict = "below" if high <= one.final - half else above
             found.append(BoundVerdict(one, name, mean, low, high, verdict))
     return found
 
 
-def _verdict(low: float, high: float, least: float, most: float) -> str:
-    """An interval beside that of a bound."""
-    if high <= least:
-        return "below"
-    return "above" if low > most else "not told apart"
+def bounds_summary(bounds: Sequence[Bound], results: Results) -> list[dict[str, Any]]:
+    """Bounds as plain numbers, each with the verdict on each policy that it is for."""
+    judged = judge_bounds(bounds, results)
+    return [
+        {
+            "name": bound.name,
+            "formula": bound.formula,
+            "source": bound.source,
+            "note": bound.note,
+            "value": bound.final,
+            "standard_error": bound.final_error,
+            "policies": {
+                one.policy: {
+                    "mean": one.mean,
+                    "interval": [one.low, one.high],
+                    "mean_is": one.verdict,
+                }
+                for one in judged
+                if one.bound is bound
+            },
+        }
+        for bound in bounds
+    ]
