@@ -619,7 +619,7 @@ def files_of(figures: list[str]) -> set[str]:
     files = {"summary.json", "report.html"}
     for figure in figures:
         pictures = [f"figure-{figure}{part}" for part in ("", "-final", "-differences", "-plays")]
-        files |= {f"{picture}.{kind}" for picture in pictures for kind in ("png", "svg")}
+        files |= {f"{picture}.{kind}" for picture in pictures for kind in ("png", "svg", "pdf")}
         files.add(f"studies/{figure}.json")
     return files | {"store.json", "studies", "cells", "shards", "running"}
 
@@ -785,7 +785,7 @@ def test_reproduce_again_replaces_and_leaves_what_is_not_its_own(place: Path, sh
     assert first["report.html"] != second["report.html"]
     assert read_json(second["summary.json"].decode())["2a"]["settings"]["seed"] == 2
     assert kept(place / "figures", "2a").settings["seed"] == 2
-    changed = [name for name in first if name.endswith(("png", "svg"))]
+    changed = [name for name in first if name.endswith(("png", "svg", "pdf"))]
     assert changed
     assert all(first[name] != second[name] for name in changed)
     after = shards(place / "figures")

@@ -411,7 +411,7 @@ def shards(output: Path) -> dict[Path, int]:
 def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) -> None:
     shown = run("run", "sweep.toml", "--output", "out", "--workers", 1)
     out = place / "out"
-    figures = {f"figure-sweep-{p}.{kind}" for p in ("c", "arms") for kind in ("png", "svg")}
+    figures = {f"figure-sweep-{p}.{kind}" for p in ("c", "arms") for kind in ("png", "svg", "pdf")}
     store = {"store.json", "studies", "cells", "shards", "running"}
     assert {p.name for p in out.iterdir()} == figures | store | {"report.html", "summary.json"}
     study = open_study(out)

@@ -1064,5 +1064,7 @@ def test_rounds_have_whole_numbers_on_their_axis() -> None:
 def test_an_ending_chooses_the_kind(tmp_path: Path) -> None:
     figure = regret_figure(simulate("ts-n", graph="paper", horizon=5, trials=3))
     assert save_figure(figure, tmp_path / "a.pdf") == [tmp_path / "a.pdf"]
-    assert save_figure(figure, tmp_path / "b") == [tmp_path / "b.png", tmp_path / "b.svg"]
+    assert save_figure(figure, tmp_path / "b") == [
+        tmp_path / f"b.{kind}" for kind in ("png", "svg", "pdf")
+    ]
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")

@@ -40,7 +40,7 @@ class FigureTable(Table):
     title: Text | None = None
     policies: Texts | None = None
     width: Literal["one", "two"] = "two"
-    formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("png", "svg")
+    formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("png", "svg", "pdf")
     band: Literal["interval", "quantiles", "none"] = "interval"
     levels: tuple[Annotated[float, Field(strict=True)], ...] = (0.1, 0.9)
     confidence: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.95

@@ -19,6 +19,7 @@ from graphbandits.files import check_name, json_text, make_directory, write_text
 from graphbandits.graphs import RandomFeedback, Uniform
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.plots import draw, draw_sweep, save_figure
+from graphbandits.plots.style import FORMATS
 from graphbandits.report import Entry, SimulationEntry, SweepEntry, summary_of, write_report
 from graphbandits.results import Published, Results
 from graphbandits.rng import Keys
@@ -307,7 +308,7 @@ def check_outputs(study: Study) -> None:
     """Notice before anything runs that a page or a figure could not be written."""
     names = [*PAGES]
     for name, figure, _, _ in pictures(study):
-        names += [f"{name}.{kind}" for kind in figure.get("formats", ("png", "svg"))]
+        names += [f"{name}.{kind}" for kind in figure.get("formats", FORMATS)]
     for name in names:
         path = study.store.path / name
         check_name(path)

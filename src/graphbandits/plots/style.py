@@ -300,7 +300,7 @@ def save_figure(
 ) -> list[Path]:
     """Write a figure as PNG, SVG or PDF: by the ending of ``path``, or in all ``kinds``.
 
-    Without an ending and without kinds it is written as PNG and as SVG.
+    Without an ending and without kinds it is written in all three formats.
 
     Text is kept as outlines in SVG and as embedded TrueType in PDF, so that a figure looks the
     same everywhere.
@@ -309,7 +309,7 @@ def save_figure(
     ending = target.suffix.removeprefix(".").lower()
     if ending in FORMATS and kinds is None:
         target, kinds = target.with_suffix(""), ending
-    chosen = [kinds] if isinstance(kinds, str) else list(kinds or ("png", "svg"))
+    chosen = [kinds] if isinstance(kinds, str) else list(kinds or FORMATS)
     for kind in chosen:
         check_word(kind, "kind of figure", FORMATS)
     if target.suffix.removeprefix(".") in FORMATS:
