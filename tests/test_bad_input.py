@@ -35,6 +35,7 @@ from graphbandits import (
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.files import write_bytes
 from graphbandits.graphs import Dense, Sparse, Uniform
 from graphbandits.plugins import unload_plugin
 from graphbandits.policies import Event, Needs, Problem, View
@@ -786,6 +787,7 @@ def test_what_is_no_regular_file_is_neither_read_nor_replaced(agent: Agent, tmp_
     for path in (pipe, Path("/dev/zero")):
         refused(lambda path=path: Agent.load(path), str(path), "no regular file")
     refused(lambda: agent.save(pipe), str(pipe), "no saved agent")
+    refused(lambda: write_bytes(pipe, b""), str(pipe), "no regular file")
     assert pipe.is_fifo()
 
 
@@ -1055,6 +1057,7 @@ def test_experiment_files_that_cannot_be(
         (["new", "policy", "my-x", "--output=pipe.py"], ["pipe.py exists"]),
         (["new", "policy", "my-x", "--output=good.toml/x"], ["Not a directory"]),
         (["new", "experiment", "x" * 300], ["an experiment's name"]),
+        (["new", "experiment", ""], ["an experiment's name"]),
         (["new", "experiment", "my-x", "--output=missing/x"], ["No such file"]),
         (["report", "store", "--output="], ["its name is empty"]),
         (["report", "store", "--output=."], ["must not be empty"]),

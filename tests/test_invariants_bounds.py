@@ -18,6 +18,7 @@ from graph_numbers import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core import event
+from scipy.sparse import csr_array
 
 from graphbandits import jit
 from graphbandits.graphs import Sparse, clique_cover, independence
@@ -29,7 +30,9 @@ from graphbandits.graphs.invariants.bounds import (
     matching_bound,
 )
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.searches import CliqueSearch, LocalSearch
+from graphbandits.graphs.invariants.dominating import Revealing
+from graphbandits.graphs.invariants.independent import enlarge
+from graphbandits.graphs.invariants.searches import CliqueSearch
 from graphbandits.graphs.invariants.sparse_kernels import clique_sizes
 from graphbandits.types import Ints
 
@@ -237,30 +240,62 @@ def test_covers_of_large_graphs_without_triangles_are_proved() -> None:
 # --- swaps --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
-@given(graphs())
-def test_swaps_find_the_largest_set_of_small_graphs(edges: np.ndarray) -> None:
-    want = independence_by_subsets(reflexive(edges))
-    search = LocalSearch(adjacency(edges), np.empty(0, np.int64))
-    search.run(Budget(steps=3), lambda: None, want)
-    assert len(search.found) == search.best == want
-    assert not edges[np.ix_(search.found, search.found)].any()
+def swapped(edges: np.ndarray, found: np.ndarray, enough: int, steps: int) -> Component:
+    """The component after some steps of the local search, which reports every larger set."""
+    part = Component(np.arange(len(edges)), adjacency(edges), len(found), enough, found)
+    sizes = [len(found)]
+    enlarge(part, Budget(steps=steps), lambda: sizes.append(part.lower))
+    assert sizes == sorted(set(sizes))
+    assert len(part.found) == part.lower == sizes[-1]
+    assert not edges[np.ix_(part.found, part.found)].any()
+    return part
+
+
+def test_swaps_find_the_largest_set_of_most_small_graphs() -> None:
+    """Not of all: of the complete bipartite graph of 2 and 3 vertices they may keep the 2."""
+    rng, largest = np.random.default_rng(10), 0
+    for _ in range(200):
+        edges = random_matrix(rng, int(rng.integers(1, 10)), rng.random()) > 0
+        np.fill_diagonal(edges, False)
+        want = independence_by_subsets(reflexive(edges))
+        part = swapped(edges, np.empty(0, np.int64), want, 3)
+        inside = np.isin(np.arange(len(edges)), part.found)
+        assert (inside | edges[part.found].any(axis=0)).all()  # none can be added
+        largest += part.lower == want
+    assert largest >= 190
 
 
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.9])
 def test_swaps_keep_the_set_independent(p: float) -> None:
     edges = random_matrix(np.random.default_rng(9), 300, p) > 0
     np.fill_diagonal(edges, False)
-    sizes: list[int] = []
-    search = LocalSearch(adjacency(edges), np.array([0]))
-    for _ in range(4):
-        search.run(Budget(steps=1), lambda: sizes.append(search.best), 300)
-        assert len(search.found) == search.best
-        assert not edges[np.ix_(search.found, search.found)].any()
-    assert sizes == sorted(set(sizes))
-    again = LocalSearch(adjacency(edges), np.array([0]))
-    again.run(Budget(steps=4), lambda: None, 300)
-    assert again.found.tolist() == search.found.tolist()
+    sizes = [swapped(edges, np.array([0]), 300, steps).lower for steps in range(4)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == 1 < sizes[-1]
+    first, again = (swapped(edges, np.array([0]), 300, 3) for _ in range(2))
+    assert first.found.tolist() == again.found.tolist()
+
+
+# --- primal and dual steps ----------------------------------------------------------------------
+
+
+class OneCheck(Budget):
+    """A budget that ends between the check of a round and its first step."""
+
+    left = 1
+
+    @property
+    def exhausted(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_a_budget_that_ends_between_two_checks_leaves_valid_weights() -> None:
+    edges = random_matrix(np.random.default_rng(11), 400, 0.02) > 0
+    graph = Revealing(csr_array(edges.astype(np.int8)))
+    z, y = graph.approach(OneCheck(), lambda *_: None)
+    assert graph.sums(z, graph.back).min() >= 1.0 - 1e-12
+    assert graph.sums(y, graph.forth).max() <= 1.0 + 1e-12
 
 
 # --- whole searches -----------------------------------------------------------------------------

@@ -144,6 +144,9 @@ def replace_file(target: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """A new file under a temporary name, which is gone afterwards, and its open stream."""
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        # a rename would put a file in the place of a device or a pipe
+        raise InputError(f"cannot write {target}: it is no regular file; choose another place")
     temporary = _beside(target)
     # opened by its number, so that the kernel applies the user's mask of permissions
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

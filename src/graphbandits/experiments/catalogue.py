@@ -147,7 +147,7 @@ def new_experiment(name: str = "my-experiment", output: str | Path | None = None
     ...     new_experiment("my-study", Path(folder, "my-study.toml")).name
     'my-study.toml'
     """
-    if file_part(name) != name:
+    if not name or file_part(name) != name:
         raise InputError(
             f"an experiment's name has letters, digits, points and signs, such as "
             f"{file_part(name) or 'my-study'}; not '{name}'"

@@ -11,8 +11,7 @@ from graphbandits.graphs.feedback import Feedback, Uniform, matrices, remembered
 from graphbandits.graphs.invariants import colouring_kernels as kernels
 from graphbandits.graphs.invariants.adjacency import either, mutual
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.clique_covering import cover_by_cliques
-from graphbandits.graphs.invariants.independent import independent_set
+from graphbandits.graphs.invariants.independent import cover_by_cliques, independent_set
 from graphbandits.types import Floats, Ints
 
 #: Steps of a search, each of some milliseconds.
@@ -41,7 +40,7 @@ def independence_number(graph: Feedback) -> int:
         raise InputError("the independence number is one of a graph that all trials share")
     if isinstance(graph, Uniform):
         return 1 if graph.r[0] > 0.0 else graph.arms
-    return independent_set(either(graph), Budget(steps=STEPS), _ignore_progress)[1]
+    return independent_set(either(graph), Budget(steps=STEPS), lambda *_: None)[1]
 
 
 def clique_cover_numbers(graph: Feedback) -> Ints:
@@ -95,8 +94,4 @@ def _each(stack: Floats) -> Ints:
 
 
 def _cover_number(graph: Feedback) -> Ints:
-    return np.array([cover_by_cliques(mutual(graph), Budget(steps=STEPS), _ignore_progress)[1]])
-
-
-def _ignore_progress(lower: int, upper: int) -> None:
-    """Report nothing."""
+    return np.array([cover_by_cliques(mutual(graph), Budget(steps=STEPS), lambda *_: None)[1]])

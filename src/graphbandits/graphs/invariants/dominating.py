@@ -91,7 +91,7 @@ class Revealing:
         while not budget.exhausted and not same(math.fsum(best_y), math.fsum(best_z)):
             mean_z, mean_y = np.zeros_like(z), np.zeros_like(y)
             done = 0
-            while done < turns and not budget.exhausted:
+            while done == 0 or (done < turns and not budget.exhausted):
                 after = np.maximum(z - step_z * (1.0 - self.sums(y, self.forth)), 0.0)
                 y = np.maximum(y + step_y * (1.0 - self.sums(2.0 * after - z, self.back)), 0.0)
                 z = after

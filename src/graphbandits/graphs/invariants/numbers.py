@@ -12,7 +12,6 @@ from graphbandits.errors import InputError, positive_number
 from graphbandits.graphs.feedback import Feedback, Uniform
 from graphbandits.graphs.invariants.adjacency import directed, either, mutual, undirected
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.clique_covering import cover_by_cliques
 from graphbandits.graphs.invariants.deterministic import check_deterministic
 from graphbandits.graphs.invariants.dominating import (
     Revealing,
@@ -21,7 +20,7 @@ from graphbandits.graphs.invariants.dominating import (
     dominating_weights,
     same,
 )
-from graphbandits.graphs.invariants.independent import independent_set
+from graphbandits.graphs.invariants.independent import cover_by_cliques, independent_set
 from graphbandits.graphs.loaders import GraphLike, make_process
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.types import Ints
@@ -162,10 +161,8 @@ def clique_cover(
     Bracket(lower=2, upper=2, certificate=((0, 1, 2), (3, 4)))
     """
     feedback, budget, watch = _started(graph, time_limit, progress)
-    if isinstance(feedback, Uniform):
-        count = _uniform_number(feedback, watch)
-        alone = tuple((arm,) for arm in range(count))
-        return Bracket(count, count, alone if count > 1 else (tuple(range(feedback.arms)),))
+    if count := _uniform_number(feedback, watch):
+        return Bracket(count, count, _cliques(np.arange(feedback.arms) % count))
     lower, upper, label = cover_by_cliques(mutual(feedback), budget, watch)
     return Bracket(lower, upper, _cliques(label))
 
@@ -179,8 +176,7 @@ def independence(
     (0, 3)
     """
     feedback, budget, watch = _started(graph, time_limit, progress)
-    if isinstance(feedback, Uniform):
-        count = _uniform_number(feedback, watch)
+    if count := _uniform_number(feedback, watch):
         return Bracket(count, count, tuple(range(count)))
     lower, upper, found = independent_set(either(feedback), budget, watch)
     return Bracket(lower, upper, _arms(found))
@@ -195,8 +191,7 @@ def domination(
     (2,)
     """
     feedback, budget, watch = _started(graph, time_limit, progress)
-    if isinstance(feedback, Uniform):
-        count = _uniform_number(feedback, watch)
+    if count := _uniform_number(feedback, watch):
         return Bracket(count, count, tuple(range(count)))
     lower, upper, found = dominating_set(Revealing(directed(feedback)), budget, watch)
     return Bracket(lower, upper, _arms(found))
@@ -215,10 +210,8 @@ def fractional_domination(
     1.666666667
     """
     feedback, budget, watch = _started(graph, time_limit, progress)
-    if isinstance(feedback, Uniform):
-        count = float(_uniform_number(feedback, watch))
-        one = (1.0,) + (0.0,) * (feedback.arms - 1)
-        return Bracket(count, count, one if count == 1.0 else (1.0,) * feedback.arms)
+    if count := float(_uniform_number(feedback, watch)):
+        return Bracket(count, count, tuple(float(arm < count) for arm in range(feedback.arms)))
     lower, upper, z = dominating_weights(Revealing(directed(feedback)), budget, watch)
     return Bracket(lower, upper, tuple(z.tolist()))
 
@@ -260,8 +253,10 @@ def _one(graph: GraphLike) -> Feedback:
     return feedback
 
 
-def _uniform_number(feedback: Uniform, watch: Progress) -> int:
-    """All four numbers of a graph in which every arm reveals all arms, or only itself."""
+def _uniform_number(feedback: Feedback, watch: Progress) -> int:
+    """All four numbers if every arm reveals all arms, or only itself; 0 for any other graph."""
+    if not isinstance(feedback, Uniform):
+        return 0
     count = 1 if feedback.r[0] > 0.0 else feedback.arms
     watch(count, count)
     return count
@@ -273,10 +268,7 @@ def _arms(vertices: Ints) -> Arms:
 
 def _cliques(label: Ints) -> tuple[Arms, ...]:
     """The arms of each label, ordered by the first one."""
-    order = np.argsort(label, kind="stable")
-    end = np.cumsum(np.bincount(label))
-    start = np.concatenate([[0], end[:-1]])
-    turn = np.argsort(order[start])
-    arms = order.tolist()
-    places = zip(start[turn].tolist(), end[turn].tolist(), strict=True)
-    return tuple(tuple(arms[first:last]) for first, last in places)
+    members: dict[int, list[int]] = {}
+    for arm, clique in enumerate(label.tolist()):
+        members.setdefault(clique, []).append(arm)
+    return tuple(map(tuple, members.values()))

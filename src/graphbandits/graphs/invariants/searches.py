@@ -1,4 +1,4 @@
-"""Resumable searches: largest clique, colouring with few colours, large independent set.
+"""Resumable searches: largest clique, colouring with few colours.
 
 Kernels cannot read the clock. Each search keeps its stack outside the kernel and proceeds in steps
 of some milliseconds; between them the budget is checked, progress is reported and Ctrl-C works.
@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits.graphs.invariants import clique_kernels, colouring_kernels
-from graphbandits.graphs.invariants.adjacency import Adjacency, Improved
+from graphbandits.graphs.invariants.adjacency import Improved
 from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.sparse_kernels import swap
 from graphbandits.types import Ints
 
 #: Seed of the searches that choose at random.
 SEED = 88172645463325252
-#: Visits of neighbours in a step of the local search.
-VISITS = 1_000_000
 
 
 def degeneracy_order(matrix: NDArray[np.bool_]) -> Ints:
@@ -174,37 +171,4 @@ class Colouring:
             self._seed = int(state[colouring_kernels.SEED])
             if done:
                 self._best, self._state[colouring_kernels.BEST] = colour, colours
-                improved()
-
-
-class LocalSearch:
-    """Enlarge an independent set by swaps, for any number of vertices.
-
-    >>> star = Adjacency(np.array([0, 3, 4, 5, 6]), np.array([1, 2, 3, 0, 0, 0]))
-    >>> search = LocalSearch(star, np.array([0]))
-    >>> search.run(Budget(steps=1), lambda: None, enough=3)
-    >>> search.found
-    array([1, 2, 3])
-    """
-
-    def __init__(self, graph: Adjacency, found: Ints) -> None:
-        self._graph = graph
-        self._inside, self._barred = np.zeros((2, graph.count), np.int64)
-        self._inside[found] = 1
-        self._state = np.array([0, SEED])
-        self.best = len(found)
-
-    @property
-    def found(self) -> Ints:
-        """The set, in increasing order."""
-        return np.flatnonzero(self._inside)
-
-    def run(self, budget: Budget, improved: Improved, enough: int) -> None:
-        """Search until the set has ``enough`` members or the budget ends."""
-        graph, own = self._graph, (self._inside, self._barred, self._state)
-        while self.best < enough and not budget.exhausted:
-            gained = swap(graph.start, graph.column, *own, VISITS)
-            self.best += gained
-            budget.spend()
-            if gained > 0:
                 improved()
