@@ -1,12 +1,24 @@
-"""What the tests share: their own folder is importable, for the oracles; a fixture for files."""
+"""Shared by all tests: an importable test folder for the oracles, and fixtures."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from graphbandits.plugins import loaded_plugins, unload_plugin
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def no_plugins_left() -> Iterator[None]:
+    """Unload the plug-ins that a test has loaded, so that tests pass in any order."""
+    before = {plugin.path for plugin in loaded_plugins()}
+    yield
+    for plugin in loaded_plugins():
+        if plugin.path not in before:
+            unload_plugin(plugin.path)
 
 
 @pytest.fixture
