@@ -145,7 +145,7 @@ def replace_file(target: Path) -> Iterator[BinaryIO]:
 def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """A new file under a temporary name, which is gone afterwards, and its open stream."""
     if target.exists() and not (target.is_file() or target.is_dir()):
-        # a rename would put a file in the place of a device or a pipe
+        # a rename would replace a device or a pipe by a file
         raise InputError(f"cannot write {target}: it is no regular file; choose another place")
     temporary = _beside(target)
     # opened by its number, so that the kernel applies the user's mask of permissions
@@ -248,7 +248,7 @@ def replace_directory(target: Path) -> Iterator[Path]:
 
 
 def _beside(target: Path) -> Path:
-    """A name in the same directory that nobody else has, and that tells who writes there."""
+    """A unique name in the same directory that identifies the writing process."""
     return target.with_name(f".{target.name}-{here()}{os.getpid():08x}{secrets.token_hex(4)}")
 
 
@@ -263,7 +263,7 @@ def temporary_for(name: str) -> str | None:
 
 
 def is_abandoned(name: str) -> bool:
-    """Whether the process that was writing a temporary file has ended; False if nobody knows.
+    """Whether the process that was writing a temporary file has ended; False if unknown.
 
     >>> is_abandoned(_beside(Path("figure.png")).name)  # we are still here
     False
@@ -297,7 +297,7 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # it is somebody else's
+    except PermissionError:  # it runs as another user
         pass
     fields = process_fields(pid)
     return fields is None or fields[0] not in ("Z", "X")  # an entry that waits for its parent

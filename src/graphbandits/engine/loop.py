@@ -1,6 +1,6 @@
 """Algorithm 1, in lockstep over the trials of a block.
 
-Calls of policies and graphs are checked: what goes wrong in one is said with its place.
+Calls of policies and graphs are checked; an error names the policy or graph and the round.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def _raise(policy: Policy, where: str, error: BaseException) -> NoReturn:
 
 
 def show(process: Process, t: int, keys: Keys) -> Feedback:
-    """The graph of round t; what goes wrong in a graph of a plug-in is said with its place."""
+    """The graph of round t; an error in the graph of a plug-in names its file and line."""
     try:
         return process.round(t, keys)
     except Exception as error:

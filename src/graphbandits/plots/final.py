@@ -255,7 +255,7 @@ _FIRST_SECOND = "difference of final regret, first − second"  # noqa: RUF001
 
 
 def verdict(difference: Difference) -> int:
-    """What the interval says: -1 if the first has less regret, 1 if more, 0 if nobody can tell.
+    """What the interval says: -1 if the first has less regret, 1 if more, 0 if undecided.
 
     >>> verdict(Difference("a", "b", -1.0, 0.2, -1.4, -0.6))
     -1

@@ -99,7 +99,7 @@ def _chosen(results: Results, policy: str | Sequence[str] | None) -> list[str]:
 
 
 def _ranked(results: Results, name: str) -> Floats | None:
-    """The share of plays of the best arm, the second best, ...; None where nobody knows."""
+    """The share of plays of the best arm, the second best, ...; None if the ranks are unknown."""
     plays = results[name].rank_plays
     means = results.settings.get("means")
     if plays is None and means is not None:

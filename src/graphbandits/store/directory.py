@@ -166,7 +166,7 @@ class Store:
         manifest = store.path / MANIFEST
         if not manifest.exists():
             entry = {"format": FORMAT, "made_by": f"graphbandits {__version__}"}
-            # not in the place of one that somebody else, of a later version, makes at this moment
+            # never replaces a manifest that another process has just written
             files.write_new(manifest, (json.dumps(entry, indent=2) + "\n").encode())
         store._check()
         return store

@@ -355,7 +355,7 @@ def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> lis
         garbage = list(_garbage(store, start, extra_policies))
         _check_alone(store)
         for one in garbage:
-            if not is_announced:  # nobody would wait for us
+            if not is_announced:  # no run would wait for this gc
                 _check_alone(store)
             with readable_errors(one.path):
                 one.path.unlink(missing_ok=True)

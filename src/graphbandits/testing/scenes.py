@@ -366,7 +366,7 @@ def global_generators(seed: int) -> Iterator[Callable[[], bool]]:
     """Both global generators in a state of our own; yields whether they are still in it."""
 
     def now() -> object:
-        state: Any = np.random.get_state()  # noqa: NPY002  to see that nobody used it
+        state: Any = np.random.get_state()  # noqa: NPY002  to notice its use
         return random.getstate(), state[1].tobytes(), *state[2:]
 
     before = random.getstate(), np.random.get_state()  # noqa: NPY002

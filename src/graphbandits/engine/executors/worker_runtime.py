@@ -221,7 +221,7 @@ class WorkerRuntime:
             return run_checked(task, request["sources"], advance)
         except BaseException as error:  # a policy may raise anything
             if policy is not None and not isinstance(error, Exception | SystemExit):
-                # nobody presses Ctrl-C in a worker: it is the policy's
+                # Ctrl-C does not reach a worker: the policy raised it
                 reason = plugins.blame(error, plugins.source_file(type(policy)))
                 error = PolicyError(f"policy '{request['policy']}' failed: {reason}")
             known = as_known_error(error)
