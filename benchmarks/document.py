@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphbandits.errors import InputError
-from graphbandits.files import read_bytes, write_text
+from graphbandits._io import read_bytes, write_text
 
 FORMAT = 1
 #: What a file of results holds; the tables of a section are made from its entry in ``sections``.

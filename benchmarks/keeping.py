@@ -21,7 +21,7 @@ from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_pro
 from graphbandits.experiments import load_experiment
 from graphbandits.store import (
     Failure,
-    RunMonitor,
+    RunProgress,
     Series,
     Store,
     StudyRecord,
@@ -51,7 +51,7 @@ class Timed(ProcessExecutor):
             yield task, outcome
 
 
-class Strict(RunMonitor):
+class Strict(RunProgress):
     """Nothing may fail."""
 
     def failed(self, failure: Failure) -> None:

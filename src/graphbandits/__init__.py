@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from graphbandits.version import __version__
+from graphbandits._version import __version__
 
 if TYPE_CHECKING:
     from graphbandits.experiments import (
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
         reproduce,
         run_experiment,
     )
-    from graphbandits.experiments.audit import audit_experiment
     from graphbandits.experiments.catalogue import list_available, new_experiment, new_policy
-    from graphbandits.experiments.describe import describe_graph
+    from graphbandits.experiments.experiment_audit import audit_experiment
+    from graphbandits.experiments.graph_description import describe_graph
     from graphbandits.graphs import as_process
     from graphbandits.live import Agent, Decision
     from graphbandits.plugins import load_plugin
@@ -38,9 +38,9 @@ _HOMES = {
     "Study": "graphbandits.experiments",
     "load_experiment": "graphbandits.experiments",
     "as_process": "graphbandits.graphs",
-    "audit_experiment": "graphbandits.experiments.audit",
+    "audit_experiment": "graphbandits.experiments.experiment_audit",
     "check_plugins": "graphbandits.testing",
-    "describe_graph": "graphbandits.experiments.describe",
+    "describe_graph": "graphbandits.experiments.graph_description",
     "inspect_decision": "graphbandits.theory",
     "list_available": "graphbandits.experiments.catalogue",
     "new_experiment": "graphbandits.experiments.catalogue",

@@ -1,6 +1,6 @@
 """The loop: Algorithm 1 over blocks of trials."""
 
-from graphbandits.engine.loop import as_pi, decide, learn, propose, run_block, show, start
+from graphbandits.engine.loop import as_pi, decide, draw_graph, learn, propose, run_block, start
 from graphbandits.engine.plan import Plan, Task
 from graphbandits.engine.shard import Plays, Ratios, Shard
 
@@ -12,9 +12,9 @@ __all__ = [
     "Task",
     "as_pi",
     "decide",
+    "draw_graph",
     "learn",
     "propose",
     "run_block",
-    "show",
     "start",
 ]

@@ -4,10 +4,10 @@ Every figure is a plain ``matplotlib`` Figure, made outside pyplot; :func:`save_
 Names and titles are shown as they are: ``$`` starts no formula.
 """
 
-from graphbandits.plots.final import final_figure, forest_figure
+from graphbandits.plots.final_regret import final_figure, forest_figure
 from graphbandits.plots.graph import graph_figure
-from graphbandits.plots.lines import regret_figure, sweep_figure
 from graphbandits.plots.plays import plays_figure
+from graphbandits.plots.regret import regret_figure, sweep_figure
 from graphbandits.plots.requested import draw, draw_sweep
 from graphbandits.plots.style import (
     COLOURS,

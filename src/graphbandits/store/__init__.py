@@ -4,7 +4,7 @@ from graphbandits.engine.provenance import Series, series_of
 from graphbandits.store.directory import Cover, DamagedShardError, ShardFile, Store, cover_of
 from graphbandits.store.driver import (
     Failure,
-    RunMonitor,
+    RunProgress,
     WorkerOptions,
     run_missing,
     simulate,
@@ -17,7 +17,7 @@ __all__ = [
     "Cover",
     "DamagedShardError",
     "Failure",
-    "RunMonitor",
+    "RunProgress",
     "Series",
     "ShardFile",
     "Store",

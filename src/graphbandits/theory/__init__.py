@@ -1,7 +1,7 @@
 """What is promised: information ratios, the regret bounds that rest on them, and an audit."""
 
 from graphbandits.gains import information_ratio
-from graphbandits.theory.audits import Audit, Violation, audit
+from graphbandits.theory.auditor import Audit, Violation, audit
 from graphbandits.theory.bounds import (
     Bound,
     corollary_1,
@@ -13,8 +13,8 @@ from graphbandits.theory.bounds import (
     theorem_3,
 )
 from graphbandits.theory.inspection import Inspection, inspect_decision
-from graphbandits.theory.limits import ratio_limit
-from graphbandits.theory.regret import (
+from graphbandits.theory.ratio_limits import ratio_limit
+from graphbandits.theory.regret_bounds import (
     BoundVerdict,
     bounds_for,
     bounds_of,

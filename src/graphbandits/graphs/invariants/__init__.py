@@ -1,6 +1,6 @@
 """Clique cover, independence and domination numbers of a graph, bounded from both sides."""
 
-from graphbandits.graphs.invariants.deterministic import clique_cover_numbers, independence_number
+from graphbandits.graphs.invariants._deterministic import clique_cover_numbers, independence_number
 from graphbandits.graphs.invariants.numbers import (
     TIME_LIMIT,
     Arms,
