@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphbandits.errors import InputError
 from graphbandits._io import read_bytes, write_text
+from graphbandits.errors import InputError
 
 FORMAT = 1
 #: What a file of results holds; the tables of a section are made from its entry in ``sections``.

@@ -13,15 +13,14 @@ from timing import Call, least_cpu_in_turns
 from work import mean_operations
 
 from graphbandits import Bernoulli, BetaBernoulli, as_process
-from graphbandits.engine import as_pi, learn, draw_graph
-from graphbandits.engine.loop import reveal
+from graphbandits._types import State
+from graphbandits.engine.loop import as_pi, draw_graph, learn, reveal
 from graphbandits.engine.plan import BLOCK
 from graphbandits.policies import Event, Problem, View
 from graphbandits.posteriors import Observations
 from graphbandits.registry import build
 from graphbandits.rng import Keys, draw_actions
 from graphbandits.rules import ids_n
-from graphbandits._types import State
 
 #: The parts of a round, in its order; what they add up to is the round.
 PARTS = ("beliefs", "gain", "rule", "draw", "reveal", "outcomes", "learn")

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from graphbandits._jit import kernel
+from graphbandits._types import Floats
 from graphbandits.posteriors._beta_kernels import (
     JOINT,
     LEADER_F,
@@ -44,7 +45,6 @@ from graphbandits.posteriors._shape_kernels import (
     set_places,
     set_shapes,
 )
-from graphbandits._types import Floats
 
 #: What is done up to each stage, in order; "alpha" folds all arms in and integrates.
 STAGES = (

@@ -12,14 +12,14 @@ from graphbandits.engine.loop import run_recorded
 from graphbandits.engine.provenance import versions
 from graphbandits.engine.shard import POINTS, Recording, Shard
 from graphbandits.errors import GraphBanditsError, InputError, check_horizon, check_integer
-from graphbandits.gains import check_joint
+from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import GraphLike, Process, as_process
 from graphbandits.graphs._storage import fingerprint
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import given_text
 from graphbandits.plugins import data_files, file_of, source_hash
-from graphbandits.policies import Policy, Problem, as_policy, check_needs
-from graphbandits.policies.base import check_problem
+from graphbandits.policies import Policy, Problem, as_policy
+from graphbandits.policies.base import check_needs, check_problem
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import build, summary_of, text_of
 from graphbandits.rng import Keys

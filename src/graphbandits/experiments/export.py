@@ -31,7 +31,8 @@ from graphbandits.results.data_frames import (
     graph_table,
     part,
 )
-from graphbandits.store import ShardFile, summarise
+from graphbandits.store import ShardFile
+from graphbandits.store.summary import summarise
 
 if TYPE_CHECKING:
     from graphbandits.experiments.study import Cell, Study

@@ -13,7 +13,7 @@ from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import tables
 from graphbandits.experiments._texts import file_part, line_of, placeholders
 from graphbandits.experiments.tables import MisplacedError, Table, Text, Texts
-from graphbandits.results import QUANTILES
+from graphbandits.results.data_frames import QUANTILES
 
 Kind = Literal["regret", "final", "differences", "plays", "sweep"]
 Format = Literal["png", "svg", "pdf"]

@@ -18,7 +18,8 @@ from graphbandits.experiments.figures import part_of
 from graphbandits.experiments.study import Cell, Share, Study, SweepSlice, listed
 from graphbandits.graphs import RandomFeedback, UniformFeedback
 from graphbandits.graphs.processes import fixed_feedback
-from graphbandits.plots import draw, draw_sweep, save_figure
+from graphbandits.plots import save_figure
+from graphbandits.plots.requested import draw, draw_sweep
 from graphbandits.plots.style import FORMATS
 from graphbandits.report import Entry, SimulationEntry, SweepEntry, summary_of, write_report
 from graphbandits.results import Published, Results

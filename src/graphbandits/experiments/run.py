@@ -26,14 +26,12 @@ from graphbandits.store import (
     Failure,
     RunProgress,
     Store,
-    StudyRecord,
     WorkerOptions,
     run_missing,
-    wanted_tasks,
 )
 from graphbandits.store.directory import MANIFEST
 from graphbandits.store.estimate import Estimate, estimate, missing_trials
-from graphbandits.store.record import read_record
+from graphbandits.store.record import StudyRecord, read_record, wanted_tasks
 
 #: More worker processes than this are a slip of the keyboard.
 MOST_WORKERS = 10_000

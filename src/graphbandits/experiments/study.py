@@ -20,9 +20,11 @@ from graphbandits.graphs._storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
 from graphbandits.results.data_frames import to_pandas, to_polars
-from graphbandits.store import Cover, ShardFile, Store, summarise, whole
+from graphbandits.store import ShardFile, Store
+from graphbandits.store.directory import Cover
 from graphbandits.store.maintenance import Finding, verify
 from graphbandits.store.record import StudyRecord, SweepRecord, read_record
+from graphbandits.store.summary import summarise, whole
 from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from graphbandits._old_words import renamed_names
 from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.invariants import (
     Bracket,
     GraphNumbers,
@@ -30,6 +31,7 @@ __all__ = [
     "Feedback",
     "Fixed",
     "GivenSequence",
+    "GraphInfo",
     "GraphLike",
     "GraphNumbers",
     "Process",

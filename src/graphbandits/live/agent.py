@@ -13,7 +13,7 @@ import numpy as np
 
 from graphbandits._io import from_npz, read_regular, readable_errors, to_npz, write_bytes
 from graphbandits._types import Floats
-from graphbandits.engine import decide, draw_graph, learn, start
+from graphbandits.engine.loop import decide, draw_graph, learn, start
 from graphbandits.errors import (
     MOST_ROUNDS,
     GraphBanditsError,
@@ -28,8 +28,8 @@ from graphbandits.graphs._storage import Arrays, pack_process, unpack_process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.processes import check_names
-from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
-from graphbandits.policies.base import check_saved
+from graphbandits.policies import Event, Policy, Problem, View, as_policy
+from graphbandits.policies.base import check_needs, check_saved
 from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
 from graphbandits.posteriors._capabilities import believed, keeps_posterior, with_accuracy
 from graphbandits.registry import name_of, parameters_given, registered, text_of

@@ -8,7 +8,8 @@ from typing import ClassVar, Self
 
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError
-from graphbandits.gains import check_outcomes, joint_gain
+from graphbandits.gains import joint_gain
+from graphbandits.gains.joint import check_outcomes
 from graphbandits.policies.base import Event, Needs, Problem, View
 from graphbandits.posteriors import Observations, StateChecked
 from graphbandits.posteriors._capabilities import check_variance, variance_form

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 
 from graphbandits import plots
 from graphbandits._types import Floats
-from graphbandits.plots import COLOURS, ONE_COLUMN, TWO_COLUMNS
+from graphbandits.plots import ONE_COLUMN, TWO_COLUMNS
 from graphbandits.plots._canvas import final_means, marked, near_ground
-from graphbandits.plots.style import looks
+from graphbandits.plots.style import COLOURS, looks
 from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, SweepEntry
 
 #: The width of a line in pixels; dashes are multiples of it.

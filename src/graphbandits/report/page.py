@@ -18,7 +18,7 @@ from graphbandits.report._curves import colour_style, figure_of, plotly_script
 from graphbandits.report._sections import overview, sections_of
 from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, SweepEntry, anchors
 from graphbandits.results import Difference, Results
-from graphbandits.theory import bounds_summary
+from graphbandits.theory.regret_bounds import bounds_summary
 
 #: The browser itself refuses whatever is not in the file.
 POLICY = (

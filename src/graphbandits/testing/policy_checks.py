@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import Floats, State
-from graphbandits.engine import propose
+from graphbandits.engine.loop import propose
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import from_matrix
 from graphbandits.live import Agent

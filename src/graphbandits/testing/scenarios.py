@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints, State
-from graphbandits.engine import as_pi, learn, propose, run_block, start
+from graphbandits.engine import run_block
+from graphbandits.engine.loop import as_pi, learn, propose, start
 from graphbandits.errors import GraphBanditsError, NeedsError
 from graphbandits.graphs import GraphLike, Process, as_process, from_matrix
 from graphbandits.graphs.graph_info import GraphInfo

@@ -19,7 +19,8 @@ from graphbandits._types import Floats, State
 from graphbandits.engine import Plan, run_block
 from graphbandits.engine._progress import Advance
 from graphbandits.errors import InputError, check_integer
-from graphbandits.gains import check_joint, information_ratio, joint_gain
+from graphbandits.gains import information_ratio, joint_gain
+from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import Feedback, UniformFeedback
 from graphbandits.graphs._outcome_space import most_outcomes
 from graphbandits.graphs.io.edge_lists import edges_text

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, check_integer, check_probability
-from graphbandits.results import Moments
+from graphbandits.results.differences import Moments
 
 PAPER = "Liu, Buccapatnam and Shroff (2018)"
 EARLIER = "Tossou, Dimitrakakis and Dubhashi (2017), for TS-N"

@@ -14,8 +14,8 @@ from graphbandits.errors import InputError
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Process
 from graphbandits.posteriors import Posterior
-from graphbandits.results import Moments, Results
-from graphbandits.results.differences import student
+from graphbandits.results import Results
+from graphbandits.results.differences import Moments, student
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import WITH_GRAPH, Bound, bound, general_bound, rounds_of, theorem_1
 from graphbandits.theory.ratio_limits import Sums, sums_of
