@@ -1,4 +1,4 @@
-"""What stands around the data: panels and their scales, titles, notes and legends."""
+"""Panels and their scales, titles, notes and legends of all figures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from graphbandits.plots import style
 from graphbandits.plots.style import GREY, INK, NOTE, SMALL, TEXT, literal, wrap
 from graphbandits.results import Results
 
-#: How an axis can be: "symlog" is linear around zero, and logarithmic beyond.
+#: Scales of an axis; "symlog" is linear around zero and logarithmic beyond.
 SCALES = ("linear", "log", "symlog")
-#: One scale is enough while the largest mean is at most this many times the least.
+#: Largest ratio of the largest to the least mean in one panel.
 TOGETHER = 6.0
-#: Policies that are shown together in an enlargement differ by this factor at most, if they can.
+#: Largest ratio of means in an enlarged panel, if possible.
 CLOSE = 4.0
-#: Marks that lead from a name to a note; further ones are numbers.
+#: Footnote marks; further ones are numbers.
 MARKS = "*†‡§¶"
 #: The height of a line of a note in points.
 LINE = 1.35 * NOTE
@@ -34,7 +34,7 @@ BESIDE = 5.0
 
 
 def tidy(axes: Axes, grid: str = "both") -> None:
-    """Light grid below the data, no box, small tick labels."""
+    """Apply the style of an axis: light grid, no box, small tick labels."""
     axes.grid(axis=grid, color=style.GRID, linewidth=0.6)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=SMALL, color=INK, labelcolor=INK)
@@ -43,7 +43,7 @@ def tidy(axes: Axes, grid: str = "both") -> None:
 
 
 def rows(axes: Axes, names: Sequence[str], room: float, margin: float = 0.0) -> None:
-    """A row for each name, the first on top, without a line at the left."""
+    """Label a row for each name, the first on top."""
     axes.set_yticks(range(len(names)), [literal(wrap(name, room, SMALL)) for name in names])
     axes.set_ylim(len(names) - 0.5 + margin, -0.5 - margin)
     tidy(axes, "x")
@@ -52,7 +52,7 @@ def rows(axes: Axes, names: Sequence[str], room: float, margin: float = 0.0) -> 
 
 
 def column(axes: Axes, texts: Sequence[str], title: str) -> None:
-    """A text at the right of each row, and above them what they are."""
+    """Write a text at the right of each row, with a header."""
     for row, text in enumerate(texts):
         transform = axes.get_yaxis_transform()
         axes.text(1.02, row, text, transform=transform, va="center", fontsize=SMALL)
@@ -63,7 +63,7 @@ def column(axes: Axes, texts: Sequence[str], title: str) -> None:
 
 
 def set_scale(axes: Axes, axis: str, scale: str, values: Floats) -> None:
-    """Scale the axis "x" or "y" for these values, which "log" shows where they are above 0."""
+    """Scale the axis "x" or "y" for these values; "log" shows positive ones."""
     sizes = np.abs(
         values[np.isfinite(values) & (values > 0.0 if scale == "log" else values != 0.0)]
     )
@@ -75,7 +75,7 @@ def set_scale(axes: Axes, axis: str, scale: str, values: Floats) -> None:
         subs = (1.0,) if most > 1e3 * least else (1.0, 2.0, 5.0)
         getattr(axes, f"{axis}axis").set_major_locator(LogLocator(subs=subs))
         getattr(axes, f"set_{axis}lim")(0.8 * least)
-        if (values <= 0.0).any():  # infinitely far outside
+        if (values <= 0.0).any():  # outside of a log axis
             for artist in (*axes.get_lines(), *axes.collections):
                 artist.set_clip_on(True)
     else:
@@ -87,7 +87,7 @@ def set_scale(axes: Axes, axis: str, scale: str, values: Floats) -> None:
 
 
 def regret_axis(axes: Axes, axis: str, scale: str, values: Floats) -> None:
-    """Scale the axis of a regret; it begins at zero, unless realised regret goes below."""
+    """Scale the axis of a regret; it starts at zero unless a realised regret is negative."""
     set_scale(axes, axis, scale, values)
     low, high = getattr(axes.dataLim, f"interval{axis}")
     if scale != "log" and low >= 0.0:
@@ -98,7 +98,7 @@ def regret_axis(axes: Axes, axis: str, scale: str, values: Floats) -> None:
 
 
 def near_ground(means: Mapping[str, float]) -> list[str]:
-    """The policies of least regret that an enlargement shows, best first; none if none is needed.
+    """Select the policies of least regret for an enlarged panel; none if not needed.
 
     They end where the next mean is furthest away, as a ratio: among those within ``CLOSE`` times
     the least if there are two, and else among all.
@@ -117,12 +117,12 @@ def near_ground(means: Mapping[str, float]) -> list[str]:
 
 
 def final_means(results: Results) -> dict[str, float]:
-    """The mean regret of each policy after the last round."""
+    """Return the mean final regret of each policy."""
     return {name: float(result.mean[-1]) for name, result in results.policies.items()}
 
 
 def panels_for(lower: Sequence[str], width: float) -> tuple[Figure, list[Axes]]:
-    """A figure with one panel, or with two: beside each other where there is room, else stacked."""
+    """Make a figure with one panel, or two, side by side if wide enough."""
     height = min(4.6, 0.45 * width + 1.36)
     if not lower:
         figure = style.new_figure(width, height)
@@ -133,21 +133,23 @@ def panels_for(lower: Sequence[str], width: float) -> tuple[Figure, list[Axes]]:
 
 
 def panel_width(axes: Axes) -> float:
-    """The width in inches of the column of panels that the axes are in."""
+    """Return the width in inches of the column of panels."""
     columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
     return float(axes.figure.get_figwidth() / columns)  # type: ignore[union-attr]
 
 
 def enlarge(panels: Sequence[Axes], reached: Floats) -> str:
-    """Let the second panel show all that some policies reach, a row each; the part of the note."""
+    """Fit the second panel to some policies, one row each; return its part of the note."""
     whole, part = panels
     bottom, top = min(0.0, float(np.nanmin(reached))), 1.05 * float(np.nanmax(reached))
     part.set_ylim(bottom, top)
     for artist in (*part.get_lines(), *part.collections):
-        artist.set_clip_on(True)  # the others leave at the top
+        artist.set_clip_on(True)  # the others leave the panel at the top
     whole.axhspan(bottom, top, color=GREY, alpha=0.2, lw=0, zorder=0.5, gid="enlarged")
     whole.set_title("all policies", fontsize=SMALL, loc="left")
-    part.set_title(f"enlarged: the {len(reached)} with least regret", fontsize=SMALL, loc="left")
+    part.set_title(
+        f"enlarged: the {len(reached)} policies with the least regret", fontsize=SMALL, loc="left"
+    )
     beside = whole.figure.get_figwidth() > BESIDE  # type: ignore[union-attr]
     if beside:
         whole.set_xlabel(part.get_xlabel(), fontsize=part.xaxis.label.get_fontsize())
@@ -160,7 +162,7 @@ def enlarge(panels: Sequence[Axes], reached: Floats) -> str:
 
 
 def heading(figure: Figure, title: str) -> None:
-    """The title above everything, at the left, broken where it is too long for the figure."""
+    """Write the title at the top left, in several lines if needed."""
     if title:
         width = 72.0 * figure.get_figwidth() - 12.0
         lines = wrap(title, width, TEXT + 1.0)
@@ -168,7 +170,7 @@ def heading(figure: Figure, title: str) -> None:
 
 
 def note(figure: Figure, text: str, footnotes: str = "") -> None:
-    """Small print below everything, at the right; legends outside the axes go above it.
+    """Write small print at the bottom right, below legends outside of the axes.
 
     ``footnotes`` go below it, at the left, each on a line of its own. What is more than one line
     makes the figure higher, not the axes lower.
@@ -185,7 +187,7 @@ def note(figure: Figure, text: str, footnotes: str = "") -> None:
 
 
 def marked(notes: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """A mark for each policy that has a note, and the notes in lines that begin with the marks.
+    """Return a footnote mark for each policy with a note, and the text of the footnotes.
 
     >>> marked({"b": "Slow.", "c": "Old.", "d": "Slow."})
     ({'b': '*', 'c': '†', 'd': '*'}, '* b, d: Slow.\\n† c: Old.')
@@ -202,7 +204,7 @@ def marked(notes: Mapping[str, str]) -> tuple[dict[str, str], str]:
 def legend_below(
     figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str = "", **options: Any
 ) -> None:
-    """A legend below the axes and above the note; the figure grows by its height."""
+    """Add a legend below the axes and above the note; the figure grows by its height."""
     width = 72.0 * figure.get_figwidth()
     texts = [literal(wrap(label, 0.75 * width, SMALL)) for label in labels]
     widest = max(style.text_width(line, SMALL) for text in texts for line in text.split("\n"))
@@ -219,7 +221,7 @@ def legend_below(
 def _reserve(figure: Figure) -> None:
     """Stack note and legends at the bottom, and leave the rest of the figure to the axes.
 
-    Done anew after each change of the height, for it is given as a share of it.
+    Repeated after each change of the height, because shares depend on it.
     """
     height = 72.0 * figure.get_figheight()
     used = 3.0

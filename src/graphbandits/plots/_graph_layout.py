@@ -1,4 +1,4 @@
-"""A feedback graph on paper: where its nodes lie, its edges, and the names beside its nodes."""
+"""Layout of a feedback graph: positions of nodes, edges, and labels beside nodes."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from graphbandits.plots.style import GREY, INK, literal, text_width
 
 #: Graphs with at least this share of all possible edges are drawn on a circle.
 CROWDED = 0.7
-#: How near the members of a clique are, beside other neighbours.
+#: Distance between members of a clique, relative to other neighbours.
 TOGETHER = 0.75
-#: How well the directions of edges agree, up to right angles, in a grid (1: all do).
+#: Agreement of edge directions, up to right angles, above which a graph is a grid (1: all).
 GRID_LIKE = 0.6
-#: Arms that are named, at most; of more, those played most.
+#: Largest number of labelled arms: the most played ones.
 NAMED = 20
-#: Directions that are tried around a node for its name, at each of these distances (points).
+#: Directions around a node that are tried for its label, at each of these distances (points).
 DIRECTIONS = 24
 DISTANCES = (1.5, 6.0, 12.0)
-#: How often each label may move out of the way of the others.
+#: Number of times that each label may move.
 PASSES = 6
 
 
 def among(feedback: Feedback, arms: Ints) -> Floats:
-    """The probabilities between some arms, without their self-loops; row i -> column j."""
+    """Return the probabilities between some arms, without self-loops; row i -> column j."""
     matrix = np.array([feedback.reach(np.array([i]))[0, arms] for i in arms])
     np.fill_diagonal(matrix, 0.0)
     return matrix
 
 
 def layout(matrix: Floats, cliques: Sequence[Sequence[int]] = ()) -> Floats:
-    """A place in [-1, 1] x [-1, 1] for each node, the same at every call.
+    """Compute a deterministic position in [-1, 1] x [-1, 1] for each node.
 
     Kamada and Kawai (1989): distances on paper follow those in the graph, directions ignored, and
     the members of a clique of three or more, where ``cliques`` part the nodes, stand together.
@@ -79,13 +79,13 @@ def layout(matrix: Floats, cliques: Sequence[Sequence[int]] = ()) -> Floats:
 
 
 def _circle(order: Ints) -> Floats:
-    """The unit circle, clockwise from the top, in this order."""
+    """Place nodes on the unit circle, clockwise from the top, in this order."""
     angle = np.pi / 2.0 - 2.0 * np.pi * np.argsort(order) / len(order)
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _connected(joined: NDArray[np.bool_], cliques: Sequence[Ints], order: Ints) -> Floats:
-    """The places of a connected graph, neighbours about 1 apart."""
+    """Place the nodes of a connected graph, neighbours about 1 apart."""
     count = len(joined)
     if count < 3:
         return np.array([[k - 0.5 * (count - 1), 0.0] for k in range(count)])
@@ -95,10 +95,10 @@ def _connected(joined: NDArray[np.bool_], cliques: Sequence[Ints], order: Ints) 
     for clique in cliques:
         if len(clique) > 2:  # pairs would bend rings and grids
             steps[np.ix_(clique, clique)] *= TOGETHER
-    # either start may end in a knot: from the circle a grid, from the projection a star
+    # either start may end in a bad optimum: the circle for a grid, the projection for a star
     starts = ([_circle(order)] if count <= 40 else []) + [_projected(steps)]  # takes seconds
     found = [_relaxed(start, steps) for start in starts]
-    # of equals the circle, where the nodes are in order
+    # ties: the circle, on which the nodes are in order
     places = min(found, key=lambda ends: round(_stress(ends, steps), 6))
     places = _upright(places - places.mean(axis=0), np.argwhere(np.triu(joined)))
     turned: Floats = places * np.where(places[0] * [-1.0, 1.0] < 0.0, -1.0, 1.0)
@@ -106,7 +106,7 @@ def _connected(joined: NDArray[np.bool_], cliques: Sequence[Ints], order: Ints) 
 
 
 def _in_rows(parts: Sequence[Floats]) -> list[Floats]:
-    """Parts side by side in rows of about the same width, the highest first."""
+    """Arrange components in rows of about the same width, the highest first."""
     boxes = np.array([np.ptp(part, axis=0) + 1.0 for part in parts])
     area = boxes.prod(axis=1)
     row = float(boxes[:, 0].max())
@@ -125,7 +125,7 @@ def _in_rows(parts: Sequence[Floats]) -> list[Floats]:
 
 
 def _upright(places: Floats, ends: Ints) -> Floats:
-    """Turned: the longest direction across the page, where names have room; a grid stands upright.
+    """Rotate a layout: the longest direction is horizontal, a grid is upright.
 
     Four times its angle is the same for all four directions of a grid's edges.
     """
@@ -145,9 +145,9 @@ def _upright(places: Floats, ends: Ints) -> Floats:
 
 
 def _relaxed(start: Floats, steps: Floats) -> Floats:
-    """The springs of Kamada and Kawai at rest: stress majorization (Gansner, Koren, North 2005).
+    """Minimise the stress of Kamada and Kawai by majorization (Gansner, Koren, North 2005).
 
-    Each step solves for the places at which the springs, as long as they are now, pull least.
+    Each step solves for the positions of least stress at the present distances.
     """
     count = len(steps)
     wanted = steps + np.eye(count)
@@ -167,18 +167,18 @@ def _relaxed(start: Floats, steps: Floats) -> Floats:
 
 
 def _projected(steps: Floats) -> Floats:
-    """Classical scaling of Torgerson (1952): the plane that keeps most of the distances."""
+    """Project graph distances on a plane by classical scaling (Torgerson 1952)."""
     squares = steps**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(-centred / 2.0)
     flat: Floats = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
-    angle = np.arange(len(steps))  # a little apart, for two at one place would never part
+    angle = np.arange(len(steps))  # two nodes at one position would stay together
     apart: Floats = flat + 0.01 * np.column_stack([np.cos(angle), np.sin(angle)])
     return apart
 
 
 def _stress(places: Floats, steps: Floats) -> float:
-    """How badly distances on paper follow those in the graph, at the best scale."""
+    """Return the stress of a layout at its best scale."""
     pairs = np.triu_indices(len(places), 1)
     ratio = np.hypot(*(places[pairs[0]] - places[pairs[1]]).T) / steps[pairs]
     return float(((ratio * (ratio.sum() / (ratio**2).sum()) - 1.0) ** 2).sum())
@@ -189,7 +189,7 @@ def _stress(places: Floats, steps: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A graph in a panel, in the coordinates of its axes, which reach as far as discs could.
+    """A graph in a panel, in the coordinates of its axes.
 
     Edges that are alike both ways are straight lines; then come arrows, bent if there is one back.
     ``lines`` are rows of points, ``heads`` are the triangles (tip first) of the last of them.
@@ -235,24 +235,24 @@ class Drawn:
         self.axes.add_collection(drawn, autolim=False)
 
     def fit(self, label: Floats) -> None:
-        """Limits with the same scale both ways: the graph fills the panel but for room for names.
+        """Set limits with equal scales, so that graph and labels fill the panel.
 
         It is known how large the panel is once the figure was drawn.
         """
         half = np.array(self.axes.bbox.size) * 36.0 / self.axes.figure.dpi
         margin = np.minimum(label * [0.6, 0.8] + 4.0, 0.4 * half)
         extent = np.abs(self.places).max(axis=0) + self.largest
-        scale = min(*((half - margin) / extent), half.max() / 1.2)  # a single arm is no giant
+        scale = min(*((half - margin) / extent), half.max() / 1.2)  # a single arm stays small
         x, y = half / scale
         self.axes.set(aspect="equal", xlim=(-x, x), ylim=(-y, y))
 
     def find_room(self, boxes: Floats, named: Ints) -> tuple[Floats, Floats]:
-        """How far from its node each label goes (in points), and how badly it fits."""
+        """Return the offset of each label from its node in points, and its overlap."""
         pixel, to_page = 72.0 / self.axes.figure.dpi, self.axes.transData.transform
         centres = to_page(self.places) * pixel
         unit = float(np.diff(to_page([[0.0, 0.0], [1.0, 0.0]])[:, 0])[0]) * pixel
         frame = np.array(self.axes.bbox.extents) * pixel
-        # many edges leave nothing free, and are faint
+        # with many edges, labels may cover them
         paths = self.lines if len(self.lines) <= 300 else []
         points = [np.linspace(p[0], p[-1], 15) if len(p) == 2 else p[::4] for p in paths]
         lines = to_page(np.concatenate([np.empty((0, 2)), *points])) * pixel
@@ -260,7 +260,7 @@ class Drawn:
         return found - centres[named], wrong
 
     def write_beside(self, text: str, node: int, offset: Floats, size: float) -> None:
-        """A name at an offset (in points) from its node, readable on top of edges."""
+        """Write a label at an offset (in points) from its node, readable on top of edges."""
         at: dict[str, Any] = {"xytext": offset, "textcoords": "offset points", "zorder": 5.0}
         middle: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
         place = (self.places[node, 0], self.places[node, 1])
@@ -272,7 +272,7 @@ class Drawn:
 def _arrow(
     start: Floats, end: Floats, near: float, far: float, bend: float, head: float
 ) -> tuple[Floats, Floats]:
-    """A curve from the rim of one node to the rim of another, and the triangle at its end."""
+    """Return a curve between the rims of two nodes, and the triangle at its end."""
     way = end - start
     length = float(np.hypot(*way))
     head = min(head, 0.5 * max(length - near - far, 0.2 * length))
@@ -289,17 +289,17 @@ def _arrow(
 
 
 def largest_radius(places: Floats) -> float:
-    """Of the discs: what neither covers its neighbours nor fills the page."""
+    """Return the largest radius of discs that leaves neighbours visible."""
     gaps = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
     gaps[np.diag_indices_from(gaps)] = np.inf
     nearest = gaps.min(axis=1)
-    # of many, a few may touch: else one close pair would make all of them dots
+    # of many nodes a few may touch: one close pair would make all discs too small
     close = nearest.min() if len(places) <= NAMED else np.quantile(nearest, 0.2)
     return min(0.2, 0.45 * float(close))
 
 
 def edge_width(probability: Floats) -> Floats:
-    """In points."""
+    """Return the width of an edge in points."""
     return 0.4 + 1.4 * probability
 
 
@@ -315,7 +315,7 @@ def add_discs(axes: Axes, places: Floats, radii: Floats, **options: Any) -> Elli
 def probability_legend(
     figure: Figure, matrix: Floats, colour: str = GREY, faint: float = 0.3, scale: float = 1.0
 ) -> None:
-    """A legend of widths and shades, where edges are not all certain."""
+    """Add a legend of widths and shades, unless all edges have probability 1."""
     values = matrix[matrix > 0.0]
     if not values.size or (values == 1.0).all():
         return
@@ -329,7 +329,7 @@ def probability_legend(
 
 
 def text_box(text: str, size: float) -> tuple[float, float]:
-    """Width and height of a text in points, with a little air."""
+    """Return width and height of a text in points, with a margin."""
     lines = text.split("\n")
     return max(text_width(line, size) for line in lines) + 2.0, 1.25 * size * len(lines) + 2.0
 
@@ -337,7 +337,7 @@ def text_box(text: str, size: float) -> tuple[float, float]:
 def place_labels(
     sizes: Floats, nodes: Ints, centres: Floats, radii: Floats, frame: Floats, lines: Floats
 ) -> tuple[Floats, Floats]:
-    """Centres of the labels, and the share of each that lies on a label, on a node or outside.
+    """Place labels; return their centres and the share of each that overlaps something.
 
     ``sizes`` (L, 2) are the labels of the L ``nodes``, the most important first; ``centres`` and
     ``radii`` are of all N nodes; ``frame`` is (x0, y0, x1, y1); ``lines`` are points along the
@@ -349,7 +349,7 @@ def place_labels(
     >>> places, wrong = place_labels(
     ...     np.full((2, 2), 10.0), np.arange(2), nodes, np.full(2, 3.0), page, np.empty((0, 2))
     ... )
-    >>> places.round(1).tolist(), wrong.tolist()  # outwards, 4.5 from the middle of its node
+    >>> places.round(1).tolist(), wrong.tolist()  # outwards, 4.5 from the centre of its node
     ([[10.5, 50.0], [89.5, 50.0]], [0.0, 0.0])
     """
     middle = (centres.min(axis=0) + centres.max(axis=0)) / 2.0
@@ -374,12 +374,12 @@ def place_labels(
 
 
 def _around(size: Floats, centre: Floats, radius: float, middle: Floats) -> tuple[Floats, Floats]:
-    """Centres of the label around its node, and how little each is liked: outwards and near."""
+    """Return candidate centres of a label and their costs: outwards and near is best."""
     x, y = centre - middle
     start = np.arctan2(y, x) if np.hypot(x, y) > 1e-9 else -np.pi / 2.0
     turn = 2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     ray = np.column_stack([np.cos(start + turn), np.sin(start + turn)])
-    # along each ray, the first places at which the label clears the square around the node
+    # along each ray, the first positions at which the label clears the square around the node
     clear = size / 2.0 + radius + np.array(DISTANCES)[:, None, None]
     reach = (clear / np.maximum(np.abs(ray), 1e-9)).min(axis=2, keepdims=True)
     cost = 0.3 * (1.0 - np.cos(turn)) + 0.35 * np.arange(len(DISTANCES))[:, None]
@@ -387,7 +387,7 @@ def _around(size: Floats, centre: Floats, radius: float, middle: Floats) -> tupl
 
 
 def _overlap(first: Floats, size: Floats, second: Floats, sizes: Floats) -> Floats:
-    """Shares of boxes around ``first`` (all of one size) that lie on boxes around ``second``."""
+    """Return the share of each box around ``first`` that overlaps boxes around ``second``."""
     reach = (size + sizes) / 2.0 - np.abs(first[:, None] - second)
     shared = np.maximum(np.minimum(reach, np.minimum(size, sizes)), 0.0).prod(axis=2)
     shares: Floats = shared.sum(axis=1) / size.prod()

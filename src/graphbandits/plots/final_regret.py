@@ -1,4 +1,4 @@
-"""The final regret: how it is spread over the trials, and paired differences as a forest plot."""
+"""Figures of the final regret: its distribution over the trials, and paired differences."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from graphbandits.plots import _canvas, style
 from graphbandits.plots.style import GREY, INK, SMALL, TEXT, TWO_COLUMNS, Look, number, percent
 from graphbandits.results import Difference, Results
 
-#: Points that are drawn of one policy, at most; of more trials, so many evenly spaced in rank.
+#: Largest number of points per policy; of more trials, so many evenly spaced by rank.
 POINTS = 400
-#: Fewer trials than this have no quartiles worth a box.
+#: Smallest number of trials that has a box.
 BOX = 5
 #: The ends of the whiskers.
 WHISKERS = (0.1, 0.9)
-#: From more rows than this, lines part those of one policy from those of the next.
+#: With more rows than this, lines separate the policies.
 CROWDED = 10
 
 
@@ -36,16 +36,36 @@ def final_figure(
     order: Sequence[str] = (),
     xscale: str = "linear",
 ) -> Figure:
-    """How the final regret is spread over the trials, a row a policy, the best mean on top.
+    """Plot the distribution of the final regret over the trials, one row per policy.
 
-    Each row has a box (quartiles and median, whiskers from 10 % to 90 %), below it a point for
-    each trial, spread by how dense they are, and the mean with its interval. The axis is linear,
-    so that a long tail looks long, or ``xscale`` "log" or "symlog". Of many trials ``POINTS`` are
-    drawn, evenly spaced in rank with the smallest and the largest; box and mean are of all.
-    Policies of far larger regret have a panel of their own, with another axis, if it is linear.
-    ``order`` names the policies of several figures, so that none of them has the colour of another.
-    The idea is the raincloud of Allen, Poggiali, Whitaker, Marshall and Kievit (2019).
+    Each row has a box (quartiles and median, whiskers from 10 % to 90 %), a point for each trial
+    and the mean with its interval. The best mean is on top. On a linear axis, policies with much
+    larger regret have a panel with its own axis. At most ``POINTS`` trials are drawn, evenly
+    spaced by rank, with the smallest and the largest; box and mean use all trials. The design is
+    the raincloud plot of Allen, Poggiali, Whitaker, Marshall and Kievit (2019).
 
+    Parameters
+    ----------
+    results : Results
+        Results of one simulation.
+    title : str
+        Title above the figure.
+    confidence : float
+        Level of the intervals of the means.
+    width : float
+        Width in inches.
+    order : sequence of str
+        Policies of several figures, in one order. A policy then has the same colour in all of them.
+    xscale : {"linear", "log", "symlog"}
+        Scale of the regret.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], horizon=20, trials=10)
     >>> final_figure(results).axes[0].get_xlabel()
@@ -87,7 +107,7 @@ def final_figure(
 
 
 def _row(axes: Axes, results: Results, name: str, half: float, row: int, look: Look) -> None:
-    """The trials, their box, and the mean with its interval."""
+    """Draw the trials of a policy, their box, and the mean with its interval."""
     final, mean = np.sort(results[name].final), float(results[name].mean[-1])
     points = thinned(final)
     size, alpha = 3.0 if len(points) > 100 else 7.0, 0.55 if len(points) > 20 else 1.0
@@ -116,7 +136,7 @@ def _box(axes: Axes, final: Floats, y: float, colour: str) -> None:
 
 
 def thinned(ordered: Floats, most: int = POINTS) -> Floats:
-    """At most ``most`` of the ordered values, evenly spaced in rank, first and last among them.
+    """Select at most ``most`` ordered values, evenly spaced by rank, including first and last.
 
     >>> import numpy as np
     >>> thinned(np.arange(101.0), most=5).tolist()
@@ -128,7 +148,7 @@ def thinned(ordered: Floats, most: int = POINTS) -> Floats:
 
 
 def spread(ordered: Floats) -> Floats:
-    """A place in [0, 1] for each point: van der Corput's sequence times the density around it.
+    """Spread points over [0, 1]: van der Corput's sequence times the local density.
 
     The density is a Gaussian kernel estimate with Silverman's (1986) width, largest at 1, so that
     the cloud of points has the outline of the distribution. No randomness: the same points
@@ -179,24 +199,54 @@ def forest_figure(
     all_pairs: bool = False,
     xscale: str = "linear",
 ) -> Figure:
-    """Final regret of each policy minus that of ``reference``, trial by trial, with intervals.
+    """Plot paired differences of the final regret with confidence intervals.
 
-    The reference is the policy of least mean regret unless one is named; with ``all_pairs`` there
-    is a row for each pair of policies. An interval without zero is a clear difference and drawn
-    filled; one with zero is drawn hollow and grey. ``simultaneous`` intervals hold all together at
-    ``confidence`` (with the best policy as reference: out of all pairs, for which one is best is
-    read from the same trials), else each holds by itself. The differences are those of
-    :meth:`graphbandits.results.Results.differences`. Where some regrets are far larger than the
-    others, the axis is that of the differences between the others, and what lies beyond it ends in
-    an arrow; the numbers at the right are of all. ``xscale`` "symlog" shows all of them.
+    A filled mark is a clear difference: its interval excludes zero. A hollow grey mark has zero in
+    its interval. If some regrets are much larger than the others, the axis covers the differences
+    between the others, and an arrow marks what lies beyond it; the numbers at the right cover all.
+    The differences are those of :meth:`graphbandits.results.Results.differences`.
 
+    Parameters
+    ----------
+    results : Results
+        Results of one simulation with at least two policies.
+    reference : str or None
+        Policy to subtract from each other policy; the one with the least mean regret by default.
+    title : str
+        Title above the figure.
+    confidence : float
+        Level of the intervals.
+    simultaneous : bool
+        Whether the intervals hold together at this level, or each by itself. If the reference is
+        the best policy, they hold for all pairs: the best is selected with the same trials.
+    width : float
+        Width in inches.
+    all_pairs : bool
+        Whether to show a row for each pair of policies instead of a reference.
+    xscale : {"linear", "symlog"}
+        Scale of the differences.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    InputError
+        If there is one policy only, or both ``reference`` and ``all_pairs`` are given.
+
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], horizon=20, trials=10, seed=1)
     >>> forest_figure(results, "ts-n").axes[0].get_xlabel()
     'final regret minus that of ts-n'
     """
     if xscale == "log":
-        raise InputError("differences can be below zero: xscale is 'linear' or 'symlog'")
+        raise InputError(
+            "xscale='log' cannot show differences below zero: use 'linear' or 'symlog'"
+        )
     style.check_word(xscale, "xscale", _canvas.SCALES)
     versus, differences = _compared(results, reference, confidence, simultaneous, all_pairs)
     room = 24.0 * width
@@ -238,9 +288,11 @@ def _compared(
     simultaneous: bool,
     all_pairs: bool,
 ) -> tuple[str | None, list[Difference]]:
-    """The policy that the others are compared with (None: all pairs), and the differences."""
+    """Return the reference policy (None: all pairs) and the differences."""
     if all_pairs and reference is not None:
-        raise InputError(f"all_pairs does not go with a reference ('{reference}'): give one")
+        raise InputError(
+            f"all_pairs and reference='{reference}' exclude each other: give one of them"
+        )
     versus = None if all_pairs else reference or results.ranking()[0]
     if versus and reference is None and simultaneous:
         differences = list(results.from_best(confidence).values())
@@ -248,7 +300,7 @@ def _compared(
         differences = results.differences(versus, confidence, simultaneous=simultaneous)
     if not differences:
         raise InputError(
-            "a forest plot compares policies, and these results have one: simulate two or more"
+            "a forest plot needs at least two policies, and these results have one: simulate more"
         )
     return versus, differences
 
@@ -257,7 +309,7 @@ _FIRST_SECOND = "difference of final regret, first − second"  # noqa: RUF001
 
 
 def verdict(difference: Difference) -> int:
-    """What the interval says: -1 if the first has less regret, 1 if more, 0 if undecided.
+    """Return -1 if the first policy has clearly less regret, 1 if more, 0 if neither.
 
     >>> verdict(Difference("a", "b", -1.0, 0.2, -1.4, -0.6))
     -1
@@ -265,7 +317,7 @@ def verdict(difference: Difference) -> int:
     return int(difference.low > 0.0) - int(difference.high < 0.0)
 
 
-#: How each verdict is drawn.
+#: Style of each verdict.
 LOOKS: dict[int, dict[str, Any]] = {
     -1: {"color": style.COLOURS[0], "marker": "o", "markersize": 5.0},
     1: {"color": style.COLOURS[1], "marker": "s", "markersize": 5.0},
@@ -274,7 +326,7 @@ LOOKS: dict[int, dict[str, Any]] = {
 
 
 def _bars(axes: Axes, differences: list[Difference], limits: tuple[float, float] | None) -> None:
-    """A row for each difference."""
+    """Draw a row for each difference."""
     for row, d in enumerate(differences):
         _bar(axes, row, d, limits)
         if len(differences) > CROWDED and row and d.first != differences[row - 1].first:
@@ -284,7 +336,7 @@ def _bars(axes: Axes, differences: list[Difference], limits: tuple[float, float]
 
 
 def _bar(axes: Axes, row: int, d: Difference, limits: tuple[float, float] | None) -> None:
-    """The interval and the mean; an arrow where one of them is beyond the axis."""
+    """Draw the interval and the mean; an arrow marks an end beyond the axis."""
     look = LOOKS[verdict(d)]
     low, high = limits or (-math.inf, math.inf)
     inset = 0.02 * (high - low) if limits else 0.0
@@ -302,7 +354,7 @@ def _bar(axes: Axes, row: int, d: Difference, limits: tuple[float, float] | None
 
 
 def _limits(results: Results, differences: list[Difference]) -> tuple[float, float] | None:
-    """Ends of the axis that show the policies near the ground; None where all can be shown."""
+    """Return limits of the axis for the policies of least regret; None if all fit."""
     lower = _canvas.near_ground(_canvas.final_means(results))
     near = [d for d in differences if d.first in lower and d.second in lower]
     ends = [end for d in near for end in (d.low, d.mean, d.high) if math.isfinite(end)]
@@ -314,7 +366,7 @@ def _limits(results: Results, differences: list[Difference]) -> tuple[float, flo
 
 
 def _numbers(differences: list[Difference]) -> list[str]:
-    """Means with their intervals, with places that tell on which side of zero an interval ends."""
+    """Format means and intervals with enough digits to show the sign of each end."""
     places = style.decimals((d.high - d.low) / 2.0 for d in differences)
     ends = [abs(end) for d in differences for end in (d.low, d.high) if end]
     while places is not None and places < 6 and any(end < 0.5 * 10.0**-places for end in ends):
@@ -327,7 +379,7 @@ def _numbers(differences: list[Difference]) -> list[str]:
 
 
 def _pair(d: Difference, room: float) -> str:
-    """The two names with a minus, on two lines where one is too long."""
+    """Join two names by a minus sign, on two lines if they are long."""
     text = f"{d.first} − {d.second}"  # noqa: RUF001
     fits = "\n" not in style.wrap(text, room, SMALL)
     return text if fits else f"{d.first}\n− {d.second}"  # noqa: RUF001

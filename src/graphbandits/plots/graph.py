@@ -1,4 +1,4 @@
-"""A picture of a graph: the cliques of a cover, an independent and a dominating set."""
+"""Figure of a graph with the cliques of a cover, an independent and a dominating set."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from graphbandits.plots import _canvas, _graph_layout, style
 from graphbandits.plots._graph_layout import Drawn
 from graphbandits.plots.style import INK, NOTE, SMALL, TWO_COLUMNS
 
-#: Larger graphs are a blot.
+#: Larger graphs are not drawn.
 MOST_ARMS, MOST_EDGES = 2000, 20_000
-#: Of more arms, names are written only where they fit into the nodes.
+#: With more arms, only names that fit into their nodes are written.
 MOST_NAMED = 100
-#: Arms by themselves, and edges between cliques.
+#: Colours of single arms and of edges between cliques.
 ALONE, BETWEEN = "#b8b8b8", "#c2c2c2"
-#: How much of its colour an edge of probability near 0 has.
+#: Strength of the colour of an edge of probability near 0.
 FAINT = 0.25
 
 
@@ -38,13 +38,13 @@ def _lighter(colour: str) -> str:
     return to_hex(((1.0 + red) / 2.0, (1.0 + green) / 2.0, (1.0 + blue) / 2.0))
 
 
-#: For cliques: the colours but black, which the letters have, then the same mixed with white.
+#: Colours of cliques: those of the style without black, then the same mixed with white.
 PALETTE = tuple(colour for colour in style.COLOURS if colour != "#000000")
 PALETTE += tuple(_lighter(colour) for colour in PALETTE)
 
 
 def check_drawable(feedback: Feedback) -> None:
-    """Raise for a graph that is too large for a picture."""
+    """Refuse a graph that is too large to draw."""
     edges = Shape.of(feedback).edges if feedback.arms <= MOST_ARMS else 0
     if feedback.arms > MOST_ARMS or edges > MOST_EDGES:
         has = f"{feedback.arms} arms" if feedback.arms > MOST_ARMS else f"{edges} edges"
@@ -65,14 +65,43 @@ def graph_figure(
     caption: str = "",
     width: float = TWO_COLUMNS,
 ) -> Figure:
-    """A fixed graph, or the feedback of one round, with its arms as nodes.
+    """Draw a fixed graph, or the feedback of one round, with its arms as nodes.
 
-    The members of a clique have its colour, and so have the edges among them; arms by themselves
-    and all other edges are grey. ``cliques`` part the arms, as the certificate of ``clique_cover``
-    does; colours repeat between cliques that are far from each other. Arms of the ``independent``
-    set have a ring, those of the ``dominating`` set are squares. An arrow i -> j: playing i shows
-    j; an edge both ways is a line. Arms count from 0, and are shown by their names or from 1.
+    An arrow i -> j means that playing i reveals j. An edge in both directions is a line.
 
+    Parameters
+    ----------
+    graph : graph-like or Feedback
+        The graph; see :func:`graphbandits.as_process`.
+    cliques : sequence of sequences of int
+        Partition of the arms into cliques, such as the certificate of
+        :func:`~graphbandits.graphs.clique_cover`. A clique and its edges share a colour; single arms
+        and other edges are grey. Distant cliques may have the same colour.
+    independent : collection of int
+        Arms of an independent set, drawn with a ring.
+    dominating : collection of int
+        Arms of a dominating set, drawn as squares.
+    names : sequence of str or None
+        Names of the arms; those of the graph by default, else numbers from 1.
+    title : str
+        Title above the figure.
+    caption : str
+        Text below the figure.
+    width : float
+        Width in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    InputError
+        If the graph changes from round to round or is too large to draw.
+
+    Examples
+    --------
     >>> from graphbandits.graphs import as_process
     >>> figure = graph_figure(as_process("paper"), cliques=[(0, 1, 2), (3, 4)])
     >>> sorted(text.get_text() for text in figure.axes[0].texts)
@@ -82,8 +111,8 @@ def graph_figure(
     feedback = fixed_feedback(process)
     if feedback is None:
         raise InputError(
-            "only a fixed graph can be drawn, and this one changes from round to round: give "
-            "process.round(t, Keys(seed))"
+            "only a fixed graph can be drawn, and this one changes from round to round: pass one "
+            "round of it, process.round(t, Keys(seed))"
         )
     check_drawable(feedback)
     count = feedback.arms
@@ -109,10 +138,10 @@ def graph_figure(
     _draw_edges(drawn, clique_of, colours)
     _draw_nodes(drawn, radius, colours, independent, dominating)
     _canvas.heading(figure, title)
-    arrows = "arrow: playing its tail shows its tip" if drawn.heads else ""
+    arrows = "arrow i → j: playing i reveals j" if drawn.heads else ""
     _legend(figure, set(map(len, cliques)), bool(independent), bool(dominating))
     _graph_layout.probability_legend(figure, matrix, BETWEEN, FAINT, _thin(drawn, within=False))
-    figure.draw_without_rendering()  # from here on it is known how large the axes are
+    figure.draw_without_rendering()  # fixes the size of the axes
     named = _name_nodes(drawn, [style.one_line(name) for name in shown], colours, radius)
     left_out = "all" if named == 0 else str(count - named)
     without = "" if named == count else f"{left_out} names left out"
@@ -121,12 +150,12 @@ def graph_figure(
 
 
 def _clique_of(cliques: Sequence[Sequence[int]], arms: int) -> Ints:
-    """The number of each arm's clique; -1 - arm, its own, where there are no cliques."""
+    """Return the index of each arm's clique, or -1 - arm if there are no cliques."""
     if not cliques:
         return -1 - np.arange(arms)
     members = [arm for clique in cliques for arm in clique]
     if sorted(members) != list(range(arms)):
-        raise InputError(f"cliques part the arms 0 to {arms - 1}: each is in one of them")
+        raise InputError(f"cliques must contain each of the arms 0 to {arms - 1} exactly once")
     found = np.empty(arms, np.int64)
     for number, clique in enumerate(cliques):
         found[list(clique)] = number
@@ -134,7 +163,7 @@ def _clique_of(cliques: Sequence[Sequence[int]], arms: int) -> Ints:
 
 
 def clique_colours(cliques: Sequence[Sequence[int]], matrix: Floats, places: Floats) -> list[str]:
-    """A colour for each clique, grey for a single arm: the same for two only where they are apart.
+    """Choose a colour for each clique, grey for single arms; only distant cliques share one.
 
     Large cliques choose first, each the colour that costs least: sharing it with a clique that it
     has edges to costs most, with one far off on the page least.
@@ -161,7 +190,7 @@ def clique_colours(cliques: Sequence[Sequence[int]], matrix: Floats, places: Flo
 
 
 def _draw_edges(drawn: Drawn, clique_of: Ints, colours: Sequence[str]) -> None:
-    """Lines for edges both ways, arrows for others; those inside a clique above the rest."""
+    """Draw lines for edges in both directions and arrows for others, cliques on top."""
     inside = np.equal(*clique_of[drawn.ends.T])
     strength = FAINT + (1.0 - FAINT) * drawn.probability
     for within, gid in ((False, "between"), (True, "inside")):
@@ -169,12 +198,12 @@ def _draw_edges(drawn: Drawn, clique_of: Ints, colours: Sequence[str]) -> None:
         source = [colours[drawn.ends[k, 0]] if within else BETWEEN for k in chosen]
         paint = [to_rgba(c, strength[k]) for c, k in zip(source, chosen, strict=True)]
         drawn.add_edges(chosen, paint, _thin(drawn, within), zorder=1.0 + 0.2 * within, gid=gid)
-    # an edge one way is in no clique
+    # an edge in one direction is in no clique
     drawn.add_heads([to_rgba(BETWEEN, share) for share in strength])
 
 
 def _thin(drawn: Drawn, within: bool) -> float:
-    """How wide lines are: thinner where there are many, wider within a clique."""
+    """Return the line width: thinner with many edges, wider within a clique."""
     thin = min(1.0, math.sqrt(120.0 / max(1, len(drawn.ends))))
     return max(thin, 0.2) * (1.3 if within else 0.9)
 
@@ -187,7 +216,7 @@ def _draw_nodes(
     dominating: Collection[int],
 ) -> None:
     side = math.sqrt(math.pi) * radius  # of the same area
-    fine = min(1.0, 20.0 * radius)  # else rims would fill small nodes
+    fine = min(1.0, 20.0 * radius)  # wider rims would fill small nodes
     shapes = [
         Rectangle((x - side / 2.0, y - side / 2.0), side, side)
         if arm in dominating
@@ -205,11 +234,11 @@ def _draw_nodes(
 
 
 def _legend(figure: Figure, sizes: set[int], independent: bool, dominating: bool) -> None:
-    """What colours, rings and squares are; ``sizes`` are those of the cliques."""
+    """Explain colours, rings and squares; ``sizes`` are the sizes of the cliques."""
     plain: dict[str, Any] = {"marker": "o", "markersize": 7.0, "markeredgecolor": "none"}
     entries: dict[str, dict[str, Any]] = {}
     if sizes - {1}:
-        entries["a colour: a clique"] = {"color": PALETTE[0]}
+        entries["colour: a clique"] = {"color": PALETTE[0]}
     if 1 in sizes:
         entries["a clique of one"] = {"color": ALONE}
     if independent:
@@ -223,7 +252,7 @@ def _legend(figure: Figure, sizes: set[int], independent: bool, dominating: bool
 
 
 def _name_nodes(drawn: Drawn, names: list[str], colours: Sequence[str], radius: float) -> int:
-    """Write the names into the nodes if all fit, else beside them; how many there are."""
+    """Write the names into the nodes if all fit, else beside them; return their number."""
     axes = drawn.axes
     drawn.fit(np.zeros(2))
     across = axes.transData.transform([[0.0, 0.0], [2.0 * radius, 0.0]])[:, 0]

@@ -1,4 +1,4 @@
-"""How often arms were played: by their true rank, or each on the drawn graph."""
+"""Figure of the plays: by the true rank of the arm, or by arm on the graph."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from graphbandits.plots._graph_layout import NAMED, Drawn
 from graphbandits.plots.style import GREY, NOTE, SMALL, TEXT, TWO_COLUMNS
 from graphbandits.results import Results
 
-#: What the shares are of: the best arm of each trial, the second best and so on, or each arm.
+#: What to count: plays of the best arm of each trial, the second best, ..., or of each arm.
 BY = ("rank", "arm")
-#: Up to so many arms each rank has a part of the bar; of more, these are the ends of the parts.
+#: Up to this many arms, each rank has a part of the bar; with more arms, parts end at ``ENDS``.
 RANKS = 8
 ENDS = (1, 2, 3, *(step * 10**k for k in range(7) for step in (5, 10, 20)))
-#: Arms that are drawn, at most; of more, those played most.
+#: Largest number of arms that are drawn: the most played ones.
 DRAWN = 100
-#: Perceptually uniform and the same for all eyes (Nunez, Anderton and Renslow 2018); dark is much.
+#: Perceptually uniform and colour-blind-safe (Nunez, Anderton and Renslow 2018); dark is large.
 COLOUR_MAP = "cividis_r"
-#: Size of the letters, width of a line of a name (0: a number and a key), and whether to print
-#: the share: the first that fits is taken.
+#: Font size, width of a line of a name (0: a number and a key), and whether to print the share.
+#: The first entry that fits is used.
 LETTERING = [(SMALL, 66.0, True), (NOTE, 60.0, True)]
 LETTERING += [(NOTE, room, False) for room in (60.0, 45.0, 0.0)]
-#: Lines that a name may take.
+#: Largest number of lines of a name.
 LINES = 3
 
 
@@ -48,21 +48,40 @@ def plays_figure(
     width: float = TWO_COLUMNS,
     by: str | None = None,
 ) -> Figure:
-    """Shares of plays of each policy (all, best first, or those named), by rank or by arm.
+    """Plot the share of plays of each policy by rank of the arm, or by arm on the graph.
 
-    ``by="rank"``: a bar for each policy, which begins with the share of the best arm, by the true
-    means of each trial. Results keep these counts where they come from a simulation or a store, but
-    not in files (``PolicyResult.rank_plays``); with fixed means they are always known.
+    By rank, each policy has a bar that starts with the share of the truly best arm of each trial.
+    Ranks are known for results of a simulation or a store (``PolicyResult.rank_plays``) and for
+    fixed means, but not for results read from a file.
 
-    ``by="arm"``: the arms on the graph, a panel for each policy. Area and colour of a node are its
-    share of all plays, on one scale for all panels. An arrow i -> j: playing i may show j; an edge
-    that is alike both ways is a line. Width and strength of an edge are its probability. ``graph``
-    is the fixed graph of the simulation if the results do not carry it; without one the arms are
-    on a circle. Of more than ``DRAWN`` arms those played most are drawn with the edges between
-    them; of more than ``NAMED`` those played most are named.
+    By arm, each policy has a panel with the graph. Area and colour of a node show its share of all
+    plays, on one scale for all panels. An arrow i -> j means that playing i may reveal j; a line is
+    an edge with the same probability in both directions. Width and strength of an edge show its
+    probability. At most ``DRAWN`` arms are drawn and ``NAMED`` are labelled: the most played ones.
 
-    Unset, it is by rank where ranks are known and no graph is given.
+    Parameters
+    ----------
+    results : Results
+        Results of one simulation.
+    policy : str, sequence of str or None
+        Policies to show; all by default. The best is first.
+    title : str
+        Title above the figure.
+    graph : graph-like or None
+        The fixed graph of the simulation, if the results do not contain it. Without a graph the
+        arms are on a circle.
+    width : float
+        Width in inches.
+    by : {"rank", "arm"} or None
+        What to show. None is "rank" if ranks are known and no graph is given, else "arm".
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10)
     >>> plays_figure(results).axes[0].get_xlabel()
@@ -77,8 +96,8 @@ def plays_figure(
     known = [shares for shares in ranked if shares is not None]
     if by == "rank" and len(known) < len(names):
         raise InputError(
-            "these results do not have the plays by rank, which a simulation and a store have: "
-            "simulate again, or ask for by='arm'"
+            "results read from a file have no plays by rank: use by='arm', or results of a "
+            "simulation or a store"
         )
     if by == "rank" or (by is None and graph is None and len(known) == len(names)):
         return _bars(results, names, np.array(known), title, width)
@@ -89,9 +108,9 @@ def _chosen(results: Results, policy: str | Sequence[str] | None) -> list[str]:
     given = results.policies if policy is None else policy
     wanted = [given] if isinstance(given, str) else list(given)
     if not wanted:
-        raise InputError("no policy was named: name some, or leave it out for all")
+        raise InputError("policy is an empty list: name policies, or leave it out to show all")
     for name in wanted:
-        results[name]  # refuses a name that it has not
+        results[name]  # raises for an unknown name
     return [name for name in results.ranking() if name in wanted]
 
 
@@ -99,7 +118,7 @@ def _chosen(results: Results, policy: str | Sequence[str] | None) -> list[str]:
 
 
 def _ranked(results: Results, name: str) -> Floats | None:
-    """The share of plays of the best arm, the second best, ...; None if the ranks are unknown."""
+    """Return the share of plays of the best arm, the second best, ...; None if unknown."""
     plays = results[name].rank_plays
     means = results.settings.get("means")
     if plays is None and means is not None:
@@ -218,7 +237,7 @@ def _fixed_graph(results: Results, graph: GraphLike | None) -> Fixed | None:
 
 
 def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: float) -> Drawn:
-    """Edges, then a small ring for every arm, then discs with the area of its share."""
+    """Draw edges, a small ring for every arm, and discs with the area of its share."""
     largest = _graph_layout.largest_radius(places)
     radii = largest * np.sqrt(share / most)
     ring = np.full(len(share), 0.18 * largest)
@@ -240,7 +259,7 @@ def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: floa
 
 
 def _most_played(shares: Floats, arms: Ints) -> str:
-    """How many arms are drawn, and their share of the plays; empty where all are."""
+    """Format how many arms are drawn, and their share of the plays; empty if all are."""
     if len(arms) == shares.shape[1]:
         return ""
     part = [f"{100 * share:.0f} %" for share in sorted(shares[:, arms].sum(axis=1))]
@@ -267,7 +286,7 @@ def _name_nodes(
             blank = [Line2D([], [], linestyle="none") for _ in key]
             _canvas.legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
             names = tuple(str(arm + 1) for arm in range(len(names)))
-        figure.draw_without_rendering()  # from here on it is known how large the panels are
+        figure.draw_without_rendering()  # fixes the size of the panels
         texts = [
             [_label(names[arm], share[arm], size, room, with_share) for arm in shown]
             for share in shares
@@ -284,7 +303,7 @@ def _name_nodes(
             break
     for text, panel, (offsets, wrong) in zip(texts, drawn, found, strict=True):
         for i, label, offset, bad in zip(named, text, offsets, wrong, strict=True):
-            if bad <= 0.05 or len(arms) <= NAMED:  # of many, better no name than one on another
+            if bad <= 0.05 or len(arms) <= NAMED:  # of many arms, no name is better than an overlap
                 panel.write_beside(label, i, offset, size)
 
 

@@ -1,4 +1,4 @@
-"""Regret as lines: against the round, with bands and bounds, or against a swept parameter."""
+"""Figures of the mean regret: against the round, or against a swept parameter."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from graphbandits.results import Results
 from graphbandits.theory import Bound
 
 BANDS = ("interval", "quantiles", "none")
-#: The levels of the band "quantiles", if none are given: eight of ten trials are inside.
+#: Default levels of the band "quantiles".
 LEVELS = (0.1, 0.9)
-#: How bounds are drawn, one pattern after the other: all thin and grey, no policy is.
+#: Line patterns of bounds, in order. Bounds are thin and grey, policies are not.
 PATTERNS = ((0, (6, 2)), (0, (2, 2)), (0, (8, 2, 2, 2)), (0, (1, 2)))
-#: The name of a bound needs this many points above or below its line, and as many to the next.
+#: Points between the name of a bound and its line, and between two names.
 ROOM = 1.4 * NOTE
-#: Of at most so many values on a log axis each has its own tick.
+#: Largest number of values on a log axis that each have a tick.
 TICKS = 12
 
-#: Bounds that look the same, by their names together: they share a line.
+#: Bounds by the line that they share; bounds that look the same share one.
 Lines = Mapping[str, list[Bound]]
 
 
@@ -60,20 +60,43 @@ def regret_figure(
     order: Sequence[str] = (),
     yscale: str = "linear",
 ) -> Figure:
-    """Mean cumulative regret against the round; the legend is ordered by final regret.
+    """Plot the mean cumulative regret of each policy against the round.
 
-    ``band`` is "interval" (a Student's t interval of the mean at each round), "quantiles" (between
-    two ``levels`` of the trials) or "none"; ``scale`` of the rounds and ``yscale`` of the regret
-    are "linear", "log" or "symlog". A policy has the same colour, line and marker in every figure
-    (:func:`~.style.looks`); ``order`` names the policies of several, so that none of them has the
-    colour of another. Where the largest final mean is more than ``_canvas.TOGETHER`` times the
-    least, and the regret is on a linear scale, a second panel shows the policies of least regret
-    enlarged. Notes on policies are below the picture.
+    The legend is ordered by final regret. On a linear scale, a second panel enlarges the policies
+    with the least regret if the largest final mean is more than ``_canvas.TOGETHER`` times the
+    smallest. Notes on policies are below the figure.
 
-    ``bounds`` on the expected regret (:func:`graphbandits.theory.bounds_of`) are thin grey lines
-    with their names on them, those that are for a policy of the results; they count among what
-    makes a second panel necessary.
+    Parameters
+    ----------
+    results : Results
+        Results of one simulation.
+    title : str
+        Title above the figure.
+    confidence : float
+        Level of the intervals of the means.
+    band : {"interval", "quantiles", "none"}
+        Band around each curve: Student's t interval of the mean, quantiles of the trials, or none.
+    scale : {"linear", "log", "symlog"}
+        Scale of the rounds.
+    width : float
+        Width in inches.
+    bounds : sequence of Bound
+        Upper bounds on the expected regret (:func:`graphbandits.theory.bounds_of`), drawn as thin
+        grey lines with their names. Bounds that apply to none of the policies are not drawn.
+    levels : tuple of float
+        The two levels of the band "quantiles".
+    order : sequence of str
+        Policies of several figures, so that each policy has one colour in all of them.
+    yscale : {"linear", "log", "symlog"}
+        Scale of the regret.
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], horizon=20, trials=10)
     >>> regret_figure(results, band="quantiles").axes[0].get_ylabel()
@@ -194,7 +217,7 @@ def _band_text(band: str, confidence: float, levels: tuple[float, float]) -> str
 
 
 def _lines_of(bounds: Sequence[Bound], results: Results) -> Lines:
-    """The bounds that are for a policy of the results; those that look the same share a line."""
+    """Select bounds that apply to a policy, and group those that look the same."""
     groups: list[list[Bound]] = []
     for bound in bounds:
         if not np.array_equal(bound.rounds, results.rounds):
@@ -218,7 +241,7 @@ def _looks_like(first: Bound, second: Bound) -> bool:
 
 
 def _enlarged(means: Mapping[str, float], lines: Lines) -> list[str]:
-    """The policies that a second panel shows: those near the ground, or all below far bounds."""
+    """Select the policies of the second panel: those of least regret, or all below the bounds."""
     alone = _canvas.near_ground(means)
     top = max((group[0].final for group in lines.values()), default=0.0)
     if alone or not 0.0 < _canvas.TOGETHER * max(means.values()) < top:
@@ -235,10 +258,10 @@ def _draw_bounds(axes: Axes, lines: Lines) -> None:
 
 
 def _label_bounds(axes: Axes, lines: Lines) -> None:
-    """The name of each bound at the end of its line, above it, or below it where one is above."""
+    """Write the name of each bound at the end of its line, above or below it."""
     figure = axes.figure
     figure.draw_without_rendering()  # type: ignore[union-attr]
-    below_last = np.inf  # points from the bottom at which the name above ends
+    below_last = np.inf  # lower end of the name above, in points
     small: dict[str, Any] = {"fontsize": NOTE, "color": GREY, "gid": "bound-name", "ha": "right"}
     small |= {"textcoords": "offset points", "annotation_clip": False}
     for name in sorted(lines, key=lambda name: -lines[name][0].final):
@@ -254,13 +277,15 @@ def _label_bounds(axes: Axes, lines: Lines) -> None:
 
 
 def _bounds_text(lines: Lines, results: Results) -> str:
-    """What the note says of the lines: which policies each of them is for."""
+    """Explain in the note to which policies each bound applies."""
     if not lines:
         return ""
-    told: dict[tuple[str, ...], list[str]] = {}
+    applies: dict[tuple[str, ...], list[str]] = {}
     for bound in (bound for group in lines.values() for bound in group):
-        told.setdefault(tuple(filter(bound.is_for, results.policies)), []).append(bound.name)
-    said = "; ".join(f"{', '.join(names)} for {', '.join(who)}" for who, names in told.items())
+        applies.setdefault(tuple(filter(bound.is_for, results.policies)), []).append(bound.name)
+    said = "; ".join(
+        f"{', '.join(names)} for {', '.join(policies)}" for policies, names in applies.items()
+    )
     return f"grey lines: upper bounds on the expected regret ({said}); "
 
 
@@ -278,16 +303,38 @@ def sweep_figure(
     order: Sequence[str] = (),
     yscale: str = "linear",
 ) -> Figure:
-    """Mean final regret with its interval against the value of ``parameter``, a line a policy.
+    """Plot the mean final regret of each policy against the value of a parameter.
 
-    Numbers are on an axis (``scale`` "linear", "log" or "symlog"), texts are categories in the
-    given order; ``yscale`` is that of the regret. A policy that is missing at a value leaves a gap.
-    Points at the same value stand beside each other by two points of print, so that their
-    intervals can be seen. The legend is ordered by the regret at the right. Far larger regrets
-    leave the others a second panel, as in :func:`regret_figure`; notes on policies are
-    below the picture. ``order`` names the policies of several figures, so that none of them has
-    the colour of another.
+    A policy without results at a value has a gap there. Points at the same value are shifted by two
+    points of print to keep their intervals visible. The legend is ordered by the last regret.
+    Much larger regrets have a panel of their own, as in :func:`regret_figure`.
 
+    Parameters
+    ----------
+    sweep : mapping of float or str to Results
+        Results at each value. Numbers are on an axis; texts are categories in the given order.
+    parameter : str
+        Label of the axis of values.
+    title : str
+        Title above the figure.
+    confidence : float
+        Level of the intervals of the means.
+    scale : {"linear", "log", "symlog"}
+        Scale of the values.
+    width : float
+        Width in inches.
+    order : sequence of str
+        Policies of several figures, so that each policy has one colour in all of them.
+    yscale : {"linear", "log", "symlog"}
+        Scale of the regret.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> sweep = {
     ...     r: simulate("ids-n", graph=f"random(r={r})", horizon=20, trials=10) for r in (0, 0.5, 1)
@@ -304,7 +351,7 @@ def sweep_figure(
     lower = _canvas.near_ground(
         {name: float(np.nanmax(mean)) for name, (mean, _, _) in points.items()}
     )
-    # two lines alone would hide where a third one leaves
+    # two lines alone would hide the others
     lower = lower if len(lower) > 2 and yscale == "linear" else []
     figure, panels = _canvas.panels_for(lower, width)
     looks = style.looks((*order, *names))
@@ -394,7 +441,7 @@ def _categories(axes: Axes, keys: Sequence[str]) -> None:
 
 
 def _last(mean: Floats) -> tuple[int, float]:
-    """Where a policy stands at the right: by its last value, and by the regret there."""
+    """Return the sort key of a policy: its last value, and the regret there."""
     there = np.flatnonzero(np.isfinite(mean))
     return -int(there[-1]), float(mean[there[-1]])
 
@@ -402,7 +449,7 @@ def _last(mean: Floats) -> tuple[int, float]:
 def in_order(
     sweep: Mapping[float, Results] | Mapping[str, Results], scale: str = "linear"
 ) -> dict[float | str, Results]:
-    """The sweep with its numbers sorted, or its texts as they are; what is none is refused.
+    """Return a sweep with sorted numbers, or with texts in their order; refuse other keys.
 
     >>> from graphbandits import simulate
     >>> results = simulate("ts-n", horizon=2, trials=2)
@@ -415,7 +462,7 @@ def in_order(
 
 
 def shown(value: float | str) -> str:
-    """A value of a parameter as people write it, with all its digits.
+    """Format a value of a parameter with all its digits.
 
     >>> shown(0.5), shown(1000001.0), shown(0.12345678), shown("star")
     ('0.5', '1000001', '0.12345678', 'star')
@@ -424,7 +471,7 @@ def shown(value: float | str) -> str:
 
 
 def sweep_notes(runs: Mapping[Any, Results]) -> dict[str, str]:
-    """The notes on the policies; one that is not the same at all values says at which it is."""
+    """Collect the notes on policies; a note that is not valid at all values lists them."""
     found: dict[str, dict[str, list[str]]] = {}
     for value, run in runs.items():
         for name, text in run.notes.items():
@@ -442,17 +489,17 @@ def sweep_notes(runs: Mapping[Any, Results]) -> dict[str, str]:
 
 
 def _are_numbers(sweep: Mapping[Any, Results], scale: str) -> bool:
-    """Whether the values are numbers (True) or texts (False); anything else is refused."""
+    """Return whether the values are numbers (True) or texts (False); refuse others."""
     if not sweep:
-        raise InputError("a sweep has at least one value: give {value: results, ...}")
+        raise InputError("the sweep is empty: pass {value: results, ...} with at least one value")
     for value, results in sweep.items():
         if not isinstance(results, Results):
-            raise InputError(f"a sweep is {{value: results}}; {value!r} has {results!r}")
+            raise InputError(f"a sweep maps values to Results, and {value!r} has {results!r}")
     texts = [isinstance(key, str) for key in sweep]
     if all(texts):
         if scale != "linear":
             raise InputError(
-                f"scale={scale!r} goes with numbers; the values of this sweep are texts"
+                f"scale={scale!r} needs numbers, and the values of this sweep are texts"
             )
         return False
     for key in sweep:
@@ -461,12 +508,12 @@ def _are_numbers(sweep: Mapping[Any, Results], scale: str) -> bool:
                 f"the values of a sweep are all finite numbers or all texts, not {key!r}"
             )
         if scale == "log" and key <= 0:
-            raise InputError(f"scale='log' goes with values above 0, not {key!r}")
+            raise InputError(f"scale='log' needs values above 0, not {key!r}")
     return True
 
 
 def _points(runs: Sequence[Results], name: str, confidence: float) -> Floats:
-    """Mean, low and high of the final regret at each value; NaN where there is nothing."""
+    """Return mean, low and high of the final regret at each value; NaN where missing."""
     points = np.full((3, len(runs)), np.nan)
     for place, run in enumerate(runs):
         if name in run.policies:

@@ -1,4 +1,4 @@
-"""Figures by a request in plain data, such as a table [[figures]] of an experiment's file."""
+"""Figures requested as plain data, such as a table [[figures]] of an experiment file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphbandits.plots.style import ONE_COLUMN, TWO_COLUMNS, check_word
 from graphbandits.results import Results
 from graphbandits.theory import Bound
 
-#: What draws each kind.
+#: Function that draws each kind.
 KINDS: dict[str, Callable[..., Figure]] = {
     "regret": regret_figure,
     "final": final_figure,
@@ -24,12 +24,12 @@ KINDS: dict[str, Callable[..., Figure]] = {
     "plays": plays_figure,
     "sweep": sweep_figure,
 }
-#: Arguments of these that are no options of a request.
+#: Arguments of these functions that a request cannot set.
 GIVEN = ("results", "sweep", "parameter", "order", "bounds", "policy", "graph")
-#: What every kind may be told.
+#: Options of every kind.
 COMMON = ("kind", "name", "title", "policies", "width", "formats")
 WIDTHS = {"one": ONE_COLUMN, "two": TWO_COLUMNS}
-#: Kinds in which a policy has a look.
+#: Kinds in which policies have styles.
 WITH_LOOKS = ("regret", "final", "sweep")
 
 
@@ -41,11 +41,11 @@ def draw(
     *,
     order: Sequence[str] = (),
 ) -> Figure:
-    """A figure of one simulation.
+    """Draw a figure of one simulation.
 
-    ``figure`` has a kind and options, as a table [[figures]] of an experiment's file; a title of
-    its own stands in the place of ``title``. ``bounds`` are drawn with regrets. ``order`` names the
-    policies of several figures, so that none of them has the colour of another.
+    ``figure`` has a kind and options, as a table [[figures]] of an experiment file; its title
+    replaces ``title``. ``bounds`` are drawn with regrets. ``order`` lists the policies of several
+    figures, so that each policy has one colour in all of them.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n", "ucb-n"], horizon=20, trials=10)
@@ -72,10 +72,10 @@ def draw_sweep(
     scale: str = "linear",
     order: Sequence[str] = (),
 ) -> Figure:
-    """A figure of kind "sweep": the results by value, their policies called by the lines they are.
+    """Draw a figure of kind "sweep" from results by value.
 
-    ``label`` is below the axis, which is "linear" or "log". Values at which no policy of the figure
-    is are left out.
+    The policies of the results have the names of their lines. ``label`` is below the axis, which
+    is "linear" or "log". Values without a policy of the figure are left out.
 
     >>> from graphbandits import simulate
     >>> sweep = {r: simulate("ts-n", graph=f"random(r={r})", horizon=9, trials=5) for r in (0, 1)}
@@ -95,7 +95,7 @@ def draw_sweep(
 
 
 def _options(figure: Mapping[str, Any], title: str, sweep: bool) -> dict[str, Any]:
-    """The options of a request as arguments of what draws it; what it cannot be told is refused."""
+    """Turn the options of a request into arguments; refuse unknown options."""
     kind: Any = figure.get("kind")
     known = [name for name in KINDS if (name == "sweep") == sweep]
     check_word(kind, "kind of figure", known)
@@ -113,11 +113,11 @@ def _options(figure: Mapping[str, Any], title: str, sweep: bool) -> dict[str, An
 
 
 def _wanted(figure: Mapping[str, Any], known: Collection[str]) -> set[str]:
-    """The lines to show; one that there is not is refused if none of them is there."""
+    """Return the policies to show; refuse a request of which none exists."""
     wanted = set(figure.get("policies", known))
     if wanted.isdisjoint(known):
         raise InputError(
-            f"none of the policies of the figure is in the results: {', '.join(sorted(wanted))}; "
-            f"they have {', '.join(known)}"
+            f"the results have none of the policies of the figure, {', '.join(sorted(wanted))}: "
+            f"choose from {', '.join(known)}"
         )
     return wanted

@@ -1,4 +1,4 @@
-"""One style for all figures: looks of the policies, sizes, texts, numbers, and files."""
+"""One style for all figures: colours and markers of policies, sizes, text, numbers, files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from graphbandits.errors import InputError, nearest
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Okabe and Ito's colours, told apart by all eyes, with a violet for their yellow, which is hard
+#: Okabe and Ito's colour-blind-safe colours, with a violet for their yellow, which is hard
 #: to see on white; line styles and markers tell them apart in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#7A3FF2")
 DASHES = ((1, 1), (5, 1, 1, 1, 1, 1), (7, 2), (3, 3), (9, 2, 3, 2))
@@ -80,7 +80,7 @@ SETTINGS |= {"legend.labelcolor": INK, "text.color": INK}
 
 
 def in_style(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function with the house's settings, and leave the user's as they were."""
+    """Run a function with the settings of this style, and restore the user's afterwards."""
 
     @functools.wraps(function)
     def styled(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -92,7 +92,7 @@ def in_style(function: Callable[P, R]) -> Callable[P, R]:
 
 @dataclass(frozen=True)
 class Look:
-    """How one policy is drawn."""
+    """Colour, line and marker of one policy."""
 
     colour: str
     line: Any  # a dash pattern as matplotlib writes them
@@ -100,18 +100,18 @@ class Look:
     filled: bool
 
     def marks(self, size: float = 4.5) -> dict[str, Any]:
-        """Keywords for the markers of a line."""
+        """Return keywords for the markers of a line."""
         face = self.colour if self.filled else "white"
-        size *= 1.5 if self.marker == "*" else 1.0  # most of a star is air
+        size *= 1.5 if self.marker == "*" else 1.0  # a star covers less of its box
         return {"marker": self.marker, "markersize": size, "markerfacecolor": face}
 
     def line_options(self) -> dict[str, Any]:
-        """Keywords for a line with markers."""
+        """Return keywords for a line with markers."""
         return {"color": self.colour, "linestyle": self.line, **self.marks()}
 
 
 def look(index: int) -> Look:
-    """The look of policy number ``index``: any two of the first 64 differ even without colour.
+    """Return the style of policy number ``index``; the first 64 differ even without colour.
 
     Colours, lines and markers repeat after 8, each time with other partners (two orthogonal Latin
     squares); hollow markers tell every other eight apart.
@@ -130,7 +130,7 @@ def look(index: int) -> Look:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look for each policy, by its name, whatever its place and whatever else is shown.
+    """Return a style for each policy by its name, in any order and company.
 
     Policies of this package have looks of their own (``OWNERS``). Any other text has a colour and
     a turn by its checksum, or the next colour that fewest of these names have, so that a colour is
@@ -153,7 +153,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of this many inches, outside pyplot's list of open figures."""
+    """Make an empty figure of this size in inches, without pyplot."""
     if not (isinstance(width, int | float) and 3.0 <= width <= 50.0):
         raise InputError(
             f"width is in inches, from 3 to 50, not {width!r}: {ONE_COLUMN} is one column of a "
@@ -163,7 +163,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def one_line(text: str, most: int = 48) -> str:
-    """A name for a list: control characters shown, the end of a long one cut off.
+    """Format a name for a list: escape control characters and shorten long names.
 
     >>> one_line("a b"), one_line("x" * 60)
     ('a b', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
@@ -173,13 +173,13 @@ def one_line(text: str, most: int = 48) -> str:
 
 
 def _fonts() -> list[str]:
-    """The one that comes with matplotlib, and what is installed for letters it lacks."""
+    """Return matplotlib's font, and installed fonts for letters that it lacks."""
     installed = {font.name for font in fontManager.ttflist}
     return ["DejaVu Sans", *(name for name in FURTHER_FONTS if name in installed)]
 
 
 def literal(text: str) -> str:
-    r"""The text as matplotlib must be given it to show it as it is: ``$`` starts no formula.
+    r"""Escape a text for matplotlib: ``$`` does not start a formula.
 
     >>> literal("a_1 costs $5, b $6")
     'a_1 costs \\$5, b \\$6'
@@ -188,18 +188,18 @@ def literal(text: str) -> str:
 
 
 def _drawable(text: str) -> str:
-    """Half a surrogate pair can stand in a name, but has no letter."""
+    """Replace lone surrogates, which cannot be drawn."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def text_width(text: str, size: float) -> float:
-    """The width of one line in points."""
+    """Return the width of one line in points."""
     font = FontProperties(family="DejaVu Sans", size=size)
     return float(text_to_path.get_text_width_height_descent(_drawable(text), font, False)[0])
 
 
 def wrap(text: str, width: float, size: float) -> str:
-    """The text in lines of at most ``width`` points: broken at blanks, and in a word if it must.
+    """Break a text into lines of at most ``width`` points, at blanks if possible.
 
     >>> wrap("mean cumulative regret", 60, 9).splitlines()
     ['mean', 'cumulative', 'regret']
@@ -230,13 +230,13 @@ def _pieces(word: str, width: float, size: float) -> list[str]:
 
 
 def decimals(halves: Iterable[float]) -> int | None:
-    """Places after the point that show two digits of the smallest half width; None: no width."""
+    """Return the decimals that show two digits of the smallest half width; None without one."""
     known = [half for half in halves if np.isfinite(half) and half > 0.0]
     return min(6, max(0, 1 - math.floor(math.log10(min(known))))) if known else None
 
 
 def number(value: float, places: int | None, sign: str = "-") -> str:
-    """A number for people, with a real minus; what rounds to zero has no sign.
+    """Format a number with a typographic minus; zero has no sign.
 
     >>> number(1.25, 3), number(1234.5678, None), number(0.5, 1, sign="+"), number(-0.004, 2)
     ('1.250', '1235', '+0.5', '0.00')
@@ -248,7 +248,7 @@ def number(value: float, places: int | None, sign: str = "-") -> str:
 
 
 def plus_minus(means: Sequence[float], halves: Sequence[float]) -> list[str]:
-    """Means with their half widths, all with the same places; one trial has no width.
+    """Format means with half widths, all with the same decimals; NaN has no width.
 
     >>> plus_minus([5.2311, 12.5], [0.3123, 1.2])
     ['5.23 ± 0.31', '12.50 ± 1.20']
@@ -263,7 +263,7 @@ def plus_minus(means: Sequence[float], halves: Sequence[float]) -> list[str]:
 
 
 def trials_text(counts: Iterable[int]) -> str:
-    """How many trials there were.
+    """Format the number of trials.
 
     >>> trials_text([50, 50]), trials_text([1]), trials_text([50, 80])
     ('50 trials', '1 trial', '50 to 80 trials')
@@ -275,12 +275,12 @@ def trials_text(counts: Iterable[int]) -> str:
 
 
 def ink_on(colour: Any) -> str:
-    """The colour of letters that can be read on this one."""
+    """Return a text colour that is readable on a background."""
     return "white" if np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) < 0.6 else INK
 
 
 def percent(level: float) -> str:
-    """A level as people write it.
+    """Format a level as a percentage.
 
     >>> percent(0.95), percent(0.999)
     ('95 %', '99.9 %')
@@ -289,7 +289,7 @@ def percent(level: float) -> str:
 
 
 def check_word(value: str, what: str, known: Iterable[str]) -> None:
-    """Refuse a word that is none of those known."""
+    """Refuse an unknown word."""
     if value not in known:
         raise InputError(f"unknown {what} {value!r}: {nearest(str(value), known)}")
 
@@ -298,12 +298,24 @@ def check_word(value: str, what: str, known: Iterable[str]) -> None:
 def save_figure(
     figure: Figure, path: str | Path, kinds: str | Iterable[str] | None = None
 ) -> list[Path]:
-    """Write a figure as PNG, SVG or PDF: by the ending of ``path``, or in all ``kinds``.
+    """Write a figure as PNG, SVG or PDF.
 
-    Without an ending and without kinds it is written in all three formats.
+    Text is stored as outlines in SVG and as embedded TrueType in PDF: a figure looks the same on
+    every machine.
 
-    Text is kept as outlines in SVG and as embedded TrueType in PDF, so that a figure looks the
-    same everywhere.
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : str or Path
+        File to write. Its ending selects the format.
+    kinds : str, iterable of str or None
+        Formats to write if ``path`` has no ending: "png", "svg", "pdf"; all three by default.
+
+    Returns
+    -------
+    list of Path
+        The files written.
     """
     target = Path(path)
     ending = target.suffix.removeprefix(".").lower()
@@ -314,7 +326,7 @@ def save_figure(
         check_word(kind, "kind of figure", FORMATS)
     if target.suffix.removeprefix(".") in FORMATS:
         raise InputError(
-            f"'{target}' has an ending, and kinds={kinds!r} were asked for: give one of them"
+            f"'{target}' has an ending, and kinds={kinds!r} is given: give one of them"
         )
     pictures = {}
     for kind in chosen:

@@ -24,7 +24,7 @@ from graphbandits.results import Difference
 from graphbandits.results.published import NEAR
 from graphbandits.theory.regret_bounds import FIXED_MEANS
 
-#: What a template is given.
+#: Input of a template.
 Context = dict[str, Any]
 #: A name and the cells below it; None is an entry without the policy.
 Column = tuple[str, list[Context | None]]
@@ -111,7 +111,7 @@ def _mean_columns(entries: Sequence[SimulationEntry], with_error: bool = False) 
 
 
 def _counts(sweeps: Sequence[SweepEntry]) -> list[Column]:
-    """The number of values at which each policy is the best, or no clear difference from the best."""
+    """Count the values at which a policy is the best or not clearly worse than the best."""
     return [
         ("parameter", [{"text": sweep.label or sweep.parameter} for sweep in sweeps]),
         *((name, [_count(sweep, name) for sweep in sweeps]) for name in policies_of(sweeps)),
@@ -151,7 +151,7 @@ def _mean(entry: SimulationEntry, name: str, with_error: bool) -> Context | None
 
 
 def _standing(entry: SimulationEntry, name: str) -> str:
-    """Whether a policy is the best of an entry, or no clear difference from the best."""
+    """Return whether a policy is the best of an entry, or not clearly different from it."""
     if name == entry.results.ranking()[0]:
         return "least"
     near = verdict(entry.from_best[name]) == "no clear difference"
@@ -292,11 +292,11 @@ def _bounds(entry: SimulationEntry) -> Context | None:
     return {"rows": rows, "rounds": int(entry.results.rounds[-1]), "remarks": remarks}
 
 
-# --- what policies know
+# --- knowledge of policies
 
 
 def _knowledge(entry: Entry) -> Context:
-    """What each policy is given: from the results, else from what its class declares."""
+    """Return what each policy knows: from the results, else from its class."""
     recorded: dict[str, Mapping[str, Any]] = {}
     for simulation in simulations_of(entry):
         policies = simulation.results.settings.get("policies")
@@ -341,7 +341,7 @@ def _facts(facts: Mapping[str, Any]) -> Context:
     """The cells of one policy in the table of what policies know."""
     needs = facts.get("needs")
     needs = needs if isinstance(needs, Mapping) else {}
-    exact = {"yes": "exact", "no": "not known, a draw"}.get(_yes(facts.get("exact")), UNKNOWN)
+    exact = {"yes": "exact", "no": "unknown (draws an arm)"}.get(_yes(facts.get("exact")), UNKNOWN)
     return {
         "words": [
             GRAPH.get(str(needs.get("graph")), facts.get("graph_known") or UNKNOWN),
@@ -456,12 +456,12 @@ def _rerun(entry: Entry) -> Context | None:
 #: The sections of a simulation and of a sweep, in order; those without content are left out.
 SIMULATION: dict[str, tuple[str, Callable[[Any], Context | None]]] = {
     "claims": ("Claims", _claims),
-    "published": ("Published and here", _published),
+    "published": ("Comparison with published regrets", _published),
     "regrets": ("Regrets", _regrets),
     "bounds": ("Bounds on the regret", _bounds),
     "differences": ("Paired differences", _differences),
     "plays": ("Plays of each arm", _plays),
-    "knowledge": ("Who may know what, and when", _knowledge),
+    "knowledge": ("Knowledge of the policies", _knowledge),
     "settings": ("Settings", _settings),
     "rerun": ("Run it again", _rerun),
 }

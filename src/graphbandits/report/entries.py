@@ -35,22 +35,22 @@ class SimulationEntry:
 
     Parameters
     ----------
-    key
+    key : str
         Name of the entry, unique in its report.
-    title
+    title : str
         Heading of the entry.
-    results
+    results : Results
         Results of the simulation.
-    rerun
+    rerun : str
         Shell command that runs the simulation again.
-    notes
+    notes : tuple of str
         Paragraphs below the heading.
-    claims
-        Claims, which are tested against the results.
-    published
-        Published mean regrets, which are listed beside the means of the results.
-    bounds
-        Upper bounds on the expected regret, which are compared with the means of the results.
+    claims : tuple of Claim
+        Claims to test against the results.
+    published : Published or None
+        Published mean regrets, listed beside the means of the results.
+    bounds : tuple of Bound
+        Upper bounds on the expected regret, compared with the means of the results.
 
     Examples
     --------
@@ -100,17 +100,17 @@ class SimulationEntry:
 
     @cached_property
     def judgements(self) -> list[Judgement]:
-        """What the results say of each claim."""
+        """The verdict on each claim."""
         return [judge(claim, self.results, CONFIDENCE) for claim in self.claims]
 
     @property
     def drawn_bounds(self) -> tuple[Bound, ...]:
-        """Those that figures can show: a line for each policy by itself would be too many."""
+        """Bounds that figures show: without those that have a line per policy."""
         return tuple(bound for bound in self.bounds if not bound.whole)
 
     @cached_property
     def kept_bounds(self) -> list[BoundVerdict]:
-        """Each bound beside the regret of each policy that it is for."""
+        """Each bound with the regret of each policy to which it applies."""
         return judge_bounds(self.bounds, self.results, CONFIDENCE)
 
     @cached_property
@@ -119,11 +119,37 @@ class SimulationEntry:
         return compare(self.published, self.results) if self.published else []
 
     def number(self, value: float, sign: str = "") -> str:
-        """A regret with the digits of this entry; "unknown" if it is NaN."""
+        """Format a regret with the digits of this entry.
+
+        Parameters
+        ----------
+        value : float
+            The regret.
+        sign : str
+            Format of the sign: "" or "+".
+
+        Returns
+        -------
+        str
+            The number, or "unknown" for NaN.
+        """
         return "unknown" if math.isnan(value) else f"{value:{sign}.{self.digits}f}"
 
     def interval(self, low: float, high: float, sign: str = "") -> str:
-        """The two ends in brackets."""
+        """Format an interval with the digits of this entry.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the interval.
+        sign : str
+            Format of the signs: "" or "+".
+
+        Returns
+        -------
+        str
+            Both ends in brackets, or "unknown" for NaN.
+        """
         if math.isnan(low):
             return "unknown"
         return f"[{self.number(low, sign)}, {self.number(high, sign)}]"
@@ -135,21 +161,27 @@ class SweepEntry:
 
     Parameters
     ----------
-    key, title, rerun, notes
-        As in :class:`SimulationEntry`.
-    parameter
+    key : str
+        Name of the entry, unique in its report.
+    title : str
+        Heading of the entry.
+    parameter : str
         Name of the parameter.
-    results
+    results : mapping of float or str to Results
         Results at each value. Numbers are on an axis, texts are categories in the given order.
-    label
-        Label of the axis, if it is not the name of the parameter.
-    scale
-        Scale of the axis: "linear" or "log".
-    order
+    rerun : str
+        Shell command that runs the experiment again.
+    label : str
+        Label of the axis; the name of the parameter by default.
+    scale : {"linear", "log"}
+        Scale of the axis.
+    notes : tuple of str
+        Paragraphs below the heading.
+    order : tuple of str
         Policies of all sweeps of a study, so that each has the same style in all figures.
-    lines
+    lines : mapping
         For each value, the name in ``results`` of each policy by its own name.
-    points
+    points : mapping
         For each value, the values of all swept parameters, if there are several.
 
     Examples
@@ -211,7 +243,7 @@ def policies_of(entries: Iterable[Entry]) -> list[str]:
 
 
 def verdict(difference: Difference) -> str:
-    """What a paired difference says of its first policy, in words.
+    """Describe the first policy of a paired difference in words.
 
     >>> verdict(Difference("a", "b", mean=-2.0, standard_error=0.5, low=-3.0, high=-1.0))
     'clearly better'

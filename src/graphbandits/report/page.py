@@ -1,4 +1,4 @@
-"""Entries in, one self-contained HTML file out, or its content as plain numbers."""
+"""Render entries as one self-contained HTML file, or as plain numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, Swee
 from graphbandits.results import Difference, Results
 from graphbandits.theory.regret_bounds import bounds_summary
 
-#: The browser itself refuses whatever is not in the file.
+#: Content security policy: browsers load nothing from outside of the file.
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 )
@@ -29,7 +29,24 @@ POLICY = (
 def write_report(
     path: str | Path, entries: Sequence[Entry], *, title: str, introduction: str = ""
 ) -> Path:
-    """Write :func:`report_html` to a file, as a whole or not at all."""
+    """Write :func:`report_html` to a file, completely or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write.
+    entries : sequence of SimulationEntry or SweepEntry
+        Simulations and sweeps, with unique keys.
+    title : str
+        Title of the page.
+    introduction : str
+        Plain text below the title; empty lines separate paragraphs.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     target = Path(path)
     write_text(target, report_html(entries, title=title, introduction=introduction))
     return target
@@ -81,7 +98,7 @@ def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "")
                 "place": place,
                 "title": entry.title,
                 # the only entry may have the title of the page
-                "heading": "What came out" if alone and entry.title == title else entry.title,
+                "heading": "Results" if alone and entry.title == title else entry.title,
                 "notes": entry.notes,
                 "figure": figure_of(entry, plotly is not None),
                 "sections": sections_of(entry),
@@ -130,7 +147,17 @@ def _asset(name: str) -> str:
 
 
 def summary_of(entries: Iterable[Entry]) -> dict[str, Any]:
-    """The numbers of simulations and sweeps, by their keys.
+    """Collect the numbers of simulations and sweeps, by their keys.
+
+    Parameters
+    ----------
+    entries : iterable of SimulationEntry or SweepEntry
+        Simulations and sweeps, with unique keys.
+
+    Returns
+    -------
+    dict
+        The content of ``summary.json``.
 
     Examples
     --------
