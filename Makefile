@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+UNMARKED := not process and not browser and not mutant and not statistical and not slow
 
-.PHONY: reproduce test slow bench clean
+.PHONY: reproduce quick test slow messages bench clean
 
 reproduce: .venv/run.done
 	$(BIN)/graphbandits reproduce --output figures $(ARGS)
@@ -14,6 +15,14 @@ test: .venv/dev.done
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+# Everything unmarked: no processes, browsers, mutants, statistics or long simulations.
+quick: .venv/dev.done
+	$(BIN)/python -m pytest -n $(WORKERS) -m "$(UNMARKED)"
+
+# Write tests/messages.json anew, after the wording of messages has changed.
+messages: .venv/dev.done
+	UPDATE_MESSAGES=1 $(BIN)/python -m pytest -m "not slow" $(ARGS)
 
 slow: .venv/dev.done
 	$(BIN)/python -m pytest -m slow

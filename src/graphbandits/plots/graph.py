@@ -75,8 +75,8 @@ def graph_figure(
         The graph; see :func:`graphbandits.as_process`.
     cliques : sequence of sequences of int
         Partition of the arms into cliques, such as the certificate of
-        :func:`~graphbandits.graphs.clique_cover`. A clique and its edges share a colour; single arms
-        and other edges are grey. Distant cliques may have the same colour.
+        :func:`~graphbandits.graphs.clique_cover`. A clique and its edges share a colour;
+        single arms and other edges are grey. Distant cliques may have the same colour.
     independent : collection of int
         Arms of an independent set, drawn with a ring.
     dominating : collection of int
