@@ -130,8 +130,8 @@ def tables(section: dict[str, Any]) -> list[Table]:
     rows = [
         ["time in kernels, per worker", seconds(own), ""],
         ["from the first shard to the last", seconds(section["wall"]), _more(section["wall"], own)],
-        ["CPU time of the writing process in it", seconds(section["here"]), ""],
-        ["start-up before, with loading of machine code", seconds(section["startup"]), ""],
+        ["CPU time of the process that writes shards", seconds(section["here"]), ""],
+        ["start-up and loading of machine code, before", seconds(section["startup"]), ""],
     ]
     summary = section["summary"]
     return [
