@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from graphbandits._io import read_bytes, write_text
 from graphbandits.errors import InputError
-from graphbandits.files import read_bytes, write_text
 
 FORMAT = 2
 #: Keys of a file of results. ``sections`` has the figures from which the tables are made, and

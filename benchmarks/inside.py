@@ -11,7 +11,7 @@ from settings import Settings
 from stage_kernels import ROOM, STAGES, statistics_until
 from timing import least_cpu_in_turns
 
-from graphbandits.posteriors.shape_kernels import SIMULATION
+from graphbandits.posteriors._shape_kernels import SIMULATION
 
 POSTERIORS = 200
 

@@ -6,13 +6,13 @@ from itertools import combinations
 
 import numpy as np
 
-from graphbandits.results import compare, standard_error
+from graphbandits.results import differences, standard_error
 
 EXPERIMENTS, CONFIDENCE, POLICIES = 10_000, 0.9, 4
 
 
 def main() -> None:
-    compare.DIRECTIONS = 2**10  # good to a few hundredths: enough for shares
+    differences.DIRECTIONS = 2**10  # good to a few hundredths: enough for shares
     generator = np.random.default_rng(0)
     first, second = np.array(list(combinations(range(POLICIES), 2))).T
     print(f"{POLICIES} normal policies, all pairs, nominal {CONFIDENCE:.0%}; a few minutes")
@@ -22,7 +22,7 @@ def main() -> None:
             final = generator.normal(size=(trials, POLICIES))
             paired = final[:, first] - final[:, second]
             t = np.abs(paired.mean(axis=0)) / standard_error(paired)
-            held += bool((t <= compare.max_t(paired, CONFIDENCE)).all())
+            held += bool((t <= differences.max_t(paired, CONFIDENCE)).all())
         share = held / EXPERIMENTS
         error = np.sqrt(share * (1.0 - share) / EXPERIMENTS)
         print(f"{trials:4} trials: {share:.1%}, standard error {error:.1%}")

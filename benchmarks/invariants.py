@@ -10,9 +10,9 @@ from display import Table, count, digits, seconds
 from settings import Settings
 
 from graphbandits.graphs import (
-    Dense,
+    DenseFeedback,
     Feedback,
-    Sparse,
+    SparseFeedback,
     clique_cover,
     domination,
     fractional_domination,
@@ -30,17 +30,17 @@ DENSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 DEGREE = 4
 
 
-def random_graph(arms: int, p: float, seed: int) -> Dense:
+def random_graph(arms: int, p: float, seed: int) -> DenseFeedback:
     """Undirected, every edge with probability p."""
     rng = np.random.default_rng([seed, arms, round(1000 * p)])
     edges = np.triu(rng.random((arms, arms)) < p, 1)
-    return Dense(edges + edges.T + np.eye(arms))
+    return DenseFeedback(edges + edges.T + np.eye(arms))
 
 
-def sparse_graph(arms: int, seed: int) -> Sparse:
+def sparse_graph(arms: int, seed: int) -> SparseFeedback:
     """Undirected, with edges between arms drawn at random."""
     ends = np.random.default_rng([seed, arms]).integers(0, arms, (2, arms * DEGREE // 2))
-    return Sparse.from_edges(arms, np.concatenate([*ends]), np.concatenate([*ends[::-1]]))
+    return SparseFeedback.from_edges(arms, np.concatenate([*ends]), np.concatenate([*ends[::-1]]))
 
 
 def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from graphbandits._types import State
 from graphbandits.gains import joint_gain
 from graphbandits.graphs import Feedback, as_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
-from graphbandits.types import State
 
 TRIALS = 250
 GRAPHS = ("paper", "revealed-er(p=0.25)", "random(r=0.25)")

@@ -18,19 +18,12 @@ from settings import Settings
 from graphbandits.engine import Plays, Shard
 from graphbandits.engine.executors import ProcessExecutor
 from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
+from graphbandits.engine.provenance import Series
 from graphbandits.experiments import load_experiment
-from graphbandits.store import (
-    Failure,
-    RunMonitor,
-    Series,
-    Store,
-    StudyRecord,
-    WorkerOptions,
-    run_missing,
-    summarise,
-    wanted_tasks,
-)
+from graphbandits.store import Failure, RunProgress, Store, WorkerOptions, run_missing
 from graphbandits.store.driver import split
+from graphbandits.store.record import StudyRecord, wanted_tasks
+from graphbandits.store.summary import summarise
 
 FIGURES = ("1a", "1b", "2a", "2b")
 WORKERS = 2
@@ -51,7 +44,7 @@ class Timed(ProcessExecutor):
             yield task, outcome
 
 
-class Strict(RunMonitor):
+class Strict(RunProgress):
     """Nothing may fail."""
 
     def failed(self, failure: Failure) -> None:

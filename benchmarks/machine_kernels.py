@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphbandits.jit import REDUCTIONS, kernel
-from graphbandits.types import Floats
+from graphbandits._jit import REDUCTIONS, kernel
+from graphbandits._types import Floats
 
 #: Multiply-adds of one element: long enough to hide its load, short enough that several elements
 #: are under way at once.

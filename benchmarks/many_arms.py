@@ -18,7 +18,7 @@ from settings import Settings
 from timing import growth_exponent, least_cpu_in_turns, least_wall_and_cpu, wall_and_cpu
 
 from graphbandits import Agent, BetaBernoulli
-from graphbandits.graphs import Feedback, Sparse, Uniform
+from graphbandits.graphs import Feedback, SparseFeedback, UniformFeedback
 from graphbandits.policies import Problem, View
 from graphbandits.registry import build
 from graphbandits.rng import Keys
@@ -77,17 +77,17 @@ def decide_once(
     folder: str, kind: str, arms: int, distinct: int, seed: int, share: float
 ) -> dict[str, Any]:
     """Times of one decision and its parts, and memory beyond the graph and the posteriors."""
-    feedback: Feedback = Uniform(RATE, arms)
+    feedback: Feedback = UniformFeedback(RATE, arms)
     if kind == "sparse":
         parts = (np.load(Path(folder) / f"{name}.npy") for name in ("start", "column", "weight"))
-        feedback = Sparse(*parts)
+        feedback = SparseFeedback(*parts)
     a, b = few_different(arms, distinct, seed)
     policy, posterior = build("policy", "ids-n"), BetaBernoulli(a[0], b[0])
     keys = Keys(seed)
     view = View(1, keys, Problem(posterior, None, policy.needs), feedback)
     state = posterior.init(1)
     small = BetaBernoulli.of(3)  # compiles, or reads what was compiled before
-    small_view = View(1, keys, Problem(small, None, policy.needs), Uniform(RATE, 3))
+    small_view = View(1, keys, Problem(small, None, policy.needs), UniformFeedback(RATE, 3))
     policy.propose(small.init(1), small_view)
 
     forget_peak()

@@ -13,15 +13,14 @@ from timing import Call, least_cpu_in_turns
 from work import mean_operations
 
 from graphbandits import Bernoulli, BetaBernoulli, as_process
-from graphbandits.engine import as_pi, learn, show
-from graphbandits.engine.loop import reveal
+from graphbandits._types import State
+from graphbandits.engine.loop import as_pi, draw_graph, learn, reveal
 from graphbandits.engine.plan import BLOCK
 from graphbandits.policies import Event, Problem, View
 from graphbandits.posteriors import Observations
 from graphbandits.registry import build
 from graphbandits.rng import Keys, draw_actions
 from graphbandits.rules import ids_n
-from graphbandits.types import State
 
 #: The parts of a round, in its order; what they add up to is the round.
 PARTS = ("beliefs", "gain", "rule", "draw", "reveal", "outcomes", "learn")
@@ -53,7 +52,7 @@ def calls_of_a_round(states: States, seed: int) -> dict[str, Call]:
     posterior, policy = BetaBernoulli.of(arms), build("policy", "ids-n")
     keys = Keys(seed, 0, len(a))
     problem = Problem(posterior, None, policy.needs)
-    graph = show(process, 1, keys)
+    graph = draw_graph(process, 1, keys)
     view = View(1, keys, problem, graph)
     state: State = {"a": a, "b": b}
     theta = world.means(keys)
@@ -70,7 +69,7 @@ def calls_of_a_round(states: States, seed: int) -> dict[str, Call]:
         "gain": lambda: graph.gain(beliefs.h),
         "rule": lambda: ids_n(beliefs.alpha, beliefs.delta, beliefs.h, gain),
         "draw": lambda: draw_actions(as_pi(policy, pi, view), keys, 1),
-        "reveal": lambda: reveal(show(process, 1, keys), action, keys, 1),
+        "reveal": lambda: reveal(draw_graph(process, 1, keys), action, keys, 1),
         "outcomes": lambda: world.outcomes(theta, keys, 1, trial, arm),
         "learn": lambda: learn(policy, scratch, event),
         "propose": lambda: policy.propose(state, view),

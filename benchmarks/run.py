@@ -32,7 +32,7 @@ from rich.console import Console
 from settings import Settings
 
 from graphbandits.engine.plan import versions
-from graphbandits.errors import GraphBanditsError, InputError, whole_number
+from graphbandits.errors import GraphBanditsError, InputError, check_integer
 
 #: In the order in which they run: the machine looks at what the sections before it reached.
 SECTIONS: dict[str, ModuleType] = {
@@ -117,7 +117,7 @@ def main() -> None:
         return
     settings = Settings.quick() if given.quick else Settings()
     if given.arms:
-        arms = tuple(whole_number(count, "--arms", least=2) for count in given.arms)
+        arms = tuple(check_integer(count, "--arms", least=2) for count in given.arms)
         settings = replace(settings, arms=arms)
     if given.seconds is not None:
         if not given.seconds > 0.0:

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
-from graphbandits.jit import kernel
-from graphbandits.posteriors.beta_kernels import (
+from graphbandits._jit import kernel
+from graphbandits._types import Floats
+from graphbandits.posteriors._beta_kernels import (
     JOINT,
     LEADER_F,
     NODE_TABLE,
@@ -20,10 +21,10 @@ from graphbandits.posteriors.beta_kernels import (
     SURVIVAL,
     _integrate,
 )
-from graphbandits.posteriors.distribution_kernels import accumulate, fill_density
-from graphbandits.posteriors.group_kernels import group_arms
-from graphbandits.posteriors.pair_kernels import AT_ONCE, FEW_DISTINCT, fill_gains
-from graphbandits.posteriors.panel_kernels import (
+from graphbandits.posteriors._distribution_kernels import accumulate, fill_density
+from graphbandits.posteriors._group_kernels import group_arms
+from graphbandits.posteriors._pair_kernels import AT_ONCE, FEW_DISTINCT, fill_gains
+from graphbandits.posteriors._panel_kernels import (
     NODE_ROWS,
     NODES,
     count_panels,
@@ -31,7 +32,7 @@ from graphbandits.posteriors.panel_kernels import (
     find_low,
     place_panels,
 )
-from graphbandits.posteriors.shape_kernels import (
+from graphbandits.posteriors._shape_kernels import (
     CENTRE,
     COUNT,
     END,
@@ -44,7 +45,6 @@ from graphbandits.posteriors.shape_kernels import (
     set_places,
     set_shapes,
 )
-from graphbandits.types import Floats
 
 #: What is done up to each stage, in order; "alpha" folds all arms in and integrates.
 STAGES = (

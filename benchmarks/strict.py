@@ -10,7 +10,7 @@ from settings import Settings
 from timing import least_cpu_in_turns
 
 from graphbandits import BetaBernoulli
-from graphbandits.types import State
+from graphbandits._types import State
 
 POSTERIORS = 100
 

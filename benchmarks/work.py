@@ -13,8 +13,8 @@ import math
 import numpy as np
 from baseline import Floats
 
-from graphbandits.posteriors.panel_kernels import MOST_PANELS, NODES, find_low, place_panels
-from graphbandits.posteriors.shape_kernels import (
+from graphbandits.posteriors._panel_kernels import MOST_PANELS, NODES, find_low, place_panels
+from graphbandits.posteriors._shape_kernels import (
     CENTRE,
     COUNT,
     END,

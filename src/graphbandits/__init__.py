@@ -8,9 +8,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from graphbandits.version import __version__
+from graphbandits._version import __version__
 
 if TYPE_CHECKING:
+    from graphbandits.errors import GraphBanditsError, InputError
     from graphbandits.experiments import (
         Study,
         load_experiment,
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
         reproduce,
         run_experiment,
     )
-    from graphbandits.experiments.audit import audit_experiment
     from graphbandits.experiments.catalogue import list_available, new_experiment, new_policy
-    from graphbandits.experiments.describe import describe_graph
+    from graphbandits.experiments.experiment_audit import audit_experiment
+    from graphbandits.experiments.graph_description import describe_graph
     from graphbandits.graphs import as_process
     from graphbandits.live import Agent, Decision
     from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
+    from graphbandits.registry import register
     from graphbandits.results import Results
     from graphbandits.store import simulate
     from graphbandits.testing import check_plugins
@@ -34,26 +36,29 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Agent": "graphbandits.live",
+    "Bernoulli": "graphbandits.worlds",
+    "BetaBernoulli": "graphbandits.posteriors",
     "Decision": "graphbandits.live",
+    "GraphBanditsError": "graphbandits.errors",
+    "InputError": "graphbandits.errors",
+    "Results": "graphbandits.results",
     "Study": "graphbandits.experiments",
-    "load_experiment": "graphbandits.experiments",
     "as_process": "graphbandits.graphs",
-    "audit_experiment": "graphbandits.experiments.audit",
+    "audit_experiment": "graphbandits.experiments.experiment_audit",
     "check_plugins": "graphbandits.testing",
-    "describe_graph": "graphbandits.experiments.describe",
+    "describe_graph": "graphbandits.experiments.graph_description",
     "inspect_decision": "graphbandits.theory",
     "list_available": "graphbandits.experiments.catalogue",
+    "load_experiment": "graphbandits.experiments",
+    "load_plugin": "graphbandits.plugins",
     "new_experiment": "graphbandits.experiments.catalogue",
     "new_policy": "graphbandits.experiments.catalogue",
-    "load_plugin": "graphbandits.plugins",
-    "BetaBernoulli": "graphbandits.posteriors",
-    "Results": "graphbandits.results",
     "open_studies": "graphbandits.experiments",
     "open_study": "graphbandits.experiments",
+    "register": "graphbandits.registry",
     "reproduce": "graphbandits.experiments",
     "run_experiment": "graphbandits.experiments",
     "simulate": "graphbandits.store",
-    "Bernoulli": "graphbandits.worlds",
 }
 
 __all__ = [
@@ -61,6 +66,8 @@ __all__ = [
     "Bernoulli",
     "BetaBernoulli",
     "Decision",
+    "GraphBanditsError",
+    "InputError",
     "Results",
     "Study",
     "__version__",
@@ -76,6 +83,7 @@ __all__ = [
     "new_policy",
     "open_studies",
     "open_study",
+    "register",
     "reproduce",
     "run_experiment",
     "simulate",

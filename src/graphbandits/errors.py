@@ -75,22 +75,22 @@ def short_repr(value: object, most: int = 80) -> str:
 MOST_ROUNDS = 2**32 - 1
 
 
-def horizon_of(value: object) -> int:
+def check_horizon(value: object) -> int:
     """``value`` as a number of rounds, or an error that says how many there can be.
 
-    >>> horizon_of(1000)
+    >>> check_horizon(1000)
     1000
     """
-    rounds = whole_number(value, "horizon")
+    rounds = check_integer(value, "horizon")
     if rounds > MOST_ROUNDS:
         raise InputError(f"horizon is a number of rounds up to {MOST_ROUNDS}, not {rounds}")
     return rounds
 
 
-def whole_number(value: object, what: str, *, least: int = 1) -> int:
+def check_integer(value: object, what: str, *, least: int = 1) -> int:
     """``value`` as an int of at least ``least``, or an error that names it.
 
-    >>> whole_number(3, "trials")
+    >>> check_integer(3, "trials")
     3
     """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -101,10 +101,10 @@ def whole_number(value: object, what: str, *, least: int = 1) -> int:
     return number
 
 
-def yes_or_no(value: object, what: str) -> bool:
+def check_bool(value: object, what: str) -> bool:
     """``value`` if it is a bool; a word such as 'no' is not taken for true.
 
-    >>> yes_or_no(True, "directed")
+    >>> check_bool(True, "directed")
     True
     """
     if not isinstance(value, bool):
@@ -112,10 +112,10 @@ def yes_or_no(value: object, what: str) -> bool:
     return value
 
 
-def probability(value: object, what: str) -> float:
+def check_probability(value: object, what: str) -> float:
     """``value`` as a float in [0, 1], or an error that names it.
 
-    >>> probability(0.25, "r")
+    >>> check_probability(0.25, "r")
     0.25
     """
     number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
@@ -124,10 +124,10 @@ def probability(value: object, what: str) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def positive_number(value: object, what: str) -> float:
+def check_positive(value: object, what: str) -> float:
     """``value`` as a finite float above 0, or an error that names it.
 
-    >>> positive_number(5, "c")
+    >>> check_positive(5, "c")
     5.0
     """
     number = isinstance(value, SupportsFloat) and not isinstance(value, bool)

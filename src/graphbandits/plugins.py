@@ -13,9 +13,9 @@ import traceback
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 
+from graphbandits._io import read_bytes
 from graphbandits.errors import InputError
-from graphbandits.files import read_bytes
-from graphbandits.registry import PACKAGES, enrolled_by, exchange, registered
+from graphbandits.registry import PACKAGES, registered, registered_by, replace_registrations
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,20 @@ def load_plugin(path: str | Path) -> Plugin:
     resolved = file.resolve()
     registered("policy")  # so that a name that is taken is noticed here
     name = _module_name(resolved)
-    module_before, plugins_before = sys.modules.get(name), enrolled_by(name)
+    module_before, plugins_before = sys.modules.get(name), registered_by(name)
     spec = importlib.util.spec_from_file_location(name, resolved)
     if spec is None:
         raise InputError(f"cannot load the plug-in {file}: a plug-in is a Python file, *.py")
     module = importlib.util.module_from_spec(spec)
-    exchange(name, {})
+    replace_registrations(name, {})
     sys.modules[name] = module  # where dataclasses look for the names in annotations
     try:
         exec(compile(source, str(resolved), "exec", dont_inherit=True), module.__dict__)
-        enrolled = enrolled_by(name)
+        enrolled = registered_by(name)
         if not enrolled:
             raise InputError("it registers nothing: decorate a class with @register(kind, name)")
     except BaseException as error:
-        exchange(name, plugins_before)
+        replace_registrations(name, plugins_before)
         if module_before is None:
             del sys.modules[name]
         else:
@@ -98,7 +98,7 @@ def load_plugin(path: str | Path) -> Plugin:
 def unload_plugin(path: str | Path) -> None:
     """Forget a loaded file and what it registered."""
     name = _module_name(Path(path).resolve())
-    exchange(name, {})
+    replace_registrations(name, {})
     sys.modules.pop(name, None)
     _LOADED.pop(name, None)
 

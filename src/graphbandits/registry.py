@@ -24,6 +24,7 @@ from importlib.metadata import entry_points
 from threading import RLock
 from typing import Any, TypeVar
 
+from graphbandits._old_words import PARAMETERS
 from graphbandits.errors import GraphBanditsError, InputError, nearest
 
 T = TypeVar("T")
@@ -92,10 +93,10 @@ def registered(kind: str) -> dict[str, type]:
     return dict(sorted(_REGISTERED[kind].items()))
 
 
-def enrolled_by(module: str) -> dict[tuple[str, str], type]:
+def registered_by(module: str) -> dict[tuple[str, str], type]:
     """What a module has registered, by (kind, name).
 
-    >>> list(enrolled_by("graphbandits.policies.ids_n"))
+    >>> list(registered_by("graphbandits.policies.ids_n"))
     [('policy', 'ids-n')]
     """
     return {
@@ -106,9 +107,9 @@ def enrolled_by(module: str) -> dict[tuple[str, str], type]:
     }
 
 
-def exchange(module: str, plugins: dict[tuple[str, str], type]) -> None:
+def replace_registrations(module: str, plugins: dict[tuple[str, str], type]) -> None:
     """Forget what a module has registered, and enrol ``plugins`` in its place."""
-    for (kind, name), cls in enrolled_by(module).items():
+    for (kind, name), cls in registered_by(module).items():
         del _REGISTERED[kind][name], _NAMES[cls]
     for (kind, name), cls in plugins.items():
         _REGISTERED[kind][name] = cls
@@ -132,7 +133,7 @@ def _import_all() -> None:
         try:
             entry.load()
         except Exception as error:  # one broken package must not take the others down
-            exchange(entry.module, {})
+            replace_registrations(entry.module, {})
             owner = entry.dist.name if entry.dist is not None else entry.value
             warnings.warn(
                 f"the plug-in '{entry.name}' of the package {owner} is left out: "
@@ -235,7 +236,7 @@ def build(kind: str, text: str) -> Any:
     Where there is but one parameter, its key may be left out.
 
     >>> build("graph", "random(r=0.25)")
-    Random(r=0.25, low=0.0, high=1.0, shared=False, told='before')
+    Random(r=0.25, low=0.0, high=1.0, shared=False, graph_known='before')
     >>> build("graph", "cliques(3)")
     Cliques(size=3)
     """
@@ -255,6 +256,8 @@ def build(kind: str, text: str) -> Any:
         arguments = dict(zip(allowed, arguments.values(), strict=True))
     for key in arguments:
         if key not in allowed:
+            if PARAMETERS.get(key) in allowed:
+                raise InputError(f"{kind} '{name}': '{key}' is now called '{PARAMETERS[key]}'")
             hint = nearest(key, allowed) if allowed else "it takes none"
             raise InputError(f"{kind} '{name}' has no parameter '{key}': {hint}")
     try:

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from graphbandits import rng_kernels
-from graphbandits.errors import InputError, whole_number
-from graphbandits.types import Floats, Ints
+from graphbandits import _rng_kernels
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, check_integer
 
 #: Parameters of Beta distributions that can be drawn from.
 _LEAST, _MOST = np.finfo(np.float64).tiny, np.finfo(np.float64).max
@@ -45,9 +45,9 @@ class Keys:
     trials: int = 1
 
     def __post_init__(self) -> None:
-        whole_number(self.seed, "seed", least=0)
-        whole_number(self.trials, "trials")
-        whole_number(self.first_trial, "first_trial", least=0)
+        check_integer(self.seed, "seed", least=0)
+        check_integer(self.trials, "trials")
+        check_integer(self.first_trial, "first_trial", least=0)
         if self.first_trial + self.trials > 2**32:
             raise InputError("trial numbers stop at 2**32: use another seed for further trials")
 
@@ -76,12 +76,12 @@ class Stream:
     def uniform(self, count: int) -> Floats:
         """(B, count) floats in [0, 1)."""
         out = np.empty((self.keys.trials, count))
-        rng_kernels.fill_uniform(self.keys.key(self.purpose), self.keys.first_trial, self.t, out)
+        _rng_kernels.fill_uniform(self.keys.key(self.purpose), self.keys.first_trial, self.t, out)
         return out
 
     def beta(self, a: Floats, b: Floats) -> Floats:
         """Beta(a, b) draws of the shape (B, K) of the parameters."""
-        return self._filled(rng_kernels.fill_beta, a, b)
+        return self._filled(_rng_kernels.fill_beta, a, b)
 
     def beta_logit(self, a: Floats, b: Floats) -> Floats:
         """log(theta / (1 - theta)) of the draws of :meth:`beta`, also where theta rounds to 1.
@@ -91,13 +91,13 @@ class Stream:
         >>> stream.beta(a, b), stream.beta_logit(a, b).round(1)
         (array([[1., 1.]]), array([[307.4, 279.9]]))
         """
-        return self._filled(rng_kernels.fill_beta_logit, a, b)
+        return self._filled(_rng_kernels.fill_beta_logit, a, b)
 
     def _filled(self, fill: Callable[..., None], a: Floats, b: Floats) -> Floats:
         a, b = np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64)
         # of others the kernels would read beyond the end, or draw for ever
         sound = a.shape == b.shape and a.ndim == 2
-        if not sound or not rng_kernels.within(a, b, _LEAST, _MOST):
+        if not sound or not _rng_kernels.within(a, b, _LEAST, _MOST):
             raise InputError(
                 "draws of Beta(a, b) take finite parameters above 0, in two arrays of one shape "
                 f"(trials, arms); got the shapes {a.shape} and {b.shape}"
@@ -110,5 +110,5 @@ class Stream:
 def draw_actions(pi: Floats, keys: Keys, t: int) -> Ints:
     """One arm for each trial, from its row of ``pi``."""
     actions = np.empty(len(pi), np.int64)
-    rng_kernels.fill_actions(keys.key("action"), keys.first_trial, t, pi, actions)
+    _rng_kernels.fill_actions(keys.key("action"), keys.first_trial, t, pi, actions)
     return actions

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from graphbandits.cli.catalogue import list_, new
-from graphbandits.cli.check import audit, check
-from graphbandits.cli.inspect import graph, inspect
-from graphbandits.cli.run import reproduce, run, simulate
+from graphbandits._version import __version__
+from graphbandits.cli.catalogue_commands import list_, new
+from graphbandits.cli.check_commands import audit, check
+from graphbandits.cli.inspect_commands import graph, inspect
+from graphbandits.cli.run_commands import reproduce, run, simulate
 from graphbandits.cli.store_commands import compare, report, store
 from graphbandits.errors import GraphBanditsError, InputWarning
-from graphbandits.version import __version__
 
 #: Letters of a word in an error, such as a path; of longer ones the beginning and the end.
 LONGEST = 500

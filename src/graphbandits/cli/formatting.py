@@ -12,21 +12,20 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from graphbandits.experiments.compare import Comparison
+    from graphbandits.experiments.study_comparison import ProblemComparison
     from graphbandits.report import SimulationEntry, SweepEntry
-    from graphbandits.results import Comparison as PublishedComparison
-    from graphbandits.results import Difference, Judgement, Results
+    from graphbandits.results import Difference, Judgement, PublishedComparison, Results
     from graphbandits.theory import BoundVerdict
 
 #: Columns between those of a table.
 GAP = 2
 #: How a policy stands to the reference.
-MARKS = {"better": "<", "worse": ">", "not told apart": "=", "unknown": "?"}
+MARKS = {"better": "<", "worse": ">", "no clear difference": "=", "unknown": "?"}
 
 
 def print_json(value: Any) -> None:
     """One JSON object; NaN has no place in JSON and becomes null."""
-    from graphbandits.files import json_text
+    from graphbandits._io import json_text
 
     typer.echo(json_text(value))
 
@@ -158,7 +157,7 @@ def published_table(comparisons: Sequence[PublishedComparison], source: str) -> 
     return table
 
 
-def comparison_table(comparison: Comparison, title: str) -> Table:
+def comparison_table(comparison: ProblemComparison, title: str) -> Table:
     """The policies of a comparison, best first, with differences from the best or the reference.
 
     ~ stands by a difference of independent means.
@@ -197,7 +196,7 @@ def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: 
 
 
 def comparison_tables(
-    comparisons: Mapping[Any, Comparison], title: str, label: str, width: int
+    comparisons: Mapping[Any, ProblemComparison], title: str, label: str, width: int
 ) -> list[Table]:
     """Values by policies, means (standard errors), each with a mark of how it stands."""
     rows: dict[Any, dict[str, str]] = {}

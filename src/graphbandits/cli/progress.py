@@ -13,9 +13,9 @@ import typer
 
 from graphbandits.cli.formatting import count, duration, file_size, print_entry, show, show_line
 from graphbandits.engine import Task
-from graphbandits.engine.progress import announce_compilation
+from graphbandits.engine._progress import announce_compilation
 from graphbandits.experiments import Study
-from graphbandits.experiments.progress import LiveProgress
+from graphbandits.experiments.progress_table import LiveProgress
 from graphbandits.plugins import file_of
 from graphbandits.store import Failure, Store, WorkerOptions
 from graphbandits.store.estimate import estimate

@@ -17,7 +17,7 @@ from graphbandits.cli.options import flag, load, option
 from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
-    from graphbandits.experiments.compare import Comparison
+    from graphbandits.experiments.study_comparison import ProblemComparison
     from graphbandits.store.maintenance import Amount, Removed, StudyEntry
 
 store = typer.Typer(no_args_is_help=True, help="Look after what experiments have left on disk.")
@@ -107,7 +107,7 @@ def verify(directory: Directory, json: options.Json = False) -> None:
 
     Example: graphbandits store verify paper-1a
     """
-    from graphbandits.engine.progress import progress_bar
+    from graphbandits.engine._progress import progress_bar
     from graphbandits.store import Store
     from graphbandits.store.maintenance import contents_of
     from graphbandits.store.maintenance import verify as findings_in
@@ -266,7 +266,7 @@ def compare(
 
     Example: graphbandits compare my-study --reference ts-n
     """
-    from graphbandits.experiments.compare import compare_stores
+    from graphbandits.experiments.study_comparison import compare_stores
 
     compared = compare_stores([graphbandits.open_studies(path) for path in directory], reference)
     if json:
@@ -285,11 +285,9 @@ def compare(
         title, width = f"{_title(found[0])}: {piece.title}", formatting.plain_console().width
         for table in formatting.comparison_tables(shown, title, piece.label, width):
             show(table)
-        marks = "* marks the least at each value, = what is not told apart from it."
+        marks = "* marks the least at each value, = what is no clear difference from it."
         if compared.reference is not None:
-            marks = (
-                f"< marks less than {compared.reference}, > more, = what is not told apart from it."
-            )
+            marks = f"< marks less than {compared.reference}, > more, = what is no clear difference from it."
         show(f"Mean regret (standard error); {marks}")
         for one in found:
             _print_notes(one, f"at {one.places[0].value}: ")
@@ -305,12 +303,12 @@ def compare(
         show("There is nothing to compare.")
 
 
-def _title(one: Comparison) -> str:
+def _title(one: ProblemComparison) -> str:
     """The places that a comparison is of."""
     return " and ".join(dict.fromkeys(f"{p.store}/{p.study.key}" for p in one.places))
 
 
-def _print_notes(one: Comparison, where: str = "") -> None:
+def _print_notes(one: ProblemComparison, where: str = "") -> None:
     for note in one.notes:
         show_line(f"{where}{note}")
     for version in one.versions:

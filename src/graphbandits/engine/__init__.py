@@ -1,6 +1,6 @@
-"""The loop: Algorithm 1 over blocks of trials."""
+"""Algorithm 1 over blocks of trials, and the plans, tasks and shards around it."""
 
-from graphbandits.engine.loop import as_pi, decide, learn, propose, run_block, show, start
+from graphbandits.engine.loop import RunMonitor, run_block
 from graphbandits.engine.plan import Plan, Task
 from graphbandits.engine.shard import Plays, Ratios, Shard
 
@@ -8,13 +8,8 @@ __all__ = [
     "Plan",
     "Plays",
     "Ratios",
+    "RunMonitor",
     "Shard",
     "Task",
-    "as_pi",
-    "decide",
-    "learn",
-    "propose",
     "run_block",
-    "show",
-    "start",
 ]

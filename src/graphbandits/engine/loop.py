@@ -11,6 +11,7 @@ from typing import NoReturn, Protocol
 
 import numpy as np
 
+from graphbandits._types import Floats, Ints, State
 from graphbandits.engine.shard import Plays, Ratios, Recording, Shard
 from graphbandits.errors import (
     GraphBanditsError,
@@ -22,14 +23,13 @@ from graphbandits.errors import (
 from graphbandits.gains import information_ratio, joint_gain
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Feedback, Process
-from graphbandits.graphs.prospect import Prospect
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.plugins import blame, source_file
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations, Posterior
-from graphbandits.posteriors.options import strictest
+from graphbandits.posteriors._capabilities import strictest
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys, draw_actions
-from graphbandits.types import Floats, Ints, State
 from graphbandits.worlds import World
 
 
@@ -41,7 +41,7 @@ class BlockOutcome:
     plays: Ints
 
 
-class Watch(Protocol):
+class RunMonitor(Protocol):
     """Looks on while a block is played, and has no say in it."""
 
     def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
@@ -60,13 +60,13 @@ def run_block(
     record: Ints,
     realised: bool = False,
     advance: Callable[[int], None] = lambda rounds: None,
-    watch: Watch | None = None,
+    watch: RunMonitor | None = None,
 ) -> BlockOutcome:
     """Play ``horizon`` rounds in every trial of the block; ``record`` lists rounds to keep.
 
     ``advance`` is called after every round, and whatever it raises ends the block.
     """
-    problem = Problem(world.prior, horizon, policy.needs, Prospect(process))
+    problem = Problem(world.prior, horizon, policy.needs, GraphInfo(process))
     state = start(policy, problem, keys)
     theta = world.means(keys)
     best = theta.argmax(axis=1)
@@ -76,7 +76,7 @@ def run_block(
     plays = np.zeros((keys.trials, world.arms), np.int64)
     recorded = 0
     for t in range(1, horizon + 1):
-        graph = show(process, t, keys)
+        graph = draw_graph(process, t, keys)
         pi, action = decide(policy, state, View(t, keys, problem, graph))
         if watch is not None:
             watch.decided(t, graph, pi)
@@ -235,7 +235,7 @@ def _raise(policy: Policy, where: str, error: BaseException) -> NoReturn:
     raise PolicyError(f"policy '{name}' failed {where}: {reason}") from error
 
 
-def show(process: Process, t: int, keys: Keys) -> Feedback:
+def draw_graph(process: Process, t: int, keys: Keys) -> Feedback:
     """The graph of round t; an error in the graph of a plug-in names its file and line."""
     try:
         return process.round(t, keys)

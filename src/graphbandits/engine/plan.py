@@ -11,15 +11,15 @@ import numpy as np
 from graphbandits.engine.loop import run_recorded
 from graphbandits.engine.provenance import versions
 from graphbandits.engine.shard import POINTS, Recording, Shard
-from graphbandits.errors import GraphBanditsError, InputError, horizon_of, whole_number
-from graphbandits.gains import check_joint
+from graphbandits.errors import GraphBanditsError, InputError, check_horizon, check_integer
+from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import GraphLike, Process, as_process
+from graphbandits.graphs._storage import fingerprint
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import given_text
-from graphbandits.graphs.prospect import Prospect
-from graphbandits.graphs.storage import fingerprint
 from graphbandits.plugins import data_files, file_of, source_hash
-from graphbandits.policies import Policy, Problem, as_policy, check_needs
-from graphbandits.policies.base import check_problem
+from graphbandits.policies import Policy, Problem, as_policy
+from graphbandits.policies.base import check_needs, check_problem
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import build, summary_of, text_of
 from graphbandits.rng import Keys
@@ -87,13 +87,13 @@ class Plan:
             lines={name: name for name in named},
             world=Bernoulli(BetaBernoulli.of(process.arms)) if world is None else world,
             process=process,
-            horizon=horizon_of(horizon),
-            trials=whole_number(trials, "trials"),
-            seed=whole_number(seed, "seed", least=0),
+            horizon=check_horizon(horizon),
+            trials=check_integer(trials, "trials"),
+            seed=check_integer(seed, "seed", least=0),
             recording=Recording.of(horizon, rounds, regret, ratios),
             given_text=given,
             graph_text=given or type(graph).__name__,
-            first_trial=whole_number(first_trial, "first_trial", least=0),
+            first_trial=check_integer(first_trial, "first_trial", least=0),
         )
         Keys(plan.seed, plan.first_trial, plan.trials)  # refuses more than there are numbers for
         if process.rounds is not None and process.rounds < plan.horizon:
@@ -102,7 +102,7 @@ class Plan:
             )
         if ratios == "joint":
             check_joint(plan.world.prior, process)
-        graphs = Prospect(process)
+        graphs = GraphInfo(process)
         for policy in plan.policies.values():
             check_needs(policy, process, plan.horizon)
             check_problem(policy, Problem(plan.world.prior, plan.horizon, policy.needs, graphs))
@@ -194,7 +194,7 @@ def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
     kept as its note and shown wherever its regret is.
 
     >>> from graphbandits.policies import as_policy
-    >>> describe_policy(as_policy("ids-n"), arms=5, horizon=100)["told"]
+    >>> describe_policy(as_policy("ids-n"), arms=5, horizon=100)["graph_known"]
     'the graph before the decision'
     >>> describe_policy(as_policy("exp3-res"), arms=5, horizon=1000)["note"][-8:]
     '= 0.863.'
@@ -204,7 +204,7 @@ def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
     note = caveat(arms, horizon) if caveat is not None else ""
     return {
         "summary": summary_of(type(policy)),
-        "told": str(policy.needs),
+        "graph_known": str(policy.needs),
         "needs": asdict(policy.needs),
         "exact": policy.exact,
         "plugin": None if file is None else file.name,

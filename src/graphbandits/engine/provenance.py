@@ -45,17 +45,18 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_name
 from numpy.typing import NDArray
 
+from graphbandits._io import read_bytes
+from graphbandits._jit import numba_config
+from graphbandits._process_info import process_fields
+from graphbandits._version import __version__
 from graphbandits.errors import InputError, SourceError
-from graphbandits.files import process_fields, read_bytes
 from graphbandits.graphs import as_process
-from graphbandits.graphs.prospect import Prospect
-from graphbandits.graphs.storage import Arrays, pack_process
-from graphbandits.jit import numba_config
+from graphbandits.graphs._storage import Arrays, pack_process
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.plugins import Plugin, data_files, loaded_plugins, plugin_of
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import PARSING, build, parse, registered
-from graphbandits.version import __version__
 from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
@@ -66,18 +67,27 @@ Sources = dict[str, str]
 PACKAGE = __name__.split(".")[0]
 #: Modules and packages of this one whose code can change the numbers of a series.
 NUMERIC = (
-    *("rng", "rng_kernels", "jit", "posteriors", "rules", "gains", "policies", "worlds"),
-    *("graphs.feedback", "graphs.feedback_kernels", "graphs.processes", "graphs.prospect"),
-    *("graphs.outcome_space", "graphs.dominating_sets"),
+    *("rng", "_rng_kernels", "_jit", "posteriors", "rules", "gains", "policies", "worlds"),
+    *("graphs.feedback", "graphs._feedback_kernels", "graphs.processes", "graphs.graph_info"),
+    *("graphs._outcome_space", "graphs.dominating_sets"),
     "engine.loop",
 )
 #: Modules that change no numbers even where a plug-in imports them.
-NEUTRAL = ("errors", "files", "plugins", "registry", "types", "version")
+NEUTRAL = (
+    "_io",
+    "_old_words",
+    "_process_info",
+    "_types",
+    "_version",
+    "errors",
+    "plugins",
+    "registry",
+)
 #: Where names lead to: policies, posteriors, and graphs by recipes and from files.
 NAMED = (*NUMERIC, "graphs")
 #: Words of a plug-in that may bring in code which no import statement mentions, or which computes
 #: the values that stand for searches of graphs.
-ANYTHING = {"registered", "build", "as_policy", "as_process", "load_plugin", Prospect.__name__}
+ANYTHING = {"registered", "build", "as_policy", "as_process", "load_plugin", GraphInfo.__name__}
 ANYTHING |= {"import_module", "__import__", "exec", "eval"}
 #: What ``problem.graphs`` computes by sources that do not count.
 GRAPH_VALUES = ("independence", "independence_number")
@@ -119,12 +129,12 @@ class Series:
 def series_of(plan: Plan, policy: str) -> Series:
     """The series of a policy of a plan: the same for every number of trials."""
     if plan not in _SERIES:  # large graphs are hashed once, and all counts as it was at first
-        problem, graphs = _problem(plan), Prospect(plan.process)
+        problem, graphs = _problem(plan), GraphInfo(plan.process)
         _SERIES[plan] = {name: _series(plan, name, problem, graphs) for name in plan.policies}
     return _SERIES[plan][policy]
 
 
-def _series(plan: Plan, policy: str, problem: dict[str, Any], graphs: Prospect) -> Series:
+def _series(plan: Plan, policy: str, problem: dict[str, Any], graphs: GraphInfo) -> Series:
     sources, words = _looked_up(plan, policy)
     pieces: list[object] = [plan.policies[policy], plan.world, plan.process, plan.world.prior]
     if "text" in problem["graph"]:  # of a plug-in's own class, whose parameters may name files

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graphbandits.errors import InputError, whole_number
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, check_integer
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, Ints
 from graphbandits.worlds import World
 
 #: Rounds that are kept of a curve, at most.
@@ -50,7 +50,7 @@ class Recording:
     ) -> Recording:
         """Checked: ``rounds`` is how many at most, evenly spread, or a list; the last is added."""
         if isinstance(rounds, Sequence) and not isinstance(rounds, str):
-            kept = tuple(whole_number(t, "a recorded round") for t in rounds)
+            kept = tuple(check_integer(t, "a recorded round") for t in rounds)
             if list(kept) != sorted(set(kept)) or (kept and kept[-1] > horizon):
                 raise InputError(
                     f"recorded rounds go up from 1 to the horizon, {horizon}; got "
@@ -58,7 +58,7 @@ class Recording:
                 )
             kept = kept if kept and kept[-1] == horizon else (*kept, horizon)
         else:
-            points = whole_number(rounds, "the number of recorded rounds")
+            points = check_integer(rounds, "the number of recorded rounds")
             # one point is the end
             spread = recorded_rounds(horizon, points).tolist() if points > 1 else [horizon]
             kept = tuple(spread)

@@ -1,7 +1,6 @@
 """Experiments: TOML files, running them into a store, and reading what came out."""
 
-from graphbandits.experiments.compare import compare_studies
-from graphbandits.experiments.model import Experiment, experiment_names, load_experiment
+from graphbandits.experiments.experiment import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.run import (
     IncompleteStudyError,
     dry_run,
@@ -10,6 +9,7 @@ from graphbandits.experiments.run import (
     run_plan,
 )
 from graphbandits.experiments.study import Cell, Studies, Study, open_studies, open_study
+from graphbandits.experiments.study_comparison import compare_studies
 
 __all__ = [
     "Cell",

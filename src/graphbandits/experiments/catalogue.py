@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from graphbandits._io import check_name, write_new
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments.model import experiment_names, load_experiment
+from graphbandits.experiments._texts import file_part
+from graphbandits.experiments.experiment import experiment_names, load_experiment
 from graphbandits.experiments.tables import SweepTable
-from graphbandits.experiments.texts import file_part
-from graphbandits.files import check_name, write_new
 from graphbandits.registry import parameters_of, registered, summary_of
 
 #: What can be listed, with the kind of plug-in that it is.
@@ -57,7 +57,7 @@ def _plugins(kind: str) -> list[dict[str, Any]]:
         entry = {"name": name, "description": summary_of(cls), "parameters": parameters_of(cls)}
         needs = getattr(cls, "needs", None)
         if kind == "policy" and needs is not None:
-            entry |= {"needs": asdict(needs), "told": str(needs)}
+            entry |= {"needs": asdict(needs), "graph_known": str(needs)}
         entries.append(entry)
     return entries
 

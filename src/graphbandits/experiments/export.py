@@ -18,11 +18,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from graphbandits._io import check_name, replace_file
+from graphbandits._types import Floats, Ints
 from graphbandits.engine import Shard
 from graphbandits.errors import InputError
-from graphbandits.files import check_name, replace_file
 from graphbandits.graphs import Fixed
-from graphbandits.results.tables import (
+from graphbandits.results.data_frames import (
     SCHEMA,
     Axes,
     arrow_schema,
@@ -30,8 +31,8 @@ from graphbandits.results.tables import (
     graph_table,
     part,
 )
-from graphbandits.store import ShardFile, summarise
-from graphbandits.types import Floats, Ints
+from graphbandits.store import ShardFile
+from graphbandits.store.summary import summarise
 
 if TYPE_CHECKING:
     from graphbandits.experiments.study import Cell, Study

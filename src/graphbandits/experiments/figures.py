@@ -11,9 +11,9 @@ from graphbandits.engine import Plan
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import tables
+from graphbandits.experiments._texts import file_part, line_of, placeholders
 from graphbandits.experiments.tables import MisplacedError, Table, Text, Texts
-from graphbandits.experiments.texts import file_part, line_of, placeholders
-from graphbandits.results import QUANTILES
+from graphbandits.results.data_frames import QUANTILES
 
 Kind = Literal["regret", "final", "differences", "plays", "sweep"]
 Format = Literal["png", "svg", "pdf"]

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphbandits._io import check_name, json_text, make_directory, write_text
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError
 from graphbandits.experiments.figures import part_of
 from graphbandits.experiments.study import Cell, Share, Study, SweepSlice, listed
-from graphbandits.files import check_name, json_text, make_directory, write_text
-from graphbandits.graphs import RandomFeedback, Uniform
+from graphbandits.graphs import RandomFeedback, UniformFeedback
 from graphbandits.graphs.processes import fixed_feedback
-from graphbandits.plots import draw, draw_sweep, save_figure
+from graphbandits.plots import save_figure
+from graphbandits.plots.requested import draw, draw_sweep
 from graphbandits.plots.style import FORMATS
 from graphbandits.report import Entry, SimulationEntry, SweepEntry, summary_of, write_report
 from graphbandits.results import Published, Results
 from graphbandits.rng import Keys
 from graphbandits.theory import Bound, bounds_for
 from graphbandits.theory.bounds import WITH_GRAPH
-from graphbandits.theory.regret import recorded_bounds, why_unfit
+from graphbandits.theory.regret_bounds import recorded_bounds, why_unfit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,7 +149,7 @@ def bounds_at(
     fixed = fixed_feedback(process)
     covers = not isinstance(process, RandomFeedback)
     if fixed is not None:
-        covers = fixed.deterministic and not isinstance(fixed, Uniform)
+        covers = fixed.deterministic and not isinstance(fixed, UniformFeedback)
     large = process.arms > COVERED[fixed is not None]
     if not covers:
         large = len(np.unique(np.column_stack([prior.a, prior.b]), axis=0)) > DISTINCT

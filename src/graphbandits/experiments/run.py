@@ -11,29 +11,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from graphbandits._io import make_directory
 from graphbandits.engine import Plan, Task
 from graphbandits.engine.provenance import same_settings, series_of
-from graphbandits.errors import InputError, nearest, whole_number
+from graphbandits.errors import InputError, check_integer, nearest
+from graphbandits.experiments._texts import errors_at
+from graphbandits.experiments.experiment import Experiment, load_experiment
 from graphbandits.experiments.figures import requested
-from graphbandits.experiments.model import Experiment, load_experiment
-from graphbandits.experiments.progress import LiveProgress
+from graphbandits.experiments.progress_table import LiveProgress
 from graphbandits.experiments.study import Study
-from graphbandits.experiments.texts import errors_at
-from graphbandits.files import make_directory
 from graphbandits.plugins import load_plugin
 from graphbandits.store import (
     DamagedShardError,
     Failure,
-    RunMonitor,
+    RunProgress,
     Store,
-    StudyRecord,
     WorkerOptions,
     run_missing,
-    wanted_tasks,
 )
 from graphbandits.store.directory import MANIFEST
 from graphbandits.store.estimate import Estimate, estimate, missing_trials
-from graphbandits.store.record import read_record
+from graphbandits.store.record import StudyRecord, read_record, wanted_tasks
 
 #: More worker processes than this are a slip of the keyboard.
 MOST_WORKERS = 10_000
@@ -72,7 +70,7 @@ def run_experiment(
     cluster: str | None = None,
     shard: int | None = None,
     pages: bool = True,
-    progress: bool | RunMonitor = True,
+    progress: bool | RunProgress = True,
 ) -> Study:
     """Run an experiment, or what its store lacks of it.
 
@@ -181,7 +179,7 @@ def run_plan(
     cluster: str | None = None,
     shard: int | None = None,
     pages: bool = True,
-    progress: bool | RunMonitor = True,
+    progress: bool | RunProgress = True,
 ) -> Study:
     """Run one simulation into the store of a directory, as :func:`run_experiment` does.
 
@@ -206,7 +204,7 @@ def reproduce(
     bounds: bool = False,
     workers: int | None = None,
     cluster: str | None = None,
-    progress: bool | RunMonitor = True,
+    progress: bool | RunProgress = True,
 ) -> list[Study]:
     """Run the experiments of the paper and draw their figures.
 
@@ -315,7 +313,7 @@ def worker_options(
     workers: int | None = None, cluster: str | None = None, shard: int | None = None
 ) -> WorkerOptions:
     """Workers that are asked for are processes; else there is one for each core, as suits."""
-    asked = workers is not None and whole_number(workers, "workers") > 1
+    asked = workers is not None and check_integer(workers, "workers") > 1
     if workers is not None and workers > MOST_WORKERS:
         raise InputError(f"workers must be at most {MOST_WORKERS}, not {workers}")
     if cluster is not None:
@@ -352,7 +350,7 @@ def _execute(
     introduction: str = "",
     also: Sequence[str] = (),
     pages: bool = True,
-    progress: bool | RunMonitor = True,
+    progress: bool | RunProgress = True,
 ) -> list[Study]:
     """Compute what the store of one directory lacks of the jobs, and write what came out.
 
@@ -366,8 +364,8 @@ def _execute(
         for job in jobs:
             check_outputs(Study(Store(output), job.record))
     store = Store.create(output)
-    default = LiveProgress() if progress else RunMonitor()
-    monitor = progress if isinstance(progress, RunMonitor) else default
+    default = LiveProgress() if progress else RunProgress()
+    monitor = progress if isinstance(progress, RunProgress) else default
     tasks = wanted_tasks([plan for job in jobs for plan in job.plans])
     studies = [Study(store, job.record) for job in jobs]
     with _kept_trials(store, tasks), store.announce(tell=monitor.warn):
@@ -401,7 +399,7 @@ def _complete(
     studies: Sequence[Study],
     tasks: Sequence[Task],
     options: WorkerOptions,
-    monitor: RunMonitor,
+    monitor: RunProgress,
     read: bool,
 ) -> list[Failure]:
     """Compute what is missing, and read it; a shard that is damaged by then is computed again."""
@@ -426,7 +424,7 @@ def _complete(
 
 
 def _warn_if_replaced(
-    store: Store, record: StudyRecord, plans: Sequence[Plan], monitor: RunMonitor
+    store: Store, record: StudyRecord, plans: Sequence[Plan], monitor: RunProgress
 ) -> None:
     """Warn that nothing of a study of this name can be used, and why."""
     if record.key not in store.studies():

@@ -13,16 +13,18 @@ import numpy as np
 from graphbandits.engine.plan import point_text
 from graphbandits.engine.shard import TrueMeans, true_means
 from graphbandits.errors import InputError, nearest
+from graphbandits.experiments._texts import Given, line_of, shown_value
 from graphbandits.experiments.tables import slice_name
-from graphbandits.experiments.texts import Given, line_of, shown_value
 from graphbandits.graphs import Fixed, Process
-from graphbandits.graphs.storage import unpack_process
+from graphbandits.graphs._storage import unpack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
-from graphbandits.results.tables import to_pandas, to_polars
-from graphbandits.store import Cover, ShardFile, Store, summarise, whole
+from graphbandits.results.data_frames import to_pandas, to_polars
+from graphbandits.store import ShardFile, Store
+from graphbandits.store.directory import Cover
 from graphbandits.store.maintenance import Finding, verify
 from graphbandits.store.record import StudyRecord, SweepRecord, read_record
+from graphbandits.store.summary import summarise, whole
 from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
-    from graphbandits.experiments.compare import Compared
+    from graphbandits.experiments.study_comparison import StudyComparison
     from graphbandits.report import SimulationEntry, SweepEntry
 
 #: Policies that a text names before it says how many more there are.
@@ -431,13 +433,13 @@ class Study(Sequence[Cell]):
 
         return summary_of(self.entries())
 
-    def compare(self, *others: Study, reference: str | None = None) -> Compared:
+    def compare(self, *others: Study, reference: str | None = None) -> StudyComparison:
         """Compare the policies of each cell, or of the problems that other studies share.
 
         Differences are paired where the worlds are the same; they are from the policy of least
         regret, or from ``reference``.
         """
-        from graphbandits.experiments.compare import compare_studies
+        from graphbandits.experiments.study_comparison import compare_studies
 
         return compare_studies([self, *others], reference)
 

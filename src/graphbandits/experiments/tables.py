@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 from graphbandits.engine.plan import point_text
 from graphbandits.engine.shard import POINTS
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments import texts
-from graphbandits.experiments.texts import Given, Value, file_part, placeholders, shown_value
+from graphbandits.experiments import _texts
+from graphbandits.experiments._texts import Given, Value, file_part, placeholders, shown_value
 from graphbandits.policies import as_policy
 from graphbandits.posteriors.beta_bernoulli import beta_pair, check_parameters
 from graphbandits.registry import text_of
@@ -205,7 +205,7 @@ class RecordTable(Table):
 
 def policy_name(policy: str, what: str) -> str:
     """What a policy is called in results; ``what`` speaks of it."""
-    with texts.errors_at(what):
+    with _texts.errors_at(what):
         return text_of(as_policy(policy))
 
 
@@ -401,7 +401,7 @@ class SweepTable(SimulationTable):
             values = list(dict.fromkeys(values))
         for place, value in enumerate(values):
             if value in values[:place]:
-                raise InputError(f"the value {texts.toml_text(value)} is given twice")
+                raise InputError(f"the value {_texts.toml_text(value)} is given twice")
         # some file systems do not tell capital letters apart
         files = {file_part(value).casefold() for value in values}
         if len(files) < len(values) or "" in files:
@@ -422,7 +422,7 @@ class SweepTable(SimulationTable):
             if not fits:
                 raise MisplacedError(message, *place)
         own = getattr(self, parameter, None)
-        if own is not None and not texts.varies_itself(parameter, own):
+        if own is not None and not _texts.varies_itself(parameter, own):
             raise InputError(
                 f"{parameter} is what this sweep varies: leave the key '{parameter}' out"
             )
@@ -452,7 +452,7 @@ def line_names(policies: Iterable[str]) -> dict[str, str]:
     >>> line_names(["ucb(c={low})", "ucb(c={high})"])
     {'ucb(c={low})': 'ucb(c={low})', 'ucb(c={high})': 'ucb(c={high})'}
     """
-    lines = {text: texts.line_of(text) for text in policies if placeholders(text)}
+    lines = {text: _texts.line_of(text) for text in policies if placeholders(text)}
     alike = list(lines.values())
     return {text: line if alike.count(line) == 1 else text for text, line in lines.items()}
 

@@ -1,13 +1,11 @@
-"""What a play teaches, and at what price: the joint information gain g, and the ratio."""
+"""Information gains: the joint gain g, an estimate of it, and the information ratio."""
 
-from graphbandits.gains.joint import check_joint, check_outcomes, joint_gain
+from graphbandits.gains.joint import joint_gain
 from graphbandits.gains.ratio import information_ratio
 from graphbandits.gains.sampled import SampledGain, sampled_gain
 
 __all__ = [
     "SampledGain",
-    "check_joint",
-    "check_outcomes",
     "information_ratio",
     "joint_gain",
     "sampled_gain",

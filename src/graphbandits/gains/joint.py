@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from graphbandits._types import Floats, State
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Process
-from graphbandits.graphs.outcome_space import (
+from graphbandits.graphs._outcome_space import (
     at_most_outcomes,
     count_outcomes,
     most_outcomes,
@@ -16,7 +17,6 @@ from graphbandits.graphs.outcome_space import (
 )
 from graphbandits.posteriors import Posterior
 from graphbandits.registry import name_of
-from graphbandits.types import Floats, State
 
 #: The most outcomes that are told apart, for one trial ...
 MOST_OUTCOMES = 5_000_000

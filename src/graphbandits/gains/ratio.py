@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphbandits.types import Floats
+from graphbandits._types import Floats
 
 
 def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphbandits.errors import InputError, whole_number
+from graphbandits._types import Floats, State
+from graphbandits.errors import InputError, check_integer
 from graphbandits.gains.joint import check_fit
 from graphbandits.graphs import Feedback
 from graphbandits.graphs.feedback import matrices
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.rng import Keys, Stream
-from graphbandits.types import Floats, State
 
 #: Statistics of about so many arms are computed at once, samples times arms.
 AT_ONCE = 200_000
@@ -47,7 +47,7 @@ def sampled_gain(
     >>> bool((abs(found.value - exact) < 4.0 * found.standard_error).all())
     True
     """
-    if whole_number(samples, "samples") < 2:
+    if check_integer(samples, "samples") < 2:
         raise InputError("a standard error takes at least 2 samples, not 1: give more")
     trials = check_fit(posterior, state, graph)
     value, error = np.empty((2, trials, posterior.arms))

@@ -1,6 +1,8 @@
 """Who is observed: one-round feedback, graph processes, named graphs and loaders."""
 
-from graphbandits.graphs.feedback import Dense, Feedback, Sparse, Uniform
+from graphbandits._old_words import renamed_names
+from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.invariants import (
     Bracket,
     GraphNumbers,
@@ -11,9 +13,9 @@ from graphbandits.graphs.invariants import (
     independence,
 )
 from graphbandits.graphs.io.edge_lists import edges_text, from_edge_list
+from graphbandits.graphs.io.edge_tables import from_csv, from_frame
 from graphbandits.graphs.io.matrices import from_matrix, from_npy, from_sparse
 from graphbandits.graphs.io.networks import from_graphml, from_networkx, to_networkx
-from graphbandits.graphs.io.tables import from_csv, from_frame
 from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
 from graphbandits.graphs.processes import (
     Fixed,
@@ -25,17 +27,18 @@ from graphbandits.graphs.processes import (
 
 __all__ = [
     "Bracket",
-    "Dense",
+    "DenseFeedback",
     "Feedback",
     "Fixed",
     "GivenSequence",
+    "GraphInfo",
     "GraphLike",
     "GraphNumbers",
     "Process",
     "RandomFeedback",
     "RevealedErdosRenyi",
-    "Sparse",
-    "Uniform",
+    "SparseFeedback",
+    "UniformFeedback",
     "as_process",
     "clique_cover",
     "domination",
@@ -55,3 +58,7 @@ __all__ = [
     "make_process",
     "to_networkx",
 ]
+
+__getattr__ = renamed_names(
+    __name__, {"Dense": "DenseFeedback", "Sparse": "SparseFeedback", "Uniform": "UniformFeedback"}
+)

@@ -14,9 +14,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.sparse import csr_array
 
+from graphbandits._types import Floats
 from graphbandits.errors import InputError, NumericalError
-from graphbandits.graphs.feedback import Feedback, Sparse, Uniform, matrices, remembered
-from graphbandits.types import Floats
+from graphbandits.graphs.feedback import (
+    Feedback,
+    SparseFeedback,
+    UniformFeedback,
+    matrices,
+    remembered,
+)
 
 #: HiGHS shares its threads between all calls of a process.
 _ONE_AT_A_TIME = Lock()
@@ -110,10 +116,10 @@ def _solved(graph: Feedback) -> Floats:
             "a dominating set is one of a graph of entries 0 and 1, and this one has probabilities"
         )
     arms = graph.arms
-    if isinstance(graph, Uniform):  # all reveal all: one will do; or each reveals itself
+    if isinstance(graph, UniformFeedback):  # all reveal all: one will do; or each reveals itself
         alone = np.eye(1, arms)
         return np.where(graph.r[:, None] > 0.0, alone, np.ones((1, arms)))
-    if isinstance(graph, Sparse):
+    if isinstance(graph, SparseFeedback):
         rows = graph.weight, graph.column, graph.start
         return _solve(csr_array(rows, shape=(arms, arms)))[None]
     packed = np.packbits(matrices(graph, 1) > 0.0, axis=-1)

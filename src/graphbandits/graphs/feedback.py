@@ -16,10 +16,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits.errors import InputError, whole_number
-from graphbandits.graphs import feedback_kernels as kernels
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, check_integer
+from graphbandits.graphs import _feedback_kernels as kernels
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, Ints
 
 T = TypeVar("T", bound=np.generic)
 
@@ -64,11 +64,11 @@ class Feedback(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class DenseFeedback:
     """A matrix for each trial (B, K, K), or one for all (1, K, K); given as (K, K) too.
 
     >>> import numpy as np
-    >>> graph = Dense(np.array([[1.0, 0.5], [0.0, 1.0]]))
+    >>> graph = DenseFeedback(np.array([[1.0, 0.5], [0.0, 1.0]]))
     >>> graph.gain(np.array([[0.1, 0.2]]))
     array([[0.2, 0.2]])
     """
@@ -122,7 +122,7 @@ class Dense:
 
 
 @dataclass(frozen=True, eq=False)
-class Sparse:
+class SparseFeedback:
     """Rows of neighbours shared by all trials: row i is ``column[start[i]:start[i+1]]``.
 
     Build it with :meth:`from_edges`, which adds the self-loops.
@@ -155,9 +155,11 @@ class Sparse:
         self.__dict__.update(start=start, column=column, weight=weight)
 
     @classmethod
-    def from_edges(cls, arms: int, source: object, target: object, weight: object = 1.0) -> Sparse:
+    def from_edges(
+        cls, arms: int, source: object, target: object, weight: object = 1.0
+    ) -> SparseFeedback:
         """Edges with probabilities; self-loops are added, a repeated edge must agree."""
-        whole_number(arms, "the number of arms")
+        check_integer(arms, "the number of arms")
         ends = _arm_numbers(source, arms), _arm_numbers(target, arms)
         given = _numbers(weight, "an edge list")
         if not given.size:
@@ -227,17 +229,17 @@ class Sparse:
             rows[b, self.column[edges]] = self.weight[edges]
         return rows
 
-    def to_dense(self) -> Dense:
+    def to_dense(self) -> DenseFeedback:
         """The same graph as a matrix."""
-        return Dense(self.reach(np.arange(self.arms)))
+        return DenseFeedback(self.reach(np.arange(self.arms)))
 
 
 @dataclass(frozen=True, eq=False)
-class Uniform:
+class UniformFeedback:
     """Every other arm with the same probability r: G h = (1-r) h + r sum(h), never a matrix.
 
     >>> import numpy as np
-    >>> Uniform(0.5, count=2).gain(np.array([[0.1, 0.2]]))
+    >>> UniformFeedback(0.5, count=2).gain(np.array([[0.1, 0.2]]))
     array([[0.2 , 0.25]])
     """
 
@@ -249,7 +251,7 @@ class Uniform:
         if rate.ndim != 1 or not rate.size:
             raise InputError(f"r is one number, or one for each trial; got the shape {rate.shape}")
         _check_probabilities(rate, "probability r")
-        self.__dict__.update(r=rate, count=whole_number(count, "the number of arms"))
+        self.__dict__.update(r=rate, count=check_integer(count, "the number of arms"))
 
     @property
     def arms(self) -> int:
@@ -280,20 +282,22 @@ class Uniform:
         return rows
 
 
-def from_edges(arms: int, source: object, target: object, weight: object = 1.0) -> Dense | Sparse:
+def from_edges(
+    arms: int, source: object, target: object, weight: object = 1.0
+) -> DenseFeedback | SparseFeedback:
     """A fixed graph from its edges, as a matrix where it is small."""
-    sparse = Sparse.from_edges(arms, source, target, weight)
+    sparse = SparseFeedback.from_edges(arms, source, target, weight)
     return sparse.to_dense() if arms <= DENSE_LIMIT else sparse
 
 
 def matrices(graph: Feedback, trials: int) -> Floats:
     """G as a matrix for all trials (1, K, K), or one for each (B, K, K).
 
-    >>> matrices(Uniform(0.5, 2), trials=7)
+    >>> matrices(UniformFeedback(0.5, 2), trials=7)
     array([[[1. , 0.5],
             [0.5, 1. ]]])
     """
-    if isinstance(graph, Dense):
+    if isinstance(graph, DenseFeedback):
         return graph.matrix
     if graph.shared:
         return graph.reach(np.arange(graph.arms))[None]
@@ -308,15 +312,15 @@ def best_revealers(graph: Feedback, first: Floats, score: Floats) -> Floats:
     for a 0/1 graph. On an undirected graph the arms that reveal i are i and its neighbours.
 
     >>> import numpy as np
-    >>> star = Dense(np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> star = DenseFeedback(np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     >>> best_revealers(star, np.array([[0.0, 1.0, 0.0]]), np.array([[0.7, 0.4, 0.9]]))
     array([[1., 0., 0.]])
     """
     pi = np.empty_like(first)
-    if isinstance(graph, Sparse):
+    if isinstance(graph, SparseFeedback):
         kernels.sparse_revealers(graph.start, graph.column, graph.weight, first, score, pi)
         return pi
-    if isinstance(graph, Uniform):  # never a matrix: all reveal all, or each itself
+    if isinstance(graph, UniformFeedback):  # never a matrix: all reveal all, or each itself
         top = (score == score.max(axis=1, keepdims=True)).astype(np.float64)
         return np.where(graph.r[:, None] > 0.0, top / top.sum(axis=1, keepdims=True), first)
     kernels.dense_revealers(matrices(graph, len(first)), first, score, pi)

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.errors import InputError, yes_or_no
-from graphbandits.graphs.feedback import Dense, Sparse, Uniform
+from graphbandits.errors import InputError, check_bool
+from graphbandits.graphs.feedback import DenseFeedback, SparseFeedback, UniformFeedback
+from graphbandits.graphs.io._edge_builder import MOST_ARMS
+from graphbandits.graphs.io._graph_file import GraphFile
 from graphbandits.graphs.io.edge_lists import from_edge_list
-from graphbandits.graphs.io.edges import MOST_ARMS
-from graphbandits.graphs.io.files import GraphFile
+from graphbandits.graphs.io.edge_tables import from_csv, from_frame, is_frame
 from graphbandits.graphs.io.matrices import from_matrix, from_npy, from_sparse
 from graphbandits.graphs.io.networks import from_graphml, from_networkx
-from graphbandits.graphs.io.tables import from_csv, from_frame, is_frame
 from graphbandits.graphs.named import Recipe, process_of
 from graphbandits.graphs.processes import Fixed, GivenSequence, Process
 from graphbandits.registry import build, register
@@ -57,7 +57,7 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
         return from_frame(graph)
     if isinstance(graph, Recipe) and not isinstance(graph, type):
         return process_of(graph, arms)
-    if isinstance(graph, Dense | Sparse | Uniform):
+    if isinstance(graph, DenseFeedback | SparseFeedback | UniformFeedback):
         return Fixed(graph)
     if isinstance(graph, os.PathLike):
         return load_graph(graph)
@@ -118,7 +118,7 @@ class File:
 
     def __post_init__(self) -> None:
         if self.directed is not None:
-            yes_or_no(self.directed, "file: directed")
+            check_bool(self.directed, "file: directed")
 
     def process(self, arms: int | None) -> Process:
         """The graph of the file, whatever the number of arms asked for."""
@@ -143,7 +143,7 @@ def load_graph(
     a name do not count, and ``~`` is the home directory.
 
     Only regular files are read. Each may be compressed with gz; what unpacks to more than 1 GiB
-    (``graphbandits.files.MOST_UNPACKED``) is refused.
+    (``graphbandits._io.MOST_UNPACKED``) is refused.
 
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory

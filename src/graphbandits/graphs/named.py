@@ -11,8 +11,8 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from graphbandits.errors import GraphBanditsError, InputError, whole_number, yes_or_no
-from graphbandits.graphs.feedback import DENSE_LIMIT, Uniform, from_edges
+from graphbandits.errors import GraphBanditsError, InputError, check_bool, check_integer
+from graphbandits.graphs.feedback import DENSE_LIMIT, UniformFeedback, from_edges
 from graphbandits.graphs.processes import Fixed, Process, RandomFeedback, RevealedErdosRenyi
 from graphbandits.registry import name_of, register, text_of
 
@@ -85,7 +85,7 @@ class Complete:
     def process(self, arms: int | None) -> Process:
         count = _arms(arms)
         if count > DENSE_LIMIT:
-            return Fixed(Uniform(1.0, count))
+            return Fixed(UniformFeedback(1.0, count))
         source, target = np.divmod(np.arange(count * count), count)
         return _fixed(count, source, target)
 
@@ -124,7 +124,7 @@ class _Consecutive:
         return [cls(), cls(directed=True)]
 
     def __post_init__(self) -> None:
-        yes_or_no(self.directed, f"{name_of(self)}: directed")
+        check_bool(self.directed, f"{name_of(self)}: directed")
 
 
 @register("graph", "ring")
@@ -160,7 +160,7 @@ class Cliques:
         return [cls(size=1), cls(size=4)]
 
     def __post_init__(self) -> None:
-        whole_number(self.size, "cliques: size")
+        check_integer(self.size, "cliques: size")
 
     def process(self, arms: int | None) -> Process:
         count = _arms(arms)
@@ -185,7 +185,7 @@ class Grid:
         return [cls(columns=2), cls(columns=3)]
 
     def __post_init__(self) -> None:
-        whole_number(self.columns, "grid: columns")
+        check_integer(self.columns, "grid: columns")
 
     def process(self, arms: int | None) -> Process:
         count = _arms(arms)
@@ -218,20 +218,20 @@ class Random:
 
     r is a number, ``uniform`` (drawn each round on [low, high], for each trial or ``shared``), or
     a list with one number a round. Policies are
-    told r before the decision, or as ``told`` says, after the play or never.
+    told r before the decision, or as ``graph_known`` says, after the play or never.
     """
 
     r: float | str | tuple[float, ...]
     low: float = 0.0
     high: float = 1.0
     shared: bool = False
-    told: str = "before"
+    graph_known: str = "before"
 
     @classmethod
     def examples(cls) -> list[Random]:
         """Of these the contract is tried."""
         rates = (0.0, 0.3, 1.0, (0.1, 0.9))
-        drawn = cls("uniform"), cls("uniform", 0.2, 0.6, shared=True, told="never")
+        drawn = cls("uniform"), cls("uniform", 0.2, 0.6, shared=True, graph_known="never")
         return [*(cls(r=r) for r in rates), *drawn]
 
     def __post_init__(self) -> None:
@@ -246,7 +246,7 @@ class Random:
     def process(self, arms: int | None) -> Process:
         r = None if isinstance(self.r, str) else self.r
         bounds = self.low, self.high, self.shared
-        return RandomFeedback(_arms(arms), r, *bounds, told=self.told)
+        return RandomFeedback(_arms(arms), r, *bounds, graph_known=self.graph_known)
 
 
 @register("graph", "revealed-er")
@@ -254,21 +254,21 @@ class Random:
 class Revealed:
     """An Erdos-Renyi graph of density p, redrawn each round and revealed.
 
-    Undirected unless ``directed``; each trial has its own graphs unless ``shared``. ``told`` is
+    Undirected unless ``directed``; each trial has its own graphs unless ``shared``. ``graph_known`` is
     when policies are told the graph, if not before the decision: after the play, or never.
     """
 
     p: float = 0.25
     directed: bool = False
     shared: bool = False
-    told: str = "before"
+    graph_known: str = "before"
 
     @classmethod
     def examples(cls) -> list[Revealed]:
         """Of these the contract is tried."""
         return [
             cls(),
-            cls(0.6, directed=True, told="after"),
+            cls(0.6, directed=True, graph_known="after"),
             cls(0.4, directed=True, shared=True),
             cls(0),
             cls(1),
@@ -278,8 +278,10 @@ class Revealed:
         self.process(2)
 
     def process(self, arms: int | None) -> Process:
-        return RevealedErdosRenyi(_arms(arms), self.p, self.directed, self.shared, told=self.told)
+        return RevealedErdosRenyi(
+            _arms(arms), self.p, self.directed, self.shared, graph_known=self.graph_known
+        )
 
 
 def _arms(arms: int | None) -> int:
-    return DEFAULT_ARMS if arms is None else whole_number(arms, "the number of arms")
+    return DEFAULT_ARMS if arms is None else check_integer(arms, "the number of arms")

@@ -1,6 +1,6 @@
 """Graph processes: the feedback of round t, for each trial of a block.
 
-The feedback is known before the decision, unless its process is one that is ``told`` later or
+The feedback is known before the decision, unless its process is one that is ``graph_known`` later or
 never; what it does not tell is which of the arms that *may* be observed will be.
 ``deterministic`` processes leave nothing open: all entries are 0 or 1.
 """
@@ -14,15 +14,15 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from graphbandits.errors import InputError, nearest, probability, whole_number, yes_or_no
-from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, Feedback, Uniform
-from graphbandits.graphs.feedback_kernels import erdos_renyi
+from graphbandits.errors import InputError, check_bool, check_integer, check_probability, nearest
+from graphbandits.graphs._feedback_kernels import erdos_renyi
+from graphbandits.graphs.feedback import DENSE_LIMIT, DenseFeedback, Feedback, UniformFeedback
 from graphbandits.rng import Keys, Stream
 
 #: A matrix for all trials is drawn up to this many arms.
 SHARED_LIMIT = 2000
 #: When policies are told the graph of a round, from least to most.
-TOLD = ("never", "after", "before")
+GRAPH_KNOWN = ("never", "after", "before")
 #: Marks fields that processes of earlier versions did not have: at its default one is not kept.
 LATER = {"later": True}
 
@@ -55,7 +55,7 @@ class Fixed:
     """The same feedback in every round: a deterministic graph or a probabilistic matrix.
 
     >>> import numpy as np
-    >>> Fixed(Dense(np.eye(3))).round(7, Keys(seed=0)).arms
+    >>> Fixed(DenseFeedback(np.eye(3))).round(7, Keys(seed=0)).arms
     3
     """
 
@@ -84,7 +84,7 @@ class GivenSequence:
     """Round t has the t-th feedback of a list, the same for all trials.
 
     >>> import numpy as np
-    >>> process = GivenSequence((Dense(np.eye(2)), Dense(np.ones((2, 2)))))
+    >>> process = GivenSequence((DenseFeedback(np.eye(2)), DenseFeedback(np.ones((2, 2)))))
     >>> process.round(2, Keys(seed=0)).reach(np.array([0]))
     array([[1., 1.]])
     """
@@ -123,7 +123,7 @@ class GivenSequence:
 class RevealedErdosRenyi:
     """A 0/1 Erdos-Renyi graph of density p, drawn anew each round and revealed.
 
-    Each trial has its own graphs, or all share them (``shared``). Policies are ``told`` each
+    Each trial has its own graphs, or all share them (``shared``). Policies are ``graph_known`` each
     graph "before" the decision, "after" the play, or "never".
     """
 
@@ -132,16 +132,16 @@ class RevealedErdosRenyi:
     directed: bool = False
     shared: bool = False
     names: tuple[str, ...] | None = None
-    told: str = field(default="before", metadata=LATER)
+    graph_known: str = field(default="before", metadata=LATER)
     deterministic: ClassVar[bool] = True
     rounds: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        arms = whole_number(self.arms, "arms")
-        self.__dict__.update(arms=arms, p=probability(self.p, "density p"))
-        check_told(self.told)
-        yes_or_no(self.directed, "directed")
-        yes_or_no(self.shared, "shared")
+        arms = check_integer(self.arms, "arms")
+        self.__dict__.update(arms=arms, p=check_probability(self.p, "density p"))
+        check_graph_known(self.graph_known)
+        check_bool(self.directed, "directed")
+        check_bool(self.shared, "shared")
         self.__dict__.update(names=check_names(self.names, arms))
         limit = SHARED_LIMIT if self.shared else DENSE_LIMIT
         if self.arms > limit:
@@ -156,7 +156,9 @@ class RevealedErdosRenyi:
         trials, first = (1, 0) if self.shared else (keys.trials, keys.first_trial)
         matrix = np.empty((trials, self.arms, self.arms))
         erdos_renyi(self.p, self.directed, keys.key("graph"), first, t, matrix)
-        feedback = object.__new__(Dense)  # right by construction: no need to check every round
+        feedback = object.__new__(
+            DenseFeedback
+        )  # right by construction: no need to check every round
         feedback.__dict__.update(matrix=matrix)
         return feedback
 
@@ -167,7 +169,7 @@ class RandomFeedback:
 
     ``r`` is a number, a sequence with one number a round, or None for r_t uniform on
     [low, high], drawn for each round and trial (or each round only: ``shared``). Policies are
-    ``told`` r_t "before" the decision, "after" the play, or "never".
+    ``graph_known`` r_t "before" the decision, "after" the play, or "never".
     """
 
     arms: int
@@ -176,23 +178,25 @@ class RandomFeedback:
     high: float = 1.0
     shared: bool = False
     names: tuple[str, ...] | None = None
-    told: str = field(default="before", metadata=LATER)
+    graph_known: str = field(default="before", metadata=LATER)
 
     def __post_init__(self) -> None:
-        self.__dict__.update(arms=whole_number(self.arms, "arms"))
-        check_told(self.told)
-        self.__dict__.update(low=probability(self.low, "low"), high=probability(self.high, "high"))
+        self.__dict__.update(arms=check_integer(self.arms, "arms"))
+        check_graph_known(self.graph_known)
+        self.__dict__.update(
+            low=check_probability(self.low, "low"), high=check_probability(self.high, "high")
+        )
         if self.low > self.high:
             raise InputError(f"low must not exceed high; got low={self.low}, high={self.high}")
-        yes_or_no(self.shared, "shared")
+        check_bool(self.shared, "shared")
         self.__dict__.update(names=check_names(self.names, self.arms))
         if isinstance(self.r, np.ndarray | Sequence) and not isinstance(self.r, str):
             if not len(self.r):
                 raise InputError("the sequence of r is empty")
-            rates = tuple(probability(r, f"r of round {t}") for t, r in enumerate(self.r, 1))
+            rates = tuple(check_probability(r, f"r of round {t}") for t, r in enumerate(self.r, 1))
             self.__dict__.update(r=rates)
         elif self.r is not None:
-            self.__dict__.update(r=probability(self.r, "r"))
+            self.__dict__.update(r=check_probability(self.r, "r"))
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -212,12 +216,12 @@ class RandomFeedback:
 
     def round(self, t: int, keys: Keys) -> Feedback:
         if isinstance(self.r, tuple):
-            return Uniform(self.r[_within(t, len(self.r), "values of r")], self.arms)
+            return UniformFeedback(self.r[_within(t, len(self.r), "values of r")], self.arms)
         if self.r is not None:
-            return Uniform(self.r, self.arms)
+            return UniformFeedback(self.r, self.arms)
         mine = Keys(keys.seed) if self.shared else keys
         u = Stream(mine, t, "r").uniform(1)[:, 0]
-        return Uniform(self.low + (self.high - self.low) * u, self.arms)
+        return UniformFeedback(self.low + (self.high - self.low) * u, self.arms)
 
 
 def fixed_feedback(process: Process) -> Feedback | None:
@@ -233,13 +237,15 @@ def fixed_feedback(process: Process) -> Feedback | None:
     rates = process.rates if isinstance(process, RandomFeedback) else ()
     if isinstance(process, RevealedErdosRenyi) and process.p in (0.0, 1.0):
         rates = (process.p,)
-    return Uniform(rates[0], process.arms) if len(set(rates)) == 1 else None
+    return UniformFeedback(rates[0], process.arms) if len(set(rates)) == 1 else None
 
 
-def check_told(told: object) -> None:
+def check_graph_known(told: object) -> None:
     """When policies are told the graph."""
-    if told not in TOLD:
-        raise InputError(f"told is when policies are told the graph: {nearest(str(told), TOLD)}")
+    if told not in GRAPH_KNOWN:
+        raise InputError(
+            f"told is when policies are told the graph: {nearest(str(told), GRAPH_KNOWN)}"
+        )
 
 
 def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | None:

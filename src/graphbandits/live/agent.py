@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from graphbandits.engine import decide, learn, show, start
+from graphbandits._io import from_npz, read_regular, readable_errors, to_npz, write_bytes
+from graphbandits._types import Floats
+from graphbandits.engine.loop import decide, draw_graph, learn, start
 from graphbandits.errors import (
     MOST_ROUNDS,
     GraphBanditsError,
     InputError,
-    horizon_of,
+    check_horizon,
+    check_integer,
     nearest,
     short_repr,
-    whole_number,
 )
-from graphbandits.files import from_npz, read_regular, readable_errors, to_npz, write_bytes
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
+from graphbandits.graphs._storage import Arrays, pack_process, unpack_process
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import given_text
 from graphbandits.graphs.processes import check_names
-from graphbandits.graphs.prospect import Prospect
-from graphbandits.graphs.storage import Arrays, pack_process, unpack_process
-from graphbandits.policies import Event, Policy, Problem, View, as_policy, check_needs
-from graphbandits.policies.base import check_saved
+from graphbandits.policies import Event, Policy, Problem, View, as_policy
+from graphbandits.policies.base import check_needs, check_saved
 from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
-from graphbandits.posteriors.options import believed, keeps_posterior, with_accuracy
+from graphbandits.posteriors._capabilities import believed, keeps_posterior, with_accuracy
 from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
-from graphbandits.types import Floats
 
 FORMAT = 1
 #: The largest file that is read: far more than an agent of a million arms takes.
@@ -111,15 +111,15 @@ class Agent:
             raise InputError(f"graph {graph!r} fits any number of arms: say arms=... as well")
         self._graph_text = given_text(graph)
         self.arms = _arm_names(names, self.process)
-        self.horizon = None if horizon is None else horizon_of(horizon)
+        self.horizon = None if horizon is None else check_horizon(horizon)
         check_needs(self.policy, self.process, self.horizon)
         self.posterior = with_accuracy(_prior(prior, names or self.arms, self.arms), accuracy)
         self._keys = Keys(
-            whole_number(seed, "seed", least=0), whole_number(trial, "trial", least=0)
+            check_integer(seed, "seed", least=0), check_integer(trial, "trial", least=0)
         )
         self._index = {arm: i for i, arm in enumerate(self.arms)}
         self._problem = Problem(
-            self.posterior, self.horizon, self.policy.needs, Prospect(self.process)
+            self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process)
         )
         self._state = start(self.policy, self._problem, self._keys)
         self._t = 0
@@ -169,7 +169,7 @@ class Agent:
         t = self._t + 1
         if t > MOST_ROUNDS:
             raise InputError(f"an agent makes at most {MOST_ROUNDS} decisions: start another one")
-        graph = show(self.process, t, self._keys)
+        graph = draw_graph(self.process, t, self._keys)
         view = View(t, self._keys, self._problem, graph)
         pi, action = decide(self.policy, self._state, view)
         self._t = t
@@ -198,7 +198,7 @@ class Agent:
             )
         pending = self._pending[number]
         action = np.array([pending.action])
-        graph = show(self.process, pending.t, self._keys)
+        graph = draw_graph(self.process, pending.t, self._keys)
         reach = graph.reach(action)[0]
         played = self.arms[pending.action]
         seen = {}
@@ -314,7 +314,7 @@ class Agent:
         except InputError as error:
             raise InputError(f"it is damaged: {error}") from None
         self._graph_text = meta["graph"].get("text")
-        self._t = whole_number(meta["t"], "t", least=0)
+        self._t = check_integer(meta["t"], "t", least=0)
         if self._t > MOST_ROUNDS:
             raise InputError(f"it is damaged: it has made more than {MOST_ROUNDS} decisions")
         for t, action in meta["pending"]:
@@ -348,8 +348,8 @@ def _names_or_number(arms: object) -> tuple[tuple[str, ...] | None, int | None]:
         names = tuple(arms)
         if not all(isinstance(name, str) for name in names):
             raise InputError(f"arms are a number, or names that are texts; got {arms!r}")
-        return names, whole_number(len(names), "the number of arms")
-    return None, whole_number(arms, "arms")
+        return names, check_integer(len(names), "the number of arms")
+    return None, check_integer(arms, "arms")
 
 
 def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ...]:

@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Rectangle
 
+from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Fixed, GraphLike, as_process
+from graphbandits.graphs._shape import Shape
 from graphbandits.graphs.io.networks import is_feedback
 from graphbandits.graphs.processes import check_names, fixed_feedback
-from graphbandits.graphs.shape import Shape
-from graphbandits.plots import canvas, drawing, style
-from graphbandits.plots.drawing import Drawn
+from graphbandits.plots import _canvas, _graph_layout, style
+from graphbandits.plots._graph_layout import Drawn
 from graphbandits.plots.style import INK, NOTE, SMALL, TWO_COLUMNS
-from graphbandits.types import Floats, Ints
 
 #: Larger graphs are a blot.
 MOST_ARMS, MOST_EDGES = 2000, 20_000
@@ -90,9 +90,9 @@ def graph_figure(
     given = process.names if names is None else names
     shown = check_names(given, count) or tuple(str(arm + 1) for arm in range(count))
     clique_of = _clique_of(cliques, count)
-    matrix = drawing.among(feedback, np.arange(count))
-    places = drawing.layout(matrix, cliques)
-    radius = min(0.11, 0.75 * drawing.largest_radius(places))
+    matrix = _graph_layout.among(feedback, np.arange(count))
+    places = _graph_layout.layout(matrix, cliques)
+    radius = min(0.11, 0.75 * _graph_layout.largest_radius(places))
     reach = np.full(count, 1.05 * radius)
     reach[list(dominating)] = 1.25 * radius
     reach[list(independent)] = 1.4 * radius
@@ -108,15 +108,15 @@ def graph_figure(
             colours[arm] = colour
     _draw_edges(drawn, clique_of, colours)
     _draw_nodes(drawn, radius, colours, independent, dominating)
-    canvas.heading(figure, title)
+    _canvas.heading(figure, title)
     arrows = "arrow: playing its tail shows its tip" if drawn.heads else ""
     _legend(figure, set(map(len, cliques)), bool(independent), bool(dominating))
-    drawing.probability_legend(figure, matrix, BETWEEN, FAINT, _thin(drawn, within=False))
+    _graph_layout.probability_legend(figure, matrix, BETWEEN, FAINT, _thin(drawn, within=False))
     figure.draw_without_rendering()  # from here on it is known how large the axes are
     named = _name_nodes(drawn, [style.one_line(name) for name in shown], colours, radius)
     left_out = "all" if named == 0 else str(count - named)
     without = "" if named == count else f"{left_out} names left out"
-    canvas.note(figure, "; ".join(part for part in (caption, arrows, without) if part))
+    _canvas.note(figure, "; ".join(part for part in (caption, arrows, without) if part))
     return figure
 
 
@@ -201,7 +201,7 @@ def _draw_nodes(
     wide = max(0.3, 1.1 * math.sqrt(fine))
     rings: dict[str, Any] = {"facecolors": "none", "linewidths": wide, "zorder": 2.9}
     radii = np.full(len(ringed), 1.375 * radius)
-    drawing.add_discs(drawn.axes, drawn.places[ringed], radii, gid="independent", **rings)
+    _graph_layout.add_discs(drawn.axes, drawn.places[ringed], radii, gid="independent", **rings)
 
 
 def _legend(figure: Figure, sizes: set[int], independent: bool, dominating: bool) -> None:
@@ -219,7 +219,7 @@ def _legend(figure: Figure, sizes: set[int], independent: bool, dominating: bool
         entries["dominating set"] = {"color": ALONE, "marker": "s"}
     if entries:
         handles = [Line2D([], [], linestyle="none", **(plain | own)) for own in entries.values()]
-        canvas.legend_below(figure, handles, list(entries), handlelength=1.0)
+        _canvas.legend_below(figure, handles, list(entries), handlelength=1.0)
 
 
 def _name_nodes(drawn: Drawn, names: list[str], colours: Sequence[str], radius: float) -> int:
@@ -238,7 +238,7 @@ def _name_nodes(drawn: Drawn, names: list[str], colours: Sequence[str], radius: 
             return len(names)
     if len(names) > MOST_NAMED:
         return 0
-    boxes = np.array([drawing.text_box(name, NOTE) for name in names])
+    boxes = np.array([_graph_layout.text_box(name, NOTE) for name in names])
     drawn.fit(boxes.max(axis=0))
     offsets, wrong = drawn.find_room(boxes, np.arange(len(names)))
     kept = np.flatnonzero(wrong <= 0.05).tolist()

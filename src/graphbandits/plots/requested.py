@@ -9,9 +9,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from graphbandits.errors import InputError, nearest
-from graphbandits.plots.final import final_figure, forest_figure
-from graphbandits.plots.lines import regret_figure, sweep_figure
+from graphbandits.plots.final_regret import final_figure, forest_figure
 from graphbandits.plots.plays import plays_figure
+from graphbandits.plots.regret import regret_figure, sweep_figure
 from graphbandits.plots.style import ONE_COLUMN, TWO_COLUMNS, check_word
 from graphbandits.results import Results
 from graphbandits.theory import Bound

@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.textpath import text_to_path
 
+from graphbandits._io import write_bytes
 from graphbandits.errors import InputError, nearest
-from graphbandits.files import write_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")

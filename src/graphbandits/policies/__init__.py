@@ -1,4 +1,7 @@
-"""Complete policies, one file each; a new file enrols itself (see :mod:`graphbandits.registry`)."""
+"""Policies, one file each, and the base classes for new ones.
+
+A file in this package registers its policy when it is imported; see :mod:`graphbandits.registry`.
+"""
 
 from graphbandits.policies.base import (
     Event,
@@ -7,7 +10,13 @@ from graphbandits.policies.base import (
     Problem,
     View,
     as_policy,
-    check_needs,
 )
 
-__all__ = ["Event", "Needs", "Policy", "Problem", "View", "as_policy", "check_needs"]
+__all__ = [
+    "Event",
+    "Needs",
+    "Policy",
+    "Problem",
+    "View",
+    "as_policy",
+]

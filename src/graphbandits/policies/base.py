@@ -6,14 +6,14 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from graphbandits.errors import InputError, NeedsError, nearest, yes_or_no
+from graphbandits._types import Floats, Ints, State
+from graphbandits.errors import InputError, NeedsError, check_bool, nearest
 from graphbandits.graphs import Feedback, Process
-from graphbandits.graphs.processes import TOLD, fixed_feedback
-from graphbandits.graphs.prospect import Prospect
+from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.graphs.processes import GRAPH_KNOWN, fixed_feedback
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
-from graphbandits.types import Floats, Ints, State
 
 #: The largest finite number.
 FINITE = sys.float_info.max
@@ -41,10 +41,12 @@ class Needs:
     fixed: bool = False
 
     def __post_init__(self) -> None:
-        if self.graph not in TOLD:
-            raise InputError(f"Needs(graph={self.graph!r}): {nearest(str(self.graph), TOLD)}")
+        if self.graph not in GRAPH_KNOWN:
+            raise InputError(
+                f"Needs(graph={self.graph!r}): {nearest(str(self.graph), GRAPH_KNOWN)}"
+            )
         for name in ("deterministic", "horizon", "fixed"):
-            yes_or_no(getattr(self, name), f"Needs: {name}")
+            check_bool(getattr(self, name), f"Needs: {name}")
         if self.fixed and self.graph == "never":
             raise InputError("Needs(fixed=True) is about a graph that is told: say graph= as well")
 
@@ -62,7 +64,7 @@ class Problem:
     posterior: Posterior
     _horizon: int | None = None
     needs: Needs = field(default_factory=Needs)
-    _graphs: Prospect | None = None
+    _graphs: GraphInfo | None = None
 
     @property
     def arms(self) -> int:
@@ -76,7 +78,7 @@ class Problem:
         return self._horizon
 
     @property
-    def graphs(self) -> Prospect:
+    def graphs(self) -> GraphInfo:
         """What is known of the graphs beforehand, for policies that are told them at all."""
         if self.needs.graph == "never" or self._graphs is None:
             raise NeedsError("this policy asked how the graphs come: declare Needs(graph='after')")
@@ -193,7 +195,7 @@ def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
         would_do.sort(
             key=lambda other: (
                 other.partition("-")[0] != family,
-                -TOLD.index(others[other].needs.graph),
+                -GRAPH_KNOWN.index(others[other].needs.graph),
             )
         )
         more = len(would_do) - NAMED
@@ -226,8 +228,10 @@ def check_range(state: State, name: str, least: object, most: object) -> None:
 
 def unmet(needs: Needs, process: Process, horizon: int | None) -> str:
     """Why a problem cannot tell a policy what it needs; empty if it can."""
-    told = getattr(process, "told", "before")  # what a plug-in's process does not say it tells
-    if TOLD.index(told) < TOLD.index(needs.graph):
+    told = getattr(
+        process, "graph_known", "before"
+    )  # what a plug-in's process does not say it tells
+    if GRAPH_KNOWN.index(told) < GRAPH_KNOWN.index(needs.graph):
         here = "never told" if told == "never" else "told after the play only"
         return f"needs {_GRAPH[needs.graph]}, and this one is {here}"
     if needs.deterministic and not process.deterministic:

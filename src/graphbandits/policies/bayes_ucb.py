@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
-from graphbandits.policies.bayesian import OwnBeliever
-from graphbandits.policies.indices import largest
+from graphbandits.policies.bayesian import OwnOutcomePolicy
+from graphbandits.policies.index import largest
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "bayes-ucb")
 @dataclass(frozen=True)
-class BayesUCB(OwnBeliever):
+class BayesUCB(OwnOutcomePolicy):
     """The largest quantile of the posterior, of a level that rises, without the graph (Bayes-UCB).
 
     The index of an arm is the quantile 1 - 1/t of what its mean is believed to be in round t, of

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from graphbandits._types import Floats, State
 from graphbandits.errors import InputError
-from graphbandits.gains import check_outcomes, joint_gain
+from graphbandits.gains import joint_gain
+from graphbandits.gains.joint import check_outcomes
 from graphbandits.policies.base import Event, Needs, Problem, View
 from graphbandits.posteriors import Observations, StateChecked
-from graphbandits.posteriors.options import check_variance, variance_form
+from graphbandits.posteriors._capabilities import check_variance, variance_form
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 #: (alpha, delta, h, gain) -> pi; see :mod:`graphbandits.rules`.
 Rule = Callable[[Floats, Floats, Floats, Floats], Floats]
@@ -21,7 +22,7 @@ Rule = Callable[[Floats, Floats, Floats, Floats], Floats]
 GAINS = ("bound", "joint")
 
 
-class Believer:
+class PosteriorPolicy:
     """Keeps the posterior, and learns from all that it observes."""
 
     needs: ClassVar[Needs] = Needs(graph="never")
@@ -43,7 +44,7 @@ class Believer:
             problem.posterior.check_state(state)
 
 
-class OwnBeliever(Believer):
+class OwnOutcomePolicy(PosteriorPolicy):
     """The same without the graph: it learns from the arm that it plays, and from no other."""
 
     def learns_from(self, event: Event) -> Observations:
@@ -51,7 +52,7 @@ class OwnBeliever(Believer):
         return event.played
 
 
-class RuleBased(Believer):
+class RulePolicy(PosteriorPolicy):
     """Statistics from the posterior, then a rule for the play.
 
     The rule sees the gain G h; a policy that is not told the graph sees h in its place.
@@ -84,14 +85,14 @@ class RuleBased(Believer):
         return view.graph.gain(h) if self.needs.graph == "before" else h
 
 
-class Bayesian(RuleBased):
+class Bayesian(RulePolicy):
     """Algorithm 1 of the paper: by h, and from all that is observed; most are told the graph."""
 
     needs: ClassVar[Needs] = Needs(graph="before")
 
 
 @dataclass(frozen=True)
-class Informed(Bayesian):
+class GainPolicy(Bayesian):
     """The same by a choice of gains: "bound", G h, or "joint", the exact g, which is at least that.
 
     g is what all that a play shows tells together; see :func:`graphbandits.gains.joint_gain`.

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from graphbandits.errors import positive_number
+from graphbandits._types import Floats, State
+from graphbandits.errors import check_positive
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.indices import Index, largest, means
+from graphbandits.policies.index import IndexPolicy, largest, means
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 #: A larger rate c/d^2 explores for ever as well, and would overflow.
 MOST = 1e200
@@ -20,7 +20,7 @@ MOST = 1e200
 
 @register("policy", "eps-greedy-lp")
 @dataclass(frozen=True)
-class EpsGreedyLP(Index):
+class EpsGreedyLP(IndexPolicy):
     """The best mean so far, or with probability eps_t an arm of the dominating set (eps-greedy-LP).
 
     eps_t = min(1, c sum z* / (d^2 t)), and then arm j with probability z*_j / sum z*; z* is the
@@ -43,8 +43,8 @@ class EpsGreedyLP(Index):
         return [cls(), cls(c=0.5, d=0.7)]
 
     def __post_init__(self) -> None:
-        positive_number(self.c, "eps-greedy-lp: c")
-        positive_number(self.d, "eps-greedy-lp: d")
+        check_positive(self.c, "eps-greedy-lp: c")
+        check_positive(self.d, "eps-greedy-lp: d")
 
     def index(self, state: State, view: View) -> Floats:
         return means(state)

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from graphbandits.errors import InputError, positive_number, probability
+from graphbandits._types import Floats, State
+from graphbandits.errors import InputError, check_positive, check_probability
 from graphbandits.policies.base import Needs, Problem, View
-from graphbandits.policies.weights import ExponentialWeights, trials_of
+from graphbandits.policies.exponential_weights import ExponentialWeights, trials_of
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "exp3-g")
@@ -41,9 +41,9 @@ class Exp3G(ExponentialWeights):
 
     def __post_init__(self) -> None:
         if self.eta is not None:
-            positive_number(self.eta, "exp3-g: eta")
+            check_positive(self.eta, "exp3-g: eta")
         if self.gamma is not None:
-            if probability(self.gamma, "exp3-g: gamma") == 0.0 and self.eta is None:
+            if check_probability(self.gamma, "exp3-g: gamma") == 0.0 and self.eta is None:
                 raise InputError(
                     "exp3-g: with gamma=0 it would never learn, for eta = 2 gamma: give eta"
                 )

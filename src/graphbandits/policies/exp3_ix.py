@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphbandits._types import Floats, State
+from graphbandits.policies._weight_kernels import row_ratios
 from graphbandits.policies.base import FINITE, Event, Problem, check_range
-from graphbandits.policies.weight_kernels import row_ratios
-from graphbandits.policies.weights import ExponentialWeights, estimate_losses
+from graphbandits.policies.exponential_weights import ExponentialWeights, estimate_losses
 from graphbandits.registry import register
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 
 @register("policy", "exp3-ix")

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from graphbandits._types import Floats, State
+from graphbandits.policies._weight_kernels import resample
 from graphbandits.policies.base import FINITE, Event, Needs, Problem, check_range
-from graphbandits.policies.weight_kernels import resample
-from graphbandits.policies.weights import ExponentialWeights
+from graphbandits.policies.exponential_weights import ExponentialWeights
 from graphbandits.registry import register
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 
 @register("policy", "exp3-res")
@@ -27,12 +27,12 @@ class Exp3Res(ExponentialWeights):
     random feedback with r_t >= ln T / (2K - 2). Kocak, Neu and Valko (2016).
 
     >>> from graphbandits import Agent
-    >>> Agent("exp3-res", arms=4, graph="random(r=0.5, told=never)", seed=1).decide().probability
+    >>> Agent("exp3-res", arms=4, graph="random(r=0.5, graph_known=never)", seed=1).decide().probability
     0.25
     """
 
     needs: ClassVar[Needs] = Needs(graph="never")
-    excuses: ClassVar[dict[str, str]] = {
+    exemptions: ClassVar[dict[str, str]] = {
         "relabelling": "which random numbers an arm is given goes by its number"
     }
 

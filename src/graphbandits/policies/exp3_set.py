@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from graphbandits.errors import positive_number
+from graphbandits._types import Floats, State
+from graphbandits.errors import check_positive
 from graphbandits.policies.base import Needs, Problem
-from graphbandits.policies.weights import ExponentialWeights, trials_of
+from graphbandits.policies.exponential_weights import ExponentialWeights, trials_of
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "exp3-set")
@@ -40,7 +40,7 @@ class Exp3SET(ExponentialWeights):
 
     def __post_init__(self) -> None:
         if self.eta is not None:
-            positive_number(self.eta, "exp3-set: eta")
+            check_positive(self.eta, "exp3-set: eta")
             object.__setattr__(self, "needs", Needs(graph="after"))  # nothing is left to set
 
     def step(self, state: State, problem: Problem) -> Floats:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
-from graphbandits.policies.bayesian import Believer
-from graphbandits.policies.indices import largest
+from graphbandits.policies.bayesian import PosteriorPolicy
+from graphbandits.policies.index import largest
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "greedy")
 @dataclass(frozen=True)
-class Greedy(Believer):
+class Greedy(PosteriorPolicy):
     """The largest posterior mean, evenly among equal ones; it never explores (Greedy).
 
     argmax a / (a + b), without regard to what the play teaches; it learns from all that it

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.errors import yes_or_no
+from graphbandits.errors import check_bool
 from graphbandits.policies.base import Event
-from graphbandits.policies.bayesian import Rule, RuleBased
+from graphbandits.policies.bayesian import Rule, RulePolicy
 from graphbandits.posteriors import Observations
 from graphbandits.registry import register
 from graphbandits.rules import ids_n
@@ -15,7 +15,7 @@ from graphbandits.rules import ids_n
 
 @register("policy", "ids")
 @dataclass(frozen=True)
-class IDS(RuleBased):
+class IDS(RulePolicy):
     """Information-directed sampling without the graph (IDS).
 
     P1 with the gain h: min (pi.Delta)^2 / (pi.h), the least squared regret per information, of what
@@ -37,7 +37,7 @@ class IDS(RuleBased):
         return [cls(), cls(side=True)]
 
     def __post_init__(self) -> None:
-        yes_or_no(self.side, "ids: side")
+        check_bool(self.side, "ids: side")
 
     def learns_from(self, event: Event) -> Observations:
         """What was seen of the arm played, or with ``side`` all that was."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.policies.bayesian import Informed, Rule
+from graphbandits.policies.bayesian import GainPolicy, Rule
 from graphbandits.registry import register
 from graphbandits.rules import ids_lp
 
 
 @register("policy", "ids-lp")
 @dataclass(frozen=True)
-class IDSLP(Informed):
+class IDSLP(GainPolicy):
     """The least expected regret that learns as much as Thompson sampling alone (IDS-LP).
 
     P3: min pi.Delta subject to pi.Gh >= alpha.h. Liu, Buccapatnam and Shroff (2018). With

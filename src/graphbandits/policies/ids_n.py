@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.policies.bayesian import Informed, Rule
+from graphbandits.policies.bayesian import GainPolicy, Rule
 from graphbandits.registry import register
 from graphbandits.rules import ids_n
 
 
 @register("policy", "ids-n")
 @dataclass(frozen=True)
-class IDSN(Informed):
+class IDSN(GainPolicy):
     """Information-directed sampling: the least squared regret per information (IDS-N).
 
     P1: min (pi.Delta)^2 / (pi.Gh). Liu, Buccapatnam and Shroff (2018); on the empty graph it is

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.policies.bayesian import Informed, Rule
+from graphbandits.policies.bayesian import GainPolicy, Rule
 from graphbandits.registry import register
 from graphbandits.rules import idsn_lp
 
 
 @register("policy", "idsn-lp")
 @dataclass(frozen=True)
-class IDSNLP(Informed):
+class IDSNLP(GainPolicy):
     """The least expected regret that learns at least as much as TS-N (IDSN-LP).
 
     P2: min pi.Delta subject to pi.Gh >= alpha.Gh. Liu, Buccapatnam and Shroff (2018). With

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphbandits._types import Floats, State
+from graphbandits.policies._kl_kernels import upper_bounds
 from graphbandits.policies.base import View
-from graphbandits.policies.indices import OwnIndex, counts, means
-from graphbandits.policies.kl_kernels import upper_bounds
+from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "kl-ucb")
 @dataclass(frozen=True)
-class KLUCB(OwnIndex):
+class KLUCB(OwnOutcomeIndexPolicy):
     """The largest mean that is still credible after its own plays (KL-UCB).
 
     max {q >= X_i: N_i kl(X_i, q) <= ln t}, kl the divergence of Bernoulli distributions; an arm

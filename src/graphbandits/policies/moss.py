@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.indices import OwnIndex, counts, means
+from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "moss")
 @dataclass(frozen=True)
-class MOSS(OwnIndex):
+class MOSS(OwnOutcomeIndexPolicy):
     """The largest of bounds that vanish after T/K plays of an arm, of its own plays (MOSS).
 
     X_i + sqrt(max(0, ln(T / (K N_i))) / N_i) for T rounds and K arms; an arm that was never played

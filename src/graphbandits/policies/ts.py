@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.policies.bayesian import OwnBeliever, Rule, RuleBased
+from graphbandits.policies.bayesian import OwnOutcomePolicy, Rule, RulePolicy
 from graphbandits.registry import register
 from graphbandits.rules import ts_n
 
 
 @register("policy", "ts")
 @dataclass(frozen=True)
-class TS(OwnBeliever, RuleBased):
+class TS(OwnOutcomePolicy, RulePolicy):
     """Thompson sampling without the graph: each arm with the probability that it is best (TS).
 
     pi = alpha, exactly, of what was seen of the arms played. Thompson (1933); Russo and Van Roy

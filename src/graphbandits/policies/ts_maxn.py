@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from graphbandits._types import Floats, State
 from graphbandits.graphs.feedback import best_revealers
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.bayesian import Believer
+from graphbandits.policies.bayesian import PosteriorPolicy
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "ts-maxn")
 @dataclass(frozen=True)
-class TSMaxN(Believer):
+class TSMaxN(PosteriorPolicy):
     """The best posterior mean among the arms that reveal the one TS-N would play (TS-maxN).
 
     i with probability alpha_i, then argmax of E[theta_j] over the j that reveal i; pi is the sum

@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
-from graphbandits.policies.bayesian import Believer
+from graphbandits.policies.bayesian import PosteriorPolicy
 from graphbandits.posteriors import Ordered
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "ts-n-sampled")
 @dataclass(frozen=True)
-class TSNSampled(Believer):
+class TSNSampled(PosteriorPolicy):
     """Thompson sampling by drawing: a sample of every arm's mean, the largest is played.
 
     The play has the distribution of ``ts-n``, but its probability is not known: pi is one-hot.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
-from graphbandits.policies.indices import OwnIndex, counts, means, upper_confidence
+from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means, upper_confidence
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "ucb1")
 @dataclass(frozen=True)
-class UCB1(OwnIndex):
+class UCB1(OwnOutcomeIndexPolicy):
     """The largest upper confidence bound of its own plays, whatever else was seen (UCB1).
 
     X_i + sqrt(2 ln t / N_i), with N_i plays of arm i, of mean X_i, before round t; an arm that was

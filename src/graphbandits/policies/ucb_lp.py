@@ -8,18 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import MOST_ROUNDS, InputError
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.policies.base import Event, Needs, Problem, View, check_range
-from graphbandits.policies.indices import Counting, largest, means
+from graphbandits.policies.index import CountPolicy, largest, means
 from graphbandits.registry import register
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, Ints, State
 
 
 @register("policy", "ucb-lp")
 @dataclass(frozen=True)
-class UCBLP(Counting):
+class UCBLP(CountPolicy):
     """Arms that fall behind are dropped in phases, each arm seen by a dominating set (UCB-LP).
 
     Phase m = 0, ..., floor(log2(T/e)/2) has D = 2^-m and n(m) = ceil(2 ln(T D^2)/D^2), n(-1) = 0.
@@ -37,7 +37,7 @@ class UCBLP(Counting):
     """
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True, horizon=True, fixed=True)
-    excuses: ClassVar[dict[str, str]] = {
+    exemptions: ClassVar[dict[str, str]] = {
         "relabelling": "a phase plays its arms in the order of their numbers"
     }
 

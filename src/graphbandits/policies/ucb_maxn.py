@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from graphbandits._types import Floats, State
 from graphbandits.graphs.feedback import best_revealers
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.indices import Index, counts, largest, means, upper_confidence
+from graphbandits.policies.index import IndexPolicy, counts, largest, means, upper_confidence
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "ucb-maxn")
 @dataclass(frozen=True)
-class UCBMaxN(Index):
+class UCBMaxN(IndexPolicy):
     """The best mean among the arms that reveal the one UCB-N would play (UCB-maxN).
 
     i = argmax X_i + sqrt(2 ln t / O_i), then argmax of X_j over the j that reveal i (X_j = 0 where

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
-from graphbandits.policies.indices import Index, counts, means, upper_confidence
+from graphbandits.policies.index import IndexPolicy, counts, means, upper_confidence
 from graphbandits.registry import register
-from graphbandits.types import Floats, State
 
 
 @register("policy", "ucb-n")
 @dataclass(frozen=True)
-class UCBN(Index):
+class UCBN(IndexPolicy):
     """The largest upper confidence bound, which counts side observations too (UCB-N).
 
     X_i + sqrt(2 ln t / O_i), with O_i observations of arm i, of mean X_i, before round t; an arm

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import Event, Problem, View, check_range
-from graphbandits.policies.indices import OwnIndex, counts, means, reward_range
+from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means, reward_range
 from graphbandits.registry import register
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 
 @register("policy", "ucb-tuned")
 @dataclass(frozen=True)
-class UCBTuned(OwnIndex):
+class UCBTuned(OwnOutcomeIndexPolicy):
     """The largest upper confidence bound, scaled by the variance, of its own plays (UCB-Tuned).
 
     X_i + sqrt(min(1/4, V_i) ln t / N_i), V_i = (variance of the N_i rewards) + sqrt(2 ln t / N_i);

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import Event, Needs, Problem, View
 from graphbandits.registry import register
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 
 @register("policy", "uniform")
@@ -27,7 +27,7 @@ class Uniform:
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
-    excuses: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
+    exemptions: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
 
     def init(self, problem: Problem, keys: Keys) -> State:
         return {}

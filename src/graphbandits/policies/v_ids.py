@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphbandits.policies.bayesian import OwnBeliever, Rule, RuleBased
+from graphbandits.policies.bayesian import OwnOutcomePolicy, Rule, RulePolicy
 from graphbandits.registry import register
 from graphbandits.rules import ids_n
 
 
 @register("policy", "v-ids")
 @dataclass(frozen=True)
-class VIDS(OwnBeliever, RuleBased):
+class VIDS(OwnOutcomePolicy, RulePolicy):
     """Information-directed sampling by variances, without the graph (V-IDS).
 
     P1 with the gain v: min (pi.Delta)^2 / (pi.v), v_i = sum_j alpha_j (M_ji - m_i)^2 <= h_i / 2,

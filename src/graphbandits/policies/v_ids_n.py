@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graphbandits.policies.base import Needs
-from graphbandits.policies.bayesian import Rule, RuleBased
+from graphbandits.policies.bayesian import Rule, RulePolicy
 from graphbandits.registry import register
 from graphbandits.rules import ids_n
 
 
 @register("policy", "v-ids-n")
 @dataclass(frozen=True)
-class VIDSN(RuleBased):
+class VIDSN(RulePolicy):
     """Information-directed sampling by variances, with the graph (V-IDS-N).
 
     P1 with the gain G v: min (pi.Delta)^2 / (pi.Gv), v the variance form of Russo and Van Roy

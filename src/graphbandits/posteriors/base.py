@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
+from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, nearest
 from graphbandits.rng import Stream
-from graphbandits.types import Floats, Ints, State
 
 
 @dataclass(frozen=True, eq=False)

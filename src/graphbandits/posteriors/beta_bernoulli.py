@@ -12,16 +12,22 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import betainc, betaincinv, betaln, expit, xlog1py, xlogy
 
-from graphbandits.errors import InputError, NumericalError, probability, short_repr, whole_number
+from graphbandits._rng_kernels import within
+from graphbandits._types import Floats, Ints, State
+from graphbandits.errors import (
+    InputError,
+    NumericalError,
+    check_integer,
+    check_probability,
+    short_repr,
+)
+from graphbandits.posteriors._beta_kernels import add_outcomes, beliefs_kernel
+from graphbandits.posteriors._group_kernels import group_arms
+from graphbandits.posteriors._information_kernels import information_kernel
+from graphbandits.posteriors._shape_kernels import SIMULATION, STRICT
 from graphbandits.posteriors.base import Beliefs, Observations
-from graphbandits.posteriors.beta_kernels import add_outcomes, beliefs_kernel
-from graphbandits.posteriors.group_kernels import group_arms
-from graphbandits.posteriors.information_kernels import information_kernel
-from graphbandits.posteriors.shape_kernels import SIMULATION, STRICT
 from graphbandits.registry import register
 from graphbandits.rng import Stream
-from graphbandits.rng_kernels import within
-from graphbandits.types import Floats, Ints, State
 
 #: Parameters of a prior are taken in this range.
 LEAST_PARAMETER = 1e-3
@@ -77,7 +83,7 @@ class BetaBernoulli:
     @classmethod
     def of(cls, arms: int, a: float = 1.0, b: float = 1.0) -> BetaBernoulli:
         """The same prior Beta(a, b) for every arm."""
-        count = whole_number(arms, "arms")
+        count = check_integer(arms, "arms")
         return cls(np.repeat(check_parameters(a), count), np.repeat(check_parameters(b), count))
 
     @classmethod
@@ -249,7 +255,7 @@ class BetaBernoulli:
         >>> posterior.quantile(posterior.init(trials=1), 0.81)
         array([[0.81, 0.9 ]])
         """
-        level = probability(level, "the level of a quantile")
+        level = check_probability(level, "the level of a quantile")
         a, b = self._parameters(state)
         if level in self.support:
             return np.full(a.shape, level)

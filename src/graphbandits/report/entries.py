@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from graphbandits.errors import InputError
-from graphbandits.plots.lines import in_order, shown, sweep_notes
+from graphbandits.plots.regret import in_order, shown, sweep_notes
 from graphbandits.results import (
     Claim,
-    Comparison,
     Difference,
     Judgement,
     Published,
+    PublishedComparison,
     Results,
     judge,
 )
@@ -114,7 +114,7 @@ class SimulationEntry:
         return judge_bounds(self.bounds, self.results, CONFIDENCE)
 
     @cached_property
-    def comparisons(self) -> list[Comparison]:
+    def comparisons(self) -> list[PublishedComparison]:
         """The published regrets beside those found here."""
         return compare(self.published, self.results) if self.published else []
 
@@ -220,7 +220,7 @@ def verdict(difference: Difference) -> str:
         return "unknown from one trial"
     if difference.high < 0.0:
         return "clearly better"
-    return "clearly worse" if difference.low > 0.0 else "not told apart"
+    return "clearly worse" if difference.low > 0.0 else "no clear difference"
 
 
 def anchors(entries: Sequence[Entry]) -> list[str]:

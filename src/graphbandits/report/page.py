@@ -12,13 +12,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from graphbandits.files import write_text
-from graphbandits.report.curves import colour_style, figure_of, plotly_script
+from graphbandits._io import write_text
+from graphbandits._version import __version__
+from graphbandits.report._curves import colour_style, figure_of, plotly_script
+from graphbandits.report._sections import overview, sections_of
 from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, SweepEntry, anchors
-from graphbandits.report.sections import overview, sections_of
 from graphbandits.results import Difference, Results
-from graphbandits.theory import bounds_summary
-from graphbandits.version import __version__
+from graphbandits.theory.regret_bounds import bounds_summary
 
 #: The browser itself refuses whatever is not in the file.
 POLICY = (

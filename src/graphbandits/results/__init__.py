@@ -1,26 +1,28 @@
-"""What came out of a simulation: regret curves, comparisons, frames and files."""
+"""Results of simulations: regret curves, comparisons, data frames and files."""
 
+from graphbandits._old_words import renamed_names
 from graphbandits.results.combine import concat
-from graphbandits.results.compare import Difference, Moments, standard_error
+from graphbandits.results.differences import Difference, standard_error
 from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.published import Claim, Comparison, Judgement, Published, judge
-from graphbandits.results.storage import FORMAT, check_place
-from graphbandits.results.tables import QUANTILES, SCHEMA
+from graphbandits.results.published import (
+    Claim,
+    Judgement,
+    Published,
+    PublishedComparison,
+    judge,
+)
 
 __all__ = [
-    "FORMAT",
-    "QUANTILES",
-    "SCHEMA",
     "Claim",
-    "Comparison",
     "Difference",
     "Judgement",
-    "Moments",
     "PolicyResult",
     "Published",
+    "PublishedComparison",
     "Results",
-    "check_place",
     "concat",
     "judge",
     "standard_error",
 ]
+
+__getattr__ = renamed_names(__name__, {"Comparison": "PublishedComparison"})

@@ -11,8 +11,8 @@ import numpy as np
 
 from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError
+from graphbandits.results.data_frames import NO_CURVES, edges_of
 from graphbandits.results.model import PolicyResult, Results
-from graphbandits.results.tables import NO_CURVES, edges_of
 
 #: Settings that may differ, each joined in its own way; all others must agree.
 JOINED = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphbandits._types import Floats, Ints
 from graphbandits.engine.shard import Ratios
-from graphbandits.errors import InputError, nearest, whole_number
-from graphbandits.results.compare import (
+from graphbandits.errors import InputError, check_integer, nearest
+from graphbandits.results.data_frames import NO_CURVES, QUANTILES, to_pandas, to_polars, whole_table
+from graphbandits.results.differences import (
     Difference,
     Moments,
     paired_differences,
     standard_error,
     student,
 )
-from graphbandits.results.tables import NO_CURVES, QUANTILES, to_pandas, to_polars, whole_table
-from graphbandits.types import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas
@@ -324,7 +324,7 @@ class Results:
     @property
     def hash(self) -> str:
         """A sha256 of all that is saved: the same for the same results, wherever they were made."""
-        from graphbandits.results.storage import content_hash
+        from graphbandits.results.file_formats import content_hash
 
         return content_hash(self)
 
@@ -333,14 +333,14 @@ class Results:
 
         The directory appears whole or not at all; results that were there before are replaced.
         """
-        from graphbandits.results.storage import save
+        from graphbandits.results.file_formats import save
 
         return save(self, Path(directory))
 
     @classmethod
     def load(cls, directory: str | Path) -> Results:
         """Read what :meth:`save` wrote, to the last bit; a damaged file is named."""
-        from graphbandits.results.storage import load
+        from graphbandits.results.file_formats import load
 
         return load(Path(directory))
 
@@ -360,9 +360,9 @@ def _run(given: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"a run has seed, first_trial and trials; got {given!r}")
     seed = given.get("seed")
     return {
-        "seed": None if seed is None else whole_number(seed, "seed of a run", least=0),
-        "first_trial": whole_number(given.get("first_trial", 0), "first_trial of a run", least=0),
-        "trials": whole_number(given.get("trials"), "trials of a run"),
+        "seed": None if seed is None else check_integer(seed, "seed of a run", least=0),
+        "first_trial": check_integer(given.get("first_trial", 0), "first_trial of a run", least=0),
+        "trials": check_integer(given.get("trials"), "trials of a run"),
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphbandits.errors import InputError, nearest
-from graphbandits.results.compare import Difference, paired_differences, student
+from graphbandits.results.differences import Difference, paired_differences, student
 from graphbandits.results.model import Results
 
 #: Combined standard errors that lie between two regrets that agree, at most.
@@ -35,7 +35,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PublishedComparison:
     """One policy here and there; ``distance`` is in standard errors of the difference."""
 
     policy: str
@@ -47,7 +47,7 @@ class Comparison:
     within: bool
 
 
-def compare(published: Published, results: Results) -> list[Comparison]:
+def compare(published: Published, results: Results) -> list[PublishedComparison]:
     """Each published mean m' (standard error s') beside the m (s) of the results.
 
     The distance is (m - m') / sqrt(s^2 + s'^2), and ``within`` whether it is at most ``NEAR``
@@ -69,7 +69,9 @@ def compare(published: Published, results: Results) -> list[Comparison]:
         here = float(results[name].mean[-1])
         own = float(results[name].standard_error[-1])
         distance = _distance(here - there, math.hypot(own, error))
-        found.append(Comparison(name, here, own, there, error, distance, abs(distance) <= NEAR))
+        found.append(
+            PublishedComparison(name, here, own, there, error, distance, abs(distance) <= NEAR)
+        )
     return found
 
 
@@ -143,7 +145,7 @@ def judge(claim: Claim, results: Results, confidence: float = 0.95) -> Judgement
 
     The intervals are those of :func:`~.compare.max_t` for the pairs of this claim, so that it
     "holds" falsely, or "fails" falsely, with probability 1 - ``confidence`` at most. Policies
-    that are the same in every trial differ by exactly 0 and are not told apart.
+    that are the same in every trial differ by exactly 0 and are no clear difference.
 
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="star", horizon=200, trials=50, seed=1)
@@ -167,4 +169,4 @@ def _verdict(differences: list[Difference]) -> str:
         return "unknown"
     if any(d.low > 0.0 for d in differences):
         return "fails"
-    return "holds" if all(d.high < 0.0 for d in differences) else "not told apart"
+    return "holds" if all(d.high < 0.0 for d in differences) else "no clear difference"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphbandits.rules.hull_kernels import least_ratio_kernel
-from graphbandits.types import Floats
+from graphbandits._types import Floats
+from graphbandits.rules._hull_kernels import least_ratio_kernel
 
 
 def ids_n(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphbandits.types import Floats
+from graphbandits._types import Floats
 
 
 def ts_n(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:

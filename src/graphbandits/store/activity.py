@@ -24,8 +24,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from graphbandits._io import opened, readable_errors
 from graphbandits.errors import InputError
-from graphbandits.files import opened, readable_errors
 
 try:
     import fcntl
@@ -60,7 +60,7 @@ _RUN = TypeAdapter(Run)
 
 
 @contextmanager
-def announced(
+def announce_run(
     place: Path,
     command: str | None = None,
     kind: Literal["run", "gc"] = "run",
@@ -134,7 +134,7 @@ def _wait_for_gc(place: Path, tell: Callable[[str], None]) -> None:
         time.sleep(LOOK)
 
 
-def others(place: Path) -> list[Run]:
+def other_runs(place: Path) -> list[Run]:
     """The other processes that work here now; files that killed ones left are removed."""
     found = []
     for file, run in entries(place):

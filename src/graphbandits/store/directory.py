@@ -17,12 +17,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from graphbandits import files
+from graphbandits import _io
+from graphbandits._old_words import translate_settings
+from graphbandits._version import __version__
 from graphbandits.engine import Shard, Task
 from graphbandits.engine.provenance import Series, name_of, series_of
 from graphbandits.errors import InputError, nearest
 from graphbandits.store import activity
-from graphbandits.version import __version__
 
 #: The layout of a store; a newer one is refused by name.
 FORMAT = 1
@@ -162,12 +163,12 @@ class Store:
     @classmethod
     def create(cls, path: str | Path) -> Store:
         """Open a store; make it if there is none. Other files of the directory are left alone."""
-        store = cls(files.make_directory(Path(path)))
+        store = cls(_io.make_directory(Path(path)))
         manifest = store.path / MANIFEST
         if not manifest.exists():
             entry = {"format": FORMAT, "made_by": f"graphbandits {__version__}"}
             # never replaces a manifest that another process has just written
-            files.write_new(manifest, (json.dumps(entry, indent=2) + "\n").encode())
+            _io.write_new(manifest, (json.dumps(entry, indent=2) + "\n").encode())
         store._check()
         return store
 
@@ -187,7 +188,7 @@ class Store:
 
     def _check(self) -> None:
         path = self.path / MANIFEST
-        entry = parsed(files.read_bytes(path, "manifest of a store"))
+        entry = parsed(_io.read_bytes(path, "manifest of a store"))
         number = entry.get("format") if isinstance(entry, dict) else None
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise InputError(
@@ -227,7 +228,7 @@ class Store:
     def facts(self, series: str) -> dict[str, Any] | None:
         """What determines a series; None if that is missing, or not what its name is a hash of."""
         try:
-            facts = parsed(files.read_regular(self.path / "shards" / series / SERIES))
+            facts = parsed(_io.read_regular(self.path / "shards" / series / SERIES))
             return facts if name_of(facts) == series else None
         except UNREADABLE:
             return None
@@ -245,7 +246,7 @@ class Store:
         checksum = hashlib.sha256(data).hexdigest()
         file = ShardFile(series.name, shard.first, shard.trials, checksum)
         self.describe(series)
-        files.write_bytes(make_place(self.path_of(file).parent) / file.name, data)
+        _io.write_bytes(make_place(self.path_of(file).parent) / file.name, data)
         return file
 
     def read(self, file: ShardFile, rounds: int | None = None) -> Shard:
@@ -259,7 +260,7 @@ class Store:
             return DamagedShardError(f"the shard {path} {why}", file)
 
         try:
-            data = files.read_regular(path)
+            data = _io.read_regular(path)
         except FileNotFoundError:
             raise damaged("is gone") from None
         except (OSError, InputError) as error:
@@ -291,7 +292,7 @@ class Store:
         """
         path = self.path_of(file)
         aside = path.with_suffix(DAMAGED)
-        with files.readable_errors(aside):
+        with _io.readable_errors(aside):
             try:
                 os.replace(path, aside)
             except FileNotFoundError:
@@ -333,7 +334,7 @@ class Store:
 
     def put_cell(self, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
         """Keep the description of a cell under the hash of its content."""
-        data = files.to_npz(meta, arrays)
+        data = _io.to_npz(meta, arrays)
         name = hashlib.sha256(data).hexdigest()
         path = self.path / "cells" / f"{name}.npz"
         make_place(path.parent)
@@ -345,10 +346,11 @@ class Store:
         path = self.path / "cells" / f"{name}.npz"
         if not path.exists():
             raise InputError(f"the description of a cell {path} is missing: {AGAIN}")
-        data = files.read_bytes(path, "description of a cell")
+        data = _io.read_bytes(path, "description of a cell")
         if hashlib.sha256(data).hexdigest() != name:
             raise InputError(f"{path} is damaged: {AGAIN}")
-        return files.from_npz(data)
+        meta, arrays = _io.from_npz(data)
+        return meta | {"settings": translate_settings(meta["settings"])}, arrays
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep what a study is made of, in the place of what it was before.
@@ -362,12 +364,12 @@ class Store:
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the record of a study is plain values of JSON: {error}") from None
         make_place(path.parent)
-        files.write_text(path, text + "\n")
+        _io.write_text(path, text + "\n")
 
     def check_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Refuse what :meth:`put_study` would, as far as its place goes: a newer format there."""
         try:
-            there = parsed(files.read_regular(self._study_path(key)))
+            there = parsed(_io.read_regular(self._study_path(key)))
         except (OSError, InputError):  # there is none, or writing will say why not
             return
         number = there.get("format") if isinstance(there, dict) else None
@@ -384,7 +386,7 @@ class Store:
         path = self._study_path(key)
         if not os.path.lexists(path):
             raise InputError(f"no study '{key}' in {self.path}: {nearest(key, self.studies())}")
-        record = parsed(files.read_bytes(path, "study"))
+        record = parsed(_io.read_bytes(path, "study"))
         if not isinstance(record, dict):
             raise InputError(f"{path} is damaged: {AGAIN}")
         return record
@@ -412,16 +414,16 @@ class Store:
         A run does so before it looks what is there. It waits for a ``gc`` that is at work, and
         ``tell`` is told so; after a minute that is an error.
         """
-        return activity.announced(make_place(self.path / activity.PLACE), command, kind, tell)
+        return activity.announce_run(make_place(self.path / activity.PLACE), command, kind, tell)
 
     def others(self) -> list[activity.Run]:
         """The other processes that work here now; what killed ones left of them is removed."""
-        return activity.others(self.path / activity.PLACE)
+        return activity.other_runs(self.path / activity.PLACE)
 
 
 def make_place(path: Path) -> Path:
     """A directory of the store, made when it is first needed."""
-    with files.readable_errors(path):
+    with _io.readable_errors(path):
         try:
             path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
@@ -455,11 +457,11 @@ def _no_directory(path: Path) -> InputError:
 def write_once(path: Path, data: bytes) -> None:
     """Write a file that is named by its content, unless it is there and sound."""
     try:
-        sound = files.read_regular(path) == data
+        sound = _io.read_regular(path) == data
     except (OSError, InputError):
         sound = False
     if not sound:
-        files.write_bytes(path, data)
+        _io.write_bytes(path, data)
 
 
 def parsed(data: bytes) -> Any:

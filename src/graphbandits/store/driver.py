@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from graphbandits.engine import Plan, Shard, Task
+from graphbandits.engine._progress import Advance, progress_bar
 from graphbandits.engine.executors import ThreadExecutor, executor_for
 from graphbandits.engine.plan import BLOCK
-from graphbandits.engine.progress import Advance, progress_bar
 from graphbandits.engine.shard import POINTS
-from graphbandits.errors import GraphBanditsError, whole_number
+from graphbandits.errors import GraphBanditsError, check_integer
 from graphbandits.graphs import GraphLike
 from graphbandits.policies import Policy
 from graphbandits.results import Results
@@ -42,9 +42,9 @@ class WorkerOptions:
     parallel: str = "auto"
 
     def __post_init__(self) -> None:
-        whole_number(self.workers, "workers")
+        check_integer(self.workers, "workers")
         if self.shard is not None:
-            whole_number(self.shard, "shard")
+            check_integer(self.shard, "shard")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Failure:
         return f"{self.task.label}, trials {self.task.first} to {last}: {self.error}"
 
 
-class RunMonitor:
+class RunProgress:
     """Receives the progress of a run; every method may be overridden, and does nothing here."""
 
     def warn(self, message: str) -> None:
@@ -103,7 +103,7 @@ def run_missing(
     store: Store | Memory,
     wanted: Sequence[Task],
     options: WorkerOptions | None = None,
-    monitor: RunMonitor | None = None,
+    monitor: RunProgress | None = None,
     executor: ThreadExecutor | None = None,
 ) -> list[Failure]:
     """Compute the trials of the wanted tasks that a store lacks; return what failed.
@@ -111,7 +111,7 @@ def run_missing(
     Each shard is kept as soon as it is there. A task that raises does not stop the others.
     ``executor`` is in place of the one that the options describe.
     """
-    options, monitor = options or WorkerOptions(), monitor or RunMonitor()
+    options, monitor = options or WorkerOptions(), monitor or RunProgress()
     lacking = {task: list(store.missing(task)) for task in wanted}
     tasks = split(lacking, options)
     if executor is None:
@@ -264,8 +264,8 @@ def simulate_plan(
     >>> simulate_plan(plan)["ts-n"].final.shape
     (5,)
     """
-    share = -(-plan.trials // whole_number(workers, "workers"))  # so that each worker has a block
-    size = min(whole_number(block, "block"), plan.block, share)
+    share = -(-plan.trials // check_integer(workers, "workers"))  # so that each worker has a block
+    size = min(check_integer(block, "block"), plan.block, share)
     options = WorkerOptions(workers, shard=size, parallel=parallel)
     if progress is True:
         with progress_bar("simulating", plan.decisions) as advance:
@@ -310,7 +310,7 @@ class Memory:
         return False
 
 
-class _Progress(RunMonitor):
+class _Progress(RunProgress):
     """Reports decisions, and lets a failure end the run."""
 
     def __init__(self, store: Memory, advance: Advance | None) -> None:

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from graphbandits._io import to_npz
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine.plan import BLOCK
 from graphbandits.engine.provenance import Series, cpu, series_of
 from graphbandits.errors import GraphBanditsError
-from graphbandits.files import to_npz
 from graphbandits.rng import Keys
 from graphbandits.store.directory import SERIES, Store
 from graphbandits.store.driver import WorkerOptions, shard_size

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from graphbandits._io import is_abandoned, readable_errors, temporary_for
 from graphbandits.engine import Shard
 from graphbandits.engine.provenance import name_of
 from graphbandits.errors import InputError
-from graphbandits.files import is_abandoned, readable_errors, temporary_for
 from graphbandits.store import activity
 from graphbandits.store.directory import (
     AGAIN,

@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from graphbandits._io import to_npz
 from graphbandits.engine import Plan, Task
 from graphbandits.engine.provenance import series_of
 from graphbandits.errors import InputError
-from graphbandits.files import to_npz
-from graphbandits.graphs.storage import Arrays, pack_process
+from graphbandits.graphs._storage import Arrays, pack_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published
 from graphbandits.store.directory import Store

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from graphbandits._types import Floats, Ints
 from graphbandits.engine import Plan, Ratios, Shard
 from graphbandits.engine.shard import TrueMeans, rank_plays, true_means
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed
-from graphbandits.results import Moments, PolicyResult, Results
+from graphbandits.results import PolicyResult, Results
+from graphbandits.results.differences import Moments
 from graphbandits.store.directory import ShardFile, Store
-from graphbandits.types import Floats, Ints
 
 #: Numbers that are in memory at once, trials times rounds; for others the shards are read again.
 ENTRIES = 2**23

@@ -7,14 +7,17 @@ A test of all policies that are enrolled, yours among them, is three lines::
         case.require()
 """
 
+from graphbandits._old_words import renamed_names
 from graphbandits.testing.contract import (
     Case,
     Check,
+    ContractViolation,
     Verdict,
-    Violation,
     cases,
     check_plugins,
     contract,
 )
 
-__all__ = ["Case", "Check", "Verdict", "Violation", "cases", "check_plugins", "contract"]
+__all__ = ["Case", "Check", "ContractViolation", "Verdict", "cases", "check_plugins", "contract"]
+
+__getattr__ = renamed_names(__name__, {"Violation": "ContractViolation"})

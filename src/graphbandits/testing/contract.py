@@ -1,11 +1,11 @@
-"""Checks, verdicts and excuses.
+"""Checks, verdicts and exemptions.
 
-A check is a function of a plug-in that raises :class:`Violation`. A class may excuse itself from
+A check is a function of a plug-in that raises :class:`ContractViolation`. A class may excuse itself from
 a check, with a reason, as data::
 
-    excuses: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
+    exemptions: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
 
-An excuse that is no longer needed fails, so that excuses do not outlive their reasons.
+An excuse that is no longer needed fails, so that exemptions do not outlive their reasons.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphbandits.engine.progress import announce_compilation
+from graphbandits.engine._progress import announce_compilation
 from graphbandits.errors import GraphBanditsError, InputError, nearest
 from graphbandits.plugins import blame, load_plugin, source_file
 from graphbandits.registry import PACKAGES, build, examples_of, name_of, registered, text_of
 
 
-class Violation(GraphBanditsError, AssertionError):  # noqa: N818  it is a verdict, not a mishap
+class ContractViolation(GraphBanditsError, AssertionError):  # noqa: N818  it is a verdict, not a mishap
     """A promise that a plug-in does not keep: what it did, where, and what to do."""
 
 
@@ -129,7 +129,7 @@ class Case:
             return self._verdict("excused", f"{excuse} (found: {broken})")
         if any(self._breaks(other) for other in examples_of(type(self.plugin))):
             return self._verdict("kept", "")  # another example needs the excuse
-        why = f"it keeps this promise: take '{self.check.name}' out of its excuses ({excuse})"
+        why = f"it keeps this promise: take '{self.check.name}' out of its exemptions ({excuse})"
         return self._verdict("needless", why)
 
     def _breaks(self, other: Any) -> bool:
@@ -143,10 +143,10 @@ class Case:
         return False
 
     def require(self) -> None:
-        """Raise :class:`Violation` unless the check passes."""
+        """Raise :class:`ContractViolation` unless the check passes."""
         verdict = self.verdict()
         if not verdict.ok:
-            raise Violation(f"{verdict.plugin}, {self.check.name}: {verdict.why}")
+            raise ContractViolation(f"{verdict.plugin}, {self.check.name}: {verdict.why}")
 
     def _verdict(self, outcome: str, why: str) -> Verdict:
         return Verdict(self.check, self._text, outcome, why, self.plugin)
@@ -228,29 +228,37 @@ def _plugins(target: str) -> Iterator[tuple[str, Any]]:
 
 
 def _excuses(plugin: object) -> Mapping[str, str]:
-    excuses = getattr(plugin, "excuses", {})
-    return excuses if isinstance(excuses, Mapping) else {}
+    exemptions = getattr(plugin, "exemptions", {})
+    return exemptions if isinstance(exemptions, Mapping) else {}
 
 
 def check_form(kind: str, plugin: Any) -> None:
-    """What all kinds share: a documented, enrolled class, and excuses that mean something."""
+    """What all kinds share: a documented, enrolled class, and exemptions that mean something."""
     cls = type(plugin)
     if registered(kind).get(name_of(plugin)) is not cls:
-        raise Violation(f"{cls.__name__} is not enrolled: write @register('{kind}', 'its-name')")
+        raise ContractViolation(
+            f"{cls.__name__} is not enrolled: write @register('{kind}', 'its-name')"
+        )
     sentence = (cls.__doc__ or "").strip().split("\n\n")[0]
     if not sentence.endswith(".") or sentence.startswith(f"{cls.__name__}("):
-        raise Violation(
+        raise ContractViolation(
             f"{cls.__name__} does not say what it is: its docstring begins with one sentence "
             "that ends with a full stop"
         )
-    excuses = getattr(plugin, "excuses", {})
-    if not isinstance(excuses, Mapping):
-        raise Violation(f"excuses is {excuses!r}: write {{'name of the check': 'the reason'}}")
+    if hasattr(plugin, "excuses"):
+        raise ContractViolation("excuses is now called exemptions: rename it")
+    exemptions = getattr(plugin, "exemptions", {})
+    if not isinstance(exemptions, Mapping):
+        raise ContractViolation(
+            f"exemptions is {exemptions!r}: write {{'name of the check': 'the reason'}}"
+        )
     known = [one.name for one in contract(kind)]
     for name, reason in _excuses(plugin).items():
         if name not in known:
-            raise Violation(
-                f"it excuses itself from '{name}', which is no check: {nearest(str(name), known)}"
+            raise ContractViolation(
+                f"it is exempt from '{name}', which is no check: {nearest(str(name), known)}"
             )
         if not isinstance(reason, str) or not reason.strip():
-            raise Violation(f"its excuse from '{name}' has no reason: say why in a sentence")
+            raise ContractViolation(
+                f"its excuse from '{name}' has no reason: say why in a sentence"
+            )

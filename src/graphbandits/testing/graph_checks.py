@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from graphbandits._types import Floats
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.named import Recipe
 from graphbandits.registry import build, text_of
 from graphbandits.rng import Keys, Stream
-from graphbandits.testing.contract import Violation, check, check_form
-from graphbandits.testing.scenes import most_by_chance, same_bits
-from graphbandits.types import Floats
+from graphbandits.testing.contract import ContractViolation, check, check_form
+from graphbandits.testing.scenarios import most_by_chance, same_bits
 
 #: Rounds that are looked at, as far as the process has them.
 ROUNDS = (1, 2, 7)
@@ -26,17 +26,23 @@ def form(recipe: Recipe) -> None:
     check_form("graph", recipe)
     text = text_of(recipe)
     if build("graph", text) != recipe:
-        raise Violation(f"its text form '{text}' gives {build('graph', text)!r}, not {recipe!r}")
+        raise ContractViolation(
+            f"its text form '{text}' gives {build('graph', text)!r}, not {recipe!r}"
+        )
     for process in _processes(recipe):
         for part in ("arms", "names", "deterministic", "rounds", "round"):
             if not hasattr(process, part):
-                raise Violation(f"{type(process).__name__} has no '{part}': a process needs it")
+                raise ContractViolation(
+                    f"{type(process).__name__} has no '{part}': a process needs it"
+                )
         if process.names is not None and len(process.names) != process.arms:
-            raise Violation(f"it names {len(process.names)} arms and has {process.arms}")
+            raise ContractViolation(f"it names {len(process.names)} arms and has {process.arms}")
         for t in _rounds(process):
             feedback = process.round(t, Keys(31, 2, 3))
             if feedback.arms != process.arms:
-                raise Violation(f"round {t} has {feedback.arms} arms, the process {process.arms}")
+                raise ContractViolation(
+                    f"round {t} has {feedback.arms} arms, the process {process.arms}"
+                )
 
 
 @check("graph", "probabilities")
@@ -50,22 +56,24 @@ def probabilities(recipe: Recipe) -> None:
             where = f"{process.arms} arms, round {t}"
             wrong = rows[~((rows >= 0.0) & (rows <= 1.0))]
             if wrong.size:
-                raise Violation(f"{where}: an entry is {wrong[0]:g}, and no probability")
+                raise ContractViolation(f"{where}: an entry is {wrong[0]:g}, and no probability")
             loops = np.diagonal(rows, axis1=0, axis2=2)
             if not (loops == 1.0).all():
                 i = int(np.argwhere(loops != 1.0)[0, 1])
-                raise Violation(
+                raise ContractViolation(
                     f"{where}: entry ({i}, {i}) is {loops[loops != 1.0][0]:g}; it is 1, for the "
                     "arm that is played is always observed"
                 )
             feedback = process.round(t, keys)
             says_so = process.deterministic or feedback.deterministic
             if says_so and not np.isin(rows, (0.0, 1.0)).all():
-                raise Violation(
+                raise ContractViolation(
                     f"{where}: it says it is deterministic, and has entries between 0 and 1"
                 )
             if feedback.shared and not (rows == rows[:, :1]).all():
-                raise Violation(f"{where}: it says all trials share its entries, and they differ")
+                raise ContractViolation(
+                    f"{where}: it says all trials share its entries, and they differ"
+                )
 
 
 @check("graph", "gain")
@@ -94,9 +102,11 @@ def _check_product(
             off = np.abs(getattr(process.round(t, keys), name)(given) - expected)
             where = f"{process.arms} arms, round {t}: {name}({argument})"
             if not (off <= 1e-12).all():
-                raise Violation(f"{where} differs from {product} by {off.max():.2g}; {what}")
+                raise ContractViolation(
+                    f"{where} differs from {product} by {off.max():.2g}; {what}"
+                )
             if not same_bits(given, kept):
-                raise Violation(f"{where} wrote into {argument}")
+                raise ContractViolation(f"{where} wrote into {argument}")
 
 
 @check("graph", "reveal-frequency")
@@ -115,14 +125,14 @@ def reveal_frequency(recipe: Recipe) -> None:
                 if not (seen[sure] == chance[sure]).all():
                     j = int(np.argwhere(sure & (seen != chance))[0, 1])
                     did, entry = ("hid", 1) if (seen < chance)[:, j].any() else ("showed", 0)
-                    raise Violation(
+                    raise ContractViolation(
                         f"round {t}: playing {i} {did} arm {j}, and entry ({i}, {j}) is {entry}"
                     )
                 off = np.abs((seen - chance).sum(axis=0))
                 beyond = off - most_by_chance((chance * (1.0 - chance)).sum(axis=0))
                 if (beyond > 0.0).any():
                     j = int(beyond.argmax())
-                    raise Violation(
+                    raise ContractViolation(
                         f"round {t}: playing {i} showed {j} in {seen[:, j].mean():.4f} of the "
                         f"trials; its probability is {chance[:, j].mean():.4f}"
                     )
@@ -150,7 +160,7 @@ def reveal_independence(recipe: Recipe) -> None:
             if (together > most).any():
                 one, two = np.argwhere(together > most)[0]
                 rounds = [_rounds(process)[k // process.arms] for k in (one, two)]
-                raise Violation(
+                raise ContractViolation(
                     f"playing {i}, whether it shows {one % process.arms} in round {rounds[0]} and "
                     f"{two % process.arms} in round {rounds[1]} goes together: draw each by itself"
                 )
@@ -169,7 +179,7 @@ def batch_equals_one_by_one(recipe: Recipe) -> None:
                 alone = _everything(anew, t, Keys(34, 3 + trial, 1))
                 together = [part[:, trial : trial + 1] for part in whole[t]]
                 if not all(same_bits(one, two) for one, two in zip(alone, together, strict=True)):
-                    raise Violation(
+                    raise ContractViolation(
                         f"{process.arms} arms, round {t}: a trial has another graph or reveals "
                         "others alone than in a block, or asked in another order; draw with "
                         "Stream(keys, t, purpose), and remember nothing"
@@ -188,7 +198,7 @@ def _processes(recipe: Recipe) -> list[Process]:
             continue
         made[process.arms] = process
     if not made:
-        raise Violation("it makes no graph of 1, 2, 4, 6, 8, 9 or 12 arms")
+        raise ContractViolation("it makes no graph of 1, 2, 4, 6, 8, 9 or 12 arms")
     return [made[arms] for arms in sorted(made)]
 
 
@@ -213,7 +223,7 @@ def _seen(feedback: Feedback, action: Any, keys: Keys, t: int) -> Floats:
     ordered = (np.diff(place) > 0).all()
     inside = not len(arm) or (arm.min() >= 0 and arm.max() < feedback.arms)
     if not (ordered and inside):
-        raise Violation(
+        raise ContractViolation(
             f"round {t}: reveal gives pairs (trial, arm) twice, out of order, or of no such arm"
         )
     seen = np.zeros((len(action), feedback.arms))

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine import propose
+from graphbandits._types import Floats, State
+from graphbandits.engine.loop import propose
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import from_matrix
 from graphbandits.live import Agent
@@ -19,10 +20,9 @@ from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import name_of, text_of
 from graphbandits.rng import Keys, Stream
 from graphbandits.store import simulate
-from graphbandits.testing import scenes
-from graphbandits.testing.contract import Violation, check, check_form
-from graphbandits.testing.scenes import same_bits
-from graphbandits.types import Floats, State
+from graphbandits.testing import scenarios
+from graphbandits.testing.contract import ContractViolation, check, check_form
+from graphbandits.testing.scenarios import same_bits
 from graphbandits.worlds import Bernoulli
 
 #: Rounds of a long run.
@@ -35,10 +35,12 @@ def form(policy: Policy) -> None:
     check_form("policy", policy)
     as_policy(policy)  # has all parts, and says what it needs
     if not isinstance(policy.exact, bool):
-        raise Violation(f"exact is {policy.exact!r}: True if propose returns a distribution")
+        raise ContractViolation(
+            f"exact is {policy.exact!r}: True if propose returns a distribution"
+        )
     text = text_of(policy)
     if as_policy(text) != policy:
-        raise Violation(
+        raise ContractViolation(
             f"its text form '{text}' gives {as_policy(text)!r}, which is not equal to {policy!r}"
         )
 
@@ -49,14 +51,14 @@ def state_is_plain_arrays(policy: Policy) -> None:
 
     Names, shapes and types stay those of init.
     """
-    for scene in scenes.ordinary_scenes(policy):
+    for scene in scenarios.ordinary_scenarios(policy):
         forms: list[dict[str, str]] = []  # of all states, the first that of init
 
         def keep(state: State, forms: list[dict[str, str]] = forms) -> None:
-            scenes.check_state(state, 3)
+            scenarios.check_state(state, 3)
             forms.append({name: f"{v.dtype} of shape {v.shape}" for name, v in state.items()})
             if forms[-1] != forms[0]:
-                raise Violation(
+                raise ContractViolation(
                     f"init gave {forms[0]}, and round {len(forms) - 1} {forms[-1]}: the state "
                     "keeps its names, shapes and types, so that it can be saved and loaded"
                 )
@@ -67,10 +69,12 @@ def state_is_plain_arrays(policy: Policy) -> None:
 @check("policy", "simplex")
 def simplex(policy: Policy) -> None:
     """What it proposes is a distribution over the arms for each trial."""
-    for scene in scenes.ordinary_scenes(policy):
+    for scene in scenarios.ordinary_scenarios(policy):
         for t, pi in enumerate(scene.run(policy, Keys(12, 1, 3)), 1):
             if pi.dtype.kind != "f":
-                raise Violation(f"{scene.name}: in round {t} pi holds {pi.dtype}: return floats")
+                raise ContractViolation(
+                    f"{scene.name}: in round {t} pi holds {pi.dtype}: return floats"
+                )
 
 
 @check("policy", "propose-leaves-state")
@@ -86,35 +90,35 @@ def propose_leaves_the_state(policy: Policy) -> None:
         _check_untouched(before, state, view.t)
         again = propose(policy, state, view)
         if not same_bits(pi, again):
-            raise Violation(
+            raise ContractViolation(
                 f"asked twice in round {view.t}, it proposed two things: it remembers something "
                 "outside its state, or draws without view.random"
             )
         _check_untouched(before, state, view.t)
 
-    for scene in scenes.ordinary_scenes(policy):
+    for scene in scenarios.ordinary_scenarios(policy):
         scene.run(policy, Keys(13, 1, 3), ahead=ahead, look=look)
 
 
 @check("policy", "declared-needs")
 def declared_needs(policy: Policy) -> None:
     """It looks at nothing that it has not declared in needs: not the graph, not the horizon."""
-    graph = scenes.Forbidden("the graph before its decision", "Needs(graph='before')")
-    later = scenes.Forbidden("the graph", "Needs(graph='after')")
-    horizon = scenes.Forbidden("the horizon", "Needs(horizon=True)")
+    graph = scenarios.Forbidden("the graph before its decision", "Needs(graph='before')")
+    later = scenarios.Forbidden("the graph", "Needs(graph='after')")
+    horizon = scenarios.Forbidden("the horizon", "Needs(horizon=True)")
 
     def cover(problem: Any) -> Any:
         return problem if policy.needs.horizon else replace(problem, _horizon=horizon)
 
     def show_view(view: Any) -> Any:
         view = replace(view, problem=cover(view.problem))
-        return view if policy.needs.graph == "before" else scenes.without(view, graph)
+        return view if policy.needs.graph == "before" else scenarios.without(view, graph)
 
     def show_event(event: Any) -> Any:
         event = replace(event, problem=cover(event.problem))
-        return scenes.without(event, later) if policy.needs.graph == "never" else event
+        return scenarios.without(event, later) if policy.needs.graph == "never" else event
 
-    for scene in scenes.ordinary_scenes(policy):
+    for scene in scenarios.ordinary_scenarios(policy):
         hooks = {"show_problem": cover, "show_view": show_view, "show_event": show_event}
         try:
             scene.run(policy, Keys(14, 1, 2), **hooks)
@@ -126,19 +130,19 @@ def declared_needs(policy: Policy) -> None:
 @check("policy", "own-randomness")
 def own_randomness(policy: Policy) -> None:
     """It draws from view.random and event.random only, and leaves the global generators alone."""
-    for scene in scenes.ordinary_scenes(policy):
+    for scene in scenarios.ordinary_scenarios(policy):
         runs = []
         for other in (1, 2):  # numbers ahead in the global generators
-            with scenes.global_generators(other) as untouched:
+            with scenarios.global_generators(other) as untouched:
                 runs.append(scene.run(policy, Keys(15, 1, 2)))
                 if not untouched():
-                    raise Violation(
+                    raise ContractViolation(
                         f"{scene.name}: it drew from the global random numbers, or seeded them: "
                         "use view.random(purpose)"
                     )
         for t, (one, two) in enumerate(zip(*runs, strict=True), 1):
             if not same_bits(one, two):
-                raise Violation(
+                raise ContractViolation(
                     f"{scene.name}: two runs with the same keys parted in round {t}: it has a "
                     "generator or a memory of its own; use view.random(purpose)"
                 )
@@ -147,13 +151,13 @@ def own_randomness(policy: Policy) -> None:
 @check("policy", "batch")
 def batch_equals_one_by_one(policy: Policy) -> None:
     """Trials do not see each other: a block gives each the bits that it has alone."""
-    for scene in scenes.ordinary_scenes(policy):
+    for scene in scenarios.ordinary_scenarios(policy):
         block = scene.run(policy, Keys(16, 3, 5))
         for trial in range(5):
             alone = scene.run(policy, Keys(16, 3 + trial, 1))
             for t, (many, one) in enumerate(zip(block, alone, strict=True), 1):
                 if not same_bits(many[trial], one[0]):
-                    raise Violation(
+                    raise ContractViolation(
                         f"{scene.name}, round {t}: in a block of 5 trials it proposed "
                         f"{_show(many[trial])}, for the same trial alone {_show(one[0])}"
                     )
@@ -176,10 +180,12 @@ def same_however_it_runs(policy: Policy) -> None:
     }
     if file_of(policy) is not None:
         ways["blocks of 5 on 2 processes"] = {"block": 5, "workers": 2, "parallel": "processes"}
-    for number in range(len(scenes.ordinary_scenes(policy)[:3])):
+    for number in range(len(scenarios.ordinary_scenarios(policy)[:3])):
         first: dict[str, Floats] = {}
         for way, how in ways.items():
-            scene = scenes.ordinary_scenes(policy)[number]  # anew, in case it writes into the graph
+            scene = scenarios.ordinary_scenarios(policy)[
+                number
+            ]  # anew, in case it writes into the graph
             given: dict[str, Any] = {"policies": [policy], "block": 100, "seed": 17} | how
             result = simulate(
                 **given,
@@ -193,8 +199,10 @@ def same_however_it_runs(policy: Policy) -> None:
                 if same_bits(first.setdefault(text, result[text].final), result[text].final):
                     continue
                 if text == name:
-                    raise Violation(f"{scene.name}: another regret with {way} than in one block")
-                raise Violation(
+                    raise ContractViolation(
+                        f"{scene.name}: another regret with {way} than in one block"
+                    )
+                raise ContractViolation(
                     f"{scene.name}: '{text}' has another regret after it than before it: does it "
                     "write into the graph, or into anything else that is not its own?"
                 )
@@ -204,27 +212,29 @@ def same_however_it_runs(policy: Policy) -> None:
 @check("policy", "relabelling")
 def relabelling(policy: Policy) -> None:
     """Calling the arms by other numbers moves what it proposes along (ties excluded)."""
-    matrix = scenes.directed_ranks() if policy.needs.deterministic else scenes.directed_weights()
-    process, prior = from_matrix(matrix), scenes.lopsided_prior(4)
+    matrix = (
+        scenarios.directed_ranks() if policy.needs.deterministic else scenarios.directed_weights()
+    )
+    process, prior = from_matrix(matrix), scenarios.lopsided_prior(4)
     place = np.array([2, 0, 3, 1])
     trials = 12 if policy.exact else 3000
     rounds = 80 if policy.exact else 60
-    script = scenes.Script.of(matrix, trials=trials, rounds=rounds, alike=not policy.exact)
-    here = scenes.rehearse(policy, script, process, prior)
-    there = scenes.rehearse(
-        policy, script.relabelled(place), scenes.relabelled(process, place), _moved(prior, place)
+    script = scenarios.Script.of(matrix, trials=trials, rounds=rounds, alike=not policy.exact)
+    here = scenarios.rehearse(policy, script, process, prior)
+    there = scenarios.rehearse(
+        policy, script.relabelled(place), scenarios.relabelled(process, place), _moved(prior, place)
     )
     for t, (one, two, tied) in enumerate(zip(here, there, script.ties(), strict=True), 1):
         mine, its = one[~tied], two[~tied][:, place]
         if not policy.exact and len(mine):
             mine, its = mine.mean(axis=0, keepdims=True), its.mean(axis=0, keepdims=True)
-            differ = scenes.shares_differ(mine, its, trials)
+            differ = scenarios.shares_differ(mine, its, trials)
         else:
             differ = bool((np.abs(mine - its) > 1e-9).any())
         if differ:
             worst = np.abs(mine - its).max(axis=1).argmax()
             did = "proposed" if policy.exact else f"played over {trials} trials"
-            raise Violation(
+            raise ContractViolation(
                 f"round {t} of a given history: it {did} {_show(mine[worst])}, and with the arms "
                 f"renumbered {_show(its[worst])}; does it treat an arm by its number? (No two arms "
                 "have equal counts or means here.)"
@@ -235,7 +245,7 @@ def relabelling(policy: Policy) -> None:
 def saved_and_loaded(policy: Policy) -> None:
     """An agent that was saved, with decisions open, goes on bit for bit after it is loaded."""
     arms = ["ann", "bob lee", "Zoë", "joe"]
-    prior = scenes.lopsided_prior(4)
+    prior = scenarios.lopsided_prior(4)
     agent = Agent(policy, arms, "path(directed=true)", seed=18, horizon=60, prior=prior, trial=3)
     rewards = Stream(Keys(18, 0, 60), 1, "testing/save").uniform(4) < 0.6
 
@@ -259,7 +269,9 @@ def saved_and_loaded(policy: Policy) -> None:
         try:
             copy = Agent.load(file)
         except InputError as error:
-            raise Violation(f"saved after round 20, it cannot be loaded: {error}") from error
+            raise ContractViolation(
+                f"saved after round 20, it cannot be loaded: {error}"
+            ) from error
     went_on = []
     for one in (agent, copy):
         pis = go_on(one, range(20, 30))
@@ -268,7 +280,7 @@ def saved_and_loaded(policy: Policy) -> None:
         went_on.append(pis + go_on(one, range(30, 40)))
     for t, (mine, its) in enumerate(zip(*went_on, strict=True), 21):
         if not same_bits(mine, its):
-            raise Violation(
+            raise ContractViolation(
                 f"saved after round 20, it proposed {_show(its)} in round {t} and not "
                 f"{_show(mine)}: it remembers something outside its state"
             )
@@ -277,7 +289,7 @@ def saved_and_loaded(policy: Policy) -> None:
 @check("policy", "degenerate")
 def degenerate(policy: Policy) -> None:
     """It plays on with one arm, two, equal arms, no edges, all edges, r of 0 and 1."""
-    for scene in scenes.degenerate_scenes(policy):
+    for scene in scenarios.degenerate_scenarios(policy):
         scene.run(policy, Keys(19, 1, 3))
 
 
@@ -288,7 +300,7 @@ def refused_in_time(policy: Policy) -> None:
     A problem that cannot meet the needs is refused with a hint; all others are played.
     """
     needs = policy.needs
-    hidden = "random(r=0.35, told=never)"
+    hidden = "random(r=0.35, graph_known=never)"
     problems: dict[str, tuple[bool, dict[str, Any]]] = {
         "random(r=0.35)": (needs.deterministic, {"graph": "random(r=0.35)", "arms": 6}),
         hidden: (needs.deterministic or needs.graph != "never", {"graph": hidden, "arms": 6}),
@@ -308,21 +320,21 @@ def refused_in_time(policy: Policy) -> None:
                 raise
             continue
         except Exception as error:
-            raise Violation(
+            raise ContractViolation(
                 f"with {problem} it failed ({error}): declare in needs what it cannot do without, "
                 "and the problem is refused before it starts"
             ) from error
         if not met:
-            raise Violation(f"its needs are not met by {problem}, and it was not refused")
+            raise ContractViolation(f"its needs are not met by {problem}, and it was not refused")
 
 
 @check("policy", "long-run")
 def finite_after_a_long_run(policy: Policy) -> None:
     """After 100,000 rounds it still proposes a distribution, and its state is finite."""
-    state = scenes.long_run(policy, LONG)
+    state = scenarios.long_run(policy, LONG)
     for name, value in state.items():
         if not np.isfinite(np.asarray(value, np.float64)).all():
-            raise Violation(f"state['{name}'] is no longer finite after {LONG:,} rounds")
+            raise ContractViolation(f"state['{name}'] is no longer finite after {LONG:,} rounds")
 
 
 @check("policy", "beats-uniform")
@@ -342,7 +354,7 @@ def beats_uniform(policy: Policy) -> None:
     )[text_of(policy)]
     at_random = horizon * (means.max() - means.mean())
     if not result.mean[-1] + 4 * result.standard_error[-1] < at_random:
-        raise Violation(
+        raise ContractViolation(
             f"on arms with the means {_show(means)} it lost {result.mean[-1]:.1f} in {horizon} "
             f"rounds; playing at random loses {at_random:.1f}"
         )
@@ -351,10 +363,14 @@ def beats_uniform(policy: Policy) -> None:
 def _check_untouched(before: State, state: State, t: int) -> None:
     if state.keys() != before.keys():
         changed = ", ".join(sorted(state.keys() ^ before.keys()))
-        raise Violation(f"propose added or removed {changed} in round {t}: do that in update")
+        raise ContractViolation(
+            f"propose added or removed {changed} in round {t}: do that in update"
+        )
     for name, value in before.items():
         if not same_bits(value, state[name]):
-            raise Violation(f"propose wrote into state['{name}'] in round {t}: only update may")
+            raise ContractViolation(
+                f"propose wrote into state['{name}'] in round {t}: only update may"
+            )
 
 
 def _moved(prior: BetaBernoulli, place: Any) -> BetaBernoulli:

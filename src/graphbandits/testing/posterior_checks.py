@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from graphbandits._types import Floats, State
 from graphbandits.errors import GraphBanditsError
 from graphbandits.posteriors import Observations, Ordered, Posterior, StateChecked
-from graphbandits.posteriors.options import has_variance, variance_form
+from graphbandits.posteriors._capabilities import has_variance, variance_form
 from graphbandits.rng import Keys, Stream
-from graphbandits.testing.contract import Violation, check, check_form
-from graphbandits.testing.scenes import check_state, same_bits
-from graphbandits.types import Floats, State
+from graphbandits.testing.contract import ContractViolation, check, check_form
+from graphbandits.testing.scenarios import check_state, same_bits
 
 POINTS = 4000
 
@@ -40,7 +40,7 @@ def bayes(posterior: Posterior) -> None:
     off = np.abs(_normalised(found) - _normalised(expected)).max(axis=2)
     if not (off <= 1e-9).all():
         trial, arm = np.unravel_index(np.argmax(off), off.shape)
-        raise Violation(
+        raise ContractViolation(
             f"after {len(history)} rounds the density of arm {arm} in trial {trial} is off Bayes' "
             f"rule, prior times likelihoods of what was seen, by {off.max():.2g} at a point"
         )
@@ -58,16 +58,16 @@ def batch_equals_one_by_one(posterior: Posterior) -> None:
             alone = posterior.update(alone, some)
         for name, value in alone.items():
             if not same_bits(value[0], together[name][trial]):
-                raise Violation(f"state['{name}'] of a trial depends on the other trials")
+                raise ContractViolation(f"state['{name}'] of a trial depends on the other trials")
         one, two = posterior.beliefs(alone), posterior.beliefs(together)
         for name in ("alpha", "delta", "h", "rho"):
             if not same_bits(getattr(one, name)[0], getattr(two, name)[trial]):
-                raise Violation(f"{name} of a trial depends on the other trials")
+                raise ContractViolation(f"{name} of a trial depends on the other trials")
         if not same_bits(posterior.mean(alone)[0], posterior.mean(together)[trial]):
-            raise Violation("the mean of a trial depends on the other trials")
+            raise ContractViolation("the mean of a trial depends on the other trials")
         medians = posterior.quantile(alone, 0.5)[0], posterior.quantile(together, 0.5)[trial]
         if not same_bits(*medians):
-            raise Violation("the quantile of a trial depends on the other trials")
+            raise ContractViolation("the quantile of a trial depends on the other trials")
 
 
 @check("posterior", "beliefs")
@@ -86,7 +86,7 @@ def beliefs(posterior: Posterior) -> None:
                     continue
                 off = np.abs(getattr(found, name)[trial] - value).max()
                 if not off <= 1e-4:
-                    raise Violation(
+                    raise ContractViolation(
                         f"{name} is {np.round(getattr(found, name)[trial], 5)}, and "
                         f"{np.round(value, 5)} by sums over a grid of the density"
                     )
@@ -102,7 +102,7 @@ def mean(posterior: Posterior) -> None:
         off = np.abs(found - expected) / (edges[-1] - edges[0])
         if not (off <= 1e-5).all():
             trial, arm = np.unravel_index(np.argmax(off), off.shape)
-            raise Violation(
+            raise ContractViolation(
                 f"the mean of arm {arm} is {found[trial, arm]:.6g}, and {expected[trial, arm]:.6g} "
                 "by a sum over a grid of the density"
             )
@@ -122,16 +122,20 @@ def quantile(posterior: Posterior) -> None:
             for trial, arm in np.ndindex(found.shape):
                 share = np.interp(found[trial, arm], edges, below[trial, arm])
                 if not abs(share - level) <= 1e-4:
-                    raise Violation(
+                    raise ContractViolation(
                         f"the quantile {level:g} of arm {arm} is {found[trial, arm]:.6g}, and "
                         f"{share:.6g} of the density lies below it, by a sum over a grid"
                     )
         for level, end in zip((0.0, 1.0), posterior.support, strict=True):
             if not (posterior.quantile(state, level) == end).all():
-                raise Violation(f"the quantile {level:g} is not {end:g}, the end of the support")
+                raise ContractViolation(
+                    f"the quantile {level:g} is not {end:g}, the end of the support"
+                )
     for wrong in (-0.01, 1.01, float("nan")):
         if not _refuses(posterior.quantile, posterior.init(2), wrong):
-            raise Violation(f"it took {wrong:g} for a level: raise InputError outside [0, 1]")
+            raise ContractViolation(
+                f"it took {wrong:g} for a level: raise InputError outside [0, 1]"
+            )
 
 
 @check("posterior", "sample")
@@ -148,11 +152,17 @@ def sample(posterior: Posterior) -> None:
     draws = posterior.sample(state, stream)
     one = {name: value[:1] for name, value in state.items()}
     if not same_bits(draws, posterior.sample(state, stream)):
-        raise Violation("asked twice with the same stream, it drew two things: draw from it only")
+        raise ContractViolation(
+            "asked twice with the same stream, it drew two things: draw from it only"
+        )
     if same_bits(draws, posterior.sample(state, replace(stream, t=4))):
-        raise Violation("it drew the same in another round: draw from the stream that it is given")
+        raise ContractViolation(
+            "it drew the same in another round: draw from the stream that it is given"
+        )
     if not same_bits(draws[7:8], posterior.sample(one, replace(stream, keys=Keys(42, 7, 1)))):
-        raise Violation("a trial has other draws alone than in a block: draw from the stream")
+        raise ContractViolation(
+            "a trial has other draws alone than in a block: draw from the stream"
+        )
     theta, _ = _grid(posterior)
     weight = _masses(posterior, one)[0]
     mean = weight @ theta
@@ -161,7 +171,7 @@ def sample(posterior: Posterior) -> None:
     off_mean = np.abs(draws.mean(axis=0) - mean) / np.sqrt(moments[0] / count)
     off_spread = np.abs(((draws - mean) ** 2).mean(axis=0) - moments[0]) / noise
     if not (off_mean < 6.0).all() or not (off_spread < 6.0).all():
-        raise Violation(
+        raise ContractViolation(
             f"over {count} draws the mean is off by {off_mean.max():.1f} standard errors and the "
             f"variance by {off_spread.max():.1f}: are they draws from the posterior in the state?"
         )
@@ -169,11 +179,13 @@ def sample(posterior: Posterior) -> None:
     together = np.abs(np.triu(scaled.T @ scaled, 1)) / np.sqrt(count)
     if together.max() > 6.0:
         i, j = np.unravel_index(together.argmax(), together.shape)
-        raise Violation(f"the draws of arms {i} and {j} go together: one random number for each")
+        raise ContractViolation(
+            f"the draws of arms {i} and {j} go together: one random number for each"
+        )
     if isinstance(posterior, Ordered):
         order = np.argsort(posterior.sample_order(state, stream), axis=1)
         if (np.diff(np.take_along_axis(draws, order, axis=1), axis=1) < 0.0).any():
-            raise Violation(
+            raise ContractViolation(
                 "sample_order has another order than the draws of sample: give it theirs"
             )
 
@@ -189,10 +201,14 @@ def refuses_rewards(posterior: Posterior) -> None:
     for right in posterior.draw_reward(theta, u).ravel().tolist():
         taken = posterior.check_reward(right)
         if not isinstance(taken, float) or taken != right:
-            raise Violation(f"it took the reward {right!r} for {taken!r}: return it as a float")
+            raise ContractViolation(
+                f"it took the reward {right!r} for {taken!r}: return it as a float"
+            )
     for wrong in (float("nan"), "1", None):
         if not _refuses(posterior.check_reward, wrong):
-            raise Violation(f"it took {wrong!r} for a reward: raise InputError in check_reward")
+            raise ContractViolation(
+                f"it took {wrong!r} for a reward: raise InputError in check_reward"
+            )
 
 
 @check("posterior", "refuses-states")
@@ -213,7 +229,7 @@ def refuses_states(posterior: Posterior) -> None:
                 damaged["NaN"] = np.full_like(array, np.nan)
             for what, wrong in damaged.items():
                 if not _refuses(posterior.check_state, state | {name: wrong}):
-                    raise Violation(
+                    raise ContractViolation(
                         f"check_state took state['{name}'] with {what}: raise InputError unless "
                         "the arrays are such as init and update make"
                     )

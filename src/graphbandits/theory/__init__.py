@@ -1,7 +1,7 @@
-"""What is promised: information ratios, the regret bounds that rest on them, and an audit."""
+"""Information ratios, regret bounds, and an audit of the statements behind them."""
 
 from graphbandits.gains import information_ratio
-from graphbandits.theory.audits import Audit, Violation, audit
+from graphbandits.theory.auditor import Audit, Violation, audit
 from graphbandits.theory.bounds import (
     Bound,
     corollary_1,
@@ -13,20 +13,36 @@ from graphbandits.theory.bounds import (
     theorem_3,
 )
 from graphbandits.theory.inspection import Inspection, inspect_decision
-from graphbandits.theory.limits import ratio_limit
-from graphbandits.theory.regret import (
+from graphbandits.theory.ratio_limits import ratio_limit
+from graphbandits.theory.regret_bounds import (
     BoundVerdict,
     bounds_for,
     bounds_of,
-    bounds_summary,
     entropy_of,
     judge_bounds,
     regret_bounds,
-    why_no_bounds,
 )
 
-__all__ = ["Audit", "Bound", "BoundVerdict", "Inspection", "Violation", "audit", "bounds_for"]
-__all__ += ["bounds_of", "bounds_summary", "corollary_1", "corollary_2", "earlier_bound"]
-__all__ += ["entropy_of", "general_bound", "information_ratio", "inspect_decision"]
-__all__ += ["judge_bounds", "ratio_limit", "regret_bounds", "theorem_1", "theorem_2", "theorem_3"]
-__all__ += ["why_no_bounds"]
+__all__ = [
+    "Audit",
+    "Bound",
+    "BoundVerdict",
+    "Inspection",
+    "Violation",
+    "audit",
+    "bounds_for",
+    "bounds_of",
+    "corollary_1",
+    "corollary_2",
+    "earlier_bound",
+    "entropy_of",
+    "general_bound",
+    "information_ratio",
+    "inspect_decision",
+    "judge_bounds",
+    "ratio_limit",
+    "regret_bounds",
+    "theorem_1",
+    "theorem_2",
+    "theorem_3",
+]

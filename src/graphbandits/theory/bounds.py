@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from graphbandits.errors import InputError, probability, whole_number
-from graphbandits.results import Moments
-from graphbandits.types import Floats, Ints
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, check_integer, check_probability
+from graphbandits.results.differences import Moments
 
 PAPER = "Liu, Buccapatnam and Shroff (2018)"
 EARLIER = "Tossou, Dimitrakakis and Dubhashi (2017), for TS-N"
@@ -83,7 +83,7 @@ def theorem_1(arms: int, entropy: float, rounds: object) -> Bound:
     array([31.72, 63.43])
     """
     at = rounds_of(rounds)
-    total = np.multiply(at, whole_number(arms, "arms") / 2.0)
+    total = np.multiply(at, check_integer(arms, "arms") / 2.0)
     return bound("Theorem 1", at, total, entropy, policies=("ids-lp",))
 
 
@@ -151,7 +151,7 @@ def corollary_2(arms: int, rate: float, entropy: float, rounds: object) -> Bound
     array([44.85])
     """
     at = rounds_of(rounds)
-    total = rate_limit(arms, probability(rate, "r")) * at
+    total = rate_limit(arms, check_probability(rate, "r")) * at
     return bound("Corollary 2", at, total, entropy)
 
 
@@ -206,7 +206,7 @@ def bound(
 
 def rate_limit(arms: int, rate: Floats | float) -> Floats:
     """K / (2 (K r + 1 - r)): the limit of a round's ratio in Theorem 3."""
-    count = whole_number(arms, "arms")
+    count = check_integer(arms, "arms")
     return np.asarray(count / (2.0 * (count * np.asarray(rate) + 1.0 - np.asarray(rate))))
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine.progress import announce_compilation
+from graphbandits.engine._progress import announce_compilation
 from graphbandits.errors import InputError
 from graphbandits.gains import information_ratio, joint_gain, sampled_gain
-from graphbandits.graphs import Feedback, Fixed, GraphLike, Uniform, make_process
-from graphbandits.policies.bayesian import GAINS, Bayesian, Informed
+from graphbandits.graphs import Feedback, Fixed, GraphLike, UniformFeedback, make_process
+from graphbandits.policies.bayesian import GAINS, Bayesian, GainPolicy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.posteriors.beta_bernoulli import beta_pair
 from graphbandits.registry import registered
 from graphbandits.rng import Keys
-from graphbandits.theory.limits import ratio_limit
+from graphbandits.theory.ratio_limits import ratio_limit
 
 #: Of the statistics: one decision may take its time.
 ACCURACY = "strict"
@@ -132,7 +132,7 @@ def inspect_decision(
     plays = {}
     for name, policy in registered("policy").items():
         if issubclass(policy, Bayesian):
-            choices = GAINS if issubclass(policy, Informed) else GAINS[:1]
+            choices = GAINS if issubclass(policy, GainPolicy) else GAINS[:1]
             for choice in (choice for choice in choices if choice in gains):
                 text = name if choice == "bound" else f"{name}(gain={choice})"
                 plays[text] = policy.rule(beliefs.alpha, beliefs.delta, beliefs.h, gains[choice])
@@ -142,7 +142,7 @@ def inspect_decision(
         return {name: float(ratio[0]) for name, ratio in found.items()}
 
     listed = {choice: gain[0].tolist() for choice, gain in gains.items()}
-    reachable = isinstance(feedback, Uniform) or process.arms <= MOST_COVERED
+    reachable = isinstance(feedback, UniformFeedback) or process.arms <= MOST_COVERED
     return Inspection(
         arms=list(process.names or (str(i + 1) for i in range(process.arms))),
         alpha=beliefs.alpha[0].tolist(),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from graphbandits._types import Floats, Ints
 from graphbandits.posteriors import Posterior
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, Ints
 
 
 class World(Protocol):

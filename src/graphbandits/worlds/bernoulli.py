@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.posteriors.beta_bernoulli import beta_quantile
 from graphbandits.rng import Keys, Stream
-from graphbandits.types import Floats, Ints
-from graphbandits.worlds.outcome_kernels import bernoulli_outcomes
+from graphbandits.worlds._outcome_kernels import bernoulli_outcomes
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from graphbandits.engine.executors.worker_runtime import as_known_error, paced, 
 from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.engine.provenance import noted
 from graphbandits.engine.shard import Shard
-from graphbandits.errors import InputError, whole_number
+from graphbandits.errors import InputError, check_integer
 
 Outcomes = Generator[tuple[Task, Outcome]]
 #: Seconds after which the number of workers is looked at again.
@@ -46,7 +46,7 @@ class ThreadExecutor:
     """
 
     def __init__(self, workers: int) -> None:
-        self.workers = whole_number(workers, "workers")
+        self.workers = check_integer(workers, "workers")
         self._threads = self.workers
         self._stop = Event()
         self._lock = Lock()

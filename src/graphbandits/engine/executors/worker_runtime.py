@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from typing import Any, cast
 
 from graphbandits import errors, plugins
+from graphbandits._io import from_npz, to_npz, write_bytes
 from graphbandits.engine.plan import Outcome, Plan, Task
 from graphbandits.engine.provenance import (
     arrays_of,
@@ -33,8 +34,7 @@ from graphbandits.engine.provenance import (
 )
 from graphbandits.engine.shard import Shard
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
-from graphbandits.files import from_npz, to_npz, write_bytes
-from graphbandits.graphs.storage import unpack_process
+from graphbandits.graphs._storage import unpack_process
 from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys

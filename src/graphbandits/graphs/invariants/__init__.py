@@ -1,12 +1,8 @@
 """Clique cover, independence and domination numbers of a graph, bounded from both sides."""
 
-from graphbandits.graphs.invariants.deterministic import clique_cover_numbers, independence_number
 from graphbandits.graphs.invariants.numbers import (
-    TIME_LIMIT,
-    Arms,
     Bracket,
     GraphNumbers,
-    Progress,
     clique_cover,
     domination,
     fractional_domination,
@@ -15,16 +11,11 @@ from graphbandits.graphs.invariants.numbers import (
 )
 
 __all__ = [
-    "TIME_LIMIT",
-    "Arms",
     "Bracket",
     "GraphNumbers",
-    "Progress",
     "clique_cover",
-    "clique_cover_numbers",
     "domination",
     "fractional_domination",
     "graph_numbers",
     "independence",
-    "independence_number",
 ]

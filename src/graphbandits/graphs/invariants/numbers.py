@@ -8,22 +8,22 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from graphbandits.errors import InputError, positive_number
-from graphbandits.graphs.feedback import Feedback, Uniform
-from graphbandits.graphs.invariants.adjacency import directed, either, mutual, undirected
-from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.deterministic import check_deterministic
-from graphbandits.graphs.invariants.dominating import (
+from graphbandits._types import Ints
+from graphbandits.errors import InputError, check_positive
+from graphbandits.graphs.feedback import Feedback, UniformFeedback
+from graphbandits.graphs.invariants._adjacency import directed, either, mutual, undirected
+from graphbandits.graphs.invariants._budget import Budget
+from graphbandits.graphs.invariants._deterministic import check_deterministic
+from graphbandits.graphs.invariants._domination import (
     Revealing,
     at_least,
     dominating_set,
     dominating_weights,
     same,
 )
-from graphbandits.graphs.invariants.independent import cover_by_cliques, independent_set
+from graphbandits.graphs.invariants._independence import cover_by_cliques, independent_set
 from graphbandits.graphs.loaders import GraphLike, make_process
 from graphbandits.graphs.processes import fixed_feedback
-from graphbandits.types import Ints
 
 T = TypeVar("T", int, float)
 
@@ -124,7 +124,7 @@ def _agreeing(
     revealing: Arms = dominating.certificate  # type: ignore[assignment]
     z: tuple[float, ...] = fractional.certificate  # type: ignore[assignment]
     lower, upper = fractional.lower, fractional.upper
-    if not isinstance(feedback, Uniform) and undirected(feedback):
+    if not isinstance(feedback, UniformFeedback) and undirected(feedback):
         apart = _maximal(directed(feedback), apart)  # which is a dominating set
         revealing = min(revealing, apart, key=len)
     if len(revealing) < upper:
@@ -230,7 +230,7 @@ def _started(
             known[:] = [(lower, upper)]
             progress(lower, upper)
 
-    return feedback, Budget(seconds=positive_number(time_limit, "time_limit")), watch
+    return feedback, Budget(seconds=check_positive(time_limit, "time_limit")), watch
 
 
 def _one(graph: GraphLike) -> Feedback:
@@ -255,7 +255,7 @@ def _one(graph: GraphLike) -> Feedback:
 
 def _uniform_number(feedback: Feedback, watch: Progress) -> int:
     """All four numbers if every arm reveals all arms, or only itself; 0 for any other graph."""
-    if not isinstance(feedback, Uniform):
+    if not isinstance(feedback, UniformFeedback):
         return 0
     count = 1 if feedback.r[0] > 0.0 else feedback.arms
     watch(count, count)

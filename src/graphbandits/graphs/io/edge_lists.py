@@ -14,19 +14,19 @@ from itertools import islice
 
 import numpy as np
 
-from graphbandits.errors import InputError, InputWarning, whole_number
-from graphbandits.graphs.feedback import Feedback, Uniform, from_edges, wrong_probability
-from graphbandits.graphs.io.edges import (
+from graphbandits.errors import InputError, InputWarning, check_integer
+from graphbandits.graphs._shape import edge_arrays
+from graphbandits.graphs.feedback import Feedback, UniformFeedback, from_edges, wrong_probability
+from graphbandits.graphs.io._edge_builder import (
     BATCH,
-    EdgeTable,
+    EdgeBuilder,
     floats,
     is_number,
     probabilities,
 )
-from graphbandits.graphs.io.files import GraphFile
-from graphbandits.graphs.io.tables import names_edges
+from graphbandits.graphs.io._graph_file import GraphFile
+from graphbandits.graphs.io.edge_tables import names_edges
 from graphbandits.graphs.processes import Fixed, Process
-from graphbandits.graphs.shape import edge_arrays
 from graphbandits.registry import register
 
 _FORM = "'source target [probability]'"
@@ -89,7 +89,7 @@ def from_edge_list(
         raise InputError(f"{file.path} holds no edges: a line is {_FORM}")
     _refuse_others(file, text, first)
     rows = _rows(text)
-    table = EdgeTable(file.place, hint="; with probability=None the third word does not count")
+    table = EdgeBuilder(file.place, hint="; with probability=None the third word does not count")
     while batch := list(islice(rows, BATCH)):
         for row in batch:
             _check_row(file, row)
@@ -230,7 +230,7 @@ class EdgesText:
 
     def process(self, arms: int | None) -> Process:
         largest, edges = _read(self.pairs)
-        asked = largest if arms is None else whole_number(arms, "the number of arms")
+        asked = largest if arms is None else check_integer(arms, "the number of arms")
         ends = np.array([*edges], np.int64).reshape(-1, 2)
         weight = np.array([*edges.values()], np.float64)
         return Fixed(from_edges(max(asked, largest), ends[:, 0], ends[:, 1], weight))
@@ -278,10 +278,10 @@ def edges_text(feedback: Feedback, trial: int = 0) -> str:
     Random feedback is ``random(r=...)``, any other the list of its edges.
 
     >>> from graphbandits.graphs import as_process
-    >>> edges_text(as_process("star", arms=3).feedback), edges_text(Uniform(0.25, count=4))
+    >>> edges_text(as_process("star", arms=3).feedback), edges_text(UniformFeedback(0.25, count=4))
     ('edges(1-2 1-3)', 'random(r=0.25)')
     """
-    if isinstance(feedback, Uniform):
+    if isinstance(feedback, UniformFeedback):
         return f"random(r={float(feedback.r[0 if feedback.shared else trial])!r})"
     source, target, weight = (part.tolist() for part in edge_arrays(feedback, trial))
     chances = dict(zip(zip(source, target, strict=True), weight, strict=True))

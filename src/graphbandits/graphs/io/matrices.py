@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from graphbandits._io import check_array_header, check_npz
+from graphbandits._types import Floats
 from graphbandits.errors import InputError
-from graphbandits.files import check_array_header, check_npz
-from graphbandits.graphs.feedback import DENSE_LIMIT, Dense, from_edges, wrong_probability
-from graphbandits.graphs.io.edges import MOST_ARMS, floats, is_number, remedy
-from graphbandits.graphs.io.files import GraphFile
+from graphbandits.graphs.feedback import DENSE_LIMIT, DenseFeedback, from_edges, wrong_probability
+from graphbandits.graphs.io._edge_builder import MOST_ARMS, floats, is_number, remedy
+from graphbandits.graphs.io._graph_file import GraphFile
 from graphbandits.graphs.processes import Fixed, check_names
-from graphbandits.types import Floats
 
 
 def from_matrix(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
@@ -28,7 +28,7 @@ def from_matrix(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     >>> from_matrix([[1, 0.5], [0, 1]]).deterministic
     False
     """
-    dense = Dense(matrix)
+    dense = DenseFeedback(matrix)
     if not dense.shared:
         raise InputError(
             f"a fixed graph is one K x K matrix; for one a round give a list of "

@@ -14,11 +14,11 @@ from xml.parsers import expat
 import numpy as np
 
 from graphbandits.errors import InputError, nearest
+from graphbandits.graphs._shape import edge_arrays
 from graphbandits.graphs.feedback import Feedback
-from graphbandits.graphs.io.edges import fixed_graph, probabilities
-from graphbandits.graphs.io.files import GraphFile
+from graphbandits.graphs.io._edge_builder import fixed_graph, probabilities
+from graphbandits.graphs.io._graph_file import GraphFile
 from graphbandits.graphs.processes import Fixed, Process
-from graphbandits.graphs.shape import edge_arrays
 
 if TYPE_CHECKING:
     import networkx

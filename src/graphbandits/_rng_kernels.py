@@ -1,0 +1,143 @@
+"""Philox 4x32-10: a random number is a pure function of where it is used.
+
+Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). The
+counter is (index, round, trial), the key is made from (seed, purpose): see
+:mod:`graphbandits.rng`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphbandits._jit import kernel
+from graphbandits._types import Floats, Ints
+
+_M0 = np.uint64(0xD2511F53)
+_M1 = np.uint64(0xCD9E8D57)
+_W0 = np.uint64(0x9E3779B9)
+_W1 = np.uint64(0xBB67AE85)
+_LOW = np.uint64(0xFFFFFFFF)
+_32 = np.uint64(32)
+_11 = np.uint64(11)
+_2_POW_MINUS_53 = 1.0 / 9007199254740992.0
+
+
+@kernel()
+def philox(key: np.uint64, low: np.uint64, high: np.uint64) -> np.uint64:
+    """The first 64 bits of the Philox 4x32-10 block of a 128-bit counter (high, low)."""
+    c0 = low & _LOW
+    c1 = low >> _32
+    c2 = high & _LOW
+    c3 = high >> _32
+    k0 = key & _LOW
+    k1 = key >> _32
+    for _ in range(10):
+        p0 = _M0 * c0
+        p1 = _M1 * c2
+        c0 = (p1 >> _32) ^ c1 ^ k0
+        c1 = p1 & _LOW
+        c2 = (p0 >> _32) ^ c3 ^ k1
+        c3 = p0 & _LOW
+        k0 = (k0 + _W0) & _LOW
+        k1 = (k1 + _W1) & _LOW
+    return (c1 << _32) | c0
+
+
+@kernel()
+def uniform(key: np.uint64, trial: int, t: int, index: int) -> float:
+    """A float in [0, 1) with 53 random bits, for one (trial, round, index)."""
+    place = (np.uint64(trial) << _32) | np.uint64(t)
+    bits = philox(key, np.uint64(index), place)
+    return np.float64(bits >> _11) * _2_POW_MINUS_53
+
+
+@kernel()
+def fill_uniform(key: np.uint64, first_trial: int, t: int, out: Floats) -> None:
+    """out[b, i] for trial first_trial + b, index i."""
+    for b in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[b, i] = uniform(key, first_trial + b, t, i)
+
+
+@kernel()
+def _normal(key: np.uint64, trial: int, t: int, index: int) -> float:
+    """A standard normal by Box and Muller's transform, from the indices ``index``, ``index+1``."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, trial, t, index)))
+    return radius * math.cos(2.0 * math.pi * uniform(key, trial, t, index + 1))
+
+
+@kernel()
+def _log_gamma_draw(key: np.uint64, trial: int, t: int, index: int, shape: float) -> float:
+    """log of a Gamma(shape) draw: Marsaglia and Tsang (2000), boosted below shape 1."""
+    boost = 0.0
+    if shape < 1.0:
+        boost = math.log(1.0 - uniform(key, trial, t, index)) / shape
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    attempt = index + 1
+    while True:
+        z = _normal(key, trial, t, attempt)
+        v = 1.0 + c * z
+        u = 1.0 - uniform(key, trial, t, attempt + 2)
+        attempt += 3
+        if v > 0.0:
+            v = v * v * v
+            if math.log(u) < 0.5 * z * z + d - d * v + d * math.log(v):
+                return boost + math.log(d * v)
+
+
+@kernel()
+def within(a: Floats, b: Floats, least: float, most: float) -> bool:
+    """Whether all of two arrays of one size is in a range; NaN is not."""
+    one, other = a.ravel(), b.ravel()
+    good = True
+    # no early end, so that the loop runs in vectors
+    for k in range(one.size):
+        good &= (one[k] >= least) & (one[k] <= most) & (other[k] >= least) & (other[k] <= most)
+    return good
+
+
+@kernel()
+def fill_beta_logit(
+    key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats
+) -> None:
+    """out[b, i] = logit of a Beta(a[b, i], b[b, i]) draw: of a ratio of gamma draws, each with its
+    own indices.
+    """
+    for trial in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            start = i << 21
+            x = _log_gamma_draw(key, first_trial + trial, t, start, a[trial, i])
+            y = _log_gamma_draw(key, first_trial + trial, t, start + (1 << 20), b[trial, i])
+            out[trial, i] = x - y
+
+
+@kernel()
+def fill_beta(key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats) -> None:
+    """out[b, i] ~ Beta(a[b, i], b[b, i]), the draw of :func:`fill_beta_logit`."""
+    fill_beta_logit(key, first_trial, t, a, b, out)
+    for trial in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[trial, i] = 1.0 / (1.0 + math.exp(min(-out[trial, i], 700.0)))
+
+
+@kernel()
+def fill_actions(key: np.uint64, first_trial: int, t: int, pi: Floats, out: Ints) -> None:
+    """One arm a trial from the rows of pi by inversion; an arm with pi = 0 is never drawn."""
+    for b in range(pi.shape[0]):
+        total = 0.0
+        for i in range(pi.shape[1]):
+            total += pi[b, i]
+        target = uniform(key, first_trial + b, t, 0) * total
+        cumulated = 0.0
+        chosen = -1
+        for i in range(pi.shape[1]):
+            if pi[b, i] > 0.0:
+                chosen = i
+                cumulated += pi[b, i]
+                if cumulated > target:
+                    break
+        out[b] = chosen

@@ -1,0 +1,300 @@
+"""``graphbandits inspect`` and ``graph``: one decision, or a graph, in detail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import graphbandits
+from graphbandits.cli import options
+from graphbandits.cli.formatting import count, plain_table, print_json, show, show_line
+from graphbandits.cli.options import load, number, option, seconds
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from graphbandits.experiments.graph_description import GraphDescription
+    from graphbandits.theory import Inspection
+
+#: Differences of gains below this are rounding, relatively.
+ROUNDING = 1e-9
+#: Characters of a certificate on the terminal; JSON has all of it.
+SHOWN = 48
+
+
+def inspect(
+    beta: Annotated[
+        list[str], option("A,B", "The posterior Beta(A,B) of an arm, as A,B; once for each arm.")
+    ],
+    graph: options.Graph,
+    samples: Annotated[
+        int | None, option("N", "Estimate the joint gain g from so many draws, too.")
+    ] = None,
+    seed: Annotated[int, option("N", "Names the draws of --samples.")] = 0,
+    plugin: options.Plugin = None,
+    json: options.Json = False,
+) -> None:
+    """Lay one decision open: what is believed, what each arm would teach, what to play.
+
+    Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
+    """
+    load(plugin)
+    found = graphbandits.inspect_decision(beta, graph, samples=samples, seed=seed, progress=True)
+    if json:
+        print_json(found.to_dict())
+        return
+    _print_beliefs(found, graph)
+    _print_plays(found)
+
+
+def _print_beliefs(found: Inspection, graph: str) -> None:
+    bound, joint = found.gain["bound"], found.gain["joint"]
+    shapes = [f"{_parameter(a)}, {_parameter(b)}" for a, b in found.parameters]
+    columns = [("arm", found.arms), ("Beta(a, b)", shapes), ("P(best)", map(_number, found.alpha))]
+    if max(map(len, shapes)) <= len("Beta(a, b)"):  # long ones need the place of the bars
+        columns.append(("", map(_bar, found.alpha)))
+    columns += [("regret", map(_number, found.delta)), ("h", map(_three, found.h))]
+    columns.append(("G h", map(_three, bound)))
+    if joint:
+        columns += [("g", map(_three, joint)), ("G h/g", map(_share, bound, joint))]
+    else:
+        columns.append(("", (_bar(gain / (max(bound) or 1.0)) for gain in bound)))
+    show(f"Graph {graph}. The best arm's mean is expected at {_mean(found.rho)}.")
+    if found.changes:
+        show("This graph changes: here it is as in round 1 of trial 0, seed 0.")
+    show(_table(columns))
+    show(
+        "regret: expected loss of playing the arm. h: information about the best arm\n"
+        "in its own outcome, in nats. G h: the sum of that over all that playing it\n"
+        f"shows{'; g: in all of it together' if joint else ''}.\n{_accuracy(found)}\n",
+        style="dim",
+    )
+    sampled = found.sampled
+    if joint is None:
+        hint = " (here: --samples 1000)\n" if sampled is None else "\n"
+        show(f"No g: {found.gain['reason']}{hint}")
+    if sampled is not None:
+        gains = [_number(value, ".3g") for value in sampled["gain"]]
+        errors = [_number(value, ".2g") for value in sampled["standard_error"]]
+        show(f"g from {sampled['samples']} draws of what each arm shows, seed {sampled['seed']}.")
+        show(_table([("arm", found.arms), ("g, estimated", gains), ("standard error", errors)]))
+
+
+def _print_plays(found: Inspection) -> None:
+    columns: list[tuple[str, Iterable[str]]] = [("arm", found.arms)]
+    for name, pi in found.pi.items():
+        plays = ["." if play == 0.0 else _number(play) for play in pi]
+        columns.append((name.replace("(gain=joint)", "\n(joint)"), plays))
+    table = _table(columns)
+    table.add_section()
+    for label, ratios in (("ratio", found.ratio), ("by g", found.joint_ratio)):
+        if ratios is not None:
+            table.add_row(label, *map(_ratio, ratios.values()))
+    show(
+        "Probability of each play; ratio is (expected regret)² / (expected information)"
+        + (",\nby G h and by g; (joint) plays by g." if found.joint_ratio else ".")
+    )
+    show(table)
+    if not math.isnan(found.psi):
+        most = "" if found.limit is None else f", at most {found.limit:g} here"
+        show(f"psi, the ratio of ts-n by G h: {_ratio(found.psi)}{most}.")
+
+
+def _table(columns: Sequence[tuple[str, Iterable[str]]]) -> Table:
+    """A table of columns with their heads."""
+    table = plain_table("", [])
+    for head, _ in columns:
+        left = head in ("arm", "")
+        wrap = head == "Beta(a, b)"  # of long parameters, before any other number is cut
+        table.add_column(head, justify="left" if left else "right", no_wrap=not wrap)
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _bar(share: float, width: int = 6) -> str:
+    """A bar of eighths of a character.
+
+    >>> _bar(0.5)
+    '███   '
+    """
+    eighths = round(min(1.0, max(0.0, share)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width)
+
+
+def _ratio(value: float) -> str:
+    return "none" if math.isnan(value) else _number(value)
+
+
+def _share(part: float, whole: float) -> str:
+    """In per cent, where what is not the whole is never rounded to it.
+
+    >>> _share(0.5, 0.8), _share(0.99999, 1.0), _share(0.3, 0.3), _share(0.0, 0.0)
+    ('62.5%', '>99.9%', '100%', '.')
+    """
+    if whole == 0.0:
+        return "."
+    if part >= whole * (1.0 - ROUNDING):
+        return "100%"
+    percent = f"{100.0 * part / whole:.1f}%"
+    return ">99.9%" if percent == "100.0%" else percent
+
+
+def _number(value: float, form: str = ".4f") -> str:
+    """In this form, or two digits of what is so small (or large) that it would not show them.
+
+    >>> _number(0.25), _number(1.234e-12), _number(0.0)
+    ('0.2500', '1.2e-12', '0')
+    """
+    if value == 0.0:
+        return "0"
+    return format(value, form if 1e-3 <= value < 1e5 else ".1e")
+
+
+def _three(value: float) -> str:
+    """Three digits of a gain."""
+    return _number(value, ".3g")
+
+
+def _mean(value: float) -> str:
+    """A number in [0, 1] in which an end is told from what is near it.
+
+    >>> _mean(0.75), _mean(0.99999998), _mean(2e-7), _mean(1.0)
+    ('0.7500', '1 - 2.0e-08', '2.0e-07', '1')
+    """
+    rest = 1.0 - value
+    if rest >= 1e-3:
+        return _number(value)
+    return f"1 - {rest:.1e}" if rest > 1e-14 else "1"  # (the rest is rounding)
+
+
+def _parameter(value: float) -> str:
+    """All digits of a Beta parameter, ten at most.
+
+    >>> _parameter(1e9), _parameter(0.001), _parameter(1000001.5)
+    ('1e+09', '0.001', '1000001.5')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else f"{value:.10g}"
+
+
+def _accuracy(found: Inspection) -> str:
+    """How far the numbers can be trusted, in one line."""
+    from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE
+
+    tiny = any(0.0 < value < LEAST_VALUE for value in (*found.alpha, *found.delta, *found.h))
+    above = f" above {LEAST_VALUE:g}" if tiny else ""
+    estimate = f"{found.accuracy['estimate']:.0e}"
+    return f"P(best), regret and h: accurate to {estimate} relatively{above} (estimated)."
+
+
+def graph(
+    text: Annotated[str, typer.Argument(help=options.GRAPH_HELP, metavar="GRAPH")],
+    arms: options.Arms = None,
+    horizon: Annotated[int | None, number("Rounds of the regret bounds; 1000 if unset.")] = None,
+    time_limit: Annotated[
+        float | None,
+        seconds(
+            "Seconds that the search for each number may take, 5 if unset; what is proved "
+            "by then is shown as bounds from both sides."
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        option("FILE", "Draw the graph, its cliques coloured, to a .png, .svg or .pdf file."),
+    ] = None,
+    plugin: options.Plugin = None,
+    json: options.Json = False,
+) -> None:
+    """Tell what a graph is: its degrees, the numbers that regret bounds scale with, the bounds.
+
+    The clique cover number, the independence number and the (fractional) domination number, each
+    with the cliques or arms that show it. On a directed graph cliques need edges both ways.
+
+    Example: graphbandits graph "edges(1-2 1-3 2-3 3-4 3-5 4-5)" --plot paper.png
+    """
+    load(plugin)
+    found = graphbandits.describe_graph(
+        text, arms, horizon=horizon, time_limit=time_limit, plot=plot, progress=not json
+    )
+    if json:
+        print_json(found.to_dict())
+        return
+    _print_numbers(found)
+    _print_bounds(found)
+    for file in found.files:
+        show_line(f"Wrote {file}.")
+
+
+def _print_numbers(description: GraphDescription) -> None:
+    from graphbandits.experiments.graph_description import span
+
+    found = description.to_dict()
+    way = "directed" if found["directed"] else "undirected"
+    out, back = (_degrees(found["degrees"][way]) for way in ("out", "in"))
+    show_line(
+        f"Graph {found['graph']}: {count(found['arms'], 'arm')}, {count(found['edges'], 'edge')} "
+        f"({way}), density {found['density']:.4g}, {count(found['components'], 'component')}.\n"
+        f"Degrees: {f'out {out}; in {back}' if found['directed'] else out}."
+    )
+    if found["note"]:
+        show(found["note"])
+    if (numbers := description.numbers) is None:
+        return
+    table = plain_table("", ["number", "value", "shown by"])
+    cliques = [f"{{{', '.join(clique)}}}" for clique in found["clique_cover"]["certificate"]]
+    table.add_row("clique cover", span(numbers.clique_cover), _shortened(cliques, " "))
+    for key in ("independence", "domination"):
+        arms = _shortened(found[key]["certificate"], ", ")
+        table.add_row(key, span(getattr(numbers, key)), arms)
+    table.add_row("fractional domination", span(numbers.fractional_domination), "")
+    show(table)
+    if not numbers.proved:
+        show(
+            f"Where the value is 'a to b', at least a and at most b is proved; a search may "
+            f"take {description.time_limit:g} s, or as --time-limit says.\n",
+            style="dim",
+        )
+
+
+def _print_bounds(found: GraphDescription) -> None:
+    show(f"The expected regret of {found.horizon} rounds with equal priors (H = log K) is at most:")
+    table = plain_table("", ["bound", "proved for"], ["regret"])
+    table.add_column("formula")
+    for bound in found.bounds:
+        value = f"{bound.final:.2f}"
+        if bound.final_error:
+            value += f" ({bound.final_error:.2f})"
+        table.add_row(bound.name, ", ".join(bound.policies), value, bound.formula)
+    show(table)
+    notes = {bound.note for bound in found.bounds}
+    if any(bound.final_error for bound in found.bounds):
+        notes.add("In brackets: the standard error of a bound that is estimated.")
+    if any(bound.final > found.horizon for bound in found.bounds):
+        notes.add("A bound above the number of rounds says nothing: no regret exceeds it.")
+    for note in sorted(notes - {""}):
+        show(note, style="dim")
+
+
+def _degrees(spread: dict[str, Any]) -> str:
+    if spread["min"] == spread["max"]:
+        return f"{spread['min']:.4g} each"
+    return f"{spread['min']:.4g} to {spread['max']:.4g}, {spread['mean']:.4g} on average"
+
+
+def _shortened(items: Sequence[str], between: str) -> str:
+    """The first few, and how many more.
+
+    >>> _shortened(["1", "2"], ", "), _shortened(["ann" * 15, "bob" * 15, "eve"], ", ")[-12:]
+    ('1, 2', ', and 2 more')
+    """
+    count = 1
+    while count < len(items) and len(between.join(items[: count + 1])) <= SHOWN:
+        count += 1
+    more = f"{between}and {len(items) - count} more" if count < len(items) else ""
+    return between.join(items[:count]) + more

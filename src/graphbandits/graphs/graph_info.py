@@ -1,0 +1,141 @@
+"""What is known of the graphs before the first round: how they come about, but no draw of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from graphbandits._types import Floats
+from graphbandits.graphs._outcome_space import most_outcomes
+from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, UniformFeedback, matrices
+from graphbandits.graphs.invariants._adjacency import undirected
+from graphbandits.graphs.invariants._clique_kernels import independence_bound
+from graphbandits.graphs.invariants._deterministic import independence_number
+from graphbandits.graphs.processes import (
+    GivenSequence,
+    Process,
+    RandomFeedback,
+    RevealedErdosRenyi,
+    fixed_feedback,
+)
+from graphbandits.rng import Keys
+
+#: Graphs over which the expected independence number of a random graph is averaged: up to so many
+#: arms so many graphs, whose numbers differ the less the more arms there are.
+DRAWS = {40: 2000, 100: 200, 500: 10}
+#: Nodes of the search in each of them, times the arms.
+DRAWN_WORK = 1_000_000
+#: Of a narrower interval for r the middle stands for all: differences of powers would cancel.
+NARROW = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class GraphInfo:
+    """What policies may be set by before they have seen a graph.
+
+    >>> from graphbandits.graphs import as_process
+    >>> GraphInfo(as_process("paper")).independence(rounds=100)
+    200.0
+    """
+
+    _process: Process
+    _sums: dict[int, float] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def fixed(self) -> Feedback | None:
+        """The feedback, if it is the same in every round; None if it may change."""
+        return fixed_feedback(self._process)
+
+    @cached_property
+    def independence_number(self) -> int:
+        """Of a fixed 0/1 graph, directed or not; K of any other.
+
+        The least upper bound found, where the search does not end within its steps.
+        """
+        graph = self.fixed
+        if graph is None or not graph.deterministic:
+            return self._process.arms
+        return independence_number(graph)
+
+    @cached_property
+    def outcomes(self) -> float:
+        """The most outcomes of arms seen together in a round, over all graphs that may come: see
+        :func:`graphbandits.graphs._outcome_space.most_outcomes`.
+        """
+        return most_outcomes(self._process)
+
+    def independence(self, rounds: int) -> float:
+        """sum over t <= ``rounds`` of Q_t, or its expectation where it is drawn.
+
+        Q_t bounds sum_i p_i / q_i for every p: the independence number of an undirected 0/1 graph,
+        (1 - (1-r)^K) / r under random feedback, and K for any other. Where the search for an
+        independence number does not end within its steps, the least upper bound found stands for
+        it. Alon, Cesa-Bianchi, Gentile and Mansour (2013).
+
+        >>> from graphbandits.graphs import as_process
+        >>> GraphInfo(as_process("random(r=uniform)", 3)).independence(rounds=60)  # 1 + 1/2 + 1/3
+        110.0
+        """
+        if rounds not in self._sums:
+            self._sums[rounds] = self._sum(rounds)
+        return self._sums[rounds]
+
+    def _sum(self, rounds: int) -> float:
+        process = self._process
+        if self.fixed is not None:
+            return rounds * _bound(self.fixed)
+        if isinstance(process, GivenSequence):
+            each = [_bound(feedback) for feedback in process.feedbacks[:rounds]]
+            return float(sum(each)) * rounds / len(each)
+        if isinstance(process, RandomFeedback):
+            return rounds * _random_bound(process, rounds)
+        if isinstance(process, RevealedErdosRenyi):
+            return rounds * _drawn_bound(process.arms, process.p, process.directed)
+        return float(rounds * process.arms)
+
+
+def _bound(feedback: Feedback) -> float:
+    """Q of one round."""
+    if isinstance(feedback, UniformFeedback):
+        return float(_seen_before(feedback.r, feedback.arms)[0])
+    if not feedback.deterministic or not undirected(feedback):
+        return float(feedback.arms)
+    return float(independence_number(feedback))
+
+
+def _seen_before(r: object, arms: int) -> Floats:
+    """(1 - (1-r)^K) / r, which is K at r = 0."""
+    rate = np.asarray(r, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):  # log(0) at r = 1, 0/0 at r = 0
+        bound: Floats = -np.expm1(arms * np.log1p(-rate)) / rate
+    return np.where(rate > 0.0, bound, float(arms))
+
+
+def _random_bound(process: RandomFeedback, rounds: int) -> float:
+    """The mean of Q over the rounds played, or over r uniform on [low, high]."""
+    if process.r is not None:
+        return float(_seen_before(process.r, process.arms)[:rounds].mean())
+    if process.high - process.low < NARROW:
+        return float(_seen_before((process.low + process.high) / 2.0, process.arms))
+    power = np.arange(1.0, process.arms + 1)
+    each = ((1.0 - process.low) ** power - (1.0 - process.high) ** power) / power
+    return float(each.sum() / (process.high - process.low))
+
+
+@lru_cache(maxsize=256)
+def _drawn_bound(arms: int, p: float, directed: bool) -> float:
+    """The mean over graphs that no trial meets; K where they are directed, or of over 500 arms."""
+    if p in (0.0, 1.0):
+        return float(arms if p == 0.0 else 1)
+    if directed or arms > max(DRAWS):
+        return float(arms)
+    draws = next(count for most, count in DRAWS.items() if arms <= most)
+    if arms <= DENSE_LIMIT:
+        drawn = RevealedErdosRenyi(arms, p).round(1, Keys(2013, trials=draws))
+        graphs = list(matrices(drawn, draws))
+    else:
+        process = RevealedErdosRenyi(arms, p, shared=True)
+        graphs = [matrices(process.round(t, Keys(2013)), 1)[0] for t in range(1, draws + 1)]
+    return float(np.mean([independence_bound(one > 0.0, DRAWN_WORK // arms) for one in graphs]))

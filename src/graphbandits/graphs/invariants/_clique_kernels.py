@@ -1,0 +1,194 @@
+"""Largest cliques by branch and bound on bit sets, in steps that can be resumed.
+
+Tomita and Seki (2003) and San Segundo, Rodriguez-Losada and Jimenez (2011) for the colouring bound
+on bit sets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphbandits._jit import kernel
+from graphbandits._types import Ints
+
+Words = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+#: A row is a depth: candidates, their order and colours, the position in it, the vertex chosen.
+Stack = tuple[Words, NDArray[np.int32], Ints, Ints, Ints]
+
+_0 = np.uint64(0)
+_1 = np.uint64(1)
+_2 = np.uint64(2)
+_4 = np.uint64(4)
+_56 = np.uint64(56)
+_PAIRS = np.uint64(0x5555555555555555)
+_FOURS = np.uint64(0x3333333333333333)
+_EIGHTS = np.uint64(0x0F0F0F0F0F0F0F0F)
+_SUMS = np.uint64(0x0101010101010101)
+#: Places in ``state``.
+DEPTH, BEST, SIZE = 0, 1, 2
+
+
+@kernel(inline=True)
+def bits(word: np.uint64) -> int:
+    """The number of members of a word; compiled to one instruction where the machine has it."""
+    word = word - ((word >> _1) & _PAIRS)
+    word = (word & _FOURS) + ((word >> _2) & _FOURS)
+    word = (word + (word >> _4)) & _EIGHTS
+    return int((word * _SUMS) >> _56)
+
+
+@kernel(inline=True)
+def first(word: np.uint64) -> int:
+    """The position of the lowest member of a word that is not empty."""
+    return bits((word & (~word + _1)) - _1)
+
+
+@kernel()
+def bit_sets(matrix: Flags) -> Words:
+    """Rows of a matrix (n, m) as bit sets (n, ceil(m / 64))."""
+    words = np.zeros((matrix.shape[0], (matrix.shape[1] + 63) >> 6), np.uint64)
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            if matrix[i, j]:
+                words[i, j >> 6] |= _1 << np.uint64(j & 63)
+    return words
+
+
+@kernel()
+def colour_order(
+    adjacent: Words,
+    members: Words,
+    need: int,
+    order: NDArray[np.int32],
+    bound: Ints,
+    left: Words,
+    free: Words,
+) -> int:
+    """Bound the cliques among ``members``: one of order[:k+1] and the unlisted has <= bound[k].
+
+    A colour class has no edge, so a clique has at most one member of it. Vertices with a bound of
+    at most ``need`` are not listed. Returns the number of those listed.
+    """
+    words = adjacent.shape[1]
+    left[:] = members
+    count, colour, lowest = 0, 0, 0
+    while True:
+        while lowest < words and left[lowest] == _0:
+            lowest += 1
+        if lowest == words:
+            return count
+        for w in range(lowest, words):
+            free[w] = left[w]
+        colour += 1
+        for w in range(lowest, words):
+            while free[w] != _0:
+                place = first(free[w])
+                v = (w << 6) + place
+                free[w] &= ~(_1 << np.uint64(place))
+                left[w] &= ~(_1 << np.uint64(place))
+                for x in range(w, words):
+                    free[x] &= ~adjacent[v, x]
+                if colour > need:
+                    order[count] = v
+                    bound[count] = colour
+                    count += 1
+
+
+@kernel()
+def new_stack(adjacent: Words, depths: int, known: int) -> Stack:
+    """The stack at the root of the search for cliques of more than ``known`` members."""
+    count, words = adjacent.shape
+    candidates = np.zeros((depths, words), np.uint64)
+    order = np.zeros((depths, count), np.int32)
+    bound = np.zeros((depths, count), np.int64)
+    place, chosen = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
+    left, free = np.empty(words, np.uint64), np.empty(words, np.uint64)
+    for v in range(count):
+        candidates[0, v >> 6] |= _1 << np.uint64(v & 63)
+    listed = colour_order(adjacent, candidates[0], known, order[0], bound[0], left, free)
+    place[0] = listed - 1
+    return candidates, order, bound, place, chosen
+
+
+@kernel()
+def clique_search(adjacent: Words, stack: Stack, best: Ints, state: Ints, budget: int) -> bool:
+    """Visit ``budget`` more nodes of the tree; returns whether the search is complete.
+
+    ``state`` has the depth, the size of the largest clique known and the size of the largest one
+    found, whose members are ``best[:size]``.
+    """
+    candidates, order, bound, place, chosen = stack
+    words = adjacent.shape[1]
+    left, free = np.empty(words, np.uint64), np.empty(words, np.uint64)
+    depth = state[DEPTH]
+    while depth >= 0 and budget > 0:
+        k = place[depth]
+        if k < 0 or depth + bound[depth, k] <= state[BEST]:
+            place[depth] = -1
+            depth -= 1
+            continue
+        budget -= 1
+        v = order[depth, k]
+        place[depth] = k - 1
+        chosen[depth] = v
+        candidates[depth, v >> 6] &= ~(_1 << np.uint64(v & 63))
+        some = False
+        for w in range(words):
+            word = candidates[depth, w] & adjacent[v, w]
+            candidates[depth + 1, w] = word
+            some |= word != _0
+        if depth + 1 > state[BEST]:
+            state[BEST] = state[SIZE] = depth + 1
+            best[: depth + 1] = chosen[: depth + 1]
+        if some:
+            depth += 1
+            need = state[BEST] - depth
+            listed = colour_order(
+                adjacent, candidates[depth], need, order[depth], bound[depth], left, free
+            )
+            place[depth] = listed - 1
+    state[DEPTH] = depth
+    return bool(depth < 0)
+
+
+@kernel()
+def upper_bound(stack: Stack, state: Ints) -> int:
+    """No clique has more members; valid at any time of the search."""
+    k = stack[3][0] + (1 if state[DEPTH] > 0 else 0)  # the branch in progress is not complete
+    if state[DEPTH] < 0 or k < 0:
+        return int(state[BEST])
+    return int(max(state[BEST], stack[2][0, k]))
+
+
+@kernel()
+def complement(edges: Flags) -> Flags:
+    """The complement, vertices with many neighbours in it first."""
+    count = len(edges)
+    degree = np.zeros(count, np.int64)
+    for i in range(count):
+        for j in range(count):
+            if i != j and not edges[i, j]:
+                degree[i] += 1
+    order = np.argsort(-degree, kind="mergesort")
+    out = np.zeros((count, count), np.bool_)
+    for i in range(count):
+        for j in range(count):
+            out[i, j] = i != j and not edges[order[i], order[j]]
+    return out
+
+
+@kernel()
+def largest_clique(edges: Flags, nodes: int, best: Ints) -> tuple[int, int]:
+    """The size of the largest clique found, which is in ``best``, and an upper bound."""
+    adjacent = bit_sets(edges)
+    stack, state = new_stack(adjacent, len(edges) + 2, 0), np.zeros(3, np.int64)
+    clique_search(adjacent, stack, best, state, nodes)
+    return state[BEST], upper_bound(stack, state)
+
+
+@kernel()
+def independence_bound(edges: Flags, nodes: int) -> int:
+    """The independence number, or an upper bound if ``nodes`` nodes do not suffice."""
+    return largest_clique(complement(edges), nodes, np.zeros(len(edges) + 2, np.int64))[1]

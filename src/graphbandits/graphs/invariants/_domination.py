@@ -1,0 +1,191 @@
+"""The least number of arms that reveal all, whole and fractional, of a directed graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from graphbandits._types import Floats, Ints
+from graphbandits.graphs.dominating_sets import fractional_cover, whole_cover
+from graphbandits.graphs.invariants import _domination_kernels as kernels
+from graphbandits.graphs.invariants._adjacency import SEARCHED, Adjacency, rows
+from graphbandits.graphs.invariants._budget import Budget
+from graphbandits.graphs.invariants._clique_kernels import bit_sets
+
+#: Two bounds that agree up to this share are one number.
+SAME = 1e-9
+#: Up to this many arms HiGHS solves the linear program at once.
+FEW_ARMS = 300
+#: With more edges HiGHS takes longer than seconds, and exceeds its time limit.
+MOST_EDGES = 400_000
+#: Arms of larger values in a fractional solution come first in a greedy one.
+ROUNDED = (0.3, 0.5, 0.7, 0.9)
+NO_ARMS = np.empty(0, np.int64)
+
+
+class Revealing:
+    """Rows of the arms that each arm reveals (``forth``) and that reveal it (``back``)."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = csr_array(matrix)
+        self.forth, self.back = rows(self.matrix), rows(self.matrix.T)
+        self.arrays = self.forth.start, self.forth.column, self.back.start, self.back.column
+        self.arms = self.forth.count
+        self._by_fewest = np.argsort(np.diff(self.back.start), kind="stable")
+        self._by_least = np.argsort(np.diff(self.forth.start), kind="stable")
+
+    def greedy(self, before: Ints = NO_ARMS) -> Ints:
+        """A dominating set, starting with the arms of ``before``."""
+        chosen = np.empty(self.arms, np.int64)
+        count = kernels.greedy_dominating(self.arrays, before, chosen)
+        return np.sort(chosen[:count])
+
+    def sums(self, y: Floats, rows_of: Adjacency) -> Floats:
+        """The sum of y over each row."""
+        return np.add.reduceat(y[rows_of.column], rows_of.start[:-1])
+
+    def duals(self) -> Floats:
+        """y >= 0 of which every arm reveals at most 1, as large as is quick."""
+        sizes = np.diff(self.forth.start)
+        largest = np.maximum.reduceat(sizes[self.back.column], self.back.start[:-1])
+        tries = [np.zeros(self.arms), 1.0 / largest]
+        return max((self.feasible_duals(y) for y in tries), key=math.fsum)
+
+    def primals(self) -> Floats:
+        """z >= 0 that reveals every arm once, as small as is quick."""
+        z = np.zeros(self.arms)
+        z[self.greedy()] = 1.0
+        fewest = np.diff(self.back.start)  # all arms that reveal an arm share it evenly
+        spread = np.maximum.reduceat(1.0 / fewest[self.forth.column], self.forth.start[:-1])
+        return min((self.feasible_primals(each) for each in (z, spread)), key=math.fsum)
+
+    def feasible_duals(self, y: Floats) -> Floats:
+        """Lower y where an arm reveals more than 1 of it, then raise it where there is room."""
+        load = np.maximum(self.sums(np.maximum(y, 0.0), self.forth), 1.0)
+        y = np.maximum(y, 0.0) / np.maximum.reduceat(load[self.back.column], self.back.start[:-1])
+        kernels.raise_duals(self.arrays, self._by_fewest, y)
+        return y / max(float(self.sums(y, self.forth).max()), 1.0)  # against rounding errors
+
+    def feasible_primals(self, z: Floats) -> Floats:
+        """Raise z at arms that are revealed less than once, then lower it where possible."""
+        z = np.maximum(z, 0.0)
+        z = z + np.maximum(1.0 - self.sums(z, self.back), 0.0)
+        kernels.lower_primals(self.arrays, self._by_least, z)
+        return z / min(float(self.sums(z, self.back).min()), 1.0)
+
+    def approach(
+        self, budget: Budget, report: Callable[[float, float], None]
+    ) -> tuple[Floats, Floats]:
+        """Feasible z and y close to the optimum, for too many arms for HiGHS.
+
+        Primal and dual steps in turns, with a step size for each arm (Chambolle and Pock 2011, Pock
+        and Chambolle 2011); from time to time the means since the last time are made feasible.
+        """
+        z, y = best_z, best_y = self.primals(), self.duals()
+        step_z, step_y = 1.0 / np.diff(self.forth.start), 1.0 / np.diff(self.back.start)
+        turns = 32
+        while not budget.exhausted and not same(math.fsum(best_y), math.fsum(best_z)):
+            mean_z, mean_y = np.zeros_like(z), np.zeros_like(y)
+            done = 0
+            while done == 0 or (done < turns and not budget.exhausted):
+                after = np.maximum(z - step_z * (1.0 - self.sums(y, self.forth)), 0.0)
+                y = np.maximum(y + step_y * (1.0 - self.sums(2.0 * after - z, self.back)), 0.0)
+                z = after
+                mean_z += z
+                mean_y += y
+                done += 1
+            z, y = mean_z / done, mean_y / done
+            best_z = min(best_z, self.feasible_primals(z), key=math.fsum)
+            best_y = max(best_y, self.feasible_duals(y), key=math.fsum)
+            report(math.fsum(best_y), math.fsum(best_z))
+            turns = min(2 * turns, 256)
+        return best_z, best_y
+
+
+def dominating_weights(
+    graph: Revealing, budget: Budget, report: Callable[[float, float], None]
+) -> tuple[float, float, Floats]:
+    """Bounds on the fractional domination number, and z of the upper one."""
+    z, y = graph.primals(), graph.duals()
+    report(math.fsum(y), max(math.fsum(y), math.fsum(z)))
+    few = graph.matrix.nnz <= MOST_EDGES
+    if not same(math.fsum(y), math.fsum(z)):
+        if graph.arms > FEW_ARMS:
+            z, y = graph.approach(budget.part(0.2 if few else 1.0), report)
+        if few and not budget.exhausted:
+            found = fractional_cover(graph.matrix.T.astype(np.float64), budget.seconds)
+            if found is not None:
+                z = min(z, graph.feasible_primals(found[0]), key=math.fsum)
+                y = max(y, graph.feasible_duals(found[1]), key=math.fsum)
+    lower, upper = math.fsum(y), math.fsum(z)
+    if same(lower, upper):
+        lower = upper
+    report(lower, upper)
+    return lower, upper, z
+
+
+def same(lower: float, upper: float) -> bool:
+    """Whether two bounds are one number."""
+    return upper - lower <= SAME * upper
+
+
+def dominating_set(
+    graph: Revealing, budget: Budget, report: Callable[[int, int], None]
+) -> tuple[int, int, Ints]:
+    """Bounds on the domination number, and the set of the upper one."""
+    chosen = graph.greedy()
+    lower = at_least(math.fsum(graph.duals()))
+    report(lower, len(chosen))
+    if lower < len(chosen) and graph.arms <= SEARCHED:
+        lower, chosen = _search(graph, chosen, lower, budget.part(0.3), report)
+    if lower < len(chosen) and graph.arms > FEW_ARMS:
+        z, y = graph.approach(budget.part(0.2), lambda *_: None)
+        lower = max(lower, at_least(math.fsum(y)))
+        order = np.argsort(-z, kind="stable")
+        guided = [graph.greedy(order[z[order] > least]) for least in ROUNDED]
+        chosen = min([chosen, *guided], key=len)
+        report(lower, len(chosen))
+    if lower < len(chosen) and graph.matrix.nnz <= MOST_EDGES and not budget.exhausted:
+        x, bound = whole_cover(graph.matrix.T.astype(np.float64), budget.seconds)
+        lower = max(lower, min(at_least(bound), len(chosen)))
+        if x is not None and x.sum() < len(chosen):
+            found = np.flatnonzero(x)
+            if (graph.matrix[found].sum(axis=0) > 0).all():
+                chosen = found
+        report(lower, len(chosen))
+    return lower, len(chosen), chosen
+
+
+def at_least(bound: float) -> int:
+    """The least whole number that is not below a bound, up to rounding errors."""
+    return max(1, math.ceil(bound - 1e-6))
+
+
+def _search(
+    graph: Revealing,
+    chosen: Ints,
+    lower: int,
+    budget: Budget,
+    report: Callable[[int, int], None],
+) -> tuple[int, Ints]:
+    """Branch and bound on bit sets, from a dominating set to ever smaller ones."""
+    most = len(chosen) + 2
+    reveals, by = bit_sets(graph.forth.matrix()), bit_sets(graph.back.matrix())
+    unseen = np.zeros((most, reveals.shape[1]), np.uint64)
+    unseen[0] = bit_sets(np.ones((1, graph.arms), np.bool_))[0]
+    order = np.zeros((most, graph.arms), np.int64)
+    place, sizes, members = np.zeros((3, most), np.int64)
+    stack = unseen, unseen.copy(), order, place, sizes, members
+    best, state = np.concatenate([chosen, [0, 0]]), np.array([0, len(chosen), 1])
+    chunk, finished = max(1, 20_000_000 // graph.arms**2), False
+    while not finished and not budget.exhausted:
+        finished = kernels.dominating_search(reveals, by, stack, best, state, lower, chunk)
+        size = int(state[kernels.BEST])
+        budget.spend()
+        report(size if finished else lower, size)
+    chosen = np.sort(best[: state[kernels.BEST]])
+    return (len(chosen) if finished else lower), chosen

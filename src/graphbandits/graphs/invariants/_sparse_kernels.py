@@ -1,0 +1,305 @@
+"""Graphs of many arms: exact reductions, and bounds in nearly linear time.
+
+A graph here is undirected, without loops: the neighbours of v, in increasing order, are
+``column[start[v]:start[v+1]]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphbandits._jit import kernel
+from graphbandits._types import Ints
+
+
+@kernel()
+def joined(start: Ints, column: Ints, u: int, v: int) -> bool:
+    """Whether u and v have an edge, by bisection."""
+    low, high = start[u], start[u + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if column[middle] < v:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low < start[u + 1] and column[low] == v)
+
+
+@kernel()
+def simplicial(
+    start: Ints, column: Ints, most: int, clique: Ints, degree: Ints, queue: Ints, taken: Ints
+) -> int:
+    """Take every vertex whose remaining neighbours, at most ``most``, are a clique.
+
+    Some largest independent set holds it, and some least clique cover has it with all its
+    neighbours: they form clique number k, and ``taken[k]`` is the vertex. ``clique`` is -1 for the
+    vertices that remain, and ``degree`` counts their neighbours that remain. Gives how many.
+    """
+    count = len(start) - 1
+    waiting = np.ones(count, np.bool_)
+    near = np.empty(max(most, 1), np.int64)
+    for v in range(count):
+        clique[v] = -1
+        degree[v] = start[v + 1] - start[v]
+        queue[v] = v
+    head, length, found = 0, count, 0
+    while length > 0:
+        v = queue[head]
+        head = head + 1 if head + 1 < count else 0
+        length -= 1
+        waiting[v] = False
+        if clique[v] >= 0 or degree[v] > most:
+            continue
+        size = 0
+        for e in range(start[v], start[v + 1]):
+            if clique[column[e]] < 0:
+                near[size] = column[e]
+                size += 1
+        whole = True
+        for i in range(size):
+            for j in range(i):
+                if not joined(start, column, near[i], near[j]):
+                    whole = False
+                    break
+            if not whole:
+                break
+        if not whole:
+            continue
+        clique[v] = found
+        for i in range(size):
+            clique[near[i]] = found
+        taken[found] = v
+        found += 1
+        for i in range(size):
+            for e in range(start[near[i]], start[near[i] + 1]):
+                u = column[e]
+                if clique[u] < 0:
+                    degree[u] -= 1
+                    if not waiting[u]:
+                        waiting[u] = True
+                        queue[(head + length) % count] = u
+                        length += 1
+    return found
+
+
+@kernel()
+def peel(start: Ints, column: Ints, inside: Ints) -> int:
+    """A large independent set, ``inside`` = 1; gives how many vertices were left out at a venture.
+
+    Vertices of degree 0 and 1, and of degree 2 in a triangle, are taken, which loses nothing; where
+    there is none, the one of largest degree is dropped, which loses at most one: the largest
+    independent set has at most so many more. Chang, Li and Zhang (2017).
+    """
+    count = len(start) - 1
+    degree, bucket = np.empty(count, np.int64), np.empty(count, np.int64)
+    alive = np.ones(count, np.bool_)
+    stack, height = np.empty(4 * count, np.int64), 0  # each comes at most at the start and thrice
+    largest = 0
+    for v in range(count):
+        degree[v] = start[v + 1] - start[v]
+        largest = max(largest, degree[v])
+        if degree[v] <= 2:
+            stack[height] = v
+            height += 1
+        inside[v] = 0
+    head = np.full(largest + 1, -1, np.int64)
+    for v in range(count):  # a list for each degree; who has less by now goes to its own when met
+        bucket[v] = head[degree[v]]
+        head[degree[v]] = v
+    ventured = 0
+    gone = np.empty(3, np.int64)
+    while True:
+        removed = 0
+        if height > 0:
+            height -= 1
+            v = stack[height]
+            if not alive[v] or degree[v] > 2:
+                continue
+            near = 0
+            for e in range(start[v], start[v + 1]):
+                if alive[column[e]]:
+                    gone[1 + near] = column[e]
+                    near += 1
+            if near == 2 and not joined(start, column, gone[1], gone[2]):
+                continue
+            gone[0] = v
+            removed = 1 + near
+            inside[v] = 1
+        else:
+            while largest > 0:
+                v = head[largest]
+                if v < 0:
+                    largest -= 1
+                    continue
+                head[largest] = bucket[v]
+                if not alive[v]:
+                    continue
+                if degree[v] == largest:
+                    gone[0] = v
+                    removed = 1
+                    ventured += 1
+                    break
+                bucket[v] = head[degree[v]]
+                head[degree[v]] = v
+            if removed == 0:
+                break
+        for i in range(removed):
+            alive[gone[i]] = False
+        for i in range(removed):
+            for e in range(start[gone[i]], start[gone[i] + 1]):
+                u = column[e]
+                if alive[u]:
+                    degree[u] -= 1
+                    if degree[u] <= 2:
+                        stack[height] = u
+                        height += 1
+    for v in range(count):
+        if inside[v] == 0:
+            free = True
+            for e in range(start[v], start[v + 1]):
+                if inside[column[e]] == 1:
+                    free = False
+                    break
+            if free:  # dropped, but nothing stands against it in the end
+                inside[v] = 1
+                ventured -= 1
+    return ventured
+
+
+@kernel()
+def greedy_cliques(start: Ints, column: Ints, clique: Ints) -> int:
+    """Part the vertices into cliques, from a vertex of least degree each time; gives how many."""
+    count = len(start) - 1
+    degree = np.empty(count, np.int64)
+    largest = 0
+    for v in range(count):
+        degree[v] = start[v + 1] - start[v]
+        largest = max(largest, degree[v])
+        clique[v] = -1
+    head = np.full(largest + 1, -1, np.int64)
+    link = np.full(count + len(column), -1, np.int64)
+    who = np.empty(count + len(column), np.int64)
+    entries = 0
+    for v in range(count):
+        who[entries] = v
+        link[entries] = head[degree[v]]
+        head[degree[v]] = entries
+        entries += 1
+    members = np.empty(largest + 1, np.int64)
+    near = np.empty(largest + 1, np.int64)
+    cliques, least = 0, 0
+    while least <= largest:
+        entry = head[least]
+        if entry < 0:
+            least += 1
+            continue
+        head[least] = link[entry]
+        v = who[entry]
+        if clique[v] >= 0 or degree[v] != least:
+            continue
+        members[0] = v
+        size, some = 1, 0
+        for e in range(start[v], start[v + 1]):
+            if clique[column[e]] < 0:
+                near[some] = column[e]
+                some += 1
+        while some > 0:  # the neighbour of least degree that goes with all members
+            pick = 0
+            for i in range(some):
+                if degree[near[i]] < degree[near[pick]]:
+                    pick = i
+            u = near[pick]
+            members[size] = u
+            size += 1
+            kept = 0
+            for i in range(some):
+                if i != pick and joined(start, column, near[i], u):
+                    near[kept] = near[i]
+                    kept += 1
+            some = kept
+        for i in range(size):
+            clique[members[i]] = cliques
+        cliques += 1
+        for i in range(size):
+            for e in range(start[members[i]], start[members[i] + 1]):
+                u = column[e]
+                if clique[u] < 0:
+                    degree[u] -= 1
+                    who[entries] = u
+                    link[entries] = head[degree[u]]
+                    head[degree[u]] = entries
+                    entries += 1
+                    least = min(least, degree[u])
+    return cliques
+
+
+@kernel()
+def clique_sizes(start: Ints, column: Ints, most: int, high: Ints) -> None:
+    """Upper bounds on the size of the largest clique with each vertex; exact up to three members.
+
+    Vertices of more than ``most`` neighbours get their degree + 1.
+    """
+    for v in range(len(start) - 1):
+        degree = start[v + 1] - start[v]
+        high[v] = degree + 1
+        if degree > most or degree == 0:
+            continue
+        largest = 0  # common neighbours of v and one neighbour
+        for e in range(start[v], start[v + 1]):
+            common = 0
+            for f in range(start[v], start[v + 1]):
+                if f != e and joined(start, column, column[e], column[f]):
+                    common += 1
+            largest = max(largest, common)
+        high[v] = min(high[v], 2 + largest)
+
+
+@kernel()
+def swap(start: Ints, column: Ints, inside: Ints, barred: Ints, state: Ints, visits: int) -> int:
+    """Enlarge an independent set, ``inside`` = 1, by local search; returns the members gained.
+
+    A vertex without a neighbour in the set joins it; one with a single such neighbour replaces it,
+    and the neighbour stays outside for some steps. The set never shrinks. ``barred`` has the step
+    until which a vertex stays outside, ``state`` the step and a seed. Stops after ``visits``
+    visits. Andrade, Resende and Werneck (2012) for the swaps.
+    """
+    count, gained = len(inside), 0
+    against = np.zeros(count, np.int64)  # neighbours in the set
+    for u in range(count):
+        for e in range(start[u], start[u + 1]):
+            against[u] += inside[column[e]]
+    seed = np.uint64(state[1])
+    while visits > 0:
+        visits -= 1
+        state[0] += 1
+        seed ^= seed << np.uint64(13)
+        seed ^= seed >> np.uint64(7)
+        seed ^= seed << np.uint64(17)
+        v = np.int64((seed >> np.uint64(11)) % np.uint64(count))
+        if inside[v] == 1 or against[v] > 1 or barred[v] > state[0]:
+            continue
+        out = -1
+        for e in range(start[v], start[v + 1]):
+            against[column[e]] += 1
+            if inside[column[e]] == 1:
+                out = int(column[e])
+        inside[v] = 1
+        gained += 1
+        visits -= start[v + 1] - start[v]
+        if out < 0:
+            continue
+        inside[out] = 0
+        gained -= 1
+        visits -= start[out + 1] - start[out]
+        barred[out] = state[0] + count // 4 + np.int64(seed % np.uint64(count))
+        for e in range(start[out], start[out + 1]):
+            against[column[e]] -= 1
+        for e in range(start[out], start[out + 1]):
+            u = column[e]
+            if against[u] == 0 and inside[u] == 0:
+                inside[u] = 1
+                gained += 1
+                for f in range(start[u], start[u + 1]):
+                    against[column[f]] += 1
+    state[1] = np.int64(seed)
+    return gained

@@ -1,0 +1,256 @@
+"""The last step of every reader: names become numbers, edges are checked, a graph is built.
+
+All errors about edges and probabilities are raised here, with the place that the reader gives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from itertools import count
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, check_bool
+from graphbandits.graphs.feedback import RepeatedEdgeError, from_edges, wrong_probability
+from graphbandits.graphs.processes import Fixed
+
+#: The beginning of an error about edge k: ``edges.txt, line 3: ``, or nothing.
+Place = Callable[[int], str]
+
+#: More arms than this would fill the memory of any machine.
+MOST_ARMS = 10**9
+#: Rows that are read at once: enough for NumPy, and too few to start Python's garbage collector,
+#: whose passes over 100,000 rows take longer than reading them.
+BATCH = 300
+
+
+class EdgeBuilder:
+    """Edges between named arms, added batch by batch.
+
+    Arms are numbered in the order of their first appearance, the source of a row before its target.
+
+    Parameters
+    ----------
+    place
+        Beginning of an error message about a row, from the number of the row.
+    weight
+        Continuation of an error message about a probability: ``column 'p': ``.
+    hint
+        End of an error message about a probability that the value itself does not explain.
+    empty
+        Middle of the error message about a row without a source.
+    numbers
+        What holds the probabilities, such as "column", if they are numbers and not words.
+
+    Examples
+    --------
+    >>> table = EdgeBuilder("line {}: ".format)
+    >>> table.add([1, 2], ["ann", "eve"], ["bob", ""], ["0.5", ""])
+    >>> table.fixed().names
+    ('ann', 'bob', 'eve')
+    """
+
+    def __init__(
+        self, place: Place, *, weight: str = "", hint: str = "", empty: str = "", numbers: str = ""
+    ) -> None:
+        self.place, self.weight, self.hint = place, weight, hint
+        self.empty, self.numbers = empty, numbers
+        self._index = defaultdict[str, int](count().__next__, {"": -1})
+        self._parts: list[tuple[Ints, Ints, Floats, Ints]] = []
+        self._types: list[str] = []
+
+    def __len__(self) -> int:
+        """Return the number of arms."""
+        return len(self._index) - 1
+
+    def add(
+        self,
+        row: Iterable[int],
+        source: Sequence[str],
+        target: Sequence[str],
+        weight: Sequence[object] | None = None,
+        types: Sequence[str] | None = None,
+    ) -> None:
+        """Add rows; one with an empty target is an arm without an edge.
+
+        ``row`` numbers the rows for error messages; ``types`` may say Directed or Undirected.
+        """
+        rows = np.fromiter(row, np.int64, len(source))
+        if "" in source:
+            raise InputError(
+                f"{self.place(int(rows[source.index('')]))}{self.empty}; an arm without an edge "
+                "has its target left out, not its source"
+            )
+        words = [word for pair in zip(source, target, strict=True) for word in pair]
+        arm = np.fromiter(map(self._index.__getitem__, words), np.int64, len(words)).reshape(-1, 2)
+        edge = np.flatnonzero(arm[:, 1] >= 0)
+        rows = rows[edge]
+        chance = np.ones(len(edge))
+        if weight is not None:
+            chance = probabilities(
+                [weight[k] for k in edge.tolist()],
+                lambda k: self.place(int(rows[k])) + self.weight,
+                self.hint,
+                self.numbers,
+            )
+        self._parts.append((arm[edge, 0], arm[edge, 1], chance, rows))
+        if types is not None:
+            self._types += [types[k] for k in edge.tolist()]
+
+    def fixed(self, directed: bool | None = None) -> Fixed:
+        """Build the graph; ``directed=None`` follows the types, and without these is True."""
+        if directed is not None:
+            check_bool(directed, "directed")
+        source, target, weight, row = map(np.concatenate, zip(*self._parts, strict=True))
+
+        def place(k: int) -> str:
+            return self.place(int(row[k]))
+
+        both = undirected(self._types, place) if directed is None else not directed
+        return fixed_graph(tuple(self._index)[1:], source, target, weight, both, place)
+
+
+def fixed_graph(
+    names: Sequence[str],
+    source: Ints,
+    target: Ints,
+    weight: Floats,
+    both: bool | NDArray[np.bool_] = False,
+    place: Place = lambda k: "",
+) -> Fixed:
+    """Build a fixed graph from edges k = 0, 1, ...; those of ``both`` go both ways.
+
+    Self-loops are added; one that is given has probability 1. Repeated edges must agree.
+    """
+    loop = np.flatnonzero((source == target) & (weight != 1.0))
+    if loop.size:
+        k = int(loop[0])
+        raise InputError(
+            f"{place(k)}the arm {names[source[k]]} that is played is always observed, not with "
+            f"{weight[k]:g}: leave its self-loop out, or give it 1"
+        )
+    # each edge is followed by its way back
+    edge = np.repeat(np.arange(len(source)), np.broadcast_to(both, source.shape) + 1)
+    back = np.diff(edge, prepend=-1) == 0
+    start = np.where(back, target[edge], source[edge])
+    end = np.where(back, source[edge], target[edge])
+    try:
+        feedback = from_edges(len(names), start, end, weight[edge])
+    except RepeatedEdgeError as error:
+        before, now = (int(edge[k]) for k in error.edges)
+        wrong = error.edges[1]
+        raise InputError(
+            f"{place(now)}the edge {names[start[wrong]]} -> {names[end[wrong]]} was given before "
+            f"with {weight[before]:g}, and now with {weight[now]:g}"
+        ) from None
+    return Fixed(feedback, tuple(names))
+
+
+def undirected(types: Sequence[str], place: Place) -> bool | NDArray[np.bool_]:
+    """Return which edges go both ways, by the column ``Type`` of Gephi: Directed or Undirected.
+
+    A column that has neither word is about something else, and every edge is directed.
+
+    >>> undirected(["Directed", "undirected"], "line {}: ".format)
+    array([False,  True])
+    >>> undirected(["friend", "colleague"], "line {}: ".format)
+    False
+    """
+    known = {"directed": False, "undirected": True}
+    meaning = {word: known.get(word.strip().casefold()) for word in set(types)}
+    if all(both is None for both in meaning.values()):
+        return False
+    for k, word in enumerate(types):
+        if meaning[word] is None:
+            raise InputError(
+                f"{place(k)}column 'Type': an edge is Directed or Undirected, not '{word}'; "
+                "directed=True or directed=False says it for all of them"
+            )
+    return np.fromiter(map(meaning.__getitem__, types), np.bool_, len(types))
+
+
+def probabilities(values: Sequence[Any], place: Place, hint: str = "", numbers: str = "") -> Floats:
+    """Return words, or numbers, as probabilities; raise for the first that is none.
+
+    >>> probabilities(["1", "0.5"], "line {}: ".format)
+    array([1. , 0.5])
+    """
+    found = numbers_of(values) if numbers else floats(values)
+    wrong = wrong_probability(found)
+    if wrong is None:
+        return found
+    value = values[wrong[0]]
+    text = "" if is_missing(value) else value
+    if isinstance(text, str):
+        hint = f"; it is a text: make the {numbers} one of numbers" if numbers else hint
+        hint = remedy(text) or hint
+    shown = f"'{value}'" if isinstance(value, str) else repr(value)
+    raise InputError(f"{place(wrong[0])}a probability is a number in [0, 1], not {shown}{hint}")
+
+
+def remedy(word: str) -> str:
+    """Return what to write instead of a word that is no probability, where the word tells.
+
+    >>> remedy("0,5"), remedy("50%"), remedy("often")
+    ('; write 0.5', '; write 0.5', '')
+    """
+    if re.fullmatch(r"[01]?,[0-9]+", word):
+        return f"; write {word.replace(',', '.')}"
+    if re.fullmatch(r"[0-9]+([.,][0-9]+)?\s*%", word):
+        return f"; write {float(word.rstrip('% ').replace(',', '.')) / 100:g}"
+    if word.strip().casefold() in ("", "na", "n/a", "<na>", "nan", "null", "none", "-", "?"):
+        return "; a missing one does not make an edge sure: write 1, or 0 for no edge"
+    return ""
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or the NA of pandas, which cannot be compared."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def floats(words: Sequence[str]) -> Floats:
+    """Return words as floats, NaN for what is no number in plain digits.
+
+    >>> floats(["1e-1", "0_1", "x"])
+    array([0.1, nan, nan])
+    """
+    together = "".join(words)
+    try:
+        if together.isascii() and "_" not in together:
+            return np.fromiter(map(float, words), np.float64, len(words))
+    except ValueError:
+        pass
+    return np.array([float(word) if is_number(word) else np.nan for word in words], np.float64)
+
+
+def numbers_of(values: Iterable[object]) -> Floats:
+    """Return values as floats, NaN for what is no number.
+
+    >>> numbers_of([1, True, "0.5"])
+    array([ 1.,  1., nan])
+    """
+    return np.array(
+        [float(p) if isinstance(p, Real | Decimal) else np.nan for p in values], np.float64
+    )
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number in plain digits; 'nan' is one, though no probability.
+
+    Python also takes 0_1 and the digits of every script for numbers.
+    """
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return word.isascii() and "_" not in word

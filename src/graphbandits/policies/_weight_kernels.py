@@ -1,0 +1,106 @@
+"""Exponential weights, and the estimates of losses that feed them, trial by trial."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphbandits._jit import kernel
+from graphbandits._rng_kernels import uniform
+from graphbandits._types import Floats, Ints
+
+#: The least probability of an observation that an estimate is divided by.
+LEAST = 1e-300
+
+
+@kernel()
+def exponential_weights(loss: Floats, step: Floats, out: Floats) -> None:
+    """out_i proportional to exp(-step (loss_i - least loss)), a step for each trial."""
+    for b in range(loss.shape[0]):
+        least = np.inf
+        for i in range(loss.shape[1]):
+            least = min(least, loss[b, i])
+        total = 0.0
+        for i in range(loss.shape[1]):
+            out[b, i] = math.exp(-step[b] * (loss[b, i] - least))
+            total += out[b, i]
+        for i in range(loss.shape[1]):
+            out[b, i] /= total
+
+
+@kernel()
+def add_losses(
+    loss: Floats, chance: Floats, extra: Floats, trial: Ints, arm: Ints, reward: Floats
+) -> None:
+    """loss += (1 - y) / (chance + extra) for each observation: chance of it, extra of its trial."""
+    for k in range(trial.size):
+        b = trial[k]
+        i = arm[k]
+        loss[b, i] += (1.0 - reward[k]) / max(chance[b, i] + extra[b], LEAST)
+
+
+@kernel()
+def row_ratios(pi: Floats, chance: Floats, extra: Floats, out: Floats) -> None:
+    """out_b += sum_i pi_i / (chance_i + extra), over arms that can be played at all."""
+    for b in range(pi.shape[0]):
+        for i in range(pi.shape[1]):
+            if pi[b, i] > 0.0:
+                out[b] += pi[b, i] / (chance[b, i] + extra[b])
+
+
+@kernel()
+def _candidate(place: int, one: int, other: int) -> int:
+    """The arm in this place among all but two (or one, if they are the same), in rising order."""
+    low = min(one, other)
+    high = max(one, other)
+    arm = place + 1 if place >= low else place
+    return arm + 1 if low < high and arm >= high else arm
+
+
+@kernel()
+def resample(
+    loss: Floats,
+    squares: Floats,
+    pi: Floats,
+    action: Ints,
+    seen: np.ndarray,
+    key: np.uint64,
+    first_trial: int,
+    t: int,
+    trial: Ints,
+    arm: Ints,
+    reward: Floats,
+) -> None:
+    """loss_i += G_i l_i and squares += pi_i (G_i l_i)^2 for each observed arm i of a trial.
+
+    G_i is the first k <= K-2 at which a draw of Bernoulli(pi_i) is 1 or the k-th arm of a random
+    order of the others was seen, else K-1. The k-th draw is the number with index 2 K i + k - 1,
+    and the order is Fisher and Yates', by those with the indices 2 K i + K, ...
+    """
+    arms = pi.shape[1]
+    order = np.arange(arms)
+    swapped = np.empty(arms, np.int64)
+    for n in range(trial.size):
+        b = trial[n]
+        i = arm[n]
+        number = first_trial + b
+        others = arms - 1 if i == action[b] else arms - 2
+        waited = arms - 1
+        steps = 0
+        for k in range(arms - 2):
+            turn = uniform(key, number, t, 2 * arms * i + arms + k)
+            place = k + int(turn * (others - k))
+            order[k], order[place] = order[place], order[k]
+            swapped[k] = place
+            steps += 1
+            drawn = uniform(key, number, t, 2 * arms * i + k) < pi[b, i]
+            if drawn or seen[b, _candidate(order[k], i, action[b])]:
+                waited = k + 1
+                break
+        for k in range(steps - 1, -1, -1):  # the order as it was, for the next arm
+            place = swapped[k]
+            order[k], order[place] = order[place], order[k]
+        estimate = waited * (1.0 - reward[n])
+        loss[b, i] += estimate
+        squares[b] += pi[b, i] * estimate * estimate

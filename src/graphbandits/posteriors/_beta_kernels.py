@@ -1,0 +1,394 @@
+"""Algorithm 2 of Russo and Van Roy for Beta-Bernoulli arms, to rounding: alpha, Delta, h, v.
+
+With f_i, F_i the density and distribution function of arm i, everything is an integral over one
+axis of f_i, f_i f_j and products of the other F_k. Five ideas make it exact and fast:
+
+*Which.* Arms with one posterior share everything, so only distinct posteriors are worked on
+(:mod:`graphbandits.posteriors._group_kernels`); those that cannot be the best take no part.
+
+*Where.* On the logit axis every Beta density is smooth, whatever its parameters
+(:mod:`graphbandits.posteriors._shape_kernels`). Panels of Gauss-Legendre nodes cover the stretch on
+which the best arm can lie, and follow the posteriors
+(:mod:`graphbandits.posteriors._panel_kernels`).
+
+*F from f.* Distribution functions are running integrals of the densities at these nodes
+(:mod:`graphbandits.posteriors._distribution_kernels`).
+
+*No cancellation.* Regrets and divergences are integrals of positive functions
+(:mod:`graphbandits.posteriors._pair_kernels`).
+
+*A check.* The probabilities of being best must add up to 1; where they do not, the panels are cut
+in two. (Mass that is lost shows in the sum as far as it exceeds what may lie below the stretch.)
+
+Each trial is computed by itself, in an order that depends on its own posteriors only: its bits do
+not depend on the other trials of the call.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from graphbandits._jit import kernel
+from graphbandits._types import Floats, Ints
+from graphbandits.posteriors._distribution_kernels import (
+    accumulate,
+    fill_density,
+    fold_in,
+    lower_tail,
+)
+from graphbandits.posteriors._group_kernels import group_arms
+from graphbandits.posteriors._pair_kernels import (
+    AT_ONCE,
+    FEW_DISTINCT,
+    fill_gains,
+    fold_equals,
+    inner,
+)
+from graphbandits.posteriors._panel_kernels import (
+    DU,
+    DX,
+    MOST_PANELS,
+    NODE_ROWS,
+    NODES,
+    count_panels,
+    fill_nodes,
+    find_low,
+    place_panels,
+)
+from graphbandits.posteriors._shape_kernels import (
+    BELOW,
+    CENTRE,
+    COUNT,
+    END,
+    LANES,
+    ROWS,
+    SIZE,
+    TOP,
+    A,
+    B,
+    Setting,
+    level_at,
+    pad,
+    set_places,
+    set_shapes,
+)
+
+#: The quadrature has settled where the probabilities of being best add up to 1 within this, or
+#: within this and cutting the panels in two no longer helps: the rest is rounding.
+SETTLED = 5e-12
+GOOD_ENOUGH = 1e-11
+REFINEMENTS = 6
+#: Rows of work space, a column a node: P du, the chance that an arm other than the leader lies
+#: above, masses of panels, functions of one arm and of the leader, and the table of nodes.
+JOINT, SOME, MASS, BIG_F, SURVIVAL, LEADER_F, NODE_TABLE = range(7)
+#: Room for this many panels to begin with; odd, for rows a power of two apart would crowd the
+#: same lines of the cache.
+PANELS = 17
+#: The row of the work space that alpha goes to.
+ALPHA = 7
+
+
+@kernel()
+def _excess(arms: Floats, k: int, u: float, big_f: float) -> float:
+    """int_0^x F = (x - m) F + x (1-x) f / (a+b) of arm k, at the x of the place u."""
+    level, slope, _ = level_at(arms[A, k], arms[B, k], arms[CENTRE, k], u)
+    # (the slope of the level is (a+b) (x - m))
+    excess: float = max(0.0, slope * big_f + math.exp(arms[TOP, k] - level)) / arms[SIZE, k]
+    return excess
+
+
+@kernel()
+def _integrate(
+    arms: Floats,
+    distinct: int,
+    leader: int,
+    setting: Setting,
+    strict: bool,
+    panels: int,
+    edges: Floats,
+    panels_of: Ints,
+    line: Floats,
+    r: Floats,
+    alpha: Floats,
+) -> tuple[float, float]:
+    """Fill alpha (not yet scaled to 1) and the ratios r = g/F over the given panels, and leave
+    P du in ``line[JOINT]``; return Delta of the leader and the sum of alpha over all arms.
+    """
+    n = panels * NODES
+    joint, some, mass, survival = line[JOINT, :n], line[SOME, :n], line[MASS], line[SURVIVAL]
+    nodes, low = line[NODE_TABLE:], edges[0]
+    floor = math.exp(-setting.reach - 4.0)
+    excess = 0.0
+    fill_nodes(arms, leader, edges, panels, nodes)
+    for i in range(n):
+        joint[i] = nodes[DU, i]
+        some[i] = 0.0
+    for k in range(distinct):
+        end = panels_of[k] * NODES
+        big_f = line[LEADER_F if k == leader else BIG_F]
+        fill_density(arms, k, leader, nodes, end, r[k, :n])
+        total = accumulate(r[k], edges, panels_of[k], mass, big_f)
+        below = min(arms[BELOW, k], max(0.0, 1.0 - total))
+        part = -1.0
+        if strict and low < arms[CENTRE, k]:
+            below, part = lower_tail(arms, k, low)
+        others = 0.0 if k == leader else 1.0
+        fold_in(below, floor, others, panels_of[k], mass, big_f, survival, joint, some, r[k])
+        if arms[COUNT, k] > 1.0:
+            more = arms[COUNT, k] - 1.0
+            fold_equals(big_f[:end], survival[:end], more, joint[:end], some[:end])
+        if k == leader:
+            excess = part if part >= 0.0 else _excess(arms, k, low, below)
+            big_f[end:n] = 1.0
+    total = 0.0
+    for k in range(distinct):
+        end = panels_of[k] * NODES
+        alpha[k] = inner(r[k, :end], joint[:end])
+        total += arms[COUNT, k] * alpha[k]
+    # int F_L (1 - prod_{k != L} F_k) dx
+    for i in range(n):
+        some[i] *= nodes[DX, i]
+    return excess + inner(line[LEADER_F, :n], some), total
+
+
+class Space(NamedTuple):
+    """Work space of one thread: what is settled of one trial, until the next."""
+
+    group: Ints
+    first: Ints
+    place: Ints  # of each distinct posterior among those that can be best, or -1
+    panels_of: Ints
+    every: Floats
+    arms: Floats
+    edges: Floats
+    line: Floats
+    r: Floats
+    work: Floats  # with alpha, not yet scaled to 1, in its row ALPHA
+
+
+@kernel()
+def make_space(count: int) -> Space:
+    """Room for so many arms, of few distinct posteriors, and for few panels."""
+    group = np.empty((2, count), np.int64)
+    edges = np.empty(4 * PANELS)
+    line = np.empty((NODE_TABLE + NODE_ROWS, PANELS * NODES))
+    return _with_room(group, edges, line, np.empty((1, 1)), 2 * AT_ONCE)
+
+
+@kernel()
+def _with_room(group: Ints, edges: Floats, line: Floats, r: Floats, room: int) -> Space:
+    whole = np.empty((2, room), np.int64)
+    tables = np.empty((2 * ROWS + 10, room))
+    every, arms, work = tables[:ROWS], tables[ROWS : 2 * ROWS], tables[2 * ROWS :]
+    return Space(group[0], group[1], whole[0], whole[1], every, arms, edges, line, r, work)
+
+
+@kernel()
+def choose_arms(
+    a: Floats, b: Floats, setting: Setting, most: int, space: Space
+) -> tuple[Space, int, int, int, float]:
+    """Fill the table of the distinct posteriors of one trial that can be best; return the space
+    (another one where there was no room), how many there are, which of them leads, the size of
+    the table, and where the stretch begins. If there are more than ``most``, the table is not
+    complete.
+    """
+    distinct = group_arms(a, b, space.group, space.first)
+    if 2 * (distinct + 2 * LANES) > space.place.size:
+        both = np.stack((space.group, space.first))
+        room = 2 * (distinct + 2 * LANES)
+        space = _with_room(both, space.edges, space.line, space.r, room)
+    first, place, every, arms = space.first, space.place, space.every, space.arms
+    leader = 0
+    for d in range(distinct):
+        every[A, d] = a[first[d]]
+        every[B, d] = b[first[d]]
+        every[COUNT, d] = 0.0
+    for k in range(a.size):
+        every[COUNT, space.group[k]] += 1.0
+    padded = set_shapes(every, distinct, setting.reach)
+    for d in range(distinct):
+        leader = d if every[CENTRE, d] > every[CENTRE, leader] else leader
+    low = find_low(every, padded, setting, leader, space.work)
+    active = 0
+    lead = 0
+    for d in range(distinct):
+        place[d] = -1
+        if d == leader or every[END, d] > low:  # the others cannot be best
+            lead = active if d == leader else lead
+            for row in range(ROWS):
+                arms[row, active] = every[row, d]
+            place[d] = active
+            active += 1
+    if active > most:
+        return space, active, lead, 0, low
+    padded = pad(arms, active)
+    set_places(arms, padded, arms[CENTRE, lead], low)
+    return space, active, lead, padded, low
+
+
+@kernel()
+def _holds(space: Space, active: int, nodes: int) -> bool:
+    """Whether there is room for so many posteriors and nodes."""
+    rows, columns = space.r.shape
+    return bool(nodes <= space.line.shape[1] and nodes <= columns and active <= rows)
+
+
+@kernel()
+def _with_panels(space: Space, active: int, nodes: int, edges: Floats) -> Space:
+    """The same with these edges, and room for so many posteriors and nodes."""
+    group, first, place, panels_of, every, arms, _, line, r, work = space
+    if nodes > line.shape[1]:
+        line = np.empty((NODE_TABLE + NODE_ROWS, 2 * nodes + NODES))
+    if r.shape[0] < active or r.shape[1] < nodes:
+        r = np.empty((active + min(active // 2, 100), line.shape[1]))
+    return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
+
+
+@kernel()
+def settle(
+    active: int,
+    lead: int,
+    padded: int,
+    low: float,
+    setting: Setting,
+    strict: bool,
+    cut: float,
+    space: Space,
+) -> tuple[Space, int, float, float, float, float]:
+    """Integrate with panels that are cut in two until the probabilities of being best add up to 1.
+
+    Return the space (another one where there was no room), the number of panels, Delta of the
+    leader, the sum of alpha, its defect, and the scale of the widths that was settled on.
+    """
+    before = np.inf
+    scale = cut
+    regret = 0.0
+    total = 1.0
+    panels = 0
+    defect = 0.0
+    for _ in range(REFINEMENTS):
+        edges = space.edges
+        found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
+        while found < 0 and edges.size <= MOST_PANELS:
+            edges = np.empty(4 * edges.size)
+            found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
+        if found < 0:  # what an earlier pass has found stands
+            defect = before
+            break
+        panels = found
+        if edges.size > space.edges.size or not _holds(space, active, panels * NODES):
+            space = _with_panels(space, active, panels * NODES, edges)
+        count_panels(space.arms, active, edges, panels, space.panels_of)
+        regret, total = _integrate(
+            space.arms,
+            active,
+            lead,
+            setting,
+            strict,
+            panels,
+            edges,
+            space.panels_of,
+            space.line,
+            space.r,
+            space.work[ALPHA],
+        )
+        defect = abs(total - 1.0)
+        if defect <= SETTLED or 0.5 * before < defect < GOOD_ENOUGH:
+            break
+        before = defect
+        scale *= 0.5
+    return space, panels, regret, total, defect, scale
+
+
+@kernel()
+def beliefs_kernel(
+    a: Floats,
+    b: Floats,
+    setting: Setting,
+    strict: bool,
+    cut: float,
+    most: int,
+    alpha: Floats,
+    delta: Floats,
+    h: Floats,
+    v: Floats,
+    rho: Floats,
+    defect: Floats,
+) -> int:
+    """Fill alpha, Delta, h (B, K), v (B, K) unless it is empty, rho (B,) and the defect of
+    sum(alpha) = 1 (B,).
+
+    ``cut`` scales the widths of all panels. Where the defect shows that they are too wide, they
+    are cut in two. Return the largest number of distinct posteriors that can be best; if it is
+    more than ``most``, nothing is filled.
+    """
+    largest = 0
+    trials, count = a.shape
+    # what is left out adds up over the arms
+    reach = setting.reach + math.log(count)
+    setting = Setting(reach, setting.panel, setting.change, setting.relief)
+    space = make_space(count)
+    few = np.empty((FEW_DISTINCT, FEW_DISTINCT))
+    for t in range(trials):
+        space, active, lead, padded, low = choose_arms(a[t], b[t], setting, most, space)
+        largest = max(largest, active)
+        if active > most:
+            break
+        arms, work = space.arms, space.work
+        some_alpha, some_h, some_v = work[ALPHA], work[8], work[9]
+        regret = 0.0
+        total = 1.0
+        defect[t] = 0.0
+        if active == 1 and arms[COUNT, 0] == 1.0:
+            some_alpha[0] = 1.0
+            some_h[0] = 0.0
+            some_v[0] = 0.0
+        else:
+            space, _, regret, total, defect[t], _ = settle(
+                active, lead, padded, low, setting, strict, cut, space
+            )
+            if defect[t] < 1.0:
+                fill_gains(
+                    arms,
+                    active,
+                    padded,
+                    space.panels_of,
+                    space.r,
+                    space.line[JOINT],
+                    some_alpha,
+                    space.line[SOME],
+                    space.line[SURVIVAL],
+                    few,
+                    work,
+                    some_h,
+                    some_v if v.size > 0 else some_v[:0],
+                )
+        a_best, b_best = arms[A, lead], arms[B, lead]
+        n_best = a_best + b_best
+        rho[t] = min(1.0, a_best / n_best + regret)
+        for k in range(count):
+            d = space.place[space.group[k]]
+            alpha[t, k] = some_alpha[d] / total if d >= 0 else 0.0
+            h[t, k] = some_h[d] if d >= 0 else 0.0
+            if v.size > 0:
+                v[t, k] = some_v[d] if d >= 0 else 0.0
+            # m_L - m_k, and exactly 0 for the leader
+            behind = (a_best * b[t, k] - b_best * a[t, k]) / (n_best * (a[t, k] + b[t, k]))
+            delta[t, k] = max(0.0, regret + behind)
+    return largest
+
+
+@kernel()
+def add_outcomes(a: Floats, b: Floats, trial: Ints, arm: Ints, reward: Floats) -> bool:
+    """(a, b) += (y, 1 - y) for each observation; False, and nothing, if one is of no arm."""
+    trials, arms = a.shape
+    for k in range(trial.size):
+        if not (0 <= trial[k] < trials and 0 <= arm[k] < arms):
+            return False
+    for k in range(trial.size):
+        a[trial[k], arm[k]] += reward[k]
+        b[trial[k], arm[k]] += 1.0 - reward[k]
+    return True

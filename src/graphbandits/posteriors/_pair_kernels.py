@@ -1,0 +1,253 @@
+"""From densities and distribution functions to alpha, Delta, h and v.
+
+With r_i = g_i / F_i and the product P of all distribution functions, on the logit axis,
+
+    alpha_i = int r_i P du,    W_ij = int r_i r_j P du,    Delta_L = int F_L (1 - P / F_L) dx.
+
+F has a positive floor, and the F_i in r_i is the very number in P, so the quotients are exact to
+rounding whatever the error of F_i. Conditional means, regrets and divergences come from W and
+from survivals, never from differences of means.
+
+A column of the table stands for ``count`` arms with one posterior; all its numbers are per arm.
+"""
+
+from __future__ import annotations
+
+from graphbandits._jit import REDUCTIONS, kernel
+from graphbandits._types import Floats, Ints
+from graphbandits.posteriors._math_kernels import bernoulli_kl, expm1_lane, log_lane
+from graphbandits.posteriors._panel_kernels import NODES
+from graphbandits.posteriors._shape_kernels import COUNT, LANES, SIZE, A, B
+
+#: So many equal arms are folded in one by one, more by a logarithm and an exponential.
+FEW_EQUALS = 8.0
+#: Pairs of so many different arms are computed one by one, of more in blocks.
+FEW_DISTINCT = 12
+#: About so many divergences are computed in one loop.
+AT_ONCE = 64
+#: A conditional mean stays this far inside [0, 1], where rounding might push it out.
+INSIDE = 1.0 - 2.0**-50
+#: Stands for 0 in a denominator.
+TINY = 1e-300
+
+
+@kernel(inline=True)
+def _log_f(big_f: float, survival: float) -> float:
+    """log F, from F where it is small and from S where that is.
+
+    It lives by the order of rounding: compiled with REDUCTIONS it would lose S.
+    """
+    by_survival = big_f > 0.5
+    z = 1.0 - survival if by_survival else big_f
+    lost = (-survival - (z - 1.0)) / z if by_survival else 0.0
+    return log_lane(z, lost)
+
+
+@kernel(fastmath=REDUCTIONS)
+def fold_equals(
+    big_f: Floats, survival: Floats, count: float, product: Floats, some: Floats
+) -> None:
+    """Fold in ``count`` more arms with the same F and S: product *= F^count, and
+    some = 1 - (1 - some) F^count, the chance that an arm lies above.
+    """
+    if count <= FEW_EQUALS:
+        for _ in range(int(count)):
+            for i in range(big_f.size):
+                product[i] *= big_f[i]
+                some[i] += (1.0 - some[i]) * survival[i]
+        return
+    for i in range(big_f.size):
+        minus, power = expm1_lane(count * _log_f(big_f[i], survival[i]))
+        product[i] *= power
+        some[i] -= (1.0 - some[i]) * minus
+
+
+@kernel(fastmath=REDUCTIONS)
+def inner(u: Floats, v: Floats) -> float:
+    """u.v"""
+    s = 0.0
+    for i in range(u.size):
+        s += u[i] * v[i]
+    return s
+
+
+@kernel(fastmath=REDUCTIONS)
+def _few_pairs(
+    r: Floats, distinct: int, panels_of: Ints, joint: Floats, one: Floats, w: Floats
+) -> None:
+    """w[i, j] = W_ij for all pairs of few arms, each once; ``one`` is work space for r_i P du."""
+    for i in range(distinct):
+        n = panels_of[i] * NODES
+        row, weight, first = r[i, :n], joint[:n], one[:n]
+        for x in range(n):
+            first[x] = row[x] * weight[x]
+        for j in range(i + 1):
+            s = inner(first, r[j, :n])
+            w[i, j] = s
+            w[j, i] = s
+
+
+@kernel(fastmath=REDUCTIONS)
+def _two_rows_of_pairs(
+    r: Floats,
+    i: int,
+    k: int,
+    distinct: int,
+    panels_of: Ints,
+    joint: Floats,
+    one: Floats,
+    two: Floats,
+    w: Floats,
+) -> None:
+    """w[0, j] = W_ij and w[1, j] = W_kj for all j, four at a time: eight sums stay in registers.
+
+    ``one`` and ``two`` are work space for r_i P du and r_k P du.
+    """
+    both = max(panels_of[i], panels_of[k]) * NODES
+    row_i, row_k, weight = r[i, :both], r[k, :both], joint[:both]
+    first, second = one[:both], two[:both]
+    for x in range(both):
+        first[x] = row_i[x] * weight[x]
+        second[x] = row_k[x] * weight[x]
+    last = distinct - 1
+    for j in range(0, last + 1, LANES):
+        # (the last one may be computed more than once)
+        j1 = min(j + 1, last)
+        j2 = min(j + 2, last)
+        j3 = min(j + 3, last)
+        most = max(max(panels_of[j], panels_of[j1]), max(panels_of[j2], panels_of[j3]))
+        n = min(both, most * NODES)
+        r0 = r[j, :n]
+        r1 = r[j1, :n]
+        r2 = r[j2, :n]
+        r3 = r[j3, :n]
+        s0 = 0.0
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        t0 = 0.0
+        t1 = 0.0
+        t2 = 0.0
+        t3 = 0.0
+        for x in range(n):
+            s0 += first[x] * r0[x]
+            s1 += first[x] * r1[x]
+            s2 += first[x] * r2[x]
+            s3 += first[x] * r3[x]
+            t0 += second[x] * r0[x]
+            t1 += second[x] * r1[x]
+            t2 += second[x] * r2[x]
+            t3 += second[x] * r3[x]
+        w[0, j] = s0
+        w[0, j1] = s1
+        w[0, j2] = s2
+        w[0, j3] = s3
+        w[1, j] = t0
+        w[1, j1] = t1
+        w[1, j2] = t2
+        w[1, j3] = t3
+
+
+@kernel(fastmath=REDUCTIONS, inline=True)
+def _fill_row(
+    arms: Floats,
+    distinct: int,
+    padded: int,
+    i: int,
+    per_alpha: Floats,
+    alpha: Floats,
+    w: Floats,
+    shift: Floats,
+    weight: Floats,
+) -> None:
+    """Shifts of the mean of arm i, and their probabilities, from its row of W."""
+    number = arms[COUNT]
+    per_size = 1.0 / arms[SIZE, i]
+    most_down = arms[A, i] * per_size * INSIDE
+    most_up = arms[B, i] * per_size * INSIDE
+    others = number[i] - 1.0  # equal ones
+    own = others * w[i]
+    among_equals = -min(most_down, w[i] * per_size * per_alpha[i])
+    w[i] = 0.0
+    for j in range(padded):
+        own += number[j] * w[j]
+        shift[j] = -min(most_down, w[j] * per_size * per_alpha[j])
+        weight[j] = number[j] * alpha[j]
+    shift[i] = min(most_up, own * per_size * per_alpha[i])
+    weight[i] = alpha[i]
+    for j in range(padded, shift.size):
+        shift[j] = 0.0
+        weight[j] = 0.0
+    if distinct < shift.size:
+        shift[distinct] = among_equals
+        weight[distinct] = others * alpha[i]
+
+
+@kernel(fastmath=REDUCTIONS)
+def fill_gains(
+    arms: Floats,
+    distinct: int,
+    padded: int,
+    panels_of: Ints,
+    r: Floats,
+    joint: Floats,
+    alpha: Floats,
+    one: Floats,
+    two: Floats,
+    few: Floats,
+    work: Floats,
+    h: Floats,
+    v: Floats,
+) -> None:
+    """h_i = sum_j alpha_j KL(M_ji || m_i) and v_i = sum_j alpha_j (M_ji - m_i)^2, where M_ji - m_i
+    comes from W without cancellation: -W_ij / (n_i alpha_j) for j != i, and
+    sum_{j != i} W_ij / (n_i alpha_i) for j = i. An empty ``v`` is not filled.
+
+    ``padded`` is the number of columns of the table of arms, a multiple of LANES; ``one``,
+    ``two``, ``few`` of FEW_DISTINCT rows and columns, and ``work`` of seven rows are work space.
+    """
+    equals = False
+    w, shift, weight, mean, rest = work[:2], work[2], work[3], work[4], work[5]
+    per_alpha = work[6]
+    for i in range(padded):
+        if i >= distinct:
+            alpha[i] = 0.0
+            w[0, i] = 0.0
+            w[1, i] = 0.0
+        # an arm that is never best has alpha = W = 0: 0/tiny is 0, and it counts for nothing
+        per_alpha[i] = 1.0 / max(alpha[i], TINY)
+        equals = equals or arms[COUNT, i] > 1.0
+    if distinct <= FEW_DISTINCT:
+        _few_pairs(r, distinct, panels_of, joint, one, few)
+    width = padded + LANES if equals and distinct == padded else padded
+    together = max(2, AT_ONCE // width)
+    for first in range(0, distinct, together):
+        rows = min(together, distinct - first)
+        for k in range(rows):
+            i = first + k
+            here = slice(k * width, (k + 1) * width)
+            if distinct <= FEW_DISTINCT:
+                for j in range(distinct):
+                    w[k % 2, j] = few[i, j]
+            elif k % 2 == 0:
+                k_next = min(i + 1, distinct - 1)
+                _two_rows_of_pairs(r, i, k_next, distinct, panels_of, joint, one, two, w)
+            _fill_row(
+                arms, distinct, padded, i, per_alpha, alpha, w[k % 2], shift[here], weight[here]
+            )
+            mean[here] = arms[A, i] / arms[SIZE, i]
+            rest[here] = arms[B, i] / arms[SIZE, i]
+        if v.size > 0:
+            for k in range(rows):
+                total = 0.0
+                for x in range(k * width, (k + 1) * width):
+                    total += weight[x] * (shift[x] * shift[x])
+                v[first + k] = total
+        # one loop for several rows: a row of few arms would not fill the pipeline
+        for x in range(rows * width):
+            shift[x] = weight[x] * bernoulli_kl(mean[x], rest[x], shift[x])
+        for k in range(rows):
+            total = 0.0
+            for x in range(k * width, (k + 1) * width):
+                total += shift[x]
+            h[first + k] = total

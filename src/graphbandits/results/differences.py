@@ -1,0 +1,229 @@
+"""How sure: standard errors, Student's intervals, paired differences that hold together."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import fdtr, ndtri, stdtrit
+
+from graphbandits._types import Floats
+from graphbandits.errors import InputError
+
+#: Random directions over which the distribution of the largest |t| is averaged.
+DIRECTIONS = 2**15
+#: What is smaller than this, relatively, came from the order of a sum.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Final regret of ``first`` minus that of ``second``.
+
+    It is ``paired`` if it is taken trial by trial in the same worlds. ``low`` and ``high`` hold by
+    themselves, or together with all others of the family that was asked for (``simultaneous``).
+    """
+
+    first: str
+    second: str
+    mean: float
+    standard_error: float
+    low: float
+    high: float
+    simultaneous: bool = False
+    paired: bool = True
+
+    def turned(self) -> Difference:
+        """The same, as ``second`` minus ``first``."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            mean=-self.mean,
+            low=-self.high,
+            high=-self.low,
+        )
+
+
+def standard_error(values: Floats) -> Floats:
+    """Of the mean over the first axis; NaN for a single value, for nothing is known."""
+    count = len(values)
+    if count < 2:
+        return np.full(values.shape[1:], np.nan)
+    error: Floats = values.std(axis=0, ddof=1) / math.sqrt(count)
+    return error
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The mean over the trials in each recorded round, and its standard error (NaN of one trial).
+
+    >>> found = Moments.of(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    >>> found.mean.tolist(), found.standard_error.tolist()
+    ([2.0, 2.0], [1.0, 0.0])
+    """
+
+    mean: Floats
+    standard_error: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Moments:
+        """Of an array (trials, rounds)."""
+        with np.errstate(invalid="ignore"):  # infinite sums have no standard error
+            return cls(values.mean(axis=0), standard_error(values))
+
+
+def student(confidence: float, trials: float) -> float:
+    """The half width of a two-sided interval in standard errors; NaN for one trial.
+
+    The degrees of freedom are ``trials - 1``, and need not be a whole number.
+
+    >>> round(student(0.95, trials=11), 3)
+    2.228
+    """
+    if not isinstance(confidence, numbers.Real) or not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence is a number between 0 and 1, not {confidence!r}")
+    # Student's quantile from scipy.special: scipy.stats takes a second to import
+    return float(stdtrit(trials - 1, 0.5 + confidence / 2.0)) if trials > 1 else math.nan
+
+
+def paired_differences(
+    final: Mapping[str, Floats],
+    pairs: Sequence[tuple[str, str]],
+    confidence: float,
+    simultaneous: bool,
+) -> list[Difference]:
+    """The differences of the pairs, from the final regret of each policy's trials.
+
+    Regrets that are the same in every trial up to rounding differ by exactly 0.
+    """
+    if not pairs:
+        return []
+    paired = np.stack([final[first] - final[second] for first, second in pairs], axis=1)
+    sizes = np.array([np.abs([final[first], final[second]]).max() for first, second in pairs])
+    paired[:, np.abs(paired).max(axis=0) <= ROUNDING * sizes] = 0.0
+    means, errors = paired.mean(axis=0), standard_error(paired)
+    width = max_t(paired, confidence) if simultaneous else student(confidence, len(paired))
+    return [
+        Difference(*pair, mean, error, mean - width * error, mean + width * error, simultaneous)
+        for pair, mean, error in zip(pairs, means.tolist(), errors.tolist(), strict=True)
+    ]
+
+
+def independent_difference(
+    first: str, second: str, final: Mapping[str, Floats], confidence: float
+) -> Difference:
+    """The difference of two means from different worlds, by Welch's interval.
+
+    The standard error is sqrt(u + v), u and v being the squared standard errors of the two means,
+    with (u + v)^2 / (u^2 / (n - 1) + v^2 / (m - 1)) degrees of freedom (Welch, The generalization
+    of "Student's" problem when several different population variances are involved, Biometrika
+    34, 1947).
+
+    >>> final = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.0, 4.0])}
+    >>> found = independent_difference("a", "b", final, 0.95)
+    >>> found.mean, round(found.standard_error, 3)
+    (0.0, 2.082)
+    """
+    one, other = final[first], final[second]
+    mean = float(one.mean() - other.mean())
+    u, v = (float(standard_error(values)) ** 2 for values in (one, other))
+    error = math.sqrt(u + v)
+    if error > 0.0:  # NaN is not
+        spread = (u * u / (len(one) - 1) + v * v / (len(other) - 1)) / (u + v) ** 2
+        half = error * student(confidence, 1.0 + 1.0 / spread)
+    else:
+        half = error
+    return Difference(first, second, mean, error, mean - half, mean + half, paired=False)
+
+
+def max_t(paired: Floats, confidence: float) -> float:
+    """The half width, in standard errors, of intervals for all columns of (trials, m) at once.
+
+    The quantile c of max_j |T_j|, where T has the multivariate t distribution with trials - 1
+    degrees of freedom and the correlation of the columns (single-step max-t; Hothorn, Bretz and
+    Westfall 2008, section 3). With the correlation L L', L of rank k, and a random direction u,
+    T is L u times a radius whose square is k F(k, trials - 1), so
+
+        P(max |T_j| <= c) = E_u P(F(k, trials - 1) <= c^2 / (k max_j (L u)_j^2)),
+
+    which is averaged over fixed directions: the same number every time, good to 0.01. It lies
+    between Student's quantile and Sidak's bound. With so few trials that the correlation
+    leaves nothing to chance (rank trials - 1), it is Sidak's bound.
+
+    >>> import numpy as np
+    >>> treatments_and_control = np.random.default_rng(1).normal(size=(5000, 4))
+    >>> paired = treatments_and_control[:, :3] - treatments_and_control[:, 3:]
+    >>> round(max_t(paired, 0.95), 1)  # Dunnett's table: 2.35
+    2.4
+    """
+    trials = len(paired)
+    least = student(confidence, trials)
+    centred = paired - paired.mean(axis=0)
+    lengths = np.sqrt((centred * centred).sum(axis=0))
+    # a difference that is the same in all trials, up to rounding, has an interval without width
+    moving = lengths > ROUNDING * math.sqrt(trials) * np.abs(paired).max(axis=0)
+    count = int(moving.sum())
+    if trials < 2 or count < 2:
+        return least
+    most = float(stdtrit(trials - 1, 0.5 + confidence ** (1.0 / count) / 2.0))
+    factor = _factor(centred[:, moving] / lengths[moving])
+    rank = factor.shape[1]
+    if rank >= trials - 1:
+        return most
+    if rank == 1:  # all the same difference, up to its sign and scale
+        return least
+    scale = 1.0 / (rank * _largest(factor) ** 2)
+    return _root(
+        lambda c: float(fdtr(rank, trials - 1, c * c * scale).mean()) - confidence, least, most
+    )
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where an increasing function is zero, to 1e-5, or the end that is nearest.
+
+    False position, with the value at an end that stays halved (the Illinois rule). Each call is
+    dear, and so is the import of scipy.optimize.
+    """
+    below, above = function(low), function(high)
+    if below >= 0.0:
+        return low
+    if above <= 0.0:
+        return high
+    stayed = 0
+    while high - low > 1e-5:
+        middle = (low * above - high * below) / (above - below)
+        value = function(middle)
+        if abs(value) < 1e-9:
+            return middle
+        if value < 0.0:
+            low, below = middle, value
+            above *= 0.5 if stayed > 0 else 1.0
+            stayed = 1
+        else:
+            high, above = middle, value
+            below *= 0.5 if stayed < 0 else 1.0
+            stayed = -1
+    return 0.5 * (low + high)
+
+
+def _factor(columns: Floats) -> Floats:
+    """L (m, k) with the correlation L L' of columns of length one, without its null space."""
+    values, vectors = np.linalg.eigh(columns.T @ columns)
+    there = values > 1e-10 * values[-1]
+    factor: Floats = vectors[:, there] * np.sqrt(values[there])
+    return factor
+
+
+def _largest(factor: Floats) -> Floats:
+    """max_j |(L u)_j| for each of the fixed directions u."""
+    rank = factor.shape[1]
+    # raw Philox words, which numpy promises to keep: its normal variates may change
+    words = np.random.Philox(key=2008).random_raw(DIRECTIONS * rank) >> np.uint64(12)
+    normal = ndtri((words + 0.5) * 2.0**-52).reshape(DIRECTIONS, rank)
+    normal /= np.sqrt((normal * normal).sum(axis=1, keepdims=True))
+    parts = np.array_split(normal, 64)  # all directions times all pairs may be too much at once
+    return np.concatenate([np.abs(part @ factor.T).max(axis=1) for part in parts])

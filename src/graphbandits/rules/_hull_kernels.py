@@ -1,0 +1,233 @@
+"""The frontier of (gain, Delta): where the optimum of P1, P2 and P3 lies, in O(K log K).
+
+Each objective falls with the expected gain and rises with the expected regret, so only the lower
+right convex hull of the points (gain_i, Delta_i) matters, from the least Delta to the largest
+gain; and an optimum needs two of its points at most.
+
+Arms whose Delta differ by rounding are one point. Among them the largest gain counts, and the
+arms that have it (up to rounding) share the point's probability evenly: otherwise an ulp would
+decide between equal arms.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphbandits._jit import kernel
+from graphbandits._types import Floats, Ints
+
+#: Two values are equal if they differ by less than this share of the largest one.
+TIE = 1e-12
+#: A largest gain below this means that nothing is left to learn.
+NOTHING_TO_LEARN = 1e-30
+#: Up to so many arms are sorted by insertion; above so many, into buckets first.
+FEW = 32
+MANY = 5000
+
+
+@kernel()
+def _insertion_sort(values: Floats, order: Ints) -> None:
+    """Put the numbers in ``order`` by rising value, equal ones as they were."""
+    for k in range(1, order.size):
+        arm = order[k]
+        place = k
+        while place > 0 and values[order[place - 1]] > values[arm]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = arm
+
+
+@kernel()
+def _rising(values: Floats, order: Ints) -> bool:
+    """Whether they are sorted already, as equal ones are."""
+    k = 1
+    while k < order.size and values[order[k - 1]] <= values[order[k]]:
+        k += 1
+    return k >= order.size
+
+
+@kernel()
+def _sort(values: Floats, order: Ints) -> None:
+    """The same, whatever the numbers: by insertion, by comparison, or very many by buckets."""
+    if order.size <= FEW:
+        _insertion_sort(values, order)
+        return
+    if _rising(values, order):
+        return
+    least = np.inf
+    most = -np.inf
+    comparable = True
+    for arm in order:
+        comparable = comparable and not np.isnan(values[arm])
+        least = min(least, values[arm])
+        most = max(most, values[arm])
+    # outside of these bounds the scale would not be a number above zero
+    if order.size <= MANY or not comparable or not 1e-289 < most - least < 1e300:
+        order[:] = order[np.argsort(values[order], kind="mergesort")]
+        return
+    buckets = order.size // 4
+    scale = (buckets - 1) / (most - least)
+    end = np.zeros(buckets + 1, np.int64)
+    for arm in order:
+        end[int((values[arm] - least) * scale) + 1] += 1
+    for k in range(buckets):
+        end[k + 1] += end[k]
+    given = order.copy()
+    for arm in given:  # end[k] moves from where bucket k begins to where it ends
+        k = int((values[arm] - least) * scale)
+        order[end[k]] = arm
+        end[k] += 1
+    first = 0
+    for k in range(buckets):
+        bucket = order[first : end[k]]
+        first = end[k]
+        if bucket.size <= FEW:
+            _insertion_sort(values, bucket)
+        elif not _rising(values, bucket):
+            bucket[:] = bucket[np.argsort(values[bucket], kind="mergesort")]
+
+
+@kernel()
+def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) -> int:
+    """Vertices of the hull, by rising Delta and gain; return how many.
+
+    ``hull[v]`` is an arm, the representative of its point; ``group[i]`` numbers the arms of a
+    point alike, -1 for arms outside all points (dominated by an arm of the same Delta, or by
+    one of the largest gain). ``order`` is work space.
+    """
+    largest_delta = 0.0
+    largest_gain = 0.0
+    for i in range(delta.size):
+        largest_delta = max(largest_delta, delta[i])
+        largest_gain = max(largest_gain, gain[i])
+    delta_tie = TIE * largest_delta
+    gain_tie = TIE * largest_gain
+    # no point joins after the one that holds the largest gain, which ends here at the latest
+    enough = np.inf
+    for i in range(delta.size):
+        if gain[i] == largest_gain:
+            enough = min(enough, delta[i])
+    enough += delta_tie
+    arms = 0
+    for i in range(delta.size):
+        group[i] = -1
+        if not delta[i] > enough:
+            order[arms] = i
+            arms += 1
+    _sort(delta, order[:arms])
+    count = 0
+    first = 0
+    while first < arms:
+        last = first
+        best = order[first]
+        while last + 1 < arms and delta[order[last + 1]] <= delta[order[first]] + delta_tie:
+            last += 1
+            if gain[order[last]] > gain[best]:
+                best = order[last]
+        for k in range(first, last + 1):
+            i = order[k]
+            if gain[i] >= gain[best] - gain_tie:
+                group[i] = best
+        first = last + 1
+        # the point (gain[best], delta[best]) joins if it gains, and keeps the hull convex
+        if count > 0 and gain[best] <= gain[hull[count - 1]] + gain_tie:
+            continue
+        while count > 1:
+            q = hull[count - 1]
+            p = hull[count - 2]
+            # slopes in units of the largest values: products of tiny numbers would underflow
+            here = (gain[q] - gain[p]) / largest_gain * ((delta[best] - delta[p]) / largest_delta)
+            there = (gain[best] - gain[p]) / largest_gain * ((delta[q] - delta[p]) / largest_delta)
+            if here > there:
+                break
+            count -= 1
+        hull[count] = best
+        count += 1
+    return count
+
+
+@kernel()
+def share(pi: Floats, group: Ints, arm: int, probability: float) -> None:
+    """Give a point's probability to its arms, evenly."""
+    members = 0
+    for i in range(pi.size):
+        if group[i] == arm:
+            members += 1
+    for i in range(pi.size):
+        if group[i] == arm:
+            pi[i] += probability / members
+
+
+@kernel()
+def _mean_above(alpha: Floats, worth: Floats, level: float) -> float:
+    """alpha.(worth - level): how far the mean of ``worth`` lies above a level, also if it is next
+    to it because nearly all of alpha is on one arm, where the difference of the two would cancel.
+    """
+    total = 0.0
+    for i in range(alpha.size):
+        total += alpha[i] * (worth[i] - level)
+    return total
+
+
+@kernel()
+def least_regret_kernel(
+    delta: Floats, gain: Floats, alpha: Floats, worth: Floats, pi: Floats
+) -> None:
+    """min pi.delta subject to pi.gain >= alpha.worth, for each trial; a threshold above the
+    largest gain is that gain."""
+    trials, arms = delta.shape
+    hull = np.empty(arms, np.int64)
+    order = np.empty(arms, np.int64)
+    group = np.empty(arms, np.int64)
+    for b in range(trials):
+        count = frontier(delta[b], gain[b], hull, order, group)
+        pi[b, :] = 0.0
+        least = _mean_above(alpha[b], worth[b], 0.0) * (1.0 - TIE)
+        v = 0
+        while v < count - 1 and gain[b, hull[v]] < least:
+            v += 1
+        here = hull[v]
+        if v == 0 or gain[b, here] <= least:
+            share(pi[b], group, here, 1.0)
+        else:
+            before = hull[v - 1]
+            step = gain[b, here] - gain[b, before]
+            above = _mean_above(alpha[b], worth[b], gain[b, before])
+            weight = min(1.0, max(0.0, above / step))
+            share(pi[b], group, here, weight)
+            share(pi[b], group, before, 1.0 - weight)
+
+
+@kernel()
+def least_ratio_kernel(delta: Floats, gain: Floats, pi: Floats) -> None:
+    """min (pi.delta)^2 / (pi.gain) for each trial; argmin delta where no arm gains."""
+    trials, arms = delta.shape
+    hull = np.empty(arms, np.int64)
+    order = np.empty(arms, np.int64)
+    group = np.empty(arms, np.int64)
+    for b in range(trials):
+        count = frontier(delta[b], gain[b], hull, order, group)
+        pi[b, :] = 0.0
+        first = hull[0]
+        if gain[b, hull[count - 1]] <= NOTHING_TO_LEARN or delta[b, first] <= 0.0 or count == 1:
+            share(pi[b], group, first, 1.0)
+            continue
+        best = np.inf
+        best_edge = 0
+        best_weight = 0.0
+        for v in range(count - 1):
+            p = hull[v]
+            q = hull[v + 1]
+            d1 = delta[b, p]
+            i1 = gain[b, p]
+            d_step = delta[b, q] - d1
+            i_step = gain[b, q] - i1
+            # the stationary point of (d1 + w d_step)^2 / (i1 + w i_step)
+            weight = min(1.0, max(0.0, d1 / d_step - 2.0 * (i1 / i_step)))
+            value = (d1 + weight * d_step) / np.sqrt(i1 + weight * i_step)
+            if value < best:
+                best = value
+                best_edge = v
+                best_weight = weight
+        share(pi[b], group, hull[best_edge + 1], best_weight)
+        share(pi[b], group, hull[best_edge], 1.0 - best_weight)

@@ -1,0 +1,26 @@
+"""Outcomes on demand: only what is observed is ever drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphbandits._jit import kernel
+from graphbandits._rng_kernels import uniform
+from graphbandits._types import Floats, Ints
+
+
+@kernel()
+def bernoulli_outcomes(
+    theta: Floats,
+    key: np.uint64,
+    first_trial: int,
+    t: int,
+    trial: Ints,
+    arm: Ints,
+    reward: Floats,
+) -> None:
+    """reward[k] = 1 with probability theta of the k-th (trial, arm)."""
+    for k in range(trial.size):
+        b = trial[k]
+        seen = uniform(key, first_trial + b, t, arm[k]) < theta[b, arm[k]]
+        reward[k] = 1.0 if seen else 0.0
