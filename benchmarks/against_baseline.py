@@ -196,13 +196,13 @@ def _simulation_table(section: dict[str, Any]) -> Table:
         "One IDS-N decision in simulation: CPU time",
         COLUMNS,
         rows,
-        "NumPy is benchmarks/baseline.py (a grid of 1000 points), here is graphbandits: in turns "
-        "on the same posteriors, the least of several passes; NumPy in its fastest block of "
-        f"{', '.join(map(str, baseline.BLOCKS))} trials, graphbandits in blocks of {BLOCK}, as "
-        "simulate. NumPy as it is gives its temporary "
-        "arrays back to the system after each decision; with memory kept, the allocator holds "
-        "them. Errors: the largest absolute one of alpha, Delta and h (below). Kind of "
-        "posteriors: from simulated trials, or drawn so that no two arms have the same (distinct).",
+        "NumPy: benchmarks/baseline.py (a grid of 1000 points), in its fastest block of "
+        f"{', '.join(map(str, baseline.BLOCKS))} trials. Here: graphbandits in blocks of {BLOCK}, "
+        "the default of simulate. Both run alternately on the same posteriors; each time is the "
+        "minimum of several passes. NumPy returns its temporary arrays to the system after each "
+        "decision; in the columns 'kept' the allocator keeps them. Error: largest absolute error "
+        "of alpha, Delta and h (details below). Kind: posteriors from simulated trials, or drawn "
+        "such that no two arms have the same one (distinct).",
         texts=2,
     )
 
@@ -218,8 +218,9 @@ def _live_table(section: dict[str, Any]) -> Table:
         "One live IDS-N decision: median CPU time",
         [*COLUMNS, "wall here"],
         rows,
-        "Agent.decide, with all it checks, draws and keeps, against baseline.decide for one "
-        "posterior, which gives the distribution only; in turns, on the same posteriors.",
+        "Here: Agent.decide, including its checks, the draw and the record of the decision. NumPy: "
+        "baseline.decide for one posterior, which returns the distribution only. Both run "
+        "alternately on the same posteriors.",
         texts=2,
     )
 
@@ -245,8 +246,8 @@ def _accuracy_table(section: dict[str, Any]) -> Table:
         ],
         rows,
         f"Over {' or '.join(map(str, tried))} of the posteriors. Reference: {named}. Last column: "
-        "the largest difference between the reference and a second one (quadrature on half as "
-        "many panels again) on one posterior, both rounded to doubles. Different: "
-        "posteriors among the arms, in the median.",
+        "largest difference between the reference and a second one (quadrature with 1.5 times the "
+        "panels) on one posterior, both rounded to doubles. Different: median number of different "
+        "posteriors among the arms.",
         texts=2,
     )

@@ -11,9 +11,10 @@ from typing import Any
 from graphbandits._io import read_bytes, write_text
 from graphbandits.errors import InputError
 
-FORMAT = 1
-#: What a file of results holds; the tables of a section are made from its entry in ``sections``.
-KEYS = ("format", "date", "seed", "cpu", "versions", "settings", "seconds", "sections")
+FORMAT = 2
+#: Keys of a file of results. ``sections`` has the figures from which the tables are made, and
+#: ``runs`` is the only record of when, where and with which versions each section was measured.
+KEYS = ("format", "runs", "sections")
 
 
 def write_results(path: Path, results: Mapping[str, Any]) -> None:
@@ -32,6 +33,25 @@ def read_results(path: Path) -> dict[str, Any]:
     if not complete:
         raise InputError(f"{path} holds no results of these benchmarks: run `make bench`")
     return results
+
+
+def merge_results(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the sections of ``new`` to ``old``; each section stays with the run that measured it.
+
+    >>> old = {"format": 2, "runs": [{"sections": ["a", "b"]}], "sections": {"a": 1, "b": 2}}
+    >>> new = {"format": 2, "runs": [{"sections": ["b"]}], "sections": {"b": 3}}
+    >>> merge_results(old, new)["runs"]
+    [{'sections': ['a']}, {'sections': ['b']}]
+    >>> merge_results(old, new)["sections"]
+    {'a': 1, 'b': 3}
+    """
+    kept = []
+    for run in old["runs"]:
+        names = [name for name in run["sections"] if name not in new["sections"]]
+        if names:
+            kept.append({**run, "sections": names})
+    sections = {**old["sections"], **new["sections"]}
+    return {"format": FORMAT, "runs": [*kept, *new["runs"]], "sections": sections}
 
 
 def replace_between_markers(text: str, name: str, content: str) -> str:

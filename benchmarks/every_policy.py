@@ -60,9 +60,9 @@ def tables(section: dict[str, Any]) -> list[Table]:
             "A simulated round of every policy: CPU time",
             ["policy", *(f"{case['graph']} K={case['arms']}" for case in cases)],
             rows,
-            f"Of one trial, the first {section['rounds']} rounds in a block of {section['block']}, "
-            "with all that the engine does; the least of several passes in turns. -: it needs a "
-            "graph of entries 0 and 1.",
+            f"Per trial, over the first {section['rounds']} rounds in a block of "
+            f"{section['block']}, including the engine. The policies alternate; minimum of several "
+            "passes. -: the policy needs a graph with entries 0 and 1.",
             texts=1,
         )
     ]

@@ -48,9 +48,10 @@ def tables(section: dict[str, Any]) -> list[Table]:
             "Inside the statistics",
             ["stage", *headings],
             rows,
-            "CPU time for each posterior from simulated trials. Each stage is the difference "
-            "between runs that stop after it and before it, in turns, the least of several "
-            "passes. alpha: running sums become F and S, all arms are folded in, and integrated.",
+            "CPU time per posterior, for posteriors from simulated trials. The time of a stage is "
+            "the difference between runs that stop after it and before it. The runs alternate; "
+            "minimum of several passes. alpha: running sums become F and S, which are multiplied "
+            "over all arms and integrated.",
             texts=1,
         )
     ]

@@ -88,8 +88,8 @@ def tables(section: dict[str, Any]) -> list[Table]:
         "Numbers of random graphs",
         ["arms", "p", *NUMBERS],
         rows,
-        f"One number where it is proved within {limit}, else its two bounds. Each pair of arms has "
-        f"an edge with probability p; sparse: {DEGREE} edges an arm.",
+        f"One number if it is proved within {limit}, otherwise its two bounds. Each pair of arms "
+        f"has an edge with probability p; sparse: {DEGREE} edges per arm.",
         texts=2,
     )
     sizes = list(dict.fromkeys(case["arms"] for case in cases))
@@ -103,10 +103,11 @@ def tables(section: dict[str, Any]) -> list[Table]:
             cells.append(f"{proved}/{len(own)} {seconds(longest)}")
         shares.append([count(arms), *cells])
     proved = Table(
-        "How many are proved",
+        "Proved numbers",
         ["arms", *NUMBERS],
         shares,
-        f"Of the graphs above, and the longest time that one took, of {limit} allowed.",
+        f"How many of the numbers above are proved, and the longest time of one of them. The time "
+        f"limit is {limit}.",
         texts=1,
     )
     return [bounds, proved]

@@ -121,10 +121,10 @@ def tables(section: dict[str, Any]) -> list[Table]:
     """The run, and the summary."""
     own = section["kernels"] / WORKERS
     rows = [
-        ["kernels' own time, on each worker", seconds(own), ""],
+        ["time in kernels, per worker", seconds(own), ""],
         ["from the first shard to the last", seconds(section["wall"]), _more(section["wall"], own)],
-        ["of that, the process that writes (CPU)", seconds(section["here"]), ""],
-        ["before: start-up, and loading machine code", seconds(section["startup"]), ""],
+        ["CPU time of the process that writes shards", seconds(section["here"]), ""],
+        ["start-up and loading of machine code, before", seconds(section["startup"]), ""],
     ]
     summary = section["summary"]
     return [
@@ -133,14 +133,14 @@ def tables(section: dict[str, Any]) -> list[Table]:
             ["", "time", "more"],
             rows,
             f"{section['shards']} shards, {section['bytes'] / 1e6:.1f} MB, {WORKERS} worker "
-            "processes. The kernels' own time is measured in the workers.",
+            "processes. The workers measure the time in kernels.",
         ),
         Table(
             f"A summary of {summary['trials']} trials",
-            ["time", "peak of memory"],
+            ["time", "peak memory"],
             [[seconds(summary["wall"]), f"{digits(summary['peak'] / 1e6)} MB"]],
-            f"One policy, {ROUNDS} recorded rounds, means, standard errors and quantiles; the peak "
-            "is that of a fresh process, Python and all its packages included.",
+            f"One policy, {ROUNDS} recorded rounds; means, standard errors and quantiles. Peak "
+            "memory of a fresh process, including Python and all its packages.",
         ),
     ]
 

@@ -101,9 +101,9 @@ def tables(section: dict[str, Any]) -> list[Table]:
                 "peak MB",
             ],
             rows,
-            f"The engine's own loop with one trial on {section['graph']}, in a process of its own. "
-            "What a round costs changes with the posteriors: arms that cannot be best any more "
-            f"cost nothing. The very first decision takes {seconds(first['before'])} before "
+            f"The loop of the engine with one trial on {section['graph']}, in a separate process. "
+            "The cost of a round changes with the posteriors: arms that cannot be best any more "
+            f"cost nothing. The first decision takes {seconds(first['before'])} before "
             f"the run and {seconds(first['after'])} after it, in the same process.",
         )
     ]

@@ -100,21 +100,21 @@ def tables(section: dict[str, Any]) -> list[Table]:
             "What one core can do",
             ["", "measured"],
             machine,
-            f"Double precision. The clock is that of a chain of multiply-adds that wait for each "
-            f"other, {LATENCY} cycles each (AMD since Zen, Intel since Skylake); two units of four "
-            f"lanes start {UNITS_TIMES_LANES} in a cycle, so a rate near that is vectorised and in "
-            f"registers. The triad reads two arrays and writes one, "
+            f"Double precision. The clock is measured with a chain of dependent multiply-adds of "
+            f"{LATENCY} cycles each (AMD since Zen, Intel since Skylake). Two units of four lanes "
+            f"start {UNITS_TIMES_LANES} multiply-adds per cycle. A rate near that means vectorised "
+            f"code in registers. The triad reads two arrays and writes one, "
             f"{section['stream_bytes'] / 3e6:.0f} MB each.",
             texts=1,
         ),
         Table(
-            "What is reached of it",
+            "Share of the peak",
             ["", "work", "CPU time", "rate", "share"],
             reached,
-            "Statistics: operations by the formula of benchmarks/work.py, an exponential counted "
-            "by its multiply-adds, for each posterior of a block; the peak measured in turns with "
-            "them. Gain: the bytes of the graph and "
-            "of both vectors, each counted once.",
+            "Statistics: operations per posterior of a block by the formula of benchmarks/work.py, "
+            "which counts an exponential by its multiply-adds. The statistics and the peak are "
+            "measured alternately. Gain: the bytes of the graph and of both vectors, each counted "
+            "once.",
             texts=1,
         ),
     ]

@@ -146,10 +146,10 @@ def _times(section: dict[str, Any], kind: str, text: str) -> Table:
         f"Very many arms, one IDS-N decision: {text}",
         ["arms", "beliefs", "gain", "rule", "propose", "wall", "Agent", "wall"],
         rows,
-        f"CPU time (wall where it says so), the least of several passes; at most {distinct} "
-        "different posteriors among the arms. propose is beliefs, gain and rule together; Agent "
-        "is Agent.decide, with all it checks, draws and keeps. Slope: of log time against log "
-        f"arms, from {count(SHARED_FROM)} arms on.",
+        f"CPU time, and wall time in the columns 'wall'; minimum of several passes; at most "
+        f"{distinct} different posteriors among the arms. propose: beliefs, gain and rule "
+        "together. Agent: Agent.decide, including its checks, the draw and the record of the "
+        f"decision. Slope: of log time against log arms, from {count(SHARED_FROM)} arms on.",
     )
 
 
@@ -163,7 +163,7 @@ def _memory(section: dict[str, Any]) -> Table:
         "Very many arms: memory of one decision, MB",
         ["graph", "arms", "million edges", "loaded", "peak", "more"],
         rows,
-        "Resident memory of a process with the graph and the posteriors loaded, its peak in the "
-        "first propose, and the difference.",
+        "Resident memory of a process after loading the graph and the posteriors, its peak during "
+        "the first propose, and the difference.",
         texts=1,
     )

@@ -84,10 +84,10 @@ def tables(section: dict[str, Any]) -> list[Table]:
         rows.append([count(case["arms"]), *map(seconds, (*parts, parts.sum()))])
         rows.append(["share", *(f"{s:.1%}" for s in parts / parts.sum()), ""])
     note = (
-        f"CPU time for each trial of a block of {section['block']}, on posteriors from simulated "
-        "trials; all parts in turns, the least of several passes. draw checks pi and draws the "
-        "play; reveal is the graph and who is observed; learn updates the posterior. The round is "
-        "their sum; Python's share of each call is in it."
+        f"CPU time per trial of a block of {section['block']}, on posteriors from simulated "
+        "trials. The parts alternate; minimum of several passes. draw: check pi and draw the arm. "
+        "reveal: the graph, and which arms are observed. learn: update the posterior. round: the "
+        "sum. All times include the overhead of Python calls."
     )
     columns = ["arms", *PARTS, "round"]
     return [Table("Where the time of one simulated round goes", columns, rows, note)]

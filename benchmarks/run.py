@@ -27,7 +27,7 @@ import one_round
 import strict
 import workers
 from display import Table
-from document import FORMAT, read_results, write_document, write_results
+from document import FORMAT, merge_results, read_results, write_document, write_results
 from rich.console import Console
 from settings import Settings
 
@@ -63,32 +63,37 @@ def run(settings: Settings, sections: list[str], console: Console) -> dict[str, 
         measured[name] = SECTIONS[name].measure(settings, measured)
         for table in SECTIONS[name].tables(measured[name]):
             table.show(console)
-    return {
-        "format": FORMAT,
+    record = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seed": settings.seed,
+        "seconds": time.perf_counter() - start,
         "cpu": {"model": machine.cpu_model(), "cores": machine.cores()},
         "versions": versions(),
         "settings": asdict(settings),
-        "seconds": time.perf_counter() - start,
-        "sections": measured,
+        "sections": sections,
     }
+    return {"format": FORMAT, "runs": [record], "sections": measured}
 
 
 def contents(results: dict[str, Any]) -> dict[str, str]:
-    """What goes between the markers of the document: the run, and the tables of each section."""
-    cpu, known = results["cpu"], results["versions"]
-    about = (
-        f"Measured on {results['date'][:10]} in {results['seconds'] / 60:.1f} minutes on "
-        f"{cpu['cores']} cores of {cpu['model']}, seed {results['seed']}: "
-        + ", ".join(f"{name} {version}" for name, version in known.items() if name != "machine")
-        + f"; {known['machine']}."
-    )
+    """Texts between the markers of the document: the runs, and the tables of each section."""
     tables: dict[str, list[Table]] = {
         name: SECTIONS[name].tables(section) for name, section in results["sections"].items()
     }
     pages = {name: "\n".join(table.markdown() for table in own) for name, own in tables.items()}
-    return {"run": about, **pages}
+    return {"run": "\n".join(map(_provenance, results["runs"])), **pages}
+
+
+def _provenance(run: dict[str, Any]) -> str:
+    """A line of Markdown: which sections a run measured, when, where and with which versions."""
+    cpu, known = run["cpu"], run["versions"]
+    spent = f" in {run['seconds'] / 60:.1f} minutes" if "seconds" in run else ""
+    others = [f"{name} {known[name]}" for name in known if name not in ("graphbandits", "machine")]
+    return (
+        f"- **graphbandits {known['graphbandits']}**, {run['date'][:10]}{spent}, "
+        f"{cpu['cores']} cores of {cpu['model']}, {known['machine']}, "
+        + "".join(f"{other}, " for other in others)
+        + f"seed {run['settings']['seed']}. Sections: {', '.join(run['sections'])}."
+    )
 
 
 def options() -> argparse.Namespace:
@@ -122,6 +127,8 @@ def main() -> None:
         settings = replace(settings, long_rounds=LONG_ROUNDS)
     wanted = [name for name in SECTIONS if not given.only or name in given.only]
     results = run(settings, wanted, Console())
+    if given.only and given.output.exists():
+        results = merge_results(read_results(given.output), results)
     write_results(given.output, results)
     print(f"All figures: {given.output}")
 

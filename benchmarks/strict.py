@@ -44,10 +44,10 @@ def tables(section: dict[str, Any]) -> list[Table]:
     ]
     return [
         Table(
-            "Statistics of one posterior: strict beside those of a simulation",
+            "Statistics of one posterior: accuracy of a simulation and strict accuracy",
             ["arms", "beliefs(state)", 'accuracy="strict"', "ratio"],
             rows,
-            f"CPU time for each of {section['posteriors']} posteriors from simulated trials in one "
-            "call, in turns, the least of several passes.",
+            f"CPU time per posterior, for {section['posteriors']} posteriors from simulated trials "
+            "in one call. The two run alternately; minimum of several passes.",
         )
     ]

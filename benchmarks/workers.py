@@ -43,6 +43,6 @@ def tables(section: dict[str, Any]) -> list[Table]:
             f"{section['trials']} trials of {section['rounds']} rounds of IDS-N",
             ["workers", "wall time", "faster"],
             rows,
-            f"The paper's graph, threads, the least of {PASSES} passes in turns.",
+            f"The paper's graph, threads. The two alternate; minimum of {PASSES} passes.",
         )
     ]

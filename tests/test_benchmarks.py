@@ -6,6 +6,7 @@ import doctest
 import importlib
 import io
 import json
+import re
 import subprocess
 import sys
 from itertools import groupby
@@ -70,9 +71,11 @@ def test_results_have_the_documented_keys(results: dict[str, Any]) -> None:
     run = load("run")
     assert tuple(results) == load("document").KEYS
     assert set(results["sections"]) == set(run.SECTIONS)
-    assert results["settings"]["arms"] == [50]
-    assert {"numpy", "numba", "graphbandits"} <= set(results["versions"])
-    assert results["cpu"]["model"]
+    (measured,) = results["runs"]
+    assert measured["sections"] == list(run.SECTIONS)
+    assert measured["settings"]["arms"] == [50]
+    assert {"numpy", "numba", "graphbandits"} <= set(measured["versions"])
+    assert measured["cpu"]["model"]
     json.dumps(results, allow_nan=False)
 
 
@@ -137,6 +140,25 @@ def test_the_document_is_filled_again_to_the_same_text(results, tmp_path) -> Non
     assert "| arms |" in once
     document.write_document(page, run.contents(results))
     assert page.read_text() == once
+
+
+def test_the_document_is_filled_from_the_results_file(tmp_path) -> None:
+    run, document = load("run"), load("document")
+    page = tmp_path / "performance.md"
+    page.write_text(run.DOCUMENT.read_text())
+    document.write_document(page, run.contents(document.read_results(run.RESULTS)))
+    assert page.read_text() == run.DOCUMENT.read_text()
+
+
+def test_versions_and_dates_are_in_the_generated_lines_only() -> None:
+    run, document = load("run"), load("document")
+    results = document.read_results(run.RESULTS)
+    measured = [name for record in results["runs"] for name in record["sections"]]
+    assert sorted(measured) == sorted(results["sections"])
+    text = run.DOCUMENT.read_text()
+    for name in run.contents(results):
+        text = document.replace_between_markers(text, name, "")
+    assert not re.search(r"\b\d+\.\d+\.\d+\b|\b20\d\d-\d\d-\d\d\b", text)
 
 
 def test_a_document_without_its_markers_is_refused_and_left_alone(results, tmp_path) -> None:
