@@ -9,9 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from promise import (
+from helpers.accuracy_checks import (
     LEAST,
     PROMISE,
     QUANTITIES,
@@ -22,8 +20,10 @@ from promise import (
     errors,
     known,
 )
-from wide_oracle import WideBeliefs, wide_beliefs
-from wide_truth import Case, Params, live_cases, read_fixture
+from helpers.wide_range_cases import Case, Params, live_cases, read_fixture
+from helpers.wide_range_oracle import WideBeliefs, wide_beliefs
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphbandits.posteriors import Beliefs, BetaBernoulli
 from graphbandits.types import State

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutants_accuracy import (
+from helpers.accuracy_checks import assert_accurate
+from helpers.accuracy_mutants import (
     EASY,
     MUTANTS,
     UNCHECKED,
@@ -22,13 +23,13 @@ from mutants_accuracy import (
     distribution_by_recurrence,
     write_copy,
 )
-from promise import assert_accurate
+from helpers.wide_range_cases import live_cases, read_fixture
+from helpers.wide_range_oracle import wide_beliefs
 from scipy.special import betainc
-from wide_oracle import wide_beliefs
-from wide_truth import live_cases, read_fixture
 
 from graphbandits.posteriors import Beliefs
 
+TESTS = Path(__file__).parent
 ASKED = sorted({EASY, *((case, accuracy) for m in MUTANTS for case, accuracy, _ in m.breaks)})
 #: Posteriors with their truths: those of the fixture, and with v the easy one, the live ones that
 #: mutants name, and those that show v.
@@ -48,9 +49,13 @@ def answers(
 ) -> list[Beliefs | str]:
     """Beliefs, or the refusal, of a changed copy of the package, run as plain Python."""
     write_copy(folder, changes)
-    settings = {"NUMBA_DISABLE_JIT": "1", "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(folder)}
+    settings = {
+        "NUMBA_DISABLE_JIT": "1",
+        "NUMBA_CACHE_DIR": str(folder),
+        "PYTHONPATH": os.pathsep.join([str(folder), str(TESTS)]),
+    }
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("uncompiled.py")],
+        [sys.executable, TESTS / "helpers" / "uncompiled_beliefs.py"],
         input=json.dumps([(accuracy, KNOWN[case][0].params) for case, accuracy in asked]),
         env=os.environ | settings,
         capture_output=True,

@@ -14,7 +14,7 @@ from typing import ClassVar
 import networkx
 import numpy as np
 import pytest
-from test_engine import GRAPHS, able, record
+from helpers.recorded_runs import GRAPHS, able, record
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision
 from graphbandits.errors import InputError

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import networkx
 import numpy as np
 import pytest
-from test_engine import able
+from helpers.recorded_runs import able
 from typer.testing import CliRunner
 
 from graphbandits import (

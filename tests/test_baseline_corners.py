@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from following import Game
+from helpers.decision_checks import Game
 
 from graphbandits.graphs import Process, as_process, from_matrix
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import exact_beliefs
+from helpers.oracles import exact_beliefs
 from rich.console import Console
 
 from graphbandits.errors import InputError

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracles import exact_beliefs, p1_bruteforce
+from helpers.oracles import exact_beliefs, p1_bruteforce
 from scipy.special import betainc
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate

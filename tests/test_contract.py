@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from mutants_policies import AtRandom
-from sound import SOUND, UCB, enrolled
+from helpers.mutant_policies import AtRandom
+from helpers.valid_policies import SOUND, UCB, enrolled
 
 import graphbandits.testing
 from graphbandits.errors import InputError
@@ -157,7 +157,7 @@ def test_an_ordinary_error_is_shown_with_its_round_and_line(check: str) -> None:
 
 
 def test_errors_of_other_kinds_are_shown_with_their_line() -> None:
-    from mutants_graphs import Slope
+    from helpers.mutant_graphs import Slope
 
     @dataclass(frozen=True)
     class Unfinished(Slope):

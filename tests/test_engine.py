@@ -5,32 +5,23 @@ from __future__ import annotations
 import itertools
 import tracemalloc
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
+from helpers.recorded_runs import GRAPHS, POLICIES, Recorder, able, record
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import Plan, run_block
 from graphbandits.engine import plan as plan_module
 from graphbandits.engine.loop import run_recorded
 from graphbandits.errors import NeedsError
-from graphbandits.graphs import GraphLike, as_process
+from graphbandits.graphs import as_process
 from graphbandits.graphs.prospect import Prospect
-from graphbandits.policies import Event, Needs, Policy, Problem, View
-from graphbandits.policies.base import unmet
-from graphbandits.registry import build, registered
+from graphbandits.policies import Needs, Problem, View
+from graphbandits.registry import build
 from graphbandits.rng import Keys, draw_actions
 from graphbandits.types import Floats, Ints, State
-
-GRAPHS = ["revealed-er(p=0.4, directed=true)", "random(r=uniform)"]
-POLICIES = list(registered("policy"))
-
-
-def able(graph: GraphLike, arms: int, horizon: int) -> list[str]:
-    """The policies that this problem can tell what they need."""
-    process = as_process(graph, arms)
-    return [name for name in POLICIES if not unmet(build("policy", name).needs, process, horizon)]
 
 
 def same(left: Results, right: Results) -> None:
@@ -89,35 +80,6 @@ def test_seeds_differ() -> None:
     one = simulate("ts-n", graph="paper", horizon=50, trials=5, seed=1)
     two = simulate("ts-n", graph="paper", horizon=50, trials=5, seed=2)
     assert (one["ts-n"].final != two["ts-n"].final).all()
-
-
-@dataclass(frozen=True)
-class Recorder:
-    """Plays like ``inner`` and keeps every event."""
-
-    inner: Policy
-    needs: Needs
-    events: list[Event] = field(default_factory=list)
-    exact: ClassVar[bool] = True
-
-    def init(self, problem: Problem, keys: Keys) -> State:
-        return self.inner.init(problem, keys)
-
-    def propose(self, state: State, view: View) -> Floats:
-        return self.inner.propose(state, view)
-
-    def update(self, state: State, event: Event) -> State:
-        self.events.append(event)
-        return self.inner.update(state, event)
-
-
-def record(policy: str, graph: str, keys: Keys, horizon: int, arms: int | None = None):
-    process = as_process(graph, arms)
-    world = Bernoulli(BetaBernoulli.of(process.arms))
-    inner = build("policy", policy)
-    recorder = Recorder(inner, inner.needs)
-    outcome = run_block(recorder, world, process, horizon, keys, np.array([horizon]))
-    return recorder.events, outcome, world.means(keys)
 
 
 def test_regret_is_the_sum_of_the_gaps_of_the_plays() -> None:

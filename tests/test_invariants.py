@@ -9,7 +9,7 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
-from graph_numbers import (
+from helpers.graph_number_oracles import (
     NUMBERS,
     all_numbers,
     check,

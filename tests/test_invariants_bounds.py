@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import networkx
 import numpy as np
 import pytest
-from graph_numbers import (
+from helpers.graph_number_oracles import (
     check,
     cover_by_subsets,
     edges_of,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.joint_gain_oracle import exact_gain, exact_information
+from helpers.oracles import beliefs_by_quadrature
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from joint_oracle import exact_gain, exact_information
-from oracles import beliefs_by_quadrature
 
 from graphbandits import Agent, simulate
 from graphbandits.errors import InputError

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from mutants_policies import AtRandom
-from sound import UCB, enrolled
+from helpers.mutant_policies import AtRandom
+from helpers.valid_policies import UCB, enrolled
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
 from graphbandits.errors import GraphError, InputError, NeedsError, PolicyError

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from wide_oracle import wide_beliefs
+from helpers.wide_range_oracle import wide_beliefs
 
 from graphbandits.errors import InputError
 from graphbandits.posteriors import Beliefs, BetaBernoulli, beta_bernoulli

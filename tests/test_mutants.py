@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from mutants import ALSO_FAILS, MAY_FAIL, MUTANTS
-from sound import enrolled
+from helpers.contract_mutants import ALSO_FAILS, MAY_FAIL, MUTANTS
+from helpers.valid_policies import enrolled
 
 from graphbandits.registry import examples_of, registered
 from graphbandits.testing import Verdict, cases, contract

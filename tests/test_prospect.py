@@ -8,8 +8,8 @@ import math
 import networkx
 import numpy as np
 import pytest
-from graph_numbers import independence_by_subsets, random_matrix
-from mutants_graphs import Slope
+from helpers.graph_number_oracles import independence_by_subsets, random_matrix
+from helpers.mutant_graphs import Slope
 from scipy.integrate import quad
 
 from graphbandits.errors import InputError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.oracles import lp_value, p1_bruteforce
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import lp_value, p1_bruteforce
 
 from graphbandits.gains import joint_gain
 from graphbandits.graphs import Dense, Uniform, as_process, clique_cover

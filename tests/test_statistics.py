@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from helpers.oracles import beliefs_by_quadrature, entropy, exact_beliefs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import beliefs_by_quadrature, entropy, exact_beliefs
 
 from graphbandits.errors import InputError
 from graphbandits.posteriors import Beliefs, BetaBernoulli, Observations

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
+import helpers.reference_policies as written
 import numpy as np
 import pytest
-import transcriptions as written
-from following import History, assert_follows, graphs_of
+from helpers.decision_checks import History, assert_follows, graphs_of
 from scipy.optimize import linprog
 
 from graphbandits.graphs import Dense, Process, Uniform, as_process, from_matrix

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import helpers.reference_bayesian_policies as written
 import numpy as np
 import pytest
-import transcriptions_bayesian as written
-from following import Game, History, assert_follows
-from oracles import p1_bruteforce
+from helpers.decision_checks import Game, History, assert_follows
+from helpers.oracles import p1_bruteforce
 from scipy.integrate import quad
 from scipy.stats import beta
 from test_transcriptions import KINDS, cases, random_process

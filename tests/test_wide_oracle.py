@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from flint import arb, ctx
-from oracles import beliefs_by_quadrature, exact_beliefs
-from wide_oracle import WideBeliefs, wide_beliefs
-from wide_truth import (
+from helpers.oracles import beliefs_by_quadrature, exact_beliefs
+from helpers.wide_range_cases import (
     Params,
     largest_disagreement,
     led,
@@ -19,6 +18,7 @@ from wide_truth import (
     read_fixture,
     stored_cases,
 )
+from helpers.wide_range_oracle import WideBeliefs, wide_beliefs
 
 
 def kl(p: arb, q: arb) -> arb:

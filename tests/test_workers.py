@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from executor_pieces import GRAPH
-from sound import UCB, enrolled
+from helpers.valid_policies import UCB, enrolled
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import Plan

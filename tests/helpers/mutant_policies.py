@@ -8,12 +8,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sound import UCB, EpsilonGreedy, Exp3, FairUCB, Sampling, fair, one_hot, softmax
 
 from graphbandits.graphs import Dense
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.rng import Keys
 from graphbandits.types import Floats, State
+from helpers.valid_policies import (
+    UCB,
+    EpsilonGreedy,
+    Exp3,
+    FairUCB,
+    Sampling,
+    fair,
+    one_hot,
+    softmax,
+)
 
 #: (class, the check that it fails, what the message says)
 POLICIES: list[tuple[type, str, str]] = []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mutants_graphs import GRAPHS
-from mutants_policies import POLICIES
-from mutants_posteriors import POSTERIORS
+from helpers.mutant_graphs import GRAPHS
+from helpers.mutant_policies import POLICIES
+from helpers.mutant_posteriors import POSTERIORS
 
 #: kind -> (class, the check that it fails, what the message says)
 MUTANTS: dict[str, list[tuple[type, str, str]]] = {

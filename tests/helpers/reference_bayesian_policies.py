@@ -9,9 +9,10 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from oracles import Beliefs, exact_beliefs
 from scipy.special import betainc
-from transcriptions import Graph, Pi, Uniform, entry, evenly, through_revealers
+
+from helpers.oracles import Beliefs, exact_beliefs
+from helpers.reference_policies import Graph, Pi, Uniform, entry, evenly, through_revealers
 
 Prior = Sequence[tuple[int, int]]
 

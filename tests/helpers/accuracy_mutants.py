@@ -167,7 +167,7 @@ MUTANTS = [
                 "beta_kernels",
                 "        others = 0.0 if k == leader else 1.0\n",
                 "        others = 0.0 if k == leader else 1.0\n"
-                "        from mutants_accuracy import distribution_by_recurrence\n"
+                "        from helpers.accuracy_mutants import distribution_by_recurrence\n"
                 "        big_f[:end] = distribution_by_recurrence(\n"
                 "            arms[A, k], arms[B, k], nodes[0, :end]\n"
                 "        )\n",

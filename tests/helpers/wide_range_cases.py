@@ -1,6 +1,6 @@
 """Hard posteriors over the whole range of parameters, and their true alpha, Delta, h.
 
-``python tests/wide_truth.py`` writes ``tests/fixtures/wide_truth.json``: the posteriors of
+``python -m helpers.wide_range_cases`` writes ``tests/fixtures/wide_truth.json``: the posteriors of
 ``stored_cases()`` with the truths of ``wide_oracle.wide_beliefs``, each computed at two resolutions
 that must agree to 1e-14 (it stops otherwise).  Parameters are written by repr, which is exact;
 truths have 17 digits, and those below 1e-40, which the oracle does not promise, are written 0.
@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from wide_oracle import WideBeliefs, wide_beliefs
 
-FIXTURE = Path(__file__).parent / "fixtures" / "wide_truth.json"
+from helpers.wide_range_oracle import WideBeliefs, wide_beliefs
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "wide_truth.json"
 LEAST, MOST = 1e-3, 1e9
 Params = list[tuple[float, float]]
 

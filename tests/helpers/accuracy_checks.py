@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 import pytest
-from wide_oracle import WideBeliefs
-from wide_truth import Case
 
 from graphbandits.posteriors import Beliefs
+from helpers.wide_range_cases import Case
+from helpers.wide_range_oracle import WideBeliefs
 
 SETTINGS = ("simulation", "strict")
 PROMISE = {"simulation": 1e-10, "strict": 1e-8}

@@ -1,0 +1,1 @@
+"""Support code of the tests: oracles, reference implementations, mutants and builders."""
