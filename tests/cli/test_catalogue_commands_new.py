@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,20 @@ def test_new_policy_does_not_overwrite_files(plugin_place: Path) -> None:
     assert (plugin_place / "my_ucb.py").read_text() == "mine"
     run("new", "policy", "my-ucb", "--output", "plug.py")
     assert "my-ucb" in (plugin_place / "plug.py").read_text()
+
+
+@pytest.mark.parametrize("name", ["none", "json", "random", "true"])
+def test_new_policy_with_reserved_name_works(tmp_path: Path, name: str) -> None:
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "graphbandits", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert command("new", "policy", name).returncode == 0
+    (file,) = tmp_path.glob("*.py")
+    done = command("check", file.name, "--only", "form", "--only", "block-workers-order")
+    assert "2 promises: 2 kept" in done.stdout, done.stdout + done.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 
+import networkx
 import numpy as np
+from hypothesis import strategies as st
 
 from graphbandits.graphs.invariants import (
     Bracket,
@@ -14,7 +16,8 @@ from graphbandits.graphs.invariants import (
     fractional_domination,
     independence,
 )
-from graphbandits.types import Floats
+from graphbandits.graphs.invariants.adjacency import Adjacency, Component, rows
+from graphbandits.types import Floats, Ints
 
 NUMBERS = (clique_cover, independence, domination, fractional_domination)
 
@@ -128,3 +131,45 @@ def random_matrix(rng: np.random.Generator, arms: int, p: float, directed: bool 
         matrix = matrix + matrix.T
     np.fill_diagonal(matrix, 1.0)
     return matrix
+
+
+@st.composite
+def undirected_graphs(draw, most: int = 9) -> np.ndarray:
+    """Undirected, without loops."""
+    arms = draw(st.integers(1, most))
+    upper = np.zeros((arms, arms), bool)
+    place = np.triu_indices(arms, 1)
+    some = st.lists(st.booleans(), min_size=len(place[0]), max_size=len(place[0]))
+    upper[place] = draw(some)
+    return upper | upper.T
+
+
+def adjacency(edges: np.ndarray) -> Adjacency:
+    return rows(edges.astype(np.int8))
+
+
+def reflexive(edges: np.ndarray) -> np.ndarray:
+    return edges + np.eye(len(edges))
+
+
+def single_component(edges: np.ndarray, *, cover: bool) -> Component:
+    """The graph as one component, with bounds that say nothing."""
+    count = len(edges)
+    if cover:
+        return Component(np.arange(count), adjacency(edges), 1, count, np.arange(count))
+    return Component(np.arange(count), adjacency(edges), 0, count, np.empty(0, np.int64))
+
+
+def is_cover(edges: np.ndarray, label: Ints) -> bool:
+    """The labels 0, 1, ... are cliques."""
+    fits = (reflexive(edges) > 0)[label[:, None] == label].all()
+    return bool(fits) and sorted(set(label.tolist())) == list(range(label.max() + 1))
+
+
+def by_cliques(matrix: Floats) -> int:
+    """The largest clique of the complement."""
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(len(matrix)))
+    graph.add_edges_from(np.argwhere(np.triu(matrix + matrix.T, 1) > 0))
+    found = networkx.max_weight_clique(networkx.complement(graph), weight=None)
+    return int(found[1])
