@@ -33,6 +33,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def bad_files(place: Path) -> Path:
+    """A working directory with invalid graph files and a valid one."""
     (place / "above.txt").write_text("ann bob 0.5\nbob ann 1.5\n")
     (place / "below.txt").write_text("ann bob -0.1\n")
     (place / "nan.txt").write_text("ann bob nan\n")
@@ -49,7 +50,7 @@ def bad_files(place: Path) -> Path:
 
 @pytest.fixture
 def plugin_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty directory with a plug-in; what is loaded from it is forgotten afterwards."""
+    """A working directory with a plug-in, which is unloaded afterwards."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(MINE)
     yield tmp_path

@@ -12,11 +12,7 @@ from helpers import FIXTURES
 from helpers.bad_input import tree
 from typer.testing import CliRunner
 
-from graphbandits import (
-    check_plugins,
-    new_policy,
-    open_study,
-)
+from graphbandits import check_plugins, new_policy, open_study
 from graphbandits.cli import app
 from graphbandits.plugins import unload_plugin
 
@@ -26,8 +22,6 @@ IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 EXPERIMENT = (
     'title = "A"\ngraph = "paper"\nhorizon = 5\ntrials = 2\npolicies = ["ts-n"]\nseed = 0\n'
 )
-
-
 DEEP = "[" * 2000 + "]" * 2000
 
 

@@ -23,15 +23,9 @@ RULES = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
 
 
 PARTS = ["arms", "alpha", "delta", "h", "rho", "accuracy", "gain", "pi", "ratio"]
-
-
 PARTS += ["joint_ratio", "psi", "limit"]
-
-
 #: The same rules by the exact gain g, where they look at a gain at all.
 BY_JOINT = [f"{name}(gain=joint)" for name in RULES if name != "ts-n"]
-
-
 TOURNAMENT = ["inspect", "--beta", "1,2", "--beta", "4,4", "--beta", "12,9"]
 
 

@@ -23,7 +23,6 @@ from graphbandits.store import Store, estimate, simulate_plan
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
-
 #: Raises in a block of two trials, as long as there is a file of this name.
 FRAIL = '''
 """Thompson sampling that fails now and then."""
@@ -47,8 +46,6 @@ class Frail(TSN):
             raise RuntimeError("out of\\norder")
         return super().init(problem, keys)
 '''
-
-
 STUDY = """
 title = "Frail"
 graph = "edges(1>2 2>3:0.5 3>1)"
@@ -63,8 +60,6 @@ plugins = ["frail.py"]
 parameter = "c"
 values = [1, 2, 3]
 """
-
-
 ONE = STUDY[: STUDY.index("[[sweeps]]")].replace("(c={c})", "")
 
 

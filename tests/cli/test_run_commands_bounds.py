@@ -15,8 +15,6 @@ from graphbandits import open_study, simulate
 from graphbandits.cli import app
 
 LOG5 = math.log(5)
-
-
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
 
@@ -35,8 +33,6 @@ SIMULATE = (
     *("simulate", "--policy", "ts-n", "--policy", "ids-lp", "--policy", "ucb-n"),
     *("--graph", "paper", "--horizon", 40, "--trials", 12),
 )
-
-
 TWENTY = math.sqrt(40 * LOG5)  # Corollary 1 of the paper's graph
 
 

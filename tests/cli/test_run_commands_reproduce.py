@@ -22,8 +22,6 @@ from graphbandits.experiments import load_experiment
 from graphbandits.results import Results
 
 RULES = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
-
-
 FIGURES = ["1a", "1b", "2a", "2b"]
 
 

@@ -15,14 +15,8 @@ from graphbandits.cli import app
 from graphbandits.engine import Plan
 
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
-
-
 HOW: dict[str, Any] = {"graph": DIRECTED, "horizon": 40, "trials": 12, "seed": 3}
-
-
 NAMES = ["ts-n", "ids-n", "ucb-n"]
-
-
 RUNNER = CliRunner(env={"COLUMNS": "300"})
 
 

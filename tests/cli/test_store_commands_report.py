@@ -18,11 +18,7 @@ from graphbandits.experiments import Study
 from graphbandits.store import Store
 
 NAMES = ["ts-n", "ids-n"]
-
-
 HOW: dict[str, Any] = {"graph": "edges(1>2 2>3 3-1)", "horizon": 20, "trials": 6, "seed": 3}
-
-
 RUNNER = CliRunner(env={"COLUMNS": "300"})
 
 

@@ -7,10 +7,7 @@ import math
 import pytest
 from helpers.bad_input import Proposes, refused
 
-from graphbandits import (
-    Results,
-    simulate,
-)
+from graphbandits import Results, simulate
 
 NAN, INF = math.nan, math.inf
 

@@ -16,8 +16,6 @@ from graphbandits.results import PolicyResult
 from graphbandits.rng import Keys
 
 NAMES = ["ts-n", "uniform"]
-
-
 HOW = {"graph": "star", "arms": 4, "horizon": 30, "trials": 25, "seed": 7}
 
 

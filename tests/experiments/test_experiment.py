@@ -18,10 +18,7 @@ from graphbandits.engine import Plan
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.model import TABLES, _first_mistake, keys_of, world_of
-from graphbandits.experiments.tables import (
-    cell_name,
-    sweep_name,
-)
+from graphbandits.experiments.tables import cell_name, sweep_name
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.store import series_of, simulate_plan
 from graphbandits.worlds import Bernoulli
@@ -33,8 +30,6 @@ horizon = 20
 trials = 4
 policies = ["ids-n", "ts-n"]
 """
-
-
 SWEPT = ONE.replace("r=0.5", "r={r}")
 
 

@@ -25,11 +25,7 @@ from graphbandits.results import SCHEMA
 from graphbandits.store import Store
 
 NAMES = ["ts-n", "ids-n"]
-
-
 HOW: dict[str, Any] = {"horizon": 12, "trials": 7, "seed": 3, "ratios": "bound"}
-
-
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
 
 

@@ -12,9 +12,7 @@ import pytest
 from graphbandits.errors import InputError
 from graphbandits.experiments import Experiment
 from graphbandits.experiments.figures import OPTIONS, FigureTable, part_of
-from graphbandits.plots import (
-    TWO_COLUMNS,
-)
+from graphbandits.plots import TWO_COLUMNS
 from graphbandits.plots.canvas import SCALES
 from graphbandits.plots.lines import BANDS, LEVELS
 from graphbandits.plots.plays import BY

@@ -22,8 +22,6 @@ from graphbandits.registry import registered
 from graphbandits.rng import Keys
 
 RUNNER = CliRunner(env={"COLUMNS": "400"})
-
-
 KEYS = (
     "graph arms names edges directed density degrees components note clique_cover independence "
     "domination fractional_domination fractional_domination_lower horizon bounds"

@@ -22,8 +22,6 @@ from graphbandits.report import SimulationEntry, SweepEntry, report_html, summar
 from graphbandits.theory import bounds_of
 
 NAMES = ["ts-n", "ids-n"]
-
-
 HOW: dict[str, Any] = {"graph": "edges(1>2 2>3 3-1)", "horizon": 20, "trials": 6, "seed": 3}
 
 

@@ -28,8 +28,6 @@ policies = ["ts-n", "ids-n"]
 parameter = "r"
 values = [0, 0.5]
 """
-
-
 BOOM = """
 from dataclasses import dataclass
 from graphbandits.policies.ts_n import TSN

@@ -27,10 +27,7 @@ from graphbandits import (
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import dry_run, run_plan
-from graphbandits.store import (
-    Store,
-    describe_cell,
-)
+from graphbandits.store import Store, describe_cell
 
 SWEEP_FILE = """title = "More to see"
 graph = "random(r={r})"
@@ -155,8 +152,6 @@ def test_a_record_whose_figures_are_damaged_is_refused(
 
 
 NAMES = ["ts-n", "ids-n"]
-
-
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
 
 

@@ -21,14 +21,8 @@ from graphbandits.plugins import unload_plugin
 from graphbandits.results import Difference
 
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
-
-
 HOW: dict[str, Any] = {"graph": DIRECTED, "horizon": 40, "trials": 12, "seed": 3}
-
-
 NAMES = ["ts-n", "ids-n", "ucb-n"]
-
-
 RUNNER = CliRunner(env={"COLUMNS": "300"})
 
 

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from graphbandits.experiments import Experiment
 from graphbandits.experiments.model import keys_of
-from graphbandits.experiments.tables import (
-    FIXED,
-    KEYS,
-    RecordTable,
-    SweepTable,
-)
+from graphbandits.experiments.tables import FIXED, KEYS, RecordTable, SweepTable
 from graphbandits.experiments.texts import LONGEST, file_part
 
 

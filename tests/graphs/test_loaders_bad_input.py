@@ -12,11 +12,7 @@ import numpy as np
 import pytest
 from helpers.bad_input import refused
 
-from graphbandits import (
-    Agent,
-    as_process,
-    simulate,
-)
+from graphbandits import Agent, as_process, simulate
 
 NAN, INF = math.nan, math.inf
 

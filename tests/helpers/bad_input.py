@@ -18,7 +18,7 @@ from graphbandits.types import Floats, State
 
 
 def refused(call: Callable[[], object], *words: str) -> str:
-    """The message with which a call is refused: one line that has all the words."""
+    """Return the message of a refused call: one line that contains all the words."""
     with pytest.raises(GraphBanditsError) as caught:
         call()
     message = str(caught.value)
@@ -30,12 +30,12 @@ def refused(call: Callable[[], object], *words: str) -> str:
 
 
 def label(value: object) -> str:
-    """What was given, without addresses: the same in every process."""
+    """Return the representation of a value without addresses, for ids of tests."""
     return re.sub(r"<(\w+\.)*(\w+) object at \w+>", r"\2", repr(value))
 
 
 def tree(place: Path) -> dict[str, bytes | None]:
-    """Every path below a directory, with the content of the files."""
+    """Return every path below a directory, with the content of files."""
     return {
         str(path.relative_to(place)): path.read_bytes() if path.is_file() else None
         for path in sorted(place.rglob("*"))
@@ -44,7 +44,7 @@ def tree(place: Path) -> dict[str, bytes | None]:
 
 @dataclass(frozen=True)
 class Proposes:
-    """Proposes the same row in every trial."""
+    """A policy that proposes the same row in every trial."""
 
     row: tuple[float, ...]
     needs: ClassVar[Needs] = Needs()

@@ -17,36 +17,31 @@ from helpers.bad_input import tree
 
 
 def split(line: str) -> list[str]:
-    """The words of a command line."""
+    """Split a command line into words."""
     return line.split()
 
 
 SIMULATE = split("simulate --policy ids-n --graph paper --horizon 3 --trials 2")
-
-
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
-
-
 LINUX = sys.platform.startswith("linux")
 
-
-#: Wide, so that no table is folded.
+#: Wide enough to show every table without line breaks.
 RUNNER = CliRunner(env={"COLUMNS": "400"})
 
 
 def run(*args: object) -> str:
-    """What a command that must succeed prints."""
+    """Run a command that must succeed, and return its output."""
     result = RUNNER.invoke(app, [str(arg) for arg in args])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == 0, result.stderr
-    # on a busy machine a run is long enough to tell every half minute how far it is
-    told = re.sub(r"^\[[^]]*\] \d+ %.*\n", "", result.stderr, flags=re.MULTILINE)
-    assert told == ""
+    # on a busy machine a run is long enough to print its progress every half minute
+    printed = re.sub(r"^\[[^]]*\] \d+ %.*\n", "", result.stderr, flags=re.MULTILINE)
+    assert printed == ""
     return result.stdout
 
 
 def read_json(text: str) -> Any:
-    """JSON as the standard has it: no NaN, no Infinity, one value and nothing else."""
+    """Parse strict JSON: one value, without NaN and Infinity."""
 
     def refuse(word: str) -> NoReturn:
         raise AssertionError(f"{word} is not JSON")
@@ -55,11 +50,12 @@ def read_json(text: str) -> Any:
 
 
 def answer(*args: object) -> Any:
+    """Run a command with ``--json``, and return the parsed output."""
     return read_json(run(*args, "--json"))
 
 
 def command(*args: object) -> subprocess.CompletedProcess[str]:
-    """A real process, as a user would start it."""
+    """Run a command as a real process."""
     return subprocess.run(
         [sys.executable, "-m", "graphbandits", *map(str, args)],
         capture_output=True,
@@ -69,7 +65,7 @@ def command(*args: object) -> subprocess.CompletedProcess[str]:
 
 
 def refused_command(place: Path, args: list[str]) -> str:
-    """The message of a command that must refuse: one line, exit code 2, nothing left behind."""
+    """Return the message of a refused command: one line, exit code 2, no file written."""
     before = tree(place)
     result = RUNNER.invoke(app, args)
     assert isinstance(result.exception, SystemExit), repr(result.exception)

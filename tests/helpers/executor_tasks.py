@@ -26,7 +26,6 @@ from helpers import SRC
 #: A task that can be compared: its plan, policy and first trial.
 Name = tuple[int, str, int]
 
-
 #: Thompson sampling that dies, raises or waits for a file, in round 3 of trial 4.
 POLICY = '''
 import os
@@ -62,7 +61,6 @@ class FaultyTS(TSN):
                 time.sleep(0.01)
         return super().propose(state, view)
 '''
-
 
 GRAPH = '''
 from dataclasses import dataclass
@@ -100,7 +98,7 @@ class DrawnGraph:
 
 
 def plans() -> list[Plan]:
-    """More than a worker keeps at a time, of all kinds."""
+    """Return plans of all kinds, more than a worker keeps at a time."""
     prior = BetaBernoulli(np.array([1.0, 2.0, 0.5]), np.array([3.0, 1.0, 0.75]))
     strict = BetaBernoulli(prior.a, prior.b, "strict")
     directed = from_matrix(np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.9], [0.2, 0.0, 1.0]]))
@@ -116,7 +114,7 @@ def plans() -> list[Plan]:
 
 
 def tasks_of(plans: list[Plan], block: int = 3) -> list[Task]:
-    """Blocks of all plans in turns, so that a worker meets each plan again later."""
+    """Return blocks of all plans in turns: every plan occurs again later."""
     return [
         Task(plan, policy, first, min(block, plan.first_trial + plan.trials - first))
         for part in range(2)
@@ -144,12 +142,12 @@ def name_of(task: Task) -> Name:
 
 
 def alone(tasks: list[Task]) -> dict[Name, bytes]:
-    """What comes out in this very thread."""
+    """Return the bits of all tasks computed in this thread."""
     return computed(ThreadExecutor(1), tasks)
 
 
 def computed(executor: Any, tasks: Iterable[Task], *progress: Any) -> dict[Name, bytes]:
-    """The bits of all tasks, none of which may fail."""
+    """Return the bits of all tasks; no task may fail."""
     return {name_of(task): bits(task, outcome) for task, outcome in executor.run(tasks, *progress)}
 
 
@@ -169,7 +167,7 @@ def bits(task: Task, outcome: Shard | GraphBanditsError) -> bytes:
 
 
 def children() -> set[str]:
-    """The processes that this one has started, also those that nobody has waited for."""
+    """Return the child processes, including ended ones that were not waited for."""
     found: set[str] = set()
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # one that ends meanwhile
@@ -179,23 +177,23 @@ def children() -> set[str]:
 
 
 def until(true: Callable[[], Any], seconds: float = 240.0) -> Any:
-    """Wait for something that must happen."""
+    """Wait until a condition holds, and return its value."""
     deadline = time.monotonic() + seconds
     while not (value := true()):
-        assert time.monotonic() < deadline, "it did not happen"
+        assert time.monotonic() < deadline, "the condition did not hold in time"
         time.sleep(0.02)
     return value
 
 
 def marks(folder: Path, fault: str) -> list[int]:
-    """The processes in which a policy has failed."""
+    """Return the processes in which a policy has reached its fault."""
     file = folder / fault
     text = file.read_text() if file.exists() else ""
     return [int(line) for line in text.split("\n")[:-1]]
 
 
 def running(pid: int) -> bool:
-    """Whether a process is there and is no corpse that nobody has waited for."""
+    """Whether a process is running; ended ones that were not waited for do not count."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -205,7 +203,7 @@ def running(pid: int) -> bool:
 
 @contextmanager
 def meanwhile(act: Callable[[], None]) -> Iterator[None]:
-    """Do something in another thread; what it raises is raised here at the end."""
+    """Call a function in another thread; its exceptions are raised here at the end."""
     raised: list[BaseException] = []
 
     def run() -> None:
@@ -224,7 +222,7 @@ def meanwhile(act: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def command(*words: str, folder: Path, log: str = "log") -> Iterator[subprocess.Popen[bytes]]:
-    """A Python that runs with the sources of this repository, ended with the context."""
+    """Start a Python process with the sources of this repository, killed with the context."""
     source = SRC
     with (folder / log).open("ab") as out:
         process = subprocess.Popen(

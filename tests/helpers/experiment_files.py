@@ -21,8 +21,6 @@ than = ["ts-n()", "ucb-n"]
 source = "someone (2001)"
 means = { ts-n = [3.5, 0.25], ids-n = [1e6, 1] }
 """
-
-
 SWEEP = """
 title = "Two sweeps"
 arms = 4

@@ -13,13 +13,11 @@ from graphbandits import Results
 from graphbandits.results import PolicyResult
 
 FOUR = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
-
-
 NAMES = ("São Paulo", "bob lee", "Zürich Hauptbahnhof", "Łódź", "cost_$5_$6", "x" * 40)
 
 
 class Paired(Results):
-    """Results whose differences are given, and that remember how they were asked for them."""
+    """Results with given differences, which record the arguments of the call."""
 
     def differences(self, reference=None, confidence=0.95, simultaneous=True):  # type: ignore[override]
         self.settings["asked"] = (reference, confidence, simultaneous)  # type: ignore[index]
@@ -27,7 +25,7 @@ class Paired(Results):
 
 
 def made(finals: dict[str, list[float]], plays: object = (1, 2, 3), arms: object = None) -> Results:
-    """Results of two rounds with these final regrets."""
+    """Return results of two rounds with these final regrets."""
     counts = np.asarray(plays, np.int64)
     policies = {
         name: PolicyResult.from_trials(np.column_stack([np.array(v) / 2.0, v]), counts)
@@ -47,13 +45,13 @@ def gid(figure: Figure, name: str, axes: int = 0) -> list:
 
 
 def shown(figure: Figure) -> list[Text]:
-    """Texts that are on the page."""
+    """Return the visible texts of a figure."""
     figure.draw_without_rendering()
     return [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
 
 
 def check_page(figure: Figure) -> None:
-    """No text leaves the page, none is smaller than 7 points, legend and note do not meet."""
+    """Check that texts are on the page and legible, and legend and notes do not overlap."""
     inside = figure.bbox.padded(1.5)
     figure.draw_without_rendering()
     hidden = set()
@@ -86,7 +84,7 @@ def legend_of(figure: Figure):
 
 
 def eight(worst: float = 150.0, notes: dict[str, str] | None = None) -> Results:
-    """As in a paper: five policies of about the same regret, two larger ones, and the worst."""
+    """Return results of five similar policies, two with larger regrets and a very large one."""
     rng = np.random.default_rng(4)
     finals = [5.0, 7.5, 5.2, 6.0, 7.4, 19.0, 25.0, worst]
     names = [*FOUR, "ts-n-sampled", "eps-greedy-lp", "ucb-maxn", "exp3-res"]
@@ -102,7 +100,7 @@ def eight(worst: float = 150.0, notes: dict[str, str] | None = None) -> Results:
 
 
 def check_enlarged(figure: Figure, count: int) -> None:
-    """Two panels with the same x axis and one legend; the note and the titles say what is what."""
+    """Check two panels with the same x axis, one legend, titles and a note."""
     whole, part = figure.axes
     assert whole.get_xlim() == part.get_xlim()
     assert whole.get_title("left") == "all policies"

@@ -22,7 +22,7 @@ def made(
     graph: Fixed | None = None,
     **settings: Any,
 ) -> Results:
-    """Results of two arms from regrets (trials, rounds), without a simulation."""
+    """Return results of two arms with these regrets (trials, rounds)."""
     trials, rounds = next(iter(regret.values())).shape
     policies = {
         name: PolicyResult.from_trials(values, np.array([trials, trials * (rounds - 1)]))

@@ -7,10 +7,7 @@ from typer.testing import CliRunner
 from graphbandits.cli import app
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
-
-
 FILES = ("mine.py", "my_ucb.py", "plug.py")
-
 
 MINE = '''
 """Thompson sampling under another name, and a graph."""
@@ -41,7 +38,6 @@ class TwoWays:
         return from_matrix([[1.0, self.p], [0.75, 1.0]])
 '''
 
-
 EXPERIMENT = """
 title = "A study of mine"
 graph = "star(direction=out)"
@@ -55,13 +51,14 @@ seed = 3
 
 
 def run(*args: object, code: int = 0) -> str:
+    """Run a command that ends with this exit code, and return its output."""
     result = RUNNER.invoke(app, [str(arg) for arg in args])
     assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
     return result.stdout
 
 
 def refused(*args: object) -> str:
-    """The one line that a command ends with; nothing was printed before."""
+    """Return the error message of a refused command: one line, and no other output."""
     result = RUNNER.invoke(app, [str(arg) for arg in args])
     assert result.exit_code == 2, (result.stdout, result.exception)
     lines = result.stderr.splitlines()

@@ -14,12 +14,8 @@ from graphbandits.results import PolicyResult
 
 #: Elements that have no end tag.
 VOID = frozenset({"img", "input", "link", "meta", "source"})
-
-
 ARMS = ("ann", "bob lee", "Zoë")
-
-
-#: What the engine records, with a policy that came from a file.
+#: Settings as recorded by the engine, with a policy from a plug-in file.
 SETTINGS: dict[str, Any] = {
     "graph": "star",
     "arms": 3,
@@ -69,7 +65,7 @@ def made_up(
     arms: tuple[str, ...] = ARMS,
     settings: dict[str, Any] | None = None,
 ) -> Results:
-    """Regrets that grow at different rates, in worlds that are shared; no simulation is run."""
+    """Return results of common worlds in which regrets grow at different rates."""
     random = np.random.default_rng(6)
     rounds = np.arange(1, 101)
     world = random.gamma(2.0, 1.0, (trials, 1))
@@ -95,7 +91,7 @@ class Node:
         return "".join(p if isinstance(p, str) else p.text for p in self.parts)
 
     def all(self, name: str, **attributes: str) -> list[Node]:
-        """Every element below this one with that name and those attributes."""
+        """Return all elements below this one with this name and these attributes."""
         found = []
         for part in self.parts:
             if isinstance(part, Node):
@@ -106,7 +102,7 @@ class Node:
         return found
 
     def rows(self) -> list[list[str]]:
-        """The cells of a table's body."""
+        """Return the cells of the body of a table."""
         (body,) = self.all("tbody")
         return [
             [p.text for p in row.parts if isinstance(p, Node) and p.name in ("th", "td")]
@@ -115,7 +111,7 @@ class Node:
 
 
 class Page(HTMLParser):
-    """Reads a page and refuses elements that are not closed, or not in their order."""
+    """Parser of a page that refuses unclosed and badly nested elements."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -147,7 +143,7 @@ def study(results: Results | None = None, key: str = "k", **changes: object) -> 
 
 
 def swept(key: str = "s", **changes: object) -> SweepEntry:
-    """A sweep over three values, of which one lacks a policy."""
+    """Return a sweep over three values, one of them without the third policy."""
     results = {
         0.5: made_up(),
         1.0: made_up(("ts-n", "ids-n"), settings=SETTINGS | {"graph": "star(arms=3)"}),

@@ -16,13 +16,9 @@ from graphbandits.experiments import Study
 from graphbandits.rng import Keys
 from graphbandits.store import Series, ShardFile, Store, describe_cell, series_of
 
-#: A directed graph with probabilities, and arms of which none is like another.
+#: A directed graph with probabilities; no two arms are alike.
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)
-
-
 PRIOR = BetaBernoulli(np.array([1.0, 2.0, 3.0, 1.5]), np.array([3.0, 2.0, 1.5, 1.0]))
-
-
 POLICIES = ("ts-n", "ucb-n")
 
 
@@ -40,10 +36,30 @@ def fill(store: Store, plan: Plan, policy: str, *ranges: tuple[int, int]) -> lis
     ]
 
 
+def study_record(key: str, plan: Plan, cells: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the record of a study without sweeps."""
+    return {
+        "format": 1,
+        "key": key,
+        "title": f"The title of {key}",
+        "notes": [],
+        "rerun": f"graphbandits run {key}",
+        "seed": plan.seed,
+        "first_trial": plan.first_trial,
+        "trials": plan.trials,
+        "claims": [],
+        "published": None,
+        "figures": [],
+        "bounds": False,
+        "sweeps": [],
+        "cells": cells,
+    }
+
+
 def put_study(
     store: Store, cells: Mapping[str, Plan], key: str = "study", trials: int | None = None
 ) -> dict[str, Any]:
-    """Record a study whose cells are these plans; shards are not written."""
+    """Write the record of a study with these plans as cells, without shards."""
     plans = list(cells.values())
     entries = []
     for name, plan in cells.items():
@@ -57,28 +73,14 @@ def put_study(
                 "lines": {policy: policy for policy in plan.policies},
             }
         )
-    record = {
-        "format": 1,
-        "key": key,
-        "title": f"The title of {key}",
-        "notes": [],
-        "rerun": f"graphbandits run {key}",
-        "seed": plans[0].seed,
-        "first_trial": 0,
-        "trials": trials or plans[0].trials,
-        "claims": [],
-        "published": None,
-        "figures": [],
-        "bounds": False,
-        "sweeps": [],
-        "cells": entries,
-    }
+    record = study_record(key, plans[0], entries)
+    record |= {"first_trial": 0, "trials": trials or plans[0].trials}
     store.put_study(key, record)
     return record
 
 
 def whole_store(path: Path, plan: Plan | None = None, size: int = 5) -> tuple[Store, Plan]:
-    """A store with one study that has all its shards."""
+    """Return a store with one complete study, and its plan."""
     plan = plan or a_plan()
     store = Store.create(path)
     put_study(store, {"": plan})
@@ -89,13 +91,13 @@ def whole_store(path: Path, plan: Plan | None = None, size: int = 5) -> tuple[St
 
 
 def synthetic(name: str) -> Series:
-    """A series of nothing that can be run."""
+    """Return a series that belongs to no plan."""
     facts = {"policy": name}
     return Series(name_of(facts), facts)
 
 
 def a_shard(first: int, trials: int, rounds: int = 3, seed: int = 0) -> Shard:
-    """Numbers that depend on seed and trial alone."""
+    """Return a shard whose numbers depend on seed and trial only."""
     rows = [np.random.default_rng([seed, trial]) for trial in range(first, first + trials)]
     regret = np.array([row.random(rounds).cumsum() for row in rows])
     plays = np.array([row.multinomial(rounds, [0.5, 0.3, 0.2]) for row in rows])
@@ -103,7 +105,7 @@ def a_shard(first: int, trials: int, rounds: int = 3, seed: int = 0) -> Shard:
 
 
 def files_in(path: Path) -> dict[str, bytes]:
-    """All files below a directory."""
+    """Return the content of all files below a directory, by relative path."""
     return {
         str(file.relative_to(path)): file.read_bytes()
         for file in sorted(path.rglob("*"))
@@ -113,7 +115,7 @@ def files_in(path: Path) -> dict[str, bytes]:
 
 @dataclass
 class Point:
-    """A cell to be: its plan, where it is, and which of its trials are there, by policy."""
+    """A cell of a study: its plan, its point in a sweep, and its stored trials per policy."""
 
     plan: Plan
     point: Mapping[str, Any] = field(default_factory=dict)
@@ -143,7 +145,7 @@ def run_study(
     shard: int = 4,
     **more: Any,
 ) -> Study:
-    """Run the plans in shards of a few trials, and keep them with their record."""
+    """Run the plans in shards of a few trials, and write them with the record of a study."""
     store = Store.create(place)
     cells = []
     for cell in points:
@@ -165,22 +167,7 @@ def run_study(
                 "lines": {name: cell.lines.get(name, name) for name in plan.policies},
             }
         )
-    plan = points[0].plan
-    record = {
-        "format": 1,
-        "key": key,
-        "title": f"The study {key}",
-        "notes": [],
-        "rerun": f"graphbandits run {key}",
-        "seed": plan.seed,
-        "first_trial": plan.first_trial,
-        "trials": plan.trials,
-        "claims": [],
-        "published": None,
-        "figures": [],
-        "bounds": False,
-        "sweeps": [dict(one) for one in sweeps],
-        "cells": cells,
-    }
+    record = study_record(key, points[0].plan, cells)
+    record |= {"title": f"The study {key}", "sweeps": [dict(one) for one in sweeps]}
     store.put_study(key, record | more)
     return Study.open(store, key)

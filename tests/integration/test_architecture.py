@@ -14,7 +14,6 @@ from helpers import ROOT
 
 DOCUMENT = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 
-
 #: Prints the modules of the package whose functions are called, in the order of their first calls.
 TRACE = """
 import importlib, json, pkgutil, sys, threading
@@ -38,8 +37,6 @@ def traced(call):
         threading.setprofile(None)
     print(json.dumps(list(met)))
 """
-
-
 SIMULATE = """
 from graphbandits.cli import app
 import contextlib, io
@@ -49,8 +46,6 @@ def command():
         app([*words, "--workers=1", "--output=out"], standalone_mode=False)
 traced(command)
 """
-
-
 LIVE = """
 from graphbandits import Agent
 agent = Agent("ids-n", arms=["ann", "bob", "eve"], graph="star", seed=1)
@@ -60,8 +55,6 @@ def decide():
 decide()
 traced(decide)
 """
-
-
 #: Modules that the command calls besides those of the walk, and why they are not steps of it.
 BESIDE = {
     "cli.*": "typer looks at the options of all commands",

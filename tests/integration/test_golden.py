@@ -31,17 +31,9 @@ from golden.record import Arrays, Facts
 from graphbandits import Agent, Results, open_study
 
 READ = 1e-12
-
-
 COMPUTED = 1e-9
-
-
 RATIO = 1e-5
-
-
 PARTED = 6
-
-
 AGENTS = record.PLACE / "agents"
 
 

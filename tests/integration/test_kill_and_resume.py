@@ -30,15 +30,9 @@ figures = []
 parameter = "eta"
 values = [0.05, 0.2]
 """
-
-
 #: Trials of a shard: 4 series of 50.
 SHARD = 8
-
-
 COMMAND = [sys.executable, "-m", "graphbandits", "run", "study.toml", f"--shard={SHARD}"]
-
-
 #: A run that kills itself after the n-th shard got its temporary name, before it gets its own.
 BETWEEN = """
 import os, signal, sys

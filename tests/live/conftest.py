@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphbandits import (
-    Agent,
-)
+from graphbandits import Agent
 
 
 @pytest.fixture

@@ -14,9 +14,7 @@ import numpy as np
 import pytest
 from helpers.bad_input import Proposes, label, refused, tree
 
-from graphbandits import (
-    Agent,
-)
+from graphbandits import Agent
 from graphbandits.errors import GraphBanditsError
 
 NAN, INF = math.nan, math.inf

@@ -17,20 +17,12 @@ import pytest
 from helpers.bad_input import label, refused, tree
 from helpers.recorded_runs import able
 
-from graphbandits import (
-    Agent,
-    Results,
-    simulate,
-)
+from graphbandits import Agent, Results, simulate
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.files import write_bytes
 
 NAN, INF = math.nan, math.inf
-
-
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
-
-
 LINUX = sys.platform.startswith("linux")
 
 
@@ -261,8 +253,6 @@ DAMAGES: dict[str, Callable[[Any], Any]] = {
     "text": lambda array: array.astype(str),
     "big-endian": lambda array: array.astype(array.dtype.newbyteorder(">")),
 }
-
-
 CHAIN = np.eye(5) + np.eye(5, k=1)
 
 

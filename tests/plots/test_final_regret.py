@@ -7,12 +7,7 @@ import pytest
 from helpers.figures import Paired, check_page, eight, gid, made
 
 from graphbandits import Results, simulate
-from graphbandits.plots import (
-    final_figure,
-    forest_figure,
-    regret_figure,
-    style,
-)
+from graphbandits.plots import final_figure, forest_figure, regret_figure, style
 from graphbandits.plots.final import POINTS, spread, thinned
 from graphbandits.results import Difference
 

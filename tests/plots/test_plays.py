@@ -14,9 +14,7 @@ from matplotlib.text import Annotation
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.graphs import Fixed, Uniform
-from graphbandits.plots import (
-    plays_figure,
-)
+from graphbandits.plots import plays_figure
 from graphbandits.plots.drawing import NAMED
 from graphbandits.plots.plays import DRAWN
 

@@ -7,11 +7,7 @@ import pytest
 from helpers.figures import FOUR, check_enlarged, check_page, eight, legend_of, made, renamed, shown
 
 from graphbandits import Results, simulate
-from graphbandits.plots import (
-    final_figure,
-    regret_figure,
-    sweep_figure,
-)
+from graphbandits.plots import final_figure, regret_figure, sweep_figure
 from graphbandits.plots.canvas import near_ground
 from graphbandits.results import QUANTILES, PolicyResult
 

@@ -18,8 +18,6 @@ from graphbandits.store import simulate_plan
 from graphbandits.theory import bounds_of, corollary_1, theorem_1
 
 LOG5 = math.log(5)
-
-
 NAMES = ["ts-n", "ids-n", "ids-lp", "ucb-n"]
 
 

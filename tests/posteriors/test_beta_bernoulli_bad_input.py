@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 from helpers.bad_input import refused
 
-from graphbandits import (
-    Agent,
-    BetaBernoulli,
-)
+from graphbandits import Agent, BetaBernoulli
 
 NAN, INF = math.nan, math.inf
 

@@ -10,17 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from helpers.report_pages import (
-    RERUN,
-    SETTINGS,
-    Node,
-    Page,
-    made_up,
-    page_of,
-    study,
-    swept,
-    table,
-)
+from helpers.report_pages import RERUN, SETTINGS, Node, Page, made_up, page_of, study, swept, table
 
 from graphbandits.errors import InputError
 from graphbandits.report import SimulationEntry, SweepEntry, report_html, write_report

@@ -19,8 +19,6 @@ from graphbandits.theory import Bound, bounds_of, judge_bounds, theorem_1, theor
 from graphbandits.worlds import Bernoulli
 
 LOG5 = math.log(5)
-
-
 NAMES = ["ts-n", "ids-n", "ids-lp", "ucb-n"]
 
 

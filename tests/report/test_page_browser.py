@@ -22,8 +22,6 @@ from graphbandits.results import Claim, PolicyResult
 from graphbandits.theory import corollary_1, earlier_bound, theorem_1
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
-
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -34,26 +32,13 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-
-
 AWKWARD = "<b>bold</b> & </script>"
-
-
 PLOT = "document.getElementById('study-one--plot')"
-
-
 # a band has an edge without width
 LINES = f"{PLOT}.querySelectorAll('.js-line').length"
-
-
 NAMES = ("ts-n", "ids-n", "mine(rate=0.5)", AWKWARD)
-
-
 SIDES = (("p1", "p3"), ("p0", "p2"))
-
-
 FAR = "document.getElementById('study-far--plot')"
-
 
 # All tests share one browser: with pytest-xdist they stay on one worker.
 pytestmark = pytest.mark.xdist_group("browser")

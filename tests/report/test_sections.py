@@ -270,8 +270,6 @@ CLAIMS = (
     Claim("Thompson wins.", ("ts-n",), ("ids-n",)),
     Claim("Neither.", ("z",), ("ids-n",)),
 )
-
-
 CLAIMED = ("ts-n", "ids-n", "mine(rate=0.5)", "z")
 
 

@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.bad_input import refused, tree
 
-from graphbandits import (
-    Results,
-    simulate,
-)
+from graphbandits import Results, simulate
 from graphbandits.errors import GraphBanditsError
 from graphbandits.results import FORMAT
 

@@ -13,17 +13,10 @@ from helpers.made_up_results import old
 from scipy import stats
 
 import graphbandits
-from graphbandits import (
-    Results,
-    as_process,
-    simulate,
-)
+from graphbandits import Results, as_process, simulate
 from graphbandits.errors import InputError
 from graphbandits.graphs import Dense, Fixed
-from graphbandits.results import (
-    QUANTILES,
-    PolicyResult,
-)
+from graphbandits.results import QUANTILES, PolicyResult
 
 NAN, INF = math.nan, math.inf
 

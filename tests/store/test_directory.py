@@ -16,13 +16,7 @@ from hypothesis import strategies as st
 from graphbandits.engine import Shard
 from graphbandits.errors import InputError
 from graphbandits.rng import Keys
-from graphbandits.store import (
-    Cover,
-    ShardFile,
-    Store,
-    cover_of,
-    series_of,
-)
+from graphbandits.store import Cover, ShardFile, Store, cover_of, series_of
 
 
 @pytest.fixture

@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 
 from graphbandits.engine import Plays, Ratios, Shard
 from graphbandits.errors import InputError
-from graphbandits.store import (
-    Cover,
-    DamagedShardError,
-    ShardFile,
-    Store,
-)
+from graphbandits.store import Cover, DamagedShardError, ShardFile, Store
 from graphbandits.store.maintenance import Finding, gc, verify
 
 

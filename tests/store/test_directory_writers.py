@@ -20,13 +20,7 @@ from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic
 
 from graphbandits import files
 from graphbandits.errors import InputError
-from graphbandits.store import (
-    Cover,
-    ShardFile,
-    Store,
-    series_of,
-    simulate_plan,
-)
+from graphbandits.store import Cover, ShardFile, Store, series_of, simulate_plan
 from graphbandits.store.maintenance import Finding, gc, verify
 
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0

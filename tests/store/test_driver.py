@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 from helpers.bad_input import label, refused
 
-from graphbandits import (
-    Bernoulli,
-    BetaBernoulli,
-    simulate,
-)
+from graphbandits import Bernoulli, BetaBernoulli, simulate
 from graphbandits.errors import InputError
 
 

@@ -33,8 +33,6 @@ horizon = 20
 trials = 40
 policies = ["ts-n"]
 """
-
-
 BOOM = """
 from dataclasses import dataclass
 from graphbandits.policies.ts_n import TSN

@@ -26,10 +26,7 @@ from helpers.executor_tasks import (
     without_faults,
 )
 
-from graphbandits.engine.executors import (
-    DaskExecutor,
-    dask,
-)
+from graphbandits.engine.executors import DaskExecutor, dask
 from graphbandits.engine.plan import Task
 from graphbandits.errors import InputError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin

@@ -72,7 +72,6 @@ class MyUCB:
         return state
 '''
 
-
 #: Its process has the name of one of the package, on purpose.
 GRAPH_FILE = GRAPH.replace("Drawn", "Fixed").replace("drawn-graph", "my-graph")
 

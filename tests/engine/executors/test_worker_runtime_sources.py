@@ -49,8 +49,6 @@ class Advised(TSN):
         {inside}
         return np.eye(view.problem.arms)[[advice.ARM] * view.keys.trials]
 '''
-
-
 SAYING = r"advice\.py was changed after the run began: start the run again"
 
 
