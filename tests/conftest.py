@@ -7,6 +7,9 @@ import pytest
 
 from graphbandits.plugins import loaded_plugins, unload_plugin
 
+# failed assertions in helpers show their values, as those in test files do
+pytest.register_assert_rewrite("helpers")
+
 
 @pytest.fixture(autouse=True)
 def no_plugins_left() -> Iterator[None]:

@@ -150,7 +150,7 @@ def test_ctrl_c_while_loading_is_not_swallowed(tmp_path: Path) -> None:
     assert "scratch" not in registered("policy")
 
 
-def test_two_files_of_the_same_name_in_two_folders(tmp_path: Path) -> None:
+def test_files_of_the_same_name_in_two_folders_are_separate(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     first = write(tmp_path, POLICY)
     second = write(tmp_path / "more", POLICY.replace('"scratch"', '"other"'))

@@ -80,11 +80,11 @@ def test_help_of_a_command_names_its_options_and_an_example(name: str, options: 
     assert name == "list" or f"Example: graphbandits {name} " in " ".join(shown.split())
 
 
-def test_the_help_of_graph_knows_every_graph_there_is() -> None:
+def test_graph_help_lists_every_graph() -> None:
     assert set(registered("graph")) <= set(re.findall(r"[a-z-]+", GRAPH_HELP))
 
 
-def test_version() -> None:
+def test_version_is_printed() -> None:
     assert run("--version") == f"graphbandits {graphbandits.__version__}\n"
 
 
@@ -107,7 +107,7 @@ def test_the_installed_script_and_the_module_are_the_same_program() -> None:
     ],
     ids=["inspect", "simulate"],
 )
-def test_paths_in_brackets_are_shown_as_they_are(place: Path, folder: str, args: list[str]) -> None:
+def test_paths_in_brackets_are_shown_literally(place: Path, folder: str, args: list[str]) -> None:
     path = place / folder / "edges.txt"
     path.parent.mkdir(parents=True)
     path.write_text("ann bob\n")
@@ -218,14 +218,14 @@ def test_bad_graph_files_are_refused(
 
 
 @pytest.mark.skipif(not LINUX, reason="a file that nobody can read is a matter of Linux")
-def test_a_graph_file_that_gives_an_error_when_read(place: Path) -> None:
+def test_graph_file_with_a_read_error_is_refused(place: Path) -> None:
     message = refused_command(place, [*SIMULATE, "--graph", "file:/proc/self/mem"])
     assert "cannot read" in message
     assert "/proc/self/mem" in message
 
 
 @pytest.mark.skipif(IS_ROOT, reason="root may read everything")
-def test_a_graph_file_without_permission(place: Path) -> None:
+def test_graph_file_without_permission_is_refused(place: Path) -> None:
     secret = place / "secret.txt"
     secret.write_text("ann bob\n")
     secret.chmod(0)
@@ -283,7 +283,7 @@ def test_a_real_process_refuses_in_one_line(place: Path, args: list[str]) -> Non
     assert tree(place) == {}
 
 
-def test_a_real_process_answers_with_nothing_but_json() -> None:
+def test_real_process_prints_only_json() -> None:
     done = command(*SIMULATE, "--json")
     assert done.returncode == 0
     assert done.stderr == ""

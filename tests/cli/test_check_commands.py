@@ -31,7 +31,7 @@ def test_check_prints_what_the_function_returns(plugin_place: Path) -> None:
     assert [verdict.to_dict() for verdict in verdicts] == shown
 
 
-def test_check_of_names_and_single_checks(plugin_place: Path) -> None:
+def test_check_accepts_names_and_single_checks(plugin_place: Path) -> None:
     shown = run("check", "ts-n", "cliques(size=2)", "--only", "form", "--only", "simplex")
     assert re.findall(r"^(\w+ \S+)$", shown, re.MULTILINE) == [
         "policy ts-n",

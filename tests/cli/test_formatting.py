@@ -42,7 +42,7 @@ def test_a_wide_sweep_is_cut_into_tables_that_fit() -> None:
     assert "…" not in "".join(lines)
 
 
-def test_the_table_of_claims_shows_the_pair_that_decides() -> None:
+def test_table_of_claims_shows_the_decisive_pair() -> None:
     names = ["ts-n", "ids-n", "uniform"]
     results = graphbandits.simulate(names, graph="star", horizon=100, trials=60, seed=1)
     good = judge(Claim("It pays to think.", ("ids-n", "ts-n"), ("uniform",)), results)
@@ -58,7 +58,7 @@ def test_the_table_of_claims_shows_the_pair_that_decides() -> None:
         assert f"[{d.low:+.2f}, {d.high:+.2f}]" in row
 
 
-def test_the_table_of_published_means_says_how_far_apart() -> None:
+def test_table_of_published_means_shows_the_distance() -> None:
     results = graphbandits.simulate(["ts-n", "ids-n"], graph="star", horizon=9, trials=50, seed=1)
     ours, error = float(results["ts-n"].mean[-1]), float(results["ts-n"].standard_error[-1])
     # hypot(error, sqrt(3) error) = 2 error

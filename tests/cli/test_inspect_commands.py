@@ -236,7 +236,7 @@ def test_inspect_shows_many_arms() -> None:
 
 
 @pytest.mark.parametrize("name", ["[red]ann", "[/x]", "[bold]", "ann[1]", "\\[b]"])
-def test_names_in_brackets_are_shown_as_they_are(place: Path, name: str) -> None:
+def test_names_in_brackets_are_shown_literally(place: Path, name: str) -> None:
     (place / "edges.txt").write_text(f"{name} bob\n")
     args = ["inspect", "--beta", "1,1", "--beta", "1,1", "--graph", "file:edges.txt"]
     assert answer(*args)["arms"] == [name, "bob"]

@@ -57,7 +57,7 @@ def test_table_equals_the_json() -> None:
         assert bound["formula"] in shown
 
 
-def test_the_horizon_is_1000_or_as_long_as_the_graph_lasts() -> None:
+def test_horizon_is_1000_or_the_length_of_the_graph_sequence() -> None:
     assert answer("paper")["horizon"] == 1000
     assert answer("random(r=[0.1, 0.5])")["horizon"] == 2
 
@@ -98,7 +98,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_a_picture_is_written_the_same_each_time(tmp_path: Path, ending: str) -> None:
+def test_graph_plot_is_reproducible(tmp_path: Path, ending: str) -> None:
     first, second = tmp_path / f"a.{ending}", tmp_path / "new" / f"b.{ending.upper()}"
     shown = run("edges(1-2 2-3 3>4)", "--plot", first)
     assert f"Wrote {first}." in shown

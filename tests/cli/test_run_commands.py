@@ -109,7 +109,7 @@ def everything(place: Path) -> dict[Path, tuple[int, bytes]]:
     }
 
 
-def test_a_policy_that_raises_in_some_trials_leaves_the_others_alone(place: Path) -> None:
+def test_policy_that_raises_in_some_trials_does_not_affect_others(place: Path) -> None:
     (place / "broken").touch()
     words = ["study.toml", "--shard=4", "--workers=1", "--output=out"]
     result = invoke("run", *words)

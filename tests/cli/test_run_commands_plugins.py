@@ -62,7 +62,7 @@ def test_experiment_file_with_a_plug_in_next_to_it(plugin_place: Path) -> None:
     assert "graphbandits run studies/study.toml" in page
 
 
-def test_a_packaged_experiment_with_another_policy_and_size(plugin_place: Path) -> None:
+def test_packaged_experiment_accepts_another_policy_and_size(plugin_place: Path) -> None:
     words = ["run", "paper-2a", "--trials", 3, "--seed", 9, "--output", "out"]
     run(*words, "--plugin", "mine.py", "--policy", "mine(c=2)")
     results = open_study("out", "paper-2a").results()

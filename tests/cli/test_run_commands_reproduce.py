@@ -78,7 +78,7 @@ def test_reproduce_writes_figures_a_store_and_a_summary(reproduced: tuple[Path, 
         ("2b", "random(r=uniform)"),
     ],
 )
-def test_the_summary_is_that_of_the_kept_results_and_of_simulate(
+def test_summary_equals_stored_results_and_simulate(
     reproduced: tuple[Path, str], figure: str, graph: str
 ) -> None:
     output, _ = reproduced
@@ -144,9 +144,7 @@ def test_reproduce_judges_what_the_paper_claims(reproduced: tuple[Path, str], fi
             assert high < 0.0 or claim["verdict"] != "holds"
 
 
-def test_a_study_of_an_earlier_run_without_the_baselines_stays_in_the_page(
-    place: Path, short: None
-) -> None:
+def test_earlier_study_without_baselines_stays_in_the_report(place: Path, short: None) -> None:
     old = Plan.of(RULES, graph="paper", horizon=5, trials=4, seed=3)
     claims = [dataclasses.asdict(c) for c in load_experiment("paper-1a").judged_claims()]
     run_study(place / "figures", "1a", [Point(old)], claims=claims)
@@ -233,14 +231,14 @@ def test_the_summary_of_one_trial_is_json(place: Path, short: None) -> None:
     assert "nan" not in shown
 
 
-def test_an_output_in_brackets_is_shown_as_it_is(place: Path, short: None) -> None:
+def test_output_path_in_brackets_is_shown_literally(place: Path, short: None) -> None:
     shown = run("reproduce", "--figure", "1a", "--trials", 2, "--output", "[bold]")
     assert "Written to [bold]/:\n" in shown
     assert "open [bold]/report.html in a browser" in shown
     assert named(place / "[bold]") == files_of(["1a"])
 
 
-def test_reproduce_on_a_terminal_that_is_not_unicode(place: Path, short: None) -> None:
+def test_reproduce_on_a_terminal_without_unicode(place: Path, short: None) -> None:
     args = ["reproduce", "--figure", "1b", "--trials", "2"]
     result = CliRunner(charset="ascii").invoke(app, args)
     assert result.exit_code == 0, result.exception
@@ -292,7 +290,7 @@ def test_output_without_permission_is_refused(place: Path, short: None, below: s
 
 
 @pytest.mark.parametrize("taken", ["figure-1a-plays.svg/x", "figure-1a.png/x", "summary.json/x"])
-def test_an_output_whose_names_are_taken_is_refused_before_anything_runs(
+def test_output_with_taken_names_is_refused_before_anything_runs(
     place: Path, short: None, taken: str
 ) -> None:
     path = place / "figures" / taken

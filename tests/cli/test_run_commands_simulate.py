@@ -80,7 +80,7 @@ def test_results_depend_on_the_seed() -> None:
         (["--graph", "paper"], 5),
     ],
 )
-def test_the_number_of_arms(options: list[str], arms: int) -> None:
+def test_number_of_arms_comes_from_option_or_graph(options: list[str], arms: int) -> None:
     shown = answer("simulate", "--policy", "ts-n", "--horizon", 2, "--trials", 2, *options)
     assert shown["settings"]["arms"] == arms
     assert list(shown["policies"]["ts-n"]["plays"]) == [str(i + 1) for i in range(arms)]
@@ -105,7 +105,7 @@ def test_simulate_as_a_table_shows_means_and_confidence_intervals() -> None:
     assert f"{results.differences(best)[0].mean:+.2f}" in rows[other]
 
 
-def test_a_table_of_one_trial_says_that_there_is_no_interval() -> None:
+def test_table_of_one_trial_notes_the_missing_interval() -> None:
     shown = run(*SIMULATE, "--policy", "ts-n", "--trials", 1)
     assert "nan" not in shown
     mean = graphbandits.simulate("ids-n", graph="paper", horizon=3, trials=1)["ids-n"].mean[-1]

@@ -128,7 +128,7 @@ def test_the_table_of_a_sweep_has_means_and_marks_the_best(place: Path) -> None:
             assert f"{'*' if name == results.ranking()[0] else ' '}{cell}" in row
 
 
-def test_another_size_and_seed_and_one_more_policy_for_every_value(place: Path) -> None:
+def test_options_apply_to_every_value_of_a_sweep(place: Path) -> None:
     words = ["--trials", 1, "--seed", 9, "--policy", "uniform", "--workers", 1]
     shown = run("run", "sweep.toml", *words)
     assert "nan" not in shown
@@ -146,7 +146,7 @@ def test_another_size_and_seed_and_one_more_policy_for_every_value(place: Path) 
 @pytest.mark.parametrize(
     "taken", ["figure-sweep-c.png/mine.tex", "figure-sweep-arms.svg/x", "report.html/x"]
 )
-def test_a_name_that_is_taken_is_noticed_before_anything_runs(place: Path, taken: str) -> None:
+def test_taken_output_name_is_reported_before_anything_runs(place: Path, taken: str) -> None:
     path = place / "out" / taken
     path.parent.mkdir(parents=True)
     path.write_text("mine")
@@ -155,7 +155,7 @@ def test_a_name_that_is_taken_is_noticed_before_anything_runs(place: Path, taken
 
 # too long itself, or with what is added while it is written
 @pytest.mark.parametrize("letters", [245, 225])
-def test_a_name_that_is_too_long_is_noticed_before_anything_runs(place: Path, letters: int) -> None:
+def test_too_long_output_name_is_reported_before_anything_runs(place: Path, letters: int) -> None:
     file, _ = place / f"{'x' * letters}.toml", (place / "out").mkdir()
     file.write_text(SINGLE, "utf-8")
     message = refused(place, "run", file.name, "--output", "out")

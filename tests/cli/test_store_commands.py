@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> Store:
     return whole_store(tmp_path / "store")[0]
 
 
-def test_ls_shows_studies_and_what_they_take(store: Store) -> None:
+def test_ls_shows_studies_and_their_size(store: Store) -> None:
     put_study(store, {"a": a_plan(), "b": a_plan(seed=5)}, key="larger", trials=20)
     store.write(synthetic("nobody's"), a_shard(0, 2), {})
     result = run("ls", store.path)
@@ -70,7 +70,7 @@ def test_empty_store_is_listed(tmp_path: Path) -> None:
     assert sorted(files_in(tmp_path)) == ["store.json"]
 
 
-def test_verify_of_a_sound_store(store: Store) -> None:
+def test_verify_of_an_intact_store(store: Store) -> None:
     result = run("verify", store.path)
     assert result.exit_code == 0
     assert result.stdout == f"{store.path}: 6 shards read, nothing is wrong.\n"

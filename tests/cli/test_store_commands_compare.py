@@ -131,7 +131,7 @@ def test_policies_without_a_counterpart_are_listed(tmp_path: Path) -> None:
         ([], "Missing argument"),
     ],
 )
-def test_bad_input_is_one_line(
+def test_bad_input_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], said: str
 ) -> None:
     from graphbandits.store import Store

@@ -45,7 +45,7 @@ def run(*args: object) -> str:
     return result.stdout
 
 
-def test_the_command_writes_the_page_and_its_numbers(tmp_path: Path) -> None:
+def test_report_command_writes_page_and_summary(tmp_path: Path) -> None:
     study = grid(tmp_path / "g")
     text = run(tmp_path / "g")
     page, numbers = tmp_path / "g" / "report.html", tmp_path / "g" / "summary.json"
@@ -58,7 +58,7 @@ def test_the_command_writes_the_page_and_its_numbers(tmp_path: Path) -> None:
     assert (page.read_bytes(), numbers.read_bytes()) == before
 
 
-def test_the_command_chooses_studies_and_the_place(tmp_path: Path) -> None:
+def test_report_command_selects_studies_and_output(tmp_path: Path) -> None:
     store = tmp_path / "s"
     run_study(store, "a", [Point(plan("ts-n"))])
     run_study(store, "b", [Point(plan("ids-n"))])
@@ -85,7 +85,7 @@ def test_the_command_chooses_studies_and_the_place(tmp_path: Path) -> None:
         (["begun"], "no policy in begun has all its trials yet"),
     ],
 )
-def test_bad_input_is_one_line(
+def test_bad_input_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

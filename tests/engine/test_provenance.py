@@ -356,7 +356,7 @@ def test_workers_need_the_modules_that_read_plans() -> None:
     assert {WORKER, "graphbandits.graphs.storage", "graphbandits.registry"} <= wanted.keys()
 
 
-def test_values_of_invariants_count_for_the_policies_that_read_them(
+def test_sources_of_invariants_count_for_policies_that_read_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def names() -> dict[str, str]:
@@ -619,13 +619,13 @@ def test_all_package_imports_of_a_plug_in_count(plugin) -> None:
 @pytest.mark.parametrize(
     "line", ["f = lambda p: p.graphs.independence(9)", "f = lambda g: getattr(g, 'independence')"]
 )
-def test_values_of_the_graphs_that_a_plug_in_reads_count(plugin, line: str) -> None:
+def test_sources_of_graph_values_that_a_plug_in_reads_count(plugin, line: str) -> None:
     plugin("mine.py", line)
     facts = series_of(a_plan(policies=["mine"]), "mine").facts
     assert facts["graph_values"] == {"independence": 60.0}
 
 
-def test_two_plug_ins_of_one_file_name_both_count(plugin, tmp_path: Path) -> None:
+def test_plug_ins_with_the_same_file_name_both_count(plugin, tmp_path: Path) -> None:
     plugin("one/mine.py")
     graph = tmp_path / "two" / "mine.py"
     graph.parent.mkdir()

@@ -64,7 +64,7 @@ def test_fixed_means_rank_the_same_arms_in_every_trial() -> None:
     assert ranked.tolist() == plays[[1, 0, 2]].tolist()  # type: ignore[union-attr]
 
 
-def test_further_trials_add_up_and_files_do_not_keep_ranks(tmp_path: Path) -> None:
+def test_ranks_of_more_trials_add_up_and_are_not_saved(tmp_path: Path) -> None:
     parts = [simulate("ts-n", **HOW | {"seed": seed}) for seed in (1, 2)]  # type: ignore[arg-type]
     both = Results.concat(parts)["ts-n"].rank_plays
     added = np.sum([part["ts-n"].rank_plays for part in parts], axis=0)

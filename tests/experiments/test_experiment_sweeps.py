@@ -44,7 +44,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_values_take_the_place_of_placeholders_and_sweeps_go_before_the_experiment(
+def test_placeholders_are_filled_and_sweeps_override_the_experiment(
     place: Path,
 ) -> None:
     experiment = load_experiment("sweep.toml")
@@ -93,7 +93,7 @@ def test_additional_policy_can_be_swept(place: Path) -> None:
     assert cell.lines["eps-greedy-lp(c=2, d=0.5)"] == "eps-greedy-lp(d=0.5, c=…)"
 
 
-def test_texts_can_be_swept_and_files_of_graphs_lie_beside_the_experiment(place: Path) -> None:
+def test_texts_can_be_swept_and_graph_files_are_relative_to_the_experiment(place: Path) -> None:
     (place / "deep").mkdir()
     (place / "deep" / "pair.csv").write_text("source,target\nann,bob\n")
     (place / "deep" / "line.csv").write_text("source,target\nann,bob\nbob,eve\n")

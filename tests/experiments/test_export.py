@@ -55,7 +55,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.mark.parametrize("table", SCHEMA)
-def test_a_table_is_that_of_simulate_bit_for_bit(one: Study, table: str) -> None:
+def test_table_equals_that_of_simulate_bit_for_bit(one: Study, table: str) -> None:
     results = simulate(NAMES, graph=DIRECTED, **HOW)
     frame = one.to_pandas(table)
     assert list(frame.columns) == ["study", *SCHEMA[table]]
@@ -105,7 +105,7 @@ def test_the_same_rows_are_the_same_bytes(one: Study, tmp_path: Path) -> None:
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
-def test_row_groups_bound_what_is_in_memory(
+def test_row_groups_limit_the_memory(
     one: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export_module, "ROWS", 50)
@@ -144,7 +144,7 @@ def test_a_parameter_has_the_same_column_in_all_tables(swept: Study, table: str)
     assert len(set(columns)) == len(columns)
 
 
-def test_lines_are_left_out_where_they_are_the_policies(one: Study) -> None:
+def test_lines_equal_to_the_policies_are_left_out(one: Study) -> None:
     assert "line" not in one.to_pandas("curve")
 
 
@@ -238,12 +238,12 @@ def test_failed_export_keeps_the_old_file(
 
 
 @pytest.mark.parametrize("name", ["t.txt", "t", "t.gz", "t.parquet.gz"])
-def test_other_endings_are_refused(one: Study, tmp_path: Path, name: str) -> None:
+def test_unknown_suffixes_are_refused(one: Study, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"a file \.parquet, \.csv, \.csv\.gz, not '{name}'"):
         one.export("final", tmp_path / name)
 
 
-def test_places_that_cannot_be_written_are_refused(one: Study, tmp_path: Path) -> None:
+def test_unwritable_paths_are_refused(one: Study, tmp_path: Path) -> None:
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(InputError, match="is a directory"):
         one.export("final", tmp_path / "d.csv")

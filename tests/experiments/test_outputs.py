@@ -197,7 +197,7 @@ def test_study_without_trials_is_named_and_refused_if_alone(tmp_path: Path) -> N
     assert missing not in page.read_text("utf-8")
 
 
-def test_studies_are_chosen_by_their_keys_and_keep_keys_apart(tmp_path: Path) -> None:
+def test_studies_are_selected_by_key_and_keep_distinct_keys(tmp_path: Path) -> None:
     run_study(tmp_path, "a-r", [Point(plan("ts-n"))])
     run_study(tmp_path, "a", [Point(plan("ts-n"), {"r": 1}, 0)], sweeps=[sweep("r", x="r")])
     assert [entry.key for entry in entries(tmp_path, ["a-r"])] == ["a-r"]

@@ -140,7 +140,7 @@ def test_figures_that_cannot_be_drawn_give_a_warning(sweep: Path) -> None:
         assert study.figures("new/folder") == []
 
 
-def test_pages_are_not_prepared_if_they_are_not_wanted(sweep: Path) -> None:
+def test_pages_are_not_prepared_if_not_requested(sweep: Path) -> None:
     code = (
         "import sys; from graphbandits import run_experiment\n"
         f"run_experiment({str(sweep)!r}, workers=1, pages=False, progress=False)\n"

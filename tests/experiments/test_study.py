@@ -108,7 +108,7 @@ def test_a_report_is_about_the_study_that_writes_it(sweep_file: Path) -> None:
     assert entry["runs"][0]["settings"]["trials"] == 6
 
 
-def test_one_text_is_a_list_of_one(sweep_file: Path) -> None:
+def test_single_text_is_accepted_as_a_list(sweep_file: Path) -> None:
     found = dry_run(sweep_file, policies="ucb-n")
     assert [task.policy for task in found.tasks].count("ucb-n") == 2
     with pytest.raises(InputError, match="unknown figure '9z'"):
@@ -373,7 +373,7 @@ def test_opening_reads_no_shard_and_no_description(
     assert "<Cell at r = 0.0, arms = 2: 6 trials of ts-n, ids-n>" in text
 
 
-def test_studies_of_a_directory(tmp_path: Path) -> None:
+def test_studies_of_a_directory_are_listed(tmp_path: Path) -> None:
     run_study(tmp_path, "b", [Point(plan(["ts-n"], trials=1))])
     run_study(tmp_path, "a", [Point(plan(["ts-n"], trials=2))])
     studies = open_studies(tmp_path)
@@ -465,7 +465,7 @@ def test_unknown_field_of_the_same_format_is_ignored(tmp_path: Path) -> None:
     assert open_study(tmp_path).title == study.title
 
 
-def test_claims_and_published_means_come_back(tmp_path: Path) -> None:
+def test_claims_and_published_means_are_read_from_the_record(tmp_path: Path) -> None:
     claim = {"text": "Less.", "source": "me", "better": ["ids-n"], "than": ["ts-n"]}
     published = {"source": "you", "means": {"ts-n": [2, 0.5]}}
     study = run_study(tmp_path, "a", [Point(plan())], claims=[claim], published=published)

@@ -320,7 +320,7 @@ class Recipe:
 @pytest.mark.parametrize(
     ("step", "numbers", "same"), [(1, "a", True), (0, "a", False), (1, "b", False)]
 )
-def test_a_graph_of_a_plugin_is_its_file_and_what_that_reads(
+def test_plugin_graph_is_identified_by_its_file_and_the_files_it_reads(
     tmp_path: Path, request: pytest.FixtureRequest, step: int, numbers: str, same: bool
 ) -> None:
     file, table = tmp_path / "turning.py", tmp_path / "table.txt"

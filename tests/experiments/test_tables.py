@@ -21,7 +21,7 @@ from graphbandits.experiments.texts import LONGEST, file_part
         min_size=1,
     )
 )
-def test_the_points_of_a_grid_are_the_product_and_those_of_the_list_of_them(
+def test_grid_equals_the_list_of_its_points(
     grid: dict[str, list[int]],
 ) -> None:
     wanted = [dict(zip(grid, p, strict=True)) for p in itertools.product(*grid.values())]

@@ -101,12 +101,14 @@ def check_trials(found: Arrays, wanted: Arrays, exact: bool, what: str) -> None:
 
 @pytest.mark.parametrize("kind", record.GRAPHS)
 @pytest.mark.parametrize("policy", record.policies())
-def test_every_policy_on_every_kind_of_graph(policy: str, kind: str) -> None:
+def test_every_policy_repeats_its_recorded_run_on_every_kind_of_graph(
+    policy: str, kind: str
+) -> None:
     check_case(f"{policy} on {kind}")
 
 
 @pytest.mark.parametrize("variant", record.VARIANTS)
-def test_other_settings_of_a_simulation(variant: str) -> None:
+def test_other_settings_of_a_simulation_repeat_their_recorded_runs(variant: str) -> None:
     check_case(f"variant: {variant}")
 
 
@@ -157,7 +159,7 @@ def test_agents_continue_from_the_recorded_files(policy: str) -> None:
     all_same(arrays, numbers, None if exact else COMPUTED)
 
 
-def test_an_agent_of_version_0_6_0() -> None:
+def test_agent_of_version_0_6_0_continues() -> None:
     exact, parts = golden("fixture_agent")
     agent = Agent.load(record.FIXTURES / record.AGENT)
     facts, arrays = record.going_on(agent)
@@ -172,7 +174,7 @@ def test_an_agent_of_version_0_6_0() -> None:
 
 
 @pytest.mark.parametrize("name", record.RESULTS)
-def test_results_of_every_format(name: str, tmp_path: Path) -> None:
+def test_results_of_every_format_can_be_read(name: str, tmp_path: Path) -> None:
     exact, parts = golden("results")
     results = Results.load(record.FIXTURES / name)
     facts, arrays = record.contents(results)
@@ -189,7 +191,7 @@ def test_results_of_every_format(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", record.STORES)
-def test_a_store_of_version_0_6_0(name: str) -> None:
+def test_store_of_version_0_6_0_can_be_read(name: str) -> None:
     exact, parts = golden("stores")
     facts, arrays = record.stored(record.FIXTURES / name)
     wanted, numbers = parts[name]
@@ -198,7 +200,7 @@ def test_a_store_of_version_0_6_0(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", record.STORES)
-def test_summaries_of_a_store_of_version_0_6_0(name: str) -> None:
+def test_summaries_of_a_store_of_version_0_6_0_are_unchanged(name: str) -> None:
     """Without the curves of the trials, as reports have them."""
     _, numbers = golden("stores")[1][name]
     study = open_study(record.FIXTURES / name)
@@ -210,7 +212,7 @@ def test_summaries_of_a_store_of_version_0_6_0(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", record.STORES)
-def test_a_store_of_version_0_6_0_is_sound(name: str) -> None:
+def test_store_of_version_0_6_0_passes_verify(name: str) -> None:
     done = record.command("store", "verify", record.FIXTURES / name, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
@@ -218,7 +220,7 @@ def test_a_store_of_version_0_6_0_is_sound(name: str) -> None:
     assert found["shards"] == len(list((record.FIXTURES / name).glob("shards/*/*.parquet")))
 
 
-def test_shards_hold_the_same_numbers(tmp_path: Path) -> None:
+def test_shards_contain_the_same_numbers(tmp_path: Path) -> None:
     exact, parts = golden("shards")
     record.run_experiment(tmp_path / "store")
     found, arrays = record.shards(tmp_path / "store")

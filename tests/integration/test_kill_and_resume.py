@@ -167,7 +167,7 @@ def test_same_bits_for_any_shard_size_and_number_of_workers(folder: Path, whole:
             assert cell.results(curves=True).hash == right.hash
 
 
-def test_two_runs_at_once_in_one_store(folder: Path, whole: Path) -> None:
+def test_two_concurrent_runs_share_one_store(folder: Path, whole: Path) -> None:
     place, log = folder / "both", folder / "log"
     first = start(folder, place, "--workers=1")
     wait_for(place, 3, first)

@@ -245,7 +245,7 @@ def test_several_decisions_may_be_open_and_are_observed_in_any_order() -> None:
     assert list(alpha.values()) == want.tolist()
 
 
-def test_it_learns_which_arm_is_best() -> None:
+def test_agent_learns_the_best_arm() -> None:
     agent = Agent("ids-n", arms=["bad", "good"], graph="empty", seed=3)
     rng = np.random.default_rng(0)
     for _ in range(300):

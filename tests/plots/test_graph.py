@@ -140,7 +140,7 @@ def test_sets_are_marked() -> None:
     assert legend == ["independent set", "dominating set"]
 
 
-def test_caption_title_and_names_are_shown_as_they_are() -> None:
+def test_caption_title_and_names_are_shown_literally() -> None:
     figure = graph_figure("path", names=["a", "$b$", "c", "d", "e"], title="t_1", caption="cover 3")
     written = [text.get_text() for text in figure.axes[0].texts]
     assert written == ["a", r"\$b\$", "c", "d", "e"]
@@ -148,7 +148,7 @@ def test_caption_title_and_names_are_shown_as_they_are() -> None:
     assert figure.get_suptitle() == "t_1"
 
 
-def test_names_that_do_not_fit_into_nodes_stand_beside_them() -> None:
+def test_names_that_do_not_fit_into_nodes_are_beside_them() -> None:
     names = [f"customer number {i}" for i in range(12)]
     figure = graph_figure(as_process("ring", 12), names=names)
     assert sorted(text.get_text() for text in figure.axes[0].texts) == sorted(names)
@@ -181,7 +181,7 @@ def test_probabilities_have_a_legend_and_their_widths() -> None:
     assert len(part(figure, "heads").get_paths()) == 2
 
 
-def test_the_same_picture_each_time() -> None:
+def test_figure_is_reproducible() -> None:
     def picture() -> bytes:
         buffer = io.BytesIO()
         of(as_process("revealed-er(p=0.2)", 30).round(1, Keys(seed=1))).savefig(buffer)

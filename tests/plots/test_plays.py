@@ -152,7 +152,7 @@ def test_plays_are_by_true_rank_the_best_arm_first(results: Results, width: floa
     assert gid(plays_figure(results, graph="paper"), "nodes")
 
 
-def test_of_many_arms_ranks_share_parts() -> None:
+def test_ranks_of_many_arms_are_grouped() -> None:
     results = simulate("uniform", graph="star", arms=30, horizon=30, trials=20)
     figure = plays_figure(results)
     ranked = results["uniform"].rank_plays / results["uniform"].plays.sum()

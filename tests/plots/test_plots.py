@@ -59,7 +59,7 @@ def paired(*differences: Difference, trials: int = 3) -> Paired:
         (lambda r: save_figure(regret_figure(r), "figure.pdf", "png"), "has an ending"),
     ],
 )
-def test_wrong_input_is_named(results: Results, call, words: str, tmp_path, monkeypatch) -> None:
+def test_invalid_input_is_named(results: Results, call, words: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=words.replace("{", r"\{")):
         call(results)

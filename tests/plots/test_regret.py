@@ -75,7 +75,7 @@ def test_many_policies_have_their_legend_outside() -> None:
 
 
 @pytest.mark.parametrize("width", [3.5, 7.2])
-def test_names_and_titles_are_shown_as_they_are_and_fit(results: Results, width: float) -> None:
+def test_names_and_titles_are_shown_literally_and_fit(results: Results, width: float) -> None:
     names = [
         "$weird_{name}$",
         r"a\$b $c$",
@@ -98,7 +98,7 @@ def test_names_and_titles_are_shown_as_they_are_and_fit(results: Results, width:
             assert wanted in joined
 
 
-def test_a_log_axis_of_rounds(results: Results) -> None:
+def test_rounds_can_be_on_a_log_axis(results: Results) -> None:
     axes = regret_figure(results, scale="log").axes[0]
     assert axes.get_xscale() == "log"
     assert axes.get_xlim() == (1.0, 80.0)

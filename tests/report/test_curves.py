@@ -88,7 +88,7 @@ def test_the_curves_are_those_of_the_results() -> None:
     assert buttons == [f"{n}{results[n].mean[-1]:.2f}" for n in results.ranking()]
 
 
-def test_colours_are_those_of_the_plots_and_can_be_seen_in_the_dark() -> None:
+def test_colours_equal_those_of_figures_and_are_legible_in_dark_mode() -> None:
     (style,) = page_of(study()).all("style")
     light, dark = (
         re.findall(r"--policy-\d+: (#[0-9a-f]{6});", line) for line in style.text.splitlines()[:2]

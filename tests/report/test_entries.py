@@ -11,7 +11,7 @@ from graphbandits.report.entries import anchors
 from graphbandits.results import Claim, Published
 
 
-def test_wrong_sweeps_claims_and_keys_are_named() -> None:
+def test_invalid_sweeps_claims_and_keys_are_named() -> None:
     with pytest.raises(InputError, match="at least one value"):
         SweepEntry("s", "S", "r", {}, "")
     with pytest.raises(InputError, match="above 0"):

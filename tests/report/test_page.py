@@ -71,7 +71,7 @@ def test_title_of_the_page_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("junk", [None, 3, "text", [1], {"ts-n": 3}, {"ts-n": {"needs": 1}}])
-def test_settings_of_another_kind_do_not_stop_the_page(junk: object) -> None:
+def test_settings_of_unexpected_types_do_not_break_the_page(junk: object) -> None:
     settings = dict.fromkeys((*SETTINGS, "version", "other"), junk)
     assert page_of(study(made_up(settings=settings))).all("table", class_="wide")
 
@@ -209,7 +209,7 @@ def _in_order(node: Node) -> list[Node]:
 
 
 @pytest.mark.parametrize("interactive", [True, False])
-def test_nothing_is_fetched(interactive: bool, monkeypatch) -> None:
+def test_page_loads_nothing_from_outside(interactive: bool, monkeypatch) -> None:
     if not interactive:
         without_plotly(monkeypatch)
     text = report_html([study(), swept()], title="T").replace(plotly_script() or "\0", "")

@@ -257,7 +257,7 @@ def test_the_values_under_the_pointer_are_those_of_the_results(
         assert f"{name} : {results[name].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
 
 
-def test_the_band_can_be_that_of_the_trials(desktop: Opened, results: Results) -> None:
+def test_band_can_show_the_quantiles_of_trials(desktop: Opened, results: Results) -> None:
     desktop.page.get_by_label("10% to 90% of the trials").first.check()
     text = hover(desktop, results, 40)
     low, high = (end[39] for end in results.band("ts-n", kind="quantiles"))
@@ -333,7 +333,7 @@ def test_bounds_above_the_range_widen_it(desktop: Opened) -> None:
     assert figure.get_by_label("the 7 with least").is_checked()
 
 
-def test_no_table_of_policies_is_cut_off_in_a_usual_window(browser: Any, tmp_path: Path) -> None:
+def test_tables_of_policies_fit_into_a_usual_window(browser: Any, tmp_path: Path) -> None:
     """All columns are in sight at 1280 pixels, with the long names of eleven policies."""
     names = ("eps-greedy-lp", "mine(rate=0.5)", *(f"ucb-maxn-{i}" for i in range(9)))
     title = "An experiment on a graph with a title that is as long as those of the paper"
@@ -391,7 +391,7 @@ def test_the_other_pairs_of_a_claim_can_be_opened(desktop: Opened) -> None:
     claim.locator("summary").click()
 
 
-def test_the_picture_of_a_sweep_has_its_own_size_on_a_telephone(
+def test_sweep_figure_keeps_its_size_on_a_phone(
     desktop: Opened, browser: Any, address: str
 ) -> None:
     shape = "(({naturalWidth: w, naturalHeight: h}) => h / w)(document.querySelector('img'))"
@@ -412,7 +412,7 @@ def test_the_command_can_be_copied(desktop: Opened) -> None:
     assert taken == "graphbandits simulate --seed 1"
 
 
-def test_on_paper_the_ink_is_dark_and_all_pairs_are_open(desktop: Opened) -> None:
+def test_print_version_is_dark_on_white_with_all_pairs_open(desktop: Opened) -> None:
     ink = f"{PLOT}._fullLayout.font.color"
     light = desktop.page.evaluate(ink)
     desktop.page.emulate_media(color_scheme="dark")
@@ -429,7 +429,7 @@ def test_on_paper_the_ink_is_dark_and_all_pairs_are_open(desktop: Opened) -> Non
     desktop.wait(f"{ink} === '{light}'")
 
 
-def test_a_phone_has_no_sideways_scroll(browser: Any, address: str) -> None:
+def test_page_has_no_horizontal_scrolling_on_a_phone(browser: Any, address: str) -> None:
     size = {"width": 360, "height": 740}
     phone = Opened(browser, address, viewport=size, has_touch=True, is_mobile=True)
     for scheme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 24, 28)")):

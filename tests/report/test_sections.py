@@ -132,7 +132,7 @@ def test_overview_marks_the_best_and_policies_without_clear_difference() -> None
     assert all(link.startswith("#") for link in links)
 
 
-def test_near_the_best_is_marked_in_the_overview() -> None:
+def test_policies_near_the_best_are_marked_in_the_overview() -> None:
     results = made_up(("a", "b"))
     near = results["b"].final + np.where(np.arange(30) % 2, 0.2, -0.1)
     policies = {
@@ -348,7 +348,7 @@ def test_published_regrets_are_shown_beside_simulated_ones() -> None:
     assert [s.text for s in one.all("strong", class_="verdict unknown")] == ["unknown"] * 2
 
 
-def test_a_sweep_has_its_picture_and_a_table_of_values() -> None:
+def test_sweep_has_a_figure_and_a_table_of_values() -> None:
     sweep = swept()
     page = page_of(sweep)
     (image,) = page.all("img")
@@ -377,7 +377,7 @@ def test_a_sweep_has_its_picture_and_a_table_of_values() -> None:
     assert page.all("pre")[0].text == "graphbandits run r"
 
 
-def test_a_sweep_is_called_by_its_label_and_its_values_keep_their_digits() -> None:
+def test_sweep_uses_its_label_and_values_keep_their_digits() -> None:
     values = {1000001: made_up(CLAIMED), 1000002.0: made_up(CLAIMED), 0.12345678: made_up(CLAIMED)}
     page = page_of(SweepEntry("c", "S", "c", values, "sh", label="c/d²"), swept())
     (first, _) = page.all("table", class_="overview values")
@@ -392,7 +392,7 @@ def test_settings_that_vary_in_a_sweep_are_shown_per_value() -> None:
     assert found["seed"] == "17"
 
 
-def test_a_sweep_of_texts_keeps_their_order_and_names_stay_text() -> None:
+def test_sweep_of_texts_keeps_their_order_and_escapes_names() -> None:
     results = {name: made_up(AWKWARD[:3], arms=AWKWARD[:3]) for name in (AWKWARD[2], AWKWARD[0])}
     awkward = SweepEntry(AWKWARD[2], AWKWARD[0], AWKWARD[1], results, AWKWARD[0], AWKWARD[1])
     page = page_of(awkward, study(claims=(Claim(AWKWARD[0], ("ts-n",), ("ids-n",), AWKWARD[1]),)))

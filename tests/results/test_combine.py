@@ -19,7 +19,7 @@ from graphbandits.results import concat
 from graphbandits.types import Floats
 
 
-def test_format_2_is_joined_by_what_is_simulated_now() -> None:
+def test_format_2_can_be_combined_with_new_simulations() -> None:
     """It was written before ``accuracy`` was a setting: that is "simulation"."""
     kept = Results.load(FIXTURES / "results-2")
     assert "accuracy" not in kept.settings
@@ -58,7 +58,7 @@ def test_two_halves_combine_to_the_whole() -> None:
     assert together.settings["trials"] == together.trials == 6
 
 
-def test_policies_of_the_same_worlds_are_joined() -> None:
+def test_policies_of_the_same_worlds_are_combined() -> None:
     parts = [made({name: values}) for name, values in VALUES.items()]
     assert concat(parts).hash == made(VALUES).hash
     assert concat([*parts, parts[0]]).hash == made(VALUES).hash
@@ -66,7 +66,7 @@ def test_policies_of_the_same_worlds_are_joined() -> None:
     assert concat(parts[:1]) is parts[0]
 
 
-def test_a_grid_of_runs_and_policies_is_put_together() -> None:
+def test_grid_of_runs_and_policies_is_combined() -> None:
     parts = [p for name in "xyz" for p in halves({name: VALUES[name]}, 4)]
     assert concat(parts).hash == made(VALUES).hash
     with pytest.raises(InputError, match="'z' is missing in seed 3, trials 4 to 5"):
@@ -109,7 +109,7 @@ def test_overlapping_trials_are_refused(first: int) -> None:
     ],
     ids=lambda value: next(iter(value)),
 )
-def test_different_problems_are_not_put_together(change: dict[str, Any], words: list[str]) -> None:
+def test_different_problems_are_not_combined(change: dict[str, Any], words: list[str]) -> None:
     one, other = made(VALUES), made(VALUES, seed=9)
     concat([one, other])
     with pytest.raises(InputError) as caught:
@@ -118,7 +118,7 @@ def test_different_problems_are_not_put_together(change: dict[str, Any], words: 
         assert word in str(caught.value)
 
 
-def test_different_arms_rounds_and_graphs_are_not_put_together() -> None:
+def test_different_arms_rounds_and_graphs_are_not_combined() -> None:
     one, other = made(VALUES), made(VALUES, seed=9)
     there, back = (Fixed(Dense(np.array(m))) for m in ([[1, 1], [0, 1]], [[1, 0], [0.5, 1]]))
     for mine, theirs, words in [
@@ -157,7 +157,7 @@ def test_the_same_policy_with_other_numbers_or_another_source_is_refused() -> No
     assert concat(moved).settings["policies"]["x"]["plugin"] == "/1.py"
 
 
-def test_a_need_that_older_versions_did_not_know_is_none() -> None:
+def test_need_unknown_to_older_versions_is_none() -> None:
     """Results of 0.3 and of 0.4 of the same plug-in go together; a note may be new."""
     before = {"source": "1a", "needs": {"graph": "after", "deterministic": True}}
     now = before | {"needs": before["needs"] | {"fixed": False}, "note": "New."}
@@ -196,7 +196,7 @@ def test_invalid_combinations_are_refused() -> None:
     assert concat([alone, first]).policies.keys() == {"ts-n", "ids-n"}
 
 
-def test_results_put_together_are_saved(tmp_path: Path) -> None:
+def test_combined_results_can_be_saved(tmp_path: Path) -> None:
     together = concat([made(VALUES, seed=2**64 + s) for s in (0, 1)] + [made(VALUES, seed=1)])
     loaded = Results.load(together.save(tmp_path / "run"))
     same(together, loaded)

@@ -97,7 +97,7 @@ def test_saving_what_was_loaded_gives_the_same_bytes(
     ),
     seed=st.none() | st.integers(0, 2**70),
 )
-def test_any_numbers_and_names_come_back(
+def test_any_numbers_and_names_survive_saving(
     tmp_path_factory: pytest.TempPathFactory,
     trials: int,
     rounds: int,

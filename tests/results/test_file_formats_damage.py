@@ -42,7 +42,9 @@ def saved(tmp_path: Path) -> Path:
     ],
     ids=["empty", "half", "shorter", "flipped", "longer", "deleted"],
 )
-def test_damage_is_named(saved: Path, name: str, damage: Callable[[bytes], bytes] | None) -> None:
+def test_damaged_files_are_named(
+    saved: Path, name: str, damage: Callable[[bytes], bytes] | None
+) -> None:
     path = saved / name
     if damage is None:
         path.unlink()
@@ -112,7 +114,7 @@ def test_damage_in_format_1_is_named(tmp_path: Path, name: str) -> None:
         Results.load(place)
 
 
-def test_only_sets_of_results_are_replaced(tmp_path: Path) -> None:
+def test_only_results_directories_are_replaced(tmp_path: Path) -> None:
     for missing in ("curve", "final", "plays"):
         place = Path(shutil.copytree(FIXTURES / "results-3", tmp_path / missing))
         (place / f"{missing}.parquet").unlink()

@@ -39,7 +39,7 @@ def test_unknown_policies_and_invalid_confidences_are_refused(two_policies: Resu
         )
 
 
-def test_results_under_other_names_are_the_same_results() -> None:
+def test_renamed_results_keep_their_numbers() -> None:
     results = graphbandits.simulate(["ts-n", "ids-n"], graph="star", horizon=5, trials=4)
     other = results.renamed({"ids-n": "directed"})
     assert list(other.policies) == ["ts-n", "directed"]
@@ -101,7 +101,7 @@ def test_one_trial_has_no_standard_error() -> None:
     assert results.summary()["policies"]["ts-n"]["regret"]["standard_error"] is None
 
 
-def test_any_quantile_comes_from_the_trials(results: Results) -> None:
+def test_any_quantile_is_computed_from_the_trials(results: Results) -> None:
     result = results["ts-n"]
     assert result.regret is not None
     for q in (0.0, 0.33, 0.9, 1.0):
@@ -120,7 +120,7 @@ def test_format_1_has_only_its_stored_quantiles() -> None:
         result.quantile(0.3)
 
 
-def test_bands(results: Results) -> None:
+def test_bands_are_intervals_or_quantiles(results: Results) -> None:
     low, high = results.band("ids-n", confidence=0.9)
     regret = results["ids-n"].regret
     assert regret is not None
@@ -139,7 +139,7 @@ def test_bands(results: Results) -> None:
         results.band("ids-n", confidence=95)
 
 
-def test_results_must_fit_together(results: Results) -> None:
+def test_inconsistent_results_are_refused(results: Results) -> None:
     with pytest.raises(InputError, match="one policy at least"):
         replace(results, policies={})
     with pytest.raises(InputError, match=r"59 recorded rounds.*'mean' of 'ts-n'"):

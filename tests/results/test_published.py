@@ -126,7 +126,7 @@ def test_the_decisive_pair_is_the_one_nearest_to_the_other_verdict(results: Resu
         (("low",), ("high", "low"), "'low' is better than itself"),
     ],
 )
-def test_wrong_claims_are_named(results: Results, better: Any, than: Any, words: str) -> None:
+def test_invalid_claims_are_named(results: Results, better: Any, than: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         judge(Claim("x", better, than), results)
 
@@ -173,6 +173,6 @@ def test_published_regrets_without_chance_and_of_one_trial() -> None:
         ({"lwo": (3.0, 1.0)}, "'lwo', which is not among the results: did you mean 'low'"),
     ],
 )
-def test_wrong_published_regrets_are_named(results: Results, means: Any, words: str) -> None:
+def test_invalid_published_regrets_are_named(results: Results, means: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         compare(Published(means, "a table"), results)

@@ -104,7 +104,7 @@ def test_other_rounds_than_expected_are_noticed(store: Store) -> None:
         store.read(file, rounds=4)
 
 
-def test_a_shard_that_is_gone_can_be_done_again(store: Store) -> None:
+def test_removed_shard_can_be_written_again(store: Store) -> None:
     file = store.write(synthetic("a"), a_shard(0, 2), {})
     store.path_of(file).unlink()
     with pytest.raises(DamagedShardError, match="is gone"):
@@ -112,7 +112,7 @@ def test_a_shard_that_is_gone_can_be_done_again(store: Store) -> None:
     assert store.set_aside(file) is None
 
 
-def test_a_damaged_shard_is_set_aside_and_done_again(store: Store) -> None:
+def test_damaged_shard_is_set_aside_and_written_again(store: Store) -> None:
     shard = a_shard(0, 2)
     file = store.write(synthetic("a"), shard, {})
     store.path_of(file).write_bytes(b"broken")
@@ -258,7 +258,7 @@ def test_cells_are_named_by_their_content_and_repaired(store: Store) -> None:
         store.cell(name)
 
 
-def test_what_is_of_a_newer_format_is_not_overwritten(store: Store) -> None:
+def test_files_of_a_newer_format_are_not_overwritten(store: Store) -> None:
     store.put_study("density", {"format": 2, "new": 1})
     before = files_in(store.path)
     with pytest.raises(

@@ -107,7 +107,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_full_disk(small_disk: Path) -> None:
+def test_full_disk_keeps_the_store(small_disk: Path) -> None:
     store = Store.create(small_disk / "store")
     put_study(store, {"": a_plan()})
     written: list[ShardFile] = []

@@ -120,7 +120,7 @@ def test_every_kind_of_damage_is_found(filled, pattern, how, what: str, advice: 
     assert found.advice.startswith(advice)
 
 
-def test_a_record_of_a_newer_format_is_named_and_keeps_all(filled) -> None:
+def test_record_of_a_newer_format_is_named_and_prevents_gc(filled) -> None:
     store, _ = filled
     record = store.study("study")
     store.put_study("study", record | {"format": 2})
@@ -149,7 +149,7 @@ def test_shards_are_checked_against_their_series(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 2, 3])
-def test_other_numbers_of_the_same_trials_are_found(tmp_path: Path, first: int) -> None:
+def test_different_numbers_for_the_same_trials_are_found(tmp_path: Path, first: int) -> None:
     store, series = Store.create(tmp_path), synthetic("a")
     store.write(series, a_shard(0, 4), {"cpu": "x"})
     store.write(series, a_shard(first, 4), {"cpu": "y"})  # another machine, the same numbers

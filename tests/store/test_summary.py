@@ -165,7 +165,7 @@ def test_lemma_1_from_a_store_equals_that_of_the_simulation(stored) -> None:
             assert mine.error.tobytes() == theirs.error.tobytes()
 
 
-def test_the_general_bound_takes_moments() -> None:
+def test_general_bound_accepts_moments() -> None:
     sums = np.array([[1.0, 4.0], [3.0, 5.0], [2.0, 9.0]])
     rows, moments = (general_bound(given, 0.8, [1, 2]) for given in (sums, Moments.of(sums)))
     assert (rows.values == moments.values).all()
@@ -259,7 +259,7 @@ MEMORY = """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
-def test_the_memory_of_a_summary_of_100_000_trials(tmp_path: Path) -> None:
+def test_memory_of_a_summary_of_100_000_trials_is_limited(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(MEMORY), str(tmp_path)],
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(SRC), str(TESTS)])},
