@@ -108,11 +108,6 @@ def assert_same_graph(process: Process, names: list[str], matrix: Floats) -> Non
     assert (matrix_of(process) == matrix).all()
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("graphs")
-
-
 GEPHI = [[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
 number_cells = st.sampled_from(
     ["0.5", "0.5", "1", "1.0", "0", ".25", "2", "x", "", " 0.5", "1e-1", "nan", '"1"']
