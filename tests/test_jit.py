@@ -43,7 +43,7 @@ print(len(_integrate.stats.cache_hits), digest.hexdigest())
 
 
 def run_with_cache(folder: Path, *words: str) -> list[str]:
-    """Whether the kernel came from the cache in this folder, and the digest of what it found."""
+    """Whether the kernel came from the cache in this folder, and the digest of its results."""
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, *words],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},

@@ -90,7 +90,7 @@ def test_every_table_has_a_cell_for_each_column_and_fits_80_characters(results) 
 
 
 def test_grid_reference_is_less_accurate_than_the_library(results) -> None:
-    """The promise of the statistics is 1e-10; a grid of 1000 points cannot come near."""
+    """The accuracy of the statistics is 1e-10; a grid of 1000 points does not reach it."""
     for cell in results["sections"]["baseline"]["cells"]:
         assert cell["reference_disagreement"] < 1e-15
         assert max(cell["errors"]["graphbandits"].values()) < 1e-10

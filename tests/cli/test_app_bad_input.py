@@ -38,7 +38,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused_command(place: Path, *args: str) -> str:
-    """The message of a command that must refuse: one line, exit code 2, nothing written."""
+    """Return the message of a refused command: one line, exit code 2, no file written."""
     before = tree(place)
     result = CliRunner().invoke(app, list(args))
     assert isinstance(result.exception, SystemExit), repr(result.exception)

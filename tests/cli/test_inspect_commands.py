@@ -63,7 +63,9 @@ def test_the_parts_of_a_decision_agree_with_each_other(tournament: list[str]) ->
     assert shown["delta"] == pytest.approx([shown["rho"] - mean for mean in means], abs=1e-12)
     alpha, delta, h = (np.array(shown[key]) for key in ("alpha", "delta", "h"))
     gain, joint = (np.array(shown["gain"][key]) for key in ("bound", "joint"))
-    assert joint[0] > 1.001 * gain[0]  # three arms seen together tell more than each by itself
+    assert (
+        joint[0] > 1.001 * gain[0]
+    )  # three arms seen together give more information than separately
     assert joint[1] > gain[1]
     assert joint[2] == pytest.approx(gain[2], rel=1e-12)
     for name, play in shown["pi"].items():

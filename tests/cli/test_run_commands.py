@@ -86,7 +86,7 @@ def run(*args: object) -> str:
 
 
 def refused(*args: object) -> str:
-    """The one line of a command that ends with an error before it has told anything."""
+    """The error message of a refused command: one line, and no other output."""
     result = invoke("run", *args)
     assert (result.exit_code, result.stdout) == (2, "")
     assert re.fullmatch(r"Error: [^\n]+\n", result.stderr)
@@ -287,7 +287,7 @@ def test_invalid_cluster_address_is_refused(place: Path, address: str) -> None:
 def test_unreachable_cluster_is_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(dask, "ANSWERS", 0.5)
-    with socket.socket() as taken:  # bound, and nobody listens
+    with socket.socket() as taken:  # bound, without a listener
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         message = refused("one.toml", f"--cluster={address}")

@@ -43,7 +43,7 @@ def files_of(figures: list[str]) -> set[str]:
 
 
 def named(place: Path) -> set[str]:
-    """What a directory has, but the content of the store, whose names are hashes."""
+    """Files of a directory except the content of the store, whose names are hashes."""
     return {name for name in tree(place) if not name.startswith(("cells/", "shards/"))}
 
 
@@ -208,7 +208,7 @@ def test_reproduce_again_replaces_only_its_own_files(place: Path, short: None) -
     assert len(after) == 2 * len(before)
     RUNNER.invoke(app, [str(arg) for arg in (*args, "--seed", 1)])
     assert tree(place / "figures")["summary.json"] == first["summary.json"]
-    # what the first seed had left is there still, and nothing was computed for it
+    # the files of the first seed are still there, and nothing was computed for it
     assert before.items() <= after.items()
     assert shards(place / "figures") == after
 

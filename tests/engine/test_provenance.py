@@ -223,7 +223,7 @@ print(json.dumps(executed))
 
 
 def run_plain(code: str, place: Path) -> Any:
-    """What a script prints that has the package from a place, without compiled kernels.
+    """Output of a script that imports the package from a place, without compiled kernels.
 
     These would be compiled anew for a copy of the package.
     """
@@ -238,7 +238,7 @@ def test_executed_modules_are_sources_of_the_series_or_excluded() -> None:
     traced = run_plain(TRACE, PACKAGE.parent)
     assert {name.rpartition(" ")[0] for name in traced} >= set(registered("policy"))
     executed = {module for run in traced.values() for module in run["executed"]}
-    # the trace sees what it should: kernels, rules, policies, worlds, searches
+    # the trace is complete: kernels, rules, policies, worlds, searches
     assert {
         "graphbandits.engine.loop",
         "graphbandits.rng_kernels",

@@ -45,7 +45,7 @@ def experiment_of(text: str) -> Experiment:
 
 
 def mistakes() -> Iterator[tuple[str, str]]:
-    """Files and what is told of them, from tests/fixtures/experiment_mistakes.txt."""
+    """Files and their error messages, from tests/fixtures/experiment_mistakes.txt."""
     text = (ROOT / "tests" / "fixtures" / "experiment_mistakes.txt").read_text("utf-8")
     for block in text.split("\n\n")[1:]:
         made, message = block.strip().split("\n=> ")
@@ -68,7 +68,7 @@ def test_mistake_is_reported_in_one_line_before_anything_runs(
         load_experiment("mine.toml").plans()
     told = str(caught.value).removeprefix("mine.toml: ")
     assert "\n" not in told
-    if message.endswith("..."):  # and all that are known
+    if message.endswith("..."):  # followed by all known names
         assert told.startswith(message.removesuffix("..."))
     else:
         assert told == message
@@ -139,7 +139,7 @@ JUNK = st.recursive(
 @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_any_file_is_accepted_or_refused_in_one_line(data: st.DataObject) -> None:
-    """No other exception than ours, whatever stands at a key of any table."""
+    """No other exception than InputError, for any value at any key."""
     given = tomllib.loads(ONE)
     name, table = data.draw(st.sampled_from([("", Experiment), *TABLES.items()]))
     junk = data.draw(st.dictionaries(st.sampled_from(keys_of(table)), JUNK, max_size=4))
@@ -424,7 +424,7 @@ def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
         assert plan.name == cell_name(point)
         assert list(plan.lines) == list(plan.policies)
         assert set(plan.lines.values()) <= set(experiment.lines())
-        # as the texts say, without what a sweep is
+        # as in the texts, without the sweep
         alone = Plan.of(
             setup.policies, graph=setup.graph, arms=setup.arms, horizon=setup.horizon, trials=3
         )

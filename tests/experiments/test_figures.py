@@ -109,7 +109,7 @@ def test_options_that_make_no_figure_are_refused_in_a_file(
 
 
 def test_files_and_figures_accept_the_same_words() -> None:
-    """The schema may not import the plots: what it allows is compared here."""
+    """The schema may not import the plots: its allowed values are compared here."""
     fields = FigureTable.model_fields
 
     def words(key: str) -> set[str]:

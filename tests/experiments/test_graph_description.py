@@ -44,7 +44,7 @@ def matrix_of(feedback: Feedback) -> Any:
 
 
 def check_certificates(found: dict[str, Any], matrix: Any) -> None:
-    """Whoever has the graph can check what is said of it."""
+    """Verify the description of a graph by its matrix."""
     index = {name: arm for arm, name in enumerate(found["names"])}
     cover, independent, dominating = (
         found[key] for key in ("clique_cover", "independence", "domination")

@@ -14,7 +14,7 @@ from graphbandits.store import Failure
 
 
 class Clock:
-    """Stands still unless it is told."""
+    """A clock that is set by the test."""
 
     now = 1000.0
 
@@ -85,7 +85,7 @@ def test_stored_trials_count_as_done_but_not_in_the_rate() -> None:
     table = started(["a"], 1, Clock(), console(False), there=500)
     assert table.line() == "50 %, 0 of 2 shards"
     assert table.left() is None
-    table.finished(shard("a"), None)  # somebody else has made it
+    table.finished(shard("a"), None)  # another process has computed it
     assert table.left() is None
     assert table.line().startswith("75 %, 1 of 2 shards; working on a")
     table.finished(shard("a"), 5.0)

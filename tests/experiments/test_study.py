@@ -74,7 +74,7 @@ def test_a_study_reports_draws_and_compares(sweep_file: Path, tmp_path: Path) ->
     assert len(compared.comparisons) == 2
     assert {row.policy for row in compared.comparisons[0].rows} == {"ts-n", "ids-n", "ucb-n"}
     assert compared.to_dict()["comparisons"][0]["against"] == "ts-n"
-    assert len(study.compare().comparisons) == 2  # each cell by itself
+    assert len(study.compare().comparisons) == 2  # one per cell
     with pytest.raises(InputError, match="given twice"):
         study.compare(open_study("sweep"))
 

@@ -232,7 +232,7 @@ def test_three_stores_are_compared_pairwise_on_common_trials(tmp_path: Path) -> 
     wanted = stats.ttest_1samp(gap, 0.0).confidence_interval(0.975)  # two pairs
     assert (d.low, d.high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
     assert not rows["ucb-n"].paired
-    # the means are over other trials than the difference, and it says so
+    # the means are over other trials than the difference, which is noted
     assert d.mean != pytest.approx(rows["ids-n"].mean - rows["ts-n"].mean, rel=1e-6)
     (said,) = [note for note in found.notes if "means over all" in note]
     assert said in run(tmp_path / "a", tmp_path / "b", tmp_path / "c", "--reference", "ts-n")

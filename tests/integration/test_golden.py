@@ -1,19 +1,19 @@
-"""What version 0.6.0 computed, wrote and read is computed, written and read still.
+"""Version 0.6.0 is the reference: computed, written and read values are compared with its values.
 
-The goldens are recorded by ``tests/golden/record.py``, each with the fingerprint of its machine
-(processor, Python, NumPy, SciPy, Numba, LLVM). Where the fingerprint is the same, numbers are the
-same bit for bit. Elsewhere a number may differ in its last bits, and a decision that hangs on
-them (a tie between two arms, an arm drawn at the very edge of its probability) may then fall
-otherwise, after which the rest of the trial is another. So there
+The golden files are recorded by ``tests/golden/record.py``, each with the fingerprint of its
+machine (processor, Python, NumPy, SciPy, Numba, LLVM). On a machine with the same fingerprint,
+numbers are identical bit for bit. On other machines a number may differ in its last bits. A
+decision that depends on these bits (a tie between two arms, an arm drawn at the very edge of its
+probability) may then be different, and with it the rest of the trial. On such machines
 
-- numbers that were read from files are the same but for ``READ``: means and quantiles are summed up
-  on loading, everything else is not computed at all;
-- in every simulation all trials but one in ``PARTED`` have the regret of the golden within
-  ``COMPUTED``, absolutely and relatively; a trial that has not is one that parted, and shifts no
-  more plays than it has rounds;
-- information ratios of the other trials are within ``RATIO``: they are quotients of beliefs that
-  are accurate to 1e-10 absolutely, where the divisor, an information, may be small;
-- the state and the probabilities of agents are within ``COMPUTED``, their decisions the same.
+- numbers that are read from files agree within ``READ``: means and quantiles are computed on
+  loading, everything else is not computed at all;
+- in every simulation all trials except one in ``PARTED`` have the regret of the golden file within
+  ``COMPUTED``, absolutely and relatively; a trial that differs changes no more plays than it has
+  rounds;
+- information ratios of the other trials agree within ``RATIO``: they are quotients of beliefs that
+  are accurate to 1e-10 absolutely, and the divisor, an information, may be small;
+- the state and the probabilities of agents agree within ``COMPUTED``, and decisions are identical.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def includes(found: Any, wanted: Any, where: str = "") -> None:
 
 
 def check_trials(found: Arrays, wanted: Arrays, exact: bool, what: str) -> None:
-    """One simulation, as the head of this file says."""
+    """Check one simulation with the tolerances of the module docstring."""
     if exact:
         all_same(found, wanted, None)
         return

@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(folder: Path) -> Path:
-    """A run that nobody disturbed, in this process's threads."""
+    """An uninterrupted run in threads of this process."""
     place = folder / "whole"
     run(folder, place, "--workers=1")
     return place
@@ -88,7 +88,7 @@ def start(folder: Path, place: Path, *options: str, words: list[str] = COMMAND) 
 
 
 class Process(subprocess.Popen[bytes]):
-    """A run that can be killed, by itself or with its workers."""
+    """A run that can be killed alone or with its workers."""
 
     def kill_all(self) -> None:
         os.killpg(self.pid, signal.SIGKILL)
@@ -134,7 +134,7 @@ def test_run_killed_twenty_times_gives_identical_bits(folder: Path, whole: Path)
             words = [sys.executable, "-c", BETWEEN, "3", *COMMAND[3:]]
             process = start(folder, place, words=words)
             assert process.wait(timeout=120) == -signal.SIGKILL
-            assert len(leftovers(place)) >= 1  # written whole, and not there
+            assert len(leftovers(place)) >= 1  # complete but not renamed
             between += 1
         else:
             process = start(folder, place, f"--workers={1 + number % 2}")
@@ -240,7 +240,7 @@ def test_run_on_a_cluster_that_loses_a_busy_worker(
     place = folder / "cluster"
     process = start(folder, place, f"--cluster={address}")
     wait_for(place, 20, process)
-    process.kill()  # the run itself, first: what it had asked for is not lost
+    process.kill()  # the run first: its requested tasks are not lost
     process.wait()
     there = len(shards(place))
     assert 20 <= there < 200

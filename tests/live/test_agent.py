@@ -50,7 +50,7 @@ def test_agent_decides_like_the_simulated_trial(policy: str, graph: str) -> None
 
 
 def play(agent: Agent, rounds: int) -> list[object]:
-    """Rewards from a fixed rule, so that two agents can be compared."""
+    """Rewards from a fixed rule: two agents can be compared."""
     made: list[object] = []
     for _ in range(rounds):
         decision = agent.decide()
@@ -115,7 +115,7 @@ def test_state_contains_the_posterior() -> None:
 
 
 def test_agent_saved_by_an_earlier_version_continues() -> None:
-    """Saved before statistics had a setting of accuracy; what follows is what it did then."""
+    """Saved before ``accuracy`` existed; the expected decisions are those of that version."""
     agent = Agent.load(FIXTURES / "agent-1.npz")
     assert repr(agent) == "Agent('ts-n', 3 arms, 2 decisions made, 1 open)"
     assert agent.pending == (2,)
@@ -283,7 +283,7 @@ def first_decision() -> Decision:
 def test_unread_decision_equals_a_read_one(
     same: Callable[[Decision], Decision],
 ) -> None:
-    """pi and reveals are made late; nothing tells it."""
+    """``pi`` and ``reveals`` are computed lazily, without a visible difference."""
     seen = first_decision()
     alpha = BetaBernoulli.of(3, 1, 2)
     pi = alpha.beliefs(alpha.init(1)).alpha[0].tolist()
@@ -305,7 +305,7 @@ def test_unread_decision_equals_a_read_one(
 
 @dataclasses.dataclass(frozen=True)
 class Scribbler:
-    """Plays the first arm, and spoils in ``update`` what it was shown of its own play."""
+    """Plays the first arm, and overwrites the arrays of its play in ``update``."""
 
     needs: ClassVar[Needs] = Needs()
     exact: ClassVar[bool] = True
@@ -343,7 +343,7 @@ def test_message_does_not_list_too_many_arms() -> None:
 
 
 def test_agent_forgets_observed_decisions() -> None:
-    """A thousand more of them, and not a kilobyte more; also of those that taught nothing."""
+    """A thousand more decisions take less than a kilobyte, also without observations."""
     agent = Agent("ts-n-sampled", arms=50, graph="random(r=uniform)", seed=1)
 
     def rounds(count: int) -> int:

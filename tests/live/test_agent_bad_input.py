@@ -67,7 +67,7 @@ def test_names_that_are_not_text_are_refused_or_survive_saving(
 
 
 def everything(agent: Agent, place: Path) -> bytes:
-    """All that an agent is, as it is saved."""
+    """The complete state of an agent, as saved."""
     return agent.save(place / "everything.npz").read_bytes()
 
 

@@ -32,7 +32,7 @@ def results() -> Results:
 
 
 def change(path: Path, meta: dict[str, Any] | None = None, **arrays: Any) -> None:
-    """Change what an agent's file says: entries of its JSON, or arrays."""
+    """Change entries of the JSON, or arrays, in the file of an agent."""
     with np.load(path) as file:
         content = dict(file)
     known = json.loads(content["meta"].tobytes()) | (meta or {})
@@ -230,7 +230,7 @@ def test_too_large_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch)
     refused(lambda: Agent.load(file), str(file), "at most 100 are read")
 
 
-#: What an array of a saved agent is replaced by.
+#: Replacements of an array of a saved agent.
 DAMAGES: dict[str, Callable[[Any], Any]] = {
     "zeros": np.zeros_like,
     "ones": np.ones_like,
@@ -258,7 +258,7 @@ CHAIN = np.eye(5) + np.eye(5, k=1)
 
 @pytest.mark.parametrize("policy", [*able(CHAIN, 5, 60), "ids-n(gain=joint)"])
 def test_damaged_arrays_are_refused_or_harmless(policy: str, tmp_path: Path) -> None:
-    """A file is refused when it is loaded, or the agent goes on.
+    """A file is refused when it is loaded, or the agent continues.
 
     Without the checks kernels read beyond their arrays, or never return.
     """
@@ -351,7 +351,7 @@ def test_failed_save_keeps_the_old_file(
     [("column", 5, 10**9), ("column", 5, -1), ("start", 3, 10**6), ("weight", 2, 7.0)],
 )
 def test_a_damaged_graph_of_a_saved_agent_is_refused(tmp_path, part, index, value) -> None:
-    """Kernels do not check where they read, so nothing unsound may reach them."""
+    """Kernels do not check their indices: invalid ones must not reach them."""
     agent = Agent("ids-n", arms=101, graph="star", seed=1)
     path = agent.save(tmp_path / "agent.npz")
     with np.load(path) as file:

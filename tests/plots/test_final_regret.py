@@ -215,7 +215,7 @@ def test_policies_are_compared_with_the_best_unless_asked(width: float) -> None:
     note = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
     assert f"{best} has the least mean; the 7 intervals hold together" in note
     check_page(figure)
-    # each by itself: those of a reference
+    # not simultaneous: those of a reference
     alone = forest_figure(results, simultaneous=False).axes[0]
     assert [t.get_text() for t in alone.texts] == [
         t.get_text() for t in forest_figure(results, best, simultaneous=False).axes[0].texts

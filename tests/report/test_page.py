@@ -95,7 +95,7 @@ def test_names_are_escaped() -> None:
     (figure,) = page.all("figure")
     assert figure.attributes["data-key"] == AWKWARD[2]
     data = json.loads(figure.all("script")[0].text)
-    # what plotly is given is HTML of its own kind: escaped
+    # plotly interprets a subset of HTML: names are escaped
     assert {p["name"] for p in data["policies"]} == {
         "&lt;script&gt;alert(1)&lt;/script&gt;",
         "a &amp; b &quot;c&quot; &#x27;d&#x27;",

@@ -74,7 +74,7 @@ def browser() -> Iterator[Any]:
 
 
 class Opened:
-    """A page that has been drawn, and all that it complained of or asked for."""
+    """A rendered page, with its errors and requests."""
 
     def __init__(self, browser: Any, address: str, **options: Any) -> None:
         self.context = browser.new_context(**options)
@@ -136,7 +136,7 @@ class Opened:
         return self.page.locator("figure.curves").first.get_by_role("button", name=name)
 
     def as_before(self) -> None:
-        """Undo what a reader can do."""
+        """Reset the page."""
         hidden = self.page.locator('.legend button[aria-pressed="false"]')
         while hidden.count():
             hidden.first.click()
@@ -312,7 +312,7 @@ def test_an_outlier_is_cut_off_until_all_policies_are_chosen(desktop: Opened) ->
     every.check()
     desktop.wait(f"{top} > 100")
     assert not cut.is_visible()
-    # hiding a policy leaves the choice as it is
+    # hiding a policy does not change the choice
     figure.get_by_role("button", name="p1").click()
     desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 7 + 7")
     assert every.is_checked()
@@ -439,7 +439,7 @@ def test_page_has_no_horizontal_scrolling_on_a_phone(browser: Any, address: str)
         assert phone.page.evaluate(f"{PLOT}.scrollWidth") <= 360
     # a finger on the plot scrolls the page
     assert phone.page.evaluate(f"{PLOT}._fullLayout.dragmode") is False
-    # and a tap shows a value and leaves the axes as they are
+    # a tap shows a value and does not change the axes
     x, y = phone.place(50, 2.0)
     phone.page.touchscreen.tap(x, y)
     phone.wait(f"{PLOT}.querySelector('.hoverlayer').textContent.includes('round ')")

@@ -442,7 +442,7 @@ def test_an_overview_of_many_policies_has_them_as_rows() -> None:
                 row[0] == results.ranking()[0]
             )
     assert "Bold: the least of its column." in found.all("caption")[0].text
-    # narrow tables stay as they are
+    # narrow tables are unchanged
     assert table(page, "overview sweeps").rows()[0][0] == "A sweep"
 
 

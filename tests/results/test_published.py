@@ -49,7 +49,7 @@ def test_claim_holds_fails_or_has_no_clear_difference(results: Results) -> None:
     assert verdict(("low", "near"), ("high", "higher")) == "holds"
     assert verdict(("high",), ("low",)) == "fails"
     assert verdict(("near",), ("low",)) == "not told apart"
-    # one pair that is not told apart keeps all of it from holding, and one above 0 fails it
+    # one unclear pair keeps the claim from holding, and one above 0 fails it
     assert verdict(("low",), ("near", "high")) == "not told apart"
     assert verdict(("low", "higher"), ("near", "high")) == "fails"
 
@@ -57,7 +57,7 @@ def test_claim_holds_fails_or_has_no_clear_difference(results: Results) -> None:
 def test_the_intervals_are_those_of_all_pairs_of_the_claim_at_once(results: Results) -> None:
     judged = judge(Claim("x", ("low", "near"), ("high",)), results, confidence=0.9)
     assert [(d.first, d.second) for d in judged.differences] == [("low", "high"), ("near", "high")]
-    together = results.differences("high", 0.9)  # each by itself
+    together = results.differences("high", 0.9)  # not simultaneous
     for d in judged.differences:
         paired = results[d.first].final - results[d.second].final
         assert (d.mean, d.standard_error) == pytest.approx((paired.mean(), stats.sem(paired)))
@@ -71,7 +71,7 @@ def test_the_intervals_are_those_of_all_pairs_of_the_claim_at_once(results: Resu
 
 
 def test_more_pairs_can_make_a_difference_unclear() -> None:
-    """At t = 2.2 of 40 trials one pair is told apart; as one of ten independent ones it is not."""
+    """At t = 2.2 of 40 trials one pair is significant; as one of ten independent ones it is not."""
     rng = np.random.default_rng(3)
     columns = np.linalg.qr(rng.normal(size=(TRIALS, 12)))[0]
     columns = np.linalg.qr(columns - columns.mean(axis=0))[0][:, :11]

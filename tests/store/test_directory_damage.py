@@ -266,7 +266,7 @@ def test_files_of_a_newer_format_are_not_overwritten(store: Store) -> None:
     ):
         store.put_study("density", {"format": 1})
     assert files_in(store.path) == before
-    store.put_study("density", {"format": 2})  # whoever knows it may
+    store.put_study("density", {"format": 2})  # a later version may do this
     assert store.study("density") == {"format": 2}
 
 

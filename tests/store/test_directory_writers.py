@@ -48,7 +48,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_manifest_written_by_a_concurrent_process_is_kept(tmp_path: Path, monkeypatch) -> None:
-    """One of a later version makes it between our look and our writing."""
+    """A later version writes the manifest between the check and the write."""
     before = os.fsync
 
     def late(handle: int) -> None:
@@ -171,7 +171,7 @@ def test_unwritable_directory_is_reported(store: Store) -> None:
         place.chmod(0o555 if place.is_dir() else 0o444)
     for above in folder.parents:
         if above.stat().st_uid == os.getuid() and "pytest" in str(above):
-            above.chmod(0o755)  # so that another user can come here
+            above.chmod(0o755)  # another user needs access
     try:
         lines = python(CLOSED, folder).stdout.splitlines()
     finally:
@@ -257,7 +257,7 @@ def test_kill_between_writing_and_renaming_a_shard(tmp_path: Path) -> None:
     assert left in [finding.path for finding in found]
     assert any(finding.path.parent.name == "running" for finding in found)
 
-    # it goes on, and afterwards is as if nothing had been
+    # the run resumes, and the store is complete
     for policy in plan.policies:
         for first, trials in store.cover(series_of(plan, policy).name, 12).gaps:
             fill(store, plan, policy, (first, trials))

@@ -156,7 +156,7 @@ def test_policies_that_fail_while_timed_are_named_and_others_estimated(
         assert "Time: about" in dry.stdout
         assert "take some MB more" in dry.stdout
         assert not Path("mine").exists()
-        # a long run says first how long it takes, and goes on
+        # a long run prints its estimated time first
         monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
         ran = runner.invoke(app, ["run", "mine.toml", "--workers", "1"])
         assert ran.exit_code == 2

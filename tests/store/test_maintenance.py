@@ -261,7 +261,7 @@ def test_gc_removes_and_lists_unused_files(filled, tmp_path: Path) -> None:
     kept[str(later.relative_to(store.path))] = later.read_bytes()
     assert files_in(store.path) == before | kept
     assert not (store.path / "shards" / gone).exists()
-    assert (store.path / "running").is_dir()  # somebody may be about to write there
+    assert (store.path / "running").is_dir()  # another process may be about to write there
     assert gc(store) == []
 
 

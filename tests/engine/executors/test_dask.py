@@ -34,7 +34,7 @@ from graphbandits.plugins import load_plugin, unload_plugin
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where the plug-ins are, and the marks that they leave."""
+    """The directory of the plug-ins and of the marks that they write."""
     folder = tmp_path_factory.mktemp("executors")
     files = {"faulty_ts.py": POLICY.format(folder=str(folder)), "drawn_graph.py": GRAPH}
     for name, text in files.items():
@@ -54,7 +54,7 @@ def local_cluster() -> Iterator[DaskExecutor]:
 
 
 def test_task_of_a_killed_dask_worker_moves_to_another(folder: Path, tmp_path: Path) -> None:
-    """The second worker joins while the first is busy, does all else, and then its task."""
+    """The second worker joins while the first is busy, and runs all tasks including its task."""
     fault = "wait-cluster"
     tasks, done = faulty_tasks(fault), []
     expected = without_faults(tasks)

@@ -45,7 +45,7 @@ from graphbandits.plugins import load_plugin, loaded_plugins, unload_plugin
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where the plug-ins are, and the marks that they leave."""
+    """The directory of the plug-ins and of the marks that they write."""
     folder = tmp_path_factory.mktemp("executors")
     files = {"faulty_ts.py": POLICY.format(folder=str(folder)), "drawn_graph.py": GRAPH}
     for name, text in files.items():
@@ -308,7 +308,7 @@ with {executor} as executor:
 def test_workers_end_when_their_parent_is_killed(
     executor: str, folder: Path, tmp_path: Path
 ) -> None:
-    """No guard around the script is needed, nor a word on standard error."""
+    """The script needs no main guard, and prints nothing to standard error."""
     fault = f"stay-{executor[0]}"
     words = {"tests": str(TESTS), "plugin": str(folder / "faulty_ts.py")}
     (tmp_path / "script.py").write_text(SCRIPT.format(executor=executor, fault=fault, **words))
@@ -319,7 +319,7 @@ def test_workers_end_when_their_parent_is_killed(
         pids = [int(pid) for file in workers for pid in file.read_text().split()]
         assert busy in pids
         assert len(pids) == 2
-        process.kill()  # by SIGKILL, and nobody else of its group
+        process.kill()  # by SIGKILL, without the other processes of its group
         process.wait()
         until(lambda: not any(map(running, pids)), seconds=60)
     assert (tmp_path / "first").read_text() == "Shard"

@@ -116,7 +116,7 @@ def graph(tmp_path: Path) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_process_is_left() -> Iterator[None]:
     def children() -> set[str]:
-        """Also those that ended and that nobody has waited for."""
+        """Including ended ones that were not waited for."""
         found: set[str] = set()
         for thread in Path("/proc/self/task").glob("*/children"):
             with suppress(OSError):  # a thread that ends meanwhile
@@ -140,7 +140,7 @@ SMALL: dict[str, Any] = {"horizon": 30, "trials": 11, "seed": 4, "progress": Fal
 
 
 def test_threads_processes_and_serial_runs_give_identical_bits(ucb: str, graph: str) -> None:
-    """With a policy and a graph from files, the latter with a class of its own."""
+    """With a policy and a graph from files, the graph with its own class."""
     policies = [f"{ucb}(width=0.3)", "ts-n", "ids-n"]
     for how in ({"graph": f"{graph}(p=0.4)", "arms": 4}, {"graph": build("graph", "my-graph")}):
         alone = simulate(policies, **how, **SMALL)
@@ -159,7 +159,7 @@ def test_worlds_and_matrices_are_sent_to_workers(ucb: str) -> None:
 
 
 def test_accuracy_is_sent_to_workers(tmp_path: Path) -> None:
-    """Told by a policy that plays the third arm where its P(best), 1e-33, is known."""
+    """Checked by a policy that plays the third arm if its P(best), 1e-33, is known."""
     file = tmp_path / "tell_tale.py"
     file.write_text(TELL_TALE_FILE)
     load_plugin(file)
@@ -229,7 +229,7 @@ def test_missing_plug_in_file_is_reported_when_workers_start(ucb: str, tmp_path:
 
 @pytest.mark.parametrize("way", ["file", "command", "input"])
 def test_a_script_without_a_main_guard_works(way: str, tmp_path: Path) -> None:
-    """Nor does it matter what lies in the folder where it is started."""
+    """Also with other modules in the working directory."""
     (tmp_path / "my_ucb.py").write_text(UCB_FILE)
     script = f"""
 from graphbandits import simulate
@@ -264,17 +264,17 @@ except ValueError as error:
 
 
 class Custom(Bernoulli):
-    """A world of one's own."""
+    """A world that is not of the package."""
 
 
 @dataclass(frozen=True)
 class Unregistered(UCB):
-    """Nobody knows it by name."""
+    """A policy without a registered name."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnProcess:
-    """A process that no text gives."""
+    """A process without a text form."""
 
     arms: int = 3
     deterministic: ClassVar[bool] = True
@@ -319,7 +319,7 @@ def test_registered_class_that_cannot_be_imported_is_refused() -> None:
 
 
 def run_script(text: str, way: str = "module", **modules: str) -> subprocess.CompletedProcess[str]:
-    """Run a script beside its modules, in a folder of its own; "module" has that on its path."""
+    """Run a script beside its modules, in a new folder; "module" has the folder on its path."""
     words = {
         "module": ["script.py"],
         "file": ["-P", "script.py"],

@@ -31,7 +31,7 @@ from graphbandits.errors import PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
 from graphbandits.store import series_of
 
-#: Plays arm 1 or arm 2, as a module beside it says.
+#: Plays arm 1 or arm 2, as given by a module next to it.
 POLICY = '''
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ from graphbandits.registry import register
 @register("policy", "advised")
 @dataclass(frozen=True)
 class Advised(TSN):
-    """Plays what it is told."""
+    """Plays the arm of another module."""
 
     def propose(self, state, view):
         {inside}
@@ -56,7 +56,7 @@ SAYING = r"advice\.py was changed after the run began: start the run again"
 def tasks(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[list[Task]]:
-    """Of a policy that imports a module, at once or when it needs it; the series are named."""
+    """Tasks of a policy that imports a module at the top or in a function."""
     monkeypatch.syspath_prepend(str(tmp_path))
     sys.modules.pop("advice", None)
     where = {"above": "", "inside": ""} | {request.param: "import advice"}
@@ -81,7 +81,7 @@ def test_a_worker_that_starts_after_an_edit_refuses(tasks: list[Task], tmp_path:
         (first,) = executor.run(tasks[:1])
         assert bits(*first) == expected[name_of(tasks[0])]
         (tmp_path / "advice.py").write_text("ARM = 22 // 11\n")
-        # who has imported it goes on with it
+        # a process that has imported it continues
         assert computed(executor, tasks) == expected
         (pid,) = children() - before
         os.kill(int(pid), signal.SIGKILL)
@@ -106,7 +106,7 @@ def test_threads_refuse_what_they_import_after_an_edit(
 def test_modules_imported_during_the_run_are_checked_afterwards(
     tasks: list[Task], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An edit between the look at a source and its import, by a thread and by a worker."""
+    """The source is edited between its check and its import, in a thread and in a worker."""
 
     def check_then_edit(wanted: Any) -> None:
         check_sources(wanted)
@@ -157,7 +157,7 @@ with ProcessExecutor(1) as executor:
     [("policies/ts_n.py", {"ts-n"}), ("graphs/storage.py", {"ts-n", "ucb-n"})],
 )
 def test_edited_package_is_detected(tmp_path: Path, module: str, refused: set[str]) -> None:
-    """What the policy rests on, and what a worker makes of what it is told."""
+    """A module of the policy, and a module that decodes plans in a worker."""
     source = SRC / "graphbandits"
     shutil.copytree(source, tmp_path / "graphbandits", ignore=shutil.ignore_patterns("*.pyc"))
     file = tmp_path / "graphbandits" / module
@@ -175,7 +175,7 @@ def test_edited_package_is_detected(tmp_path: Path, module: str, refused: set[st
     assert set(said) == {"ts-n", "ucb-n"}
 
 
-#: A worker of a cluster that is not as the others are.
+#: A worker of a cluster with other versions or sources.
 OTHER = """
 import sys
 from pathlib import Path
@@ -193,7 +193,7 @@ dask.serve(*sys.argv[1:3])
 
 @contextmanager
 def another_worker(executor: Any, folder: Path, kind: str) -> Iterator[None]:
-    """One that joins the workers of an executor and does not fit; ended with the context."""
+    """An incompatible worker that joins the workers of an executor, ended with the context."""
     words = ["-c", OTHER, str(folder / "dask"), executor._address, kind]
     source = str(SRC)
     with subprocess.Popen(
@@ -215,7 +215,7 @@ def another_worker(executor: Any, folder: Path, kind: str) -> Iterator[None]:
 def test_incompatible_worker_is_excluded(
     kind: str, saying: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """And when the others have gone, what it cannot do is an error."""
+    """Without other workers, its tasks are errors."""
     plan = Plan.of(["ts-n", "ucb-n"], graph="star(direction=out)", horizon=5, trials=24)
     tasks = [Task(plan, name, first, 2) for name in plan.policies for first in range(0, 24, 2)]
     expected = alone(tasks)
@@ -250,7 +250,7 @@ from graphbandits.registry import register
 @register("policy", "raises")
 @dataclass(frozen=True)
 class Raises(TSN):
-    """Raises what passes by most."""
+    """Raises exceptions that most handlers do not catch."""
 
     what: str = ""
 
@@ -277,7 +277,7 @@ def test_any_exception_of_a_policy_in_a_worker_is_reported(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_copies_of_plug_ins_are_removed_with_their_process(killed: bool, tmp_path: Path) -> None:
-    """Also if it is killed, and so are its workers, or may be."""
+    """Also if the process is killed."""
     places, file, met = tmp_path / "temporary", tmp_path / "raises.py", tmp_path / "met"
     places.mkdir()
     file.write_text(RAISES)
