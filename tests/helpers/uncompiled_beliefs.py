@@ -1,19 +1,23 @@
-"""Beliefs of posteriors as plain Python computes them: run with ``NUMBA_DISABLE_JIT=1``.
+"""Compute beliefs with the kernels as plain Python, and with a mutant applied.
 
-Reads a JSON list of [setting, parameters] from standard input. Writes the file of the package that
-was asked, and of each posterior alpha, Delta, h, v and rho, or the message with which it was
-refused. Where compiled code divides by 0 and goes on (some parameters of 1e-3), plain Python stops.
+Run with ``NUMBA_DISABLE_JIT=1``. Standard input is JSON with the name of a mutant or null, a flag
+that disables the check of sum(alpha), and a list of questions [setting, parameters]. Standard
+output is JSON with the file of the package and one answer per question: alpha, Delta, h, v and rho,
+or the error message. For some parameters of 1e-3 compiled code divides by 0 and continues, whereas
+plain Python raises an error.
 """
 
 import json
 import sys
 import warnings
 
+import numba
 import numpy as np
 
 import graphbandits.posteriors
 from graphbandits.errors import NumericalError
 from graphbandits.posteriors import BetaBernoulli
+from helpers.accuracy_mutants import MUTANTS, disable_check
 
 
 def answer(accuracy: str, params: list[list[float]]) -> dict[str, list[float]] | str:
@@ -26,8 +30,15 @@ def answer(accuracy: str, params: list[list[float]]) -> dict[str, list[float]] |
 
 
 if __name__ == "__main__":
-    # compiled code wraps around and underflows in silence; NumPy's scalars would complain
+    assert numba.config.DISABLE_JIT, "compiled kernels would not see the replacements"
+    # compiled code wraps around and underflows in silence; NumPy's scalars would warn
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    answers = [answer(*question) for question in json.load(sys.stdin)]
+    given = json.load(sys.stdin)
+    for mutant in MUTANTS:
+        if mutant.name == given["mutant"]:
+            mutant.apply()
+    if given["unchecked"]:
+        disable_check()
+    answers = [answer(*question) for question in given["questions"]]
     json.dump({"package": graphbandits.posteriors.__file__, "answers": answers}, sys.stdout)

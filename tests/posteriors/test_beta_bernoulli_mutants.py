@@ -15,19 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.accuracy_checks import assert_accurate
-from helpers.accuracy_mutants import (
-    EASY,
-    MUTANTS,
-    UNCHECKED,
-    Change,
-    Mutant,
-    distribution_by_recurrence,
-    write_copy,
-)
+from helpers.accuracy_mutants import EASY, MUTANTS, Mutant, distribution_by_recurrence, replace
 from helpers.wide_range_cases import live_cases, read_fixture
 from helpers.wide_range_oracle import wide_beliefs
 from scipy.special import betainc
 
+import graphbandits.posteriors
 from graphbandits.posteriors import Beliefs
 
 TESTS = Path(__file__).parents[1]
@@ -46,29 +39,37 @@ Question = tuple[str, str]  # name of a posterior, setting
 
 
 def answers(
-    folder: Path, changes: tuple[Change, ...], asked: list[Question]
+    folder: Path, mutant: Mutant | None, asked: list[Question], unchecked: bool = False
 ) -> list[Beliefs | str]:
-    """Beliefs, or the refusal, of a changed copy of the package, run as plain Python."""
-    write_copy(folder, changes)
+    """Return beliefs or error messages of a mutant, or of the unchanged package, in plain Python.
+
+    Each mutant is applied in a new process; ``folder`` is its cache of machine code.
+    """
+    package = Path(graphbandits.__file__).parents[1]
     settings = {
         "NUMBA_DISABLE_JIT": "1",
         "NUMBA_CACHE_DIR": str(folder),
-        "PYTHONPATH": os.pathsep.join([str(folder), str(TESTS)]),
+        "PYTHONPATH": os.pathsep.join([str(package), str(TESTS)]),
+    }
+    given = {
+        "mutant": mutant.name if mutant else None,
+        "unchecked": unchecked,
+        "questions": [(accuracy, KNOWN[case][0].params) for case, accuracy in asked],
     }
     done = subprocess.run(
         [sys.executable, TESTS / "helpers" / "uncompiled_beliefs.py"],
-        input=json.dumps([(accuracy, KNOWN[case][0].params) for case, accuracy in asked]),
+        input=json.dumps(given),
         env=os.environ | settings,
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert Path(said["package"]).is_relative_to(folder)
+    found = json.loads(done.stdout)
+    assert found["package"] == graphbandits.posteriors.__file__
     return [
         one if isinstance(one, str) else Beliefs(**{k: np.array([v]) for k, v in one.items()})
-        for one in said["answers"]
+        for one in found["answers"]
     ]
 
 
@@ -80,20 +81,19 @@ def assert_question_accurate(got: Beliefs | str, question: Question) -> None:
 
 @pytest.fixture(scope="module")
 def unchanged(tmp_path_factory: pytest.TempPathFactory) -> dict[Question, Beliefs | str]:
-    """Beliefs of an unchanged copy of the package, computed in the same way."""
-    return dict(zip(ASKED, answers(tmp_path_factory.mktemp("unchanged"), (), ASKED), strict=True))
+    """Beliefs of the unchanged package, computed in the same way."""
+    return dict(zip(ASKED, answers(tmp_path_factory.mktemp("unchanged"), None, ASKED), strict=True))
 
 
 @pytest.mark.parametrize("question", ASKED, ids=" - ".join)
-def test_unchanged_copy_is_accurate(question: Question, unchanged) -> None:
+def test_unchanged_package_is_accurate(question: Question, unchanged) -> None:
     assert_question_accurate(unchanged[question], question)
 
 
 @each_mutant
 def test_mutant_is_inaccurate_on_its_posteriors(mutant: Mutant, tmp_path) -> None:
-    changes = (*mutant.changes, *UNCHECKED) if mutant.refused else mutant.changes
     asked = [EASY, *((case, accuracy) for case, accuracy, _ in mutant.breaks)]
-    easy, *hard = answers(tmp_path, changes, asked)
+    easy, *hard = answers(tmp_path, mutant, asked, unchecked=mutant.refused is not None)
     assert_question_accurate(easy, EASY)
     for got, question, (_, _, quantity) in zip(hard, asked[1:], mutant.breaks, strict=True):
         with pytest.raises(
@@ -107,7 +107,7 @@ def test_mutant_is_inaccurate_on_its_posteriors(mutant: Mutant, tmp_path) -> Non
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.refused], ids=lambda m: m.name)
 def test_library_rejects_alpha_that_does_not_sum_to_one(mutant: Mutant, tmp_path) -> None:
     assert mutant.refused is not None
-    (got,) = answers(tmp_path, mutant.changes, [mutant.refused])
+    (got,) = answers(tmp_path, mutant, [mutant.refused])
     assert "the quadrature did not settle" in str(got)
 
 
@@ -120,9 +120,9 @@ def test_recurrence_loses_only_small_values() -> None:
     assert np.abs(got / exact - 1.0).max() > 1.0
 
 
-def test_outdated_change_is_detected(tmp_path) -> None:
-    with pytest.raises(AssertionError, match="has this 0 times, not once"):
-        write_copy(tmp_path, (Change("beta_kernels", "no such line", ""),))
+def test_replacement_of_a_missing_name_is_detected() -> None:
+    with pytest.raises(AssertionError, match="0 different values of 'no_such_kernel'"):
+        replace("no_such_kernel", lambda value: value)
 
 
 def test_mutant_names_are_unique() -> None:
