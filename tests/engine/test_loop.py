@@ -174,5 +174,5 @@ class ReadsGraph(UCB):
 
 
 def test_undeclared_need_error_names_policy_and_round() -> None:
-    with pytest.raises(NeedsError, match="policy 'Curious' in round 1, in propose: this policy"):
+    with pytest.raises(NeedsError, match="policy 'ReadsGraph' in round 1, in propose: this policy"):
         simulate([UCB(), ReadsGraph()], **SMALL_RUN)
