@@ -33,7 +33,7 @@ def test_purposes_have_different_numbers() -> None:
 
 
 def test_logits_match_draws() -> None:
-    """Where theta and 1 - theta keep their digits, logit(theta) is the logit drawn to 1e-12."""
+    """If theta and 1 - theta are accurate, logit(theta) equals the drawn logit to 1e-12."""
     rng = np.random.default_rng(2)
     a, b = rng.uniform(0.5, 30.0, (2, 400, 5))
     stream = Stream(Keys(9, 0, 400), 3, "x")

@@ -11,7 +11,7 @@ import pytest
 from helpers.mutant_policies import AtRandom
 from helpers.recorded_runs import Recorder, record
 from helpers.small_runs import SMALL_RUN
-from helpers.valid_policies import UCB, enrolled
+from helpers.valid_policies import UCB, temporarily_registered
 
 from graphbandits import Bernoulli, BetaBernoulli, simulate
 from graphbandits.engine import run_block
@@ -53,7 +53,7 @@ def test_observations_are_those_of_the_graph() -> None:
 
 
 def test_all_policies_receive_the_same_outcomes() -> None:
-    """The reward of (trial, round, arm) is the same whoever observes it."""
+    """The reward of (trial, round, arm) does not depend on the policy."""
     seen: dict[tuple[int, int, int], float] = {}
     met = 0
     for policy in ("ts-n", "ids-lp"):
@@ -96,7 +96,7 @@ def test_outcomes_are_drawn_for_observed_arms_only(graph: str) -> None:
 
 @dataclass(frozen=True)
 class RewritesAction(AtRandom):
-    """Tells the engine that it played the best arm."""
+    """Overwrites the recorded action with the best arm."""
 
     def update(self, state: State, event: Event) -> State:
         event.action[:] = 2
@@ -121,14 +121,14 @@ class Exits(UCB):
 def test_policy_that_exits_raises_policy_error() -> None:
     with pytest.raises(PolicyError, match=r"in round 1, in propose.*SystemExit"):
         simulate(Exits(), **SMALL_RUN)
-    with enrolled("policy", [Exits]):
+    with temporarily_registered("policy", [Exits]):
         (simplex,) = (one for one in contract("policy") if one.name == "simplex")
         assert Case(simplex, Exits()).verdict().outcome == "broken"
 
 
 @dataclass(frozen=True)
 class OddRecipe:
-    """Makes what it is told to."""
+    """Fails in the requested way."""
 
     what: str
 

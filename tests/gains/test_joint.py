@@ -64,7 +64,7 @@ def test_joint_gain_of_random_feedback_is_mean_over_all_sets(params: Any, r: flo
 
 
 def test_two_uniform_arms_match_hand_calculation() -> None:
-    """After (1, 0) the first is best with probability 5/6; (1, 1) and (0, 0) say nothing."""
+    """After (1, 0) the first is best with probability 5/6; (1, 1) and (0, 0) change nothing."""
     entropy = -(math.log(1 / 6) / 6 + 5 * math.log(5 / 6) / 6)
     by_hand = (math.log(2) - entropy) / 2
     found = joint_gain_of([(1, 1), (1, 1)], as_process("complete", 2).feedback)

@@ -52,7 +52,7 @@ def test_estimate_is_reproducible_by_seed() -> None:
     assert one.value.tobytes() == again.value.tobytes()
     assert one.standard_error.tobytes() == again.standard_error.tobytes()
     assert (one.value != other.value).all()
-    assert len(set(one.value[:, 0].tolist())) == 3  # trials have draws of their own
+    assert len(set(one.value[:, 0].tolist())) == 3  # each trial has its own draws
     alone = sampled_gain(posterior, state_of([(1, 2), (4, 4), (12, 9)]), graph, 50, seed=7)
     assert alone.value[0].tobytes() == one.value[0].tobytes()
 

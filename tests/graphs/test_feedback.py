@@ -46,7 +46,7 @@ def pairs(seen: tuple[Ints, Ints]) -> list[tuple[int, int]]:
 
 
 def seen_matrix(feedback: Feedback, action: Ints, keys: Keys, t: int) -> Floats:
-    """(B, K) zeros and ones: who was observed."""
+    """(B, K) zeros and ones: the observed arms."""
     out = np.zeros((len(action), feedback.arms))
     out[feedback.reveal(action, keys, t)] = 1.0
     return out
@@ -61,7 +61,7 @@ def assert_frequency(seen: Floats, p: Floats | float) -> None:
 
 @st.composite
 def exact_matrices(draw: st.DrawFn, arms: int, binary: bool = False) -> Floats:
-    """Directed matrices of multiples of 1/64, so that sums of products round nowhere."""
+    """Directed matrices of multiples of 1/64: sums of products are exact."""
     entries = st.sampled_from([0, 64]) if binary else st.integers(0, 64)
     values = draw(st.lists(entries, min_size=arms * arms, max_size=arms * arms))
     matrix = np.array(values, float).reshape(arms, arms) / 64.0
@@ -582,7 +582,7 @@ def best_revealers_by_search(matrix: Floats, first: Floats, score: Floats) -> li
 
 @pytest.mark.parametrize("arms", [1, 2, 3, 5, 9])
 def test_best_revealers_match_search(arms: int) -> None:
-    """Scores of few values, so that ties are common; directed graphs, shared and not."""
+    """Scores of few values give many ties; directed graphs, shared and not."""
     rng = np.random.default_rng(arms)
     trials = 4
     for values in (2, 3, 1000):
@@ -613,7 +613,7 @@ def test_best_revealers_match_search(arms: int) -> None:
 
 
 def test_revealers_are_read_from_column() -> None:
-    """0 -> 1 only: to see 1, play 0 or 1; to see 0, only 0 will do, however good 1 is."""
+    """0 -> 1 only: to see 1, play 0 or 1; to see 0, play 0, even if 1 has a higher score."""
     matrix = np.array([[1.0, 1.0], [0.0, 1.0]])
     score = np.array([[0.2, 0.9]])
     for feedback in (Dense(matrix), sparse_of(matrix)):

@@ -305,7 +305,7 @@ def test_uniform_rates_are_independent_between_rounds_trials_and_seeds() -> None
 
 
 def test_arms_are_observed_with_the_drawn_rate() -> None:
-    """The number that makes r and those that decide who is observed have nothing in common."""
+    """The random numbers of r and of the observations are independent."""
     process, keys = RandomFeedback(3, None), Keys(1, trials=40_000)
     feedback = process.round(1, keys)
     r = trial_matrices(process, 1, keys)[:, 0, 1]

@@ -101,7 +101,7 @@ def test_graph_known_round_trips_through_text_and_storage(graph: str, told: str)
     assert unpack_process(config, arrays).told == told
 
 
-#: sha256 of what was kept of each graph before ``told`` existed.
+#: sha256 of the stored form of each graph before ``told`` was introduced.
 EARLIER_FINGERPRINTS = {
     ("random(r=0.25)", 4): "3a240069fed53ca953764850e466d08f47ce1586ccb2491acdf2070064148dae",
     ("random(r=[0.1, 0.9])", 3): "b9ddc2e5b6e073ccf7635030e950c3d3cb213308ea643d279b9607792a3f1467",
@@ -118,7 +118,7 @@ EARLIER_FINGERPRINTS = {
 
 @pytest.mark.parametrize(("text", "arms"), EARLIER_FINGERPRINTS)
 def test_fingerprints_of_earlier_versions_are_unchanged(text: str, arms: int) -> None:
-    """So that results of earlier versions are still those of the same graph."""
+    """Results of earlier versions must still match their graph."""
     assert fingerprint(as_process(text, arms)) == EARLIER_FINGERPRINTS[text, arms]
 
 

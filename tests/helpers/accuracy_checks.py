@@ -1,4 +1,4 @@
-"""The promised accuracy of alpha, Delta, h and v, as assertions.
+"""Assertions of the documented accuracy of alpha, Delta, h and v.
 
 Strict: relative 1e-8 for what is above 1e-30.  Simulation: absolute 1e-10.
 """
@@ -15,14 +15,14 @@ from helpers.wide_range_cases import Case
 from helpers.wide_range_oracle import WideBeliefs
 
 SETTINGS = ("simulation", "strict")
-PROMISE = {"simulation": 1e-10, "strict": 1e-8}
+TOLERANCES = {"simulation": 1e-10, "strict": 1e-8}
 QUANTITIES = ("alpha", "delta", "h")
 WITH_VARIANCE = (*QUANTITIES, "v")
 LEAST = 1e-30
 
 
 def errors(got: np.ndarray, truth: np.ndarray, accuracy: str) -> np.ndarray:
-    """Absolute errors for simulation; for strict relative ones, 0 where nothing is promised."""
+    """Absolute errors for simulation; for strict relative errors, 0 below the smallest value."""
     apart = np.abs(got - truth)
     if accuracy == "simulation":
         return apart
@@ -38,8 +38,8 @@ def information_of(alpha: np.ndarray) -> float:
     return small - (1.0 - rest) * math.log1p(-rest)
 
 
-def assert_sound(got: Beliefs, accuracy: str, case: object) -> None:
-    """What holds for all posteriors: a distribution, non-negative, h within its bounds."""
+def assert_valid(got: Beliefs, accuracy: str, case: object) -> None:
+    """Assert general properties: a distribution, non-negative, h within its bounds."""
     alpha, delta, h = (getattr(got, name)[0] for name in QUANTITIES)
     assert np.isfinite([alpha, delta, h]).all(), case
     assert min(alpha.min(), delta.min(), h.min()) >= 0.0, case
@@ -57,13 +57,13 @@ def known(truth: WideBeliefs) -> tuple[str, ...]:
 
 
 def assert_accurate(got: Beliefs, case: Case, truth: WideBeliefs, accuracy: str) -> None:
-    """The library's promise is kept, and what holds for all posteriors holds."""
-    assert_sound(got, accuracy, case)
+    """Assert the documented accuracy and the general properties of beliefs."""
+    assert_valid(got, accuracy, case)
     for name in known(truth):
         mine, exact = getattr(got, name)[0], getattr(truth, name)
         error = errors(mine, exact, accuracy)
         worst = int(np.argmax(error))
-        assert error[worst] <= PROMISE[accuracy], (
+        assert error[worst] <= TOLERANCES[accuracy], (
             f"{case.name}: {name}[{worst}] = {mine[worst]!r}, truth {exact[worst]!r}, "
             f"error {error[worst]:.2g}; {case.params}"
         )

@@ -4,7 +4,7 @@ Each simplification looks harmless and is accurate on easy posteriors. A mutant 
 which it violates the accuracy, the setting, and the first quantity that shows it.
 
 A mutant replaces functions or constants of the kernels while they run as plain Python
-(``NUMBA_DISABLE_JIT=1``), in a process of its own: see ``helpers/uncompiled_beliefs.py``.
+(``NUMBA_DISABLE_JIT=1``), in a separate process: see ``helpers/uncompiled_beliefs.py``.
 """
 
 from __future__ import annotations
@@ -336,7 +336,7 @@ def variance_with_larger_divisor() -> None:
 MUTANTS = [
     Mutant(
         "divides by F plus a little",
-        "no division by 0, and 1e-15 is far below what is promised",
+        "no division by 0, and 1e-15 is far below the tolerance",
         add_to_divisor,
         (
             ("led by 10, size 1e+06, 2 arms, ratio 7", "strict", "h"),

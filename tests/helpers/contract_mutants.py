@@ -1,4 +1,4 @@
-"""All mutants, the checks that they must fail, and what they cannot help failing as well."""
+"""All mutants of plug-ins, the checks that they must fail, and other checks that they fail."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from helpers.mutant_graphs import GRAPHS
 from helpers.mutant_policies import POLICIES
 from helpers.mutant_posteriors import POSTERIORS
 
-#: kind -> (class, the check that it fails, what the message says)
+#: kind -> (class, the check that it fails, text of the message)
 MUTANTS: dict[str, list[tuple[type, str, str]]] = {
     "policy": POLICIES,
     "graph": GRAPHS,
     "posterior": POSTERIORS,
 }
 
-#: The engine itself refuses what is no distribution, in whatever is played.
+#: The engine rejects invalid distributions, and every check that plays rounds fails.
 PLAYED = {
     "state",
     "simplex",
@@ -30,11 +30,11 @@ PLAYED = {
     "beats-uniform",
 }
 
-#: What a mutant fails beside its own check, because one sin has several effects.
+#: Other checks that a mutant fails, because one defect has several effects.
 ALSO_FAILS: dict[str, set[str]] = {
-    # an agent that would be another one is not saved
+    # an agent whose copy would differ is not saved
     "Rounding": {"save-load"},
-    # what is no array of numbers, or changes its type, cannot be loaded again
+    # states other than arrays of one type cannot be loaded
     "ListState": {"save-load"},
     "ObjectState": {"save-load", "long-run"},
     "DriftingState": {"save-load"},
@@ -45,16 +45,16 @@ ALSO_FAILS: dict[str, set[str]] = {
     # the array is still there after the update
     "AddsArray": {"state"},
     "AsksForHorizon": PLAYED,
-    # numbers that nobody can draw again differ whenever something is run twice
+    # random numbers that cannot be reproduced differ between two runs
     "OwnGenerator": {"propose-leaves-state", "batch", "block-workers-order"},
     "HeldGenerator": {"propose-leaves-state", "batch", "block-workers-order"},
-    # trials that see each other make the size of a block matter; last bits alone do not
+    # trials that depend on each other make the block size matter; last bits alone do not
     "BatchMean": {"block-workers-order"},
     "FirstTrial": {"block-workers-order"},
-    # it cannot play any scene with probabilities
+    # it cannot play any scenario with probabilities
     "SureOnly": PLAYED - {"save-load", "long-run", "beats-uniform"},
     "HorizonOnly": {"declared-needs"},
-    # nothing can be asked of no graph
+    # without a graph these checks cannot run
     "NoGraph": {
         "probabilities",
         "gain",
@@ -64,11 +64,11 @@ ALSO_FAILS: dict[str, set[str]] = {
         "batch",
     },
     "MoreThanSure": {"gain", "observed"},
-    # whoever reads the pairs stumbles over their order
+    # checks that read the pairs depend on their order
     "Backwards": {"reveal-independence", "batch"},
     "SameForTrials": {"batch"},
     "ForgetsTrials": {"refuses-rewards"},
     "OnlyTheFirst": {"batch"},
 }
-#: Failures that depend on chance, of those with numbers that nobody can draw again.
+#: Failures that depend on chance, of mutants with random numbers that cannot be reproduced.
 MAY_FAIL = {name: {"save-load", "relabelling"} for name in ("OwnGenerator", "HeldGenerator")}

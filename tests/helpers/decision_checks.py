@@ -1,4 +1,4 @@
-"""A batched policy and its transcription on one history: each decision of each trial compared."""
+"""Compare every decision of a batched policy with its reference implementation."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats
 
-#: Trials that are compared at once; each has a history, and where graphs are drawn, graphs, of
-#: its own.
+#: Trials that are compared at once; each has its own history, and its own graphs if drawn.
 TRIALS = 3
 
 
 @dataclass(frozen=True)
 class History:
-    """What happens to both: plays of their own, or given ones that the policy does not choose.
+    """Events of both: the plays of the policy, or given plays that it does not choose.
 
-    ``least``: what is played has at least this probability, for those that divide by it.
-    ``means``: of the arms, if they are not to be drawn.
+    ``least``: least probability of a played arm, for policies that divide by it.
+    ``means``: means of the arms; drawn by default.
     """
 
     process: Process
@@ -48,7 +47,7 @@ class History:
 
 
 def graphs_of(feedback: Feedback) -> list[Any]:
-    """Each trial's graph as a transcription reads it: r, or a tuple of rows."""
+    """The graph of each trial as references read it: r, or a tuple of rows."""
     if isinstance(feedback, Uniform):
         return np.broadcast_to(feedback.r, TRIALS).tolist()
     rows = [feedback.reach(np.full(TRIALS, i)).tolist() for i in range(feedback.arms)]
@@ -56,7 +55,7 @@ def graphs_of(feedback: Feedback) -> list[Any]:
 
 
 def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]:
-    """How far apart the two are in each round, by trial; ``make`` makes a transcription.
+    """Return the difference of the two in each round, per trial; ``make`` creates a reference.
 
     Rewards are 0 or 1, of means that differ from arm to arm and trial to trial; all random numbers
     but those of the graphs and of the policy itself are NumPy's.
@@ -95,7 +94,7 @@ def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]
     return apart
 
 
-def assert_follows(
+def assert_matches_reference(
     text: str, history: History, make: Callable[[], Any], tolerance: float = 1e-12
 ) -> None:
     """Both decide alike in every round of every trial."""

@@ -24,7 +24,7 @@ from graphbandits.types import Floats
 
 
 def error_message(path: Path | str, **options: Any) -> str:
-    """The message about a file, which names it and is one line; the command line says the same."""
+    """Return the error about a file: one line with its name, equal to that of the command line."""
     with pytest.raises(InputError) as caught:
         load_graph(path, **options)
     message = str(caught.value)
@@ -87,7 +87,7 @@ def texts(**options: object) -> st.SearchStrategy[str]:
     return st.text(st.characters(codec="utf-8", **options), min_size=1, max_size=8)  # type: ignore[arg-type]
 
 
-#: Whatever a cell can hold, but a lone \\r, which writers leave unquoted, and spaces around it.
+#: Any text of a cell, except a lone \\r, which writers leave unquoted, and spaces around it.
 cell_names = (
     texts(exclude_characters="\0\r\ufeff") | st.sampled_from(["Ann B.", "a,b", 'the "c"', "東 京"])
 ).filter(lambda text: text == text.strip())

@@ -27,7 +27,7 @@ def edges_of(matrix: Floats) -> set[tuple[int, int]]:
 
 
 def check(name: str, bracket: Bracket, arms: int, edges: set[tuple[int, int]]) -> None:
-    """The certificate is what it says, of the size of its bound; ``edges`` with self-loops."""
+    """Check that the certificate is valid and matches its bound; ``edges`` with self-loops."""
     found = bracket.certificate
     assert bracket.lower <= bracket.upper
     assert bracket.proved == (bracket.lower == bracket.upper)
@@ -61,7 +61,7 @@ def check(name: str, bracket: Bracket, arms: int, edges: set[tuple[int, int]]) -
 
 
 def check_agreement(numbers: GraphNumbers, undirected: bool) -> None:
-    """Whatever holds for the numbers holds for both bounds."""
+    """Check that relations between the numbers hold for both bounds."""
     cover, independent = numbers.clique_cover, numbers.independence
     dominating, fractional = numbers.domination, numbers.fractional_domination
     pairs: list[tuple[Bracket, Bracket]] = [(independent, cover), (fractional, dominating)]
@@ -153,7 +153,7 @@ def reflexive(edges: np.ndarray) -> np.ndarray:
 
 
 def single_component(edges: np.ndarray, *, cover: bool) -> Component:
-    """The graph as one component, with bounds that say nothing."""
+    """The graph as one component, with trivial bounds."""
     count = len(edges)
     if cover:
         return Component(np.arange(count), adjacency(edges), 1, count, np.arange(count))

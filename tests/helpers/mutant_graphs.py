@@ -1,4 +1,4 @@
-"""Broken graphs: each is a sound one with one sin, and names the check that must see it."""
+"""Mutants of graphs: each is a valid graph with one defect, and the check that detects it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphbandits.graphs import Process
 from graphbandits.rng import Keys, Stream
 from graphbandits.types import Floats, Ints
 
-#: (class, the check that it fails, what the message says)
+#: (class, the check that it fails, text of the message)
 GRAPHS: list[tuple[type, str, str]] = []
 
 
@@ -135,7 +135,7 @@ class NoLoops(Slope):
 
 @fails("probabilities", "6 arms, round 1: it says it is deterministic, and has entries between")
 class SaysDeterministic(Slope):
-    """Says it is deterministic."""
+    """Claims to be deterministic."""
 
     def process(self, arms: int | None) -> Process:
         return Always(Matrix(slope(arms or 5)), deterministic=True)
@@ -178,7 +178,7 @@ class Rated(Always):
 
 @fails("probabilities", "6 arms, round 1: it says all trials share its entries, and they differ")
 class SaysShared(Slope):
-    """Draws a rate for each trial, and says that they share it."""
+    """Draws a rate for each trial, and claims that trials share it."""
 
     def process(self, arms: int | None) -> Process:
         return Rated(EachItsOwn(slope(arms or 5)), deterministic=False)
@@ -205,7 +205,7 @@ class WritesIntoH(Matrix):
 
 @fails("gain", r"2 arms, round 1: gain\(h\) wrote into h")
 class GainInPlace(Slope):
-    """Writes the gain where h was."""
+    """Overwrites h with the gain."""
 
     feedback = WritesIntoH
 
@@ -242,7 +242,7 @@ class WritesIntoPi(Matrix):
 
 @fails("observed", r"2 arms, round 1: observed\(pi\) wrote into pi")
 class ObservedInPlace(Slope):
-    """Writes the chances where pi was."""
+    """Overwrites pi with the probabilities."""
 
     feedback = WritesIntoPi
 
@@ -374,6 +374,6 @@ class OwnNumbers(Matrix):
 
 @fails("batch", "another graph or reveals others alone than in a block, or asked in another order")
 class OwnToss(Slope):
-    """Reveals by a generator of its own."""
+    """Reveals with its own generator."""
 
     feedback = OwnNumbers

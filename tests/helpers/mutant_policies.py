@@ -1,4 +1,4 @@
-"""Broken policies: each is a sound one with one sin, and names the check that must see it."""
+"""Mutants of policies: each is a valid policy with one defect, and the check that detects it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from helpers.valid_policies import (
     softmax,
 )
 
-#: (class, the check that it fails, what the message says)
+#: (class, the check that it fails, text of the message)
 POLICIES: list[tuple[type, str, str]] = []
 
 
@@ -109,7 +109,7 @@ class ObjectState(WithExtra):
 
 @fails("state", r"init gave .*int64.*and round 1 .*float64.*keeps its names, shapes and types")
 class DriftingState(UCB):
-    """Begins with integers and goes on with floats."""
+    """Begins with integers and continues with floats."""
 
     def init(self, problem: Problem, keys: Keys) -> State:
         return {k: v.astype(np.int64) for k, v in super().init(problem, keys).items()}
@@ -234,7 +234,7 @@ class PeeksAfter(FairUCB):
 
 @fails("declared-needs", r"the graph before its decision: declare Needs\(graph='before'\)")
 class PeeksTooEarly(Exp3):
-    """Is told the graph after its play, and looks before."""
+    """Declares the graph after its play, and reads it before."""
 
     def propose(self, state: State, view: View) -> Floats:
         try:
@@ -284,7 +284,7 @@ class TouchesPython(FairUCB):
 
 @fails("own-randomness", r"drew from the global random numbers, or seeded them: use")
 class SeedsGlobal(FairUCB):
-    """Seeds the global state, so that it draws the same each time."""
+    """Seeds the global state and draws the same numbers each time."""
 
     def init(self, problem: Problem, keys: Keys) -> State:
         np.random.seed(1)  # noqa: NPY002
@@ -293,7 +293,7 @@ class SeedsGlobal(FairUCB):
 
 @fails("own-randomness", r"two runs with the same keys parted in round \d+: it has a")
 class OwnGenerator(UCB):
-    """Breaks ties with a generator of its own."""
+    """Breaks ties with its own generator."""
 
     def score(self, state: State, view: View) -> Floats:
         noise = np.random.default_rng().random(state["n"].shape)
@@ -372,7 +372,7 @@ class BufferOfEight(EpsilonGreedy):
 
 @fails("block-workers-order", "'ts-n' has another regret after it than before it: does it write")
 class WritesIntoGraph(FairUCB):
-    """Cuts edges of the graph that it is shown, for all who come after it."""
+    """Removes edges of the graph that it receives, for all later readers."""
 
     needs: ClassVar[Needs] = Needs(graph="before")
 
@@ -425,7 +425,7 @@ def impatient(score: Floats, asked: int) -> Floats:
 
 
 class Notes(dict):
-    """A state with something beside its arrays."""
+    """A state with something other than arrays."""
 
     rounds = 0
 
@@ -514,7 +514,7 @@ class AtMostFive(UCB):
 
 @fails("refused-in-time", r"with random\(r=0.35\) it failed .*declare in needs")
 class SureOnly(FairUCB):
-    """Needs a graph of 0 and 1, and does not say so."""
+    """Needs a graph of 0 and 1, and does not declare it."""
 
     needs: ClassVar[Needs] = Needs(graph="before")
 
@@ -526,7 +526,7 @@ class SureOnly(FairUCB):
 
 @fails("refused-in-time", r"with an unknown horizon it failed .*declare in needs")
 class HorizonOnly(FairUCB):
-    """Needs the horizon, takes it where it lies, and does not say so."""
+    """Reads the horizon from a private attribute and does not declare it."""
 
     def propose(self, state: State, view: View) -> Floats:
         np.log(float(view.problem._horizon))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Broken posteriors: each is a sound one with one sin, and names the check that must see it."""
+"""Mutants of posteriors: each is valid except for one defect, with the check that detects it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.posteriors.base import Beliefs
 from graphbandits.types import Floats, State
 
-#: (class, the check that it fails, what the message says)
+#: (class, the check that it fails, text of the message)
 POSTERIORS: list[tuple[type, str, str]] = []
 
 
@@ -41,7 +41,7 @@ class ForgetsTrials(BetaBernoulli):
 
 @fails("form", r"state\['note'\] is list: keep NumPy arrays only")
 class PosteriorWithList(BetaBernoulli):
-    """Keeps a list beside its arrays."""
+    """Keeps a list in addition to its arrays."""
 
     def init(self, trials: int) -> State:
         return super().init(trials) | {"note": [0.0] * trials}  # type: ignore[dict-item]
@@ -162,7 +162,7 @@ def means_given_best(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[Floats
 
 
 class InformationOnAGrid(BetaBernoulli):
-    """h from M_ji and the arm's own mean; sound, as long as nobody changes ``compared``."""
+    """h from M_ji and the arm's own mean; valid unless ``compared`` is changed."""
 
     compared: ClassVar[str] = "i"
 
@@ -211,7 +211,7 @@ class InformationForVariance(BetaBernoulli):
 
 @fails("mean", "the mean of arm . is .* by a sum over a grid")
 class MeanOfThePrior(BetaBernoulli):
-    """Has the mean of the prior, whatever was seen."""
+    """Has the mean of the prior after any observation."""
 
     def mean(self, state: State) -> Floats:
         return super().mean(self.init(len(state["a"])))
@@ -255,7 +255,7 @@ class UpperQuantile(BetaBernoulli):
 
 @fails("quantile", "the quantile .* of the density lies below it")
 class QuantileOfThePrior(BetaBernoulli):
-    """Has the quantiles of the prior, whatever was seen."""
+    """Has the quantiles of the prior after any observation."""
 
     def quantile(self, state: State, level: float) -> Floats:
         return super().quantile(self.init(len(state["a"])), level)
@@ -281,7 +281,7 @@ class TakesAnyLevel(BetaBernoulli):
 
 @fails("sample", "over 4000 draws the mean is off by")
 class FromThePrior(BetaBernoulli):
-    """Draws from the prior, whatever was seen."""
+    """Draws from the prior after any observation."""
 
     def sample(self, state: State, stream: Any) -> Floats:
         return super().sample(self.init(len(state["a"])), stream)
@@ -297,7 +297,7 @@ class TooNarrow(BetaBernoulli):
 
 @fails("sample", "asked twice with the same stream, it drew two things")
 class OwnDraws(BetaBernoulli):
-    """Draws from a generator of its own."""
+    """Draws from its own generator."""
 
     def sample(self, state: State, stream: Any) -> Floats:
         return np.random.default_rng().beta(state["a"], state["b"])
@@ -305,7 +305,7 @@ class OwnDraws(BetaBernoulli):
 
 @fails("sample", "it drew the same in another round")
 class SeededDraws(BetaBernoulli):
-    """Draws from a generator of its own with a fixed seed."""
+    """Draws from its own generator with a fixed seed."""
 
     def sample(self, state: State, stream: Any) -> Floats:
         return np.random.default_rng(5).beta(state["a"], state["b"])

@@ -21,14 +21,14 @@ POLICIES = list(registered("policy"))
 
 
 def able(graph: GraphLike, arms: int, horizon: int) -> list[str]:
-    """The policies that this problem can tell what they need."""
+    """Return the policies whose needs this problem meets."""
     process = as_process(graph, arms)
     return [name for name in POLICIES if not unmet(build("policy", name).needs, process, horizon)]
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """Plays like ``inner`` and keeps every event."""
+    """Plays like ``inner`` and records every event."""
 
     inner: Policy
     needs: Needs

@@ -1,6 +1,6 @@
-"""Bayesian policies as their formulas are printed, on exact posteriors: see ``transcriptions``.
+"""Reference implementations of Bayesian policies on exact posteriors.
 
-Priors are whole numbers (a, b), so that alpha, Delta and h come from rational arithmetic.
+Priors are integers (a, b): alpha, Delta and h come from rational arithmetic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Prior = Sequence[tuple[int, int]]
 
 
 class Posterior(Uniform):
-    """Beta posteriors of all that is seen; of its own plays only, unless ``side``."""
+    """Beta posteriors of the played arms, and of all observations with ``side``."""
 
     side = True
 

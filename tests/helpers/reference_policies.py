@@ -1,9 +1,9 @@
-"""Policies as their formulas are printed: one trial, plain loops, nothing of the library.
+"""Reference implementations of policies: one trial, plain loops, no code of the library.
 
-Each is made for a number of arms and rounds, decides by ``decide(t, graph)`` and learns by
+Each is created for a number of arms and rounds, decides by ``decide(t, graph)`` and learns by
 ``learn(t, graph, pi, action, seen, draws)``. A graph is a matrix as a list of rows, entry (i, j)
-being the probability that playing i shows j, or one number r for all other arms; ``seen`` is
-{arm: reward}; ``draws`` are uniform numbers, for those that draw. t is from 1.
+being the probability that playing i reveals j, or one number r for all other arms; ``seen`` is
+{arm: reward}; ``draws`` are uniform numbers, for policies that draw. t starts at 1.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Counting(Uniform):
                 self.squares[arm] += reward * reward
 
     def mean(self, i: int) -> float:
-        """0 where nothing was seen."""
+        """0 for unobserved arms."""
         return self.sum[i] / self.times[i] if self.times[i] else 0.0
 
     def means(self) -> list[float]:
@@ -273,7 +273,7 @@ class Exp3IX(Uniform):
 
 
 class Exp3G(Uniform):
-    """``independence``: alpha(G), or K where the graph is not fixed; others are by hand."""
+    """``independence``: alpha(G), or K if the graph is not fixed; others are given."""
 
     def __init__(
         self,

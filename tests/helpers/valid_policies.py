@@ -1,6 +1,6 @@
-"""Policies in plain NumPy, of many kinds, that keep the whole contract without an excuse.
+"""Valid policies of many kinds in plain NumPy: they pass the contract without an exemption.
 
-Not enrolled on import: other tests walk through what is. See ``enrolled`` below.
+They are not registered on import, because other tests run over all registered policies.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from graphbandits.types import Floats, State
 
 
 @contextmanager
-def enrolled(kind: str, classes: Iterable[type]) -> Iterator[None]:
-    """Enrol classes under their own names, for as long as the context lasts."""
+def temporarily_registered(kind: str, classes: Iterable[type]) -> Iterator[None]:
+    """Register classes under their class names until the context ends."""
     by_module: dict[str, dict[tuple[str, str], type]] = {}
     for cls in classes:
         by_module.setdefault(cls.__module__, {})[kind, cls.__name__] = cls
@@ -39,7 +39,7 @@ def one_hot(best: object, arms: int) -> Floats:
 
 
 def fair(score: Floats) -> Floats:
-    """All on the largest, ties shared evenly."""
+    """All probability on the largest; ties have equal probability."""
     top = (score == score.max(axis=1, keepdims=True)).astype(np.float64)
     return top / top.sum(axis=1, keepdims=True)
 
@@ -50,7 +50,7 @@ def softmax(score: Floats) -> Floats:
 
 
 def observe_chance(pi: Floats, graph) -> Floats:
-    """sum_i pi_i G_ij: how likely arm j was to be seen."""
+    """sum_i pi_i G_ij: the probability that arm j is observed."""
     chance = np.zeros_like(pi)
     for i in range(pi.shape[1]):
         chance += pi[:, i : i + 1] * graph.reach(np.full(len(pi), i))
@@ -59,7 +59,7 @@ def observe_chance(pi: Floats, graph) -> Floats:
 
 @dataclass(frozen=True)
 class UCB:
-    """UCB1 on all that is seen; of equal arms the first."""
+    """UCB1 with all observations; the first of equal arms."""
 
     needs: ClassVar[Needs] = Needs()
     exact: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class UCB:
 
 @dataclass(frozen=True)
 class FairUCB(UCB):
-    """UCB1 that plays equal arms equally often."""
+    """UCB1 that plays equal arms with equal probability."""
 
     def propose(self, state: State, view: View) -> Floats:
         return fair(self.score(state, view))
@@ -94,7 +94,7 @@ class FairUCB(UCB):
 
 @dataclass(frozen=True)
 class PlaysUCB(UCB):
-    """UCB1 that learns from the arm it plays, and from no other."""
+    """UCB1 that learns from the played arm only."""
 
     def update(self, state: State, event: Event) -> State:
         seen = event.observations
@@ -120,7 +120,7 @@ class EpsilonGreedy(UCB):
 
 @dataclass(frozen=True)
 class DrawnEpsilonGreedy(EpsilonGreedy):
-    """The same, drawn by itself: pi is one-hot and not the distribution."""
+    """Epsilon-greedy that draws its play: pi is one-hot and not the distribution."""
 
     exact: ClassVar[bool] = False
 
@@ -195,7 +195,7 @@ class Exp3(UCB):
 
 @dataclass(frozen=True)
 class KeptWeights(UCB):
-    """Weights that are its state and its proposal at once: who keeps the proposal has a copy."""
+    """Returns its state as its proposal: callers that keep the proposal must copy it."""
 
     def init(self, problem: Problem, keys: Keys) -> State:
         return {"w": np.full((keys.trials, problem.arms), 1.0 / problem.arms)}
@@ -212,7 +212,7 @@ class KeptWeights(UCB):
         return state
 
 
-SOUND = [
+VALID_POLICIES = [
     UCB,
     FairUCB,
     PlaysUCB,

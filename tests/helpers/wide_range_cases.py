@@ -1,9 +1,10 @@
 """Hard posteriors over the whole range of parameters, and their true alpha, Delta, h.
 
 ``python -m helpers.wide_range_cases`` writes ``tests/fixtures/wide_truth.json``: the posteriors of
-``stored_cases()`` with the truths of ``wide_oracle.wide_beliefs``, each computed at two resolutions
-that must agree to 1e-14 (it stops otherwise).  Parameters are written by repr, which is exact;
-truths have 17 digits, and those below 1e-40, which the oracle does not promise, are written 0.
+``stored_cases()`` with the values of ``wide_range_oracle.wide_beliefs``, each computed at two
+resolutions that must agree to 1e-14 (it stops otherwise). Run it in ``tests/``. Parameters are
+written by repr, which is exact; values have 17 digits, and values below 1e-40, for which the
+oracle has no stated accuracy, are written as 0.
 """
 
 import json
@@ -24,7 +25,7 @@ Params = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Case:
-    """Posteriors with a name that says what is hard about them."""
+    """Posteriors with a name that describes the difficulty."""
 
     name: str
     params: Params

@@ -346,6 +346,6 @@ def wide_beliefs(params: Sequence[tuple[float, float]], resolution: int = 1) -> 
 
 
 def _check_rounding(values: Sequence[arb]) -> None:
-    """Rounding alone must leave 1e-20 relatively, down to values far below those promised."""
+    """Rounding alone must leave 1e-20 relatively, down to values far below the stated range."""
     for value in values:
         assert value.rad() <= 1e-20 * abs(value.mid()) or abs(value) < 1e-60, value

@@ -127,7 +127,7 @@ assert abs(sum(one.pi.values()) - 1.0) <= 1e-9 and one.pi == other.pi
 
 
 def run_alone(program: str, *words: str) -> set[str]:
-    """What a program printed, in a process of its own."""
+    """Run a program in a new process and return its output."""
     # the stacks of threads count as address space: one thread is enough
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     run = subprocess.run(

@@ -9,7 +9,7 @@ import helpers.reference_bayesian_policies as reference
 import numpy as np
 import pytest
 from helpers.decision_cases import KINDS, cases, random_process
-from helpers.decision_checks import Game, History, assert_follows
+from helpers.decision_checks import Game, History, assert_matches_reference
 from helpers.oracles import p1_bruteforce
 from scipy.integrate import quad
 from scipy.stats import beta
@@ -37,7 +37,7 @@ def check_policy(
     history = History(process, prior, rounds, rounds, **how)
     make = REFERENCES[text]
     tolerance = 1e-12 if text in CHEAP else 1e-9
-    assert_follows(text, history, lambda: make(process.arms, rounds, prior), tolerance)
+    assert_matches_reference(text, history, lambda: make(process.arms, rounds, prior), tolerance)
 
 
 def priors(rng: np.random.Generator, arms: int) -> list[tuple[int, int]]:

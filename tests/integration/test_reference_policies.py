@@ -14,7 +14,7 @@ import helpers.reference_policies as reference
 import numpy as np
 import pytest
 from helpers.decision_cases import KINDS, cases, random_process
-from helpers.decision_checks import History, assert_follows, graphs_of
+from helpers.decision_checks import History, assert_matches_reference, graphs_of
 
 from graphbandits.graphs import Dense, Process, Uniform, as_process
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
@@ -36,7 +36,7 @@ def total_quality(process: Process, horizon: int) -> float:
 
 
 def independence(process: Process) -> int:
-    """alpha(G), and K where the graph is not fixed."""
+    """alpha(G), and K if the graph is not fixed."""
     fixed = fixed_feedback(process)
     if fixed is None or not fixed.deterministic:
         return process.arms
@@ -51,7 +51,7 @@ def dominating(graph: Any, arms: int) -> list[float]:
     return fractional_dominating_set(feedback)[0].tolist()
 
 
-#: text -> the transcription for a process and a horizon.
+#: text -> the reference implementation for a process and a horizon.
 REFERENCES: dict[str, Callable[[Process, int], Any]] = {
     "uniform": lambda process, horizon: reference.Uniform(process.arms, horizon),
     "ucb-n": lambda process, horizon: reference.UCBN(process.arms, horizon),
@@ -92,11 +92,11 @@ REFERENCES: dict[str, Callable[[Process, int], Any]] = {
 def check_policy(text: str, process: Process, horizon: int, **how: Any) -> None:
     prior = [(1, 1)] * process.arms
     history = History(process, prior, horizon, **{"rounds": horizon, **how})
-    assert_follows(text, history, lambda: REFERENCES[text](process, horizon))
+    assert_matches_reference(text, history, lambda: REFERENCES[text](process, horizon))
 
 
 def options_for_given_plays(text: str) -> dict[str, Any]:
-    """Exponential weights divide by probabilities, so that these must not vanish."""
+    """Exponential weights divide by probabilities, which must not be 0."""
     return {"own": False, "least": 0.01 if text.startswith("exp3") else 0.0}
 
 
@@ -108,7 +108,7 @@ def test_decisions_match_reference(text: str, kind: str) -> None:
         check_policy(text, random_process(rng, kind), horizon, seed=seed)
 
 
-# ucb-lp plays by a plan of its own
+# ucb-lp follows phases, which given plays would break
 GIVEN = [case for case in cases(REFERENCES) if case.values[0] != "ucb-lp"]
 
 

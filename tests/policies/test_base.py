@@ -58,7 +58,7 @@ def test_unknown_horizon_is_rejected() -> None:
 
 @pytest.mark.parametrize("told", ["after", "never"])
 def test_graph_known_does_not_change_regret_of_ts_n(told: str) -> None:
-    """ts-n is told nothing anyway: its regret is the same whenever others are told."""
+    """ts-n does not use the graph: its regret does not depend on when the graph is known."""
     here, there = (
         simulate("ts-n", graph=graph, arms=4, horizon=40, trials=5, seed=2, progress=False)["ts-n"]
         for graph in ("random(r=uniform)", f"random(r=uniform, told={told})")
@@ -141,7 +141,7 @@ def test_incomplete_policy_is_rejected_in_advance() -> None:
 
 
 def refusal(policy: str, graph: str) -> str:
-    """What simulate says, which is what an agent says."""
+    """Return the error of simulate, which must equal the error of an agent."""
     with pytest.raises(NeedsError) as simulated:
         simulate(policy, graph=graph, arms=3, horizon=5, trials=2, seed=1)
     with pytest.raises(NeedsError) as live:
@@ -168,7 +168,7 @@ def test_policy_that_needs_the_graph_in_advance_is_rejected(
 @pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
 @pytest.mark.parametrize("told", ["never", "after", "before"])
 def test_error_names_suitable_policies_only(graph: str, told: str) -> None:
-    """Who is refused names policies that are not, and counts those that it leaves out."""
+    """The error names policies that can play, and the number of others."""
     text = graph.format(told)
     order = ("never", "after", "before")
     playing, refusals = set(), []

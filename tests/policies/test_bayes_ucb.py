@@ -49,7 +49,7 @@ def test_equal_indices_have_equal_probability() -> None:
 
 
 def test_bayes_ucb_quantiles_of_first_round_are_equal() -> None:
-    """1 - 1/t = 0 at t = 1, of any posterior; then the prior counts where nothing was seen."""
+    """1 - 1/t = 0 at t = 1, of any posterior; then unobserved arms have their prior."""
     game = Game("bayes-ucb", as_process("empty", 2), prior=[(1, 1), (1, 5)])
     assert game.pi() == [0.5, 0.5]
     game.play(0, {0: 1})

@@ -138,7 +138,7 @@ def test_ts_plays_exact_alpha() -> None:
     ("name", "rule"), [("ids-n", ids_n), ("idsn-lp", idsn_lp), ("ids-lp", ids_lp)]
 )
 def test_policies_with_joint_gain_use_exact_gain(name: str, rule: Any, params: Any) -> None:
-    """By the rule on the oracle's g, where a play shows two arms together."""
+    """The rule applied to g of the oracle, on a graph whose plays reveal two arms."""
     arms = len(params)
     graph = as_process("path(directed=true)", arms)
     beliefs = BetaBernoulli.of(arms).beliefs(state_of(params), "strict")
@@ -180,7 +180,7 @@ def test_policies_without_graph_learn_from_played_arm_only() -> None:
 
 @pytest.mark.parametrize("text", ["ids", "v-ids"])
 def test_ids_without_graph_equals_ids_on_empty_graph(text: str) -> None:
-    """Whatever the graph shows beside the play."""
+    """Side observations are ignored."""
     prior = [(1, 2), (3, 2), (2, 2)]
     games = [Game(text, as_process(graph, 3), prior=prior) for graph in ("empty", "complete")]
     for action, won in [(0, 1), (1, 0), (1, 1), (2, 0)]:

@@ -13,7 +13,7 @@ from graphbandits.graphs import (
 
 
 def test_early_rounds_explore_by_the_dominating_set() -> None:
-    """c sum z / d^2 = 5 on the paper's graph: until round 5 arm 3 alone, whatever was seen."""
+    """c sum z / d^2 = 5 on the paper's graph: until round 5 only arm 3 is played."""
     game = Game("eps-greedy-lp", as_process("paper"))
     for _ in range(5):
         assert game.pi() == [0.0, 0.0, 1.0, 0.0, 0.0]

@@ -78,7 +78,7 @@ def test_exp3_res_of_two_arms_has_no_resampling() -> None:
 
 
 def test_exp3_res_counts_each_loss_once_if_all_arms_are_observed() -> None:
-    """The first arm of the permutation is seen, so that G = 1 whatever is drawn."""
+    """The first arm of the permutation is observed: G = 1 for every draw."""
     game = Game("exp3-res", as_process("random(r=1)", 4))
     game.play(1, {0: 0, 1: 1, 2: 1, 3: 1})
     eta = math.sqrt(math.log(4) / (16 + 0.25))

@@ -27,6 +27,6 @@ def test_upper_bound_is_root_of_divergence(p: float, most: float) -> None:
         assert q >= last
     else:
         root = brentq(excess, max(p, 1e-300), last, xtol=1e-15, rtol=1e-14)
-        # where the divergence is flat its rounding moves the root
+        # rounding moves the root if the divergence is flat
         slope = max((root - p) / (root * (1.0 - root)), 1e-300)
         assert abs(q - root) <= 1e-13 + 4e-15 / slope

@@ -59,7 +59,7 @@ DIRECTED = "revealed-er(p=0.5, directed=true)"
 
 @pytest.mark.parametrize("policy", WITHOUT_GRAPH)
 def test_regret_of_policies_without_graph_does_not_depend_on_graph(policy: str) -> None:
-    """Outcomes are functions of trial, round and arm: what is seen beside must not matter."""
+    """Outcomes are functions of trial, round and arm: side observations must not matter."""
     graphs = ("empty", "complete", "star(direction=out)", DIRECTED, "random(r=0.6)")
     regrets = [
         simulate(policy, graph=graph, arms=4, horizon=60, trials=6, seed=3, progress=False)[

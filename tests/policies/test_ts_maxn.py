@@ -11,8 +11,8 @@ from graphbandits.graphs import as_process
 def test_ts_maxn_matches_hand_calculation() -> None:
     """Arm 0 lost, the others won; it is the best with probability 1/15.
 
-    Where it reveals the others they are better themselves, and only it reveals itself; where they
-    reveal it, one of them is played instead.
+    If arm 0 reveals the others, they have higher scores, and only arm 0 reveals itself. If the
+    others reveal arm 0, one of them is played instead.
     """
     for direction, want in (("out", [1 / 15, 7 / 15, 7 / 15]), ("in", [0.0, 0.5, 0.5])):
         game = Game("ts-maxn", as_process(f"star(direction={direction})", 3))

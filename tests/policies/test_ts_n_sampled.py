@@ -51,7 +51,7 @@ def test_arms_are_played_with_probability_alpha(
     keys = Keys(5, 0, TRIALS)
     draws = posterior.sample(posterior.init(TRIALS), Stream(keys, 1, "policy/thompson"))
     ties = (draws == draws.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    assert ties.mean() >= tied  # so that there is something to be seen
+    assert ties.mean() >= tied  # enough trials for a difference
     alpha = posterior.beliefs(posterior.init(1)).alpha[0]
     pi = played(posterior, keys)
     assert (pi.sum(axis=1) == 1.0).all()
@@ -61,7 +61,7 @@ def test_arms_are_played_with_probability_alpha(
 
 
 def test_trial_does_not_depend_on_its_block() -> None:
-    """Also where draws tie in other trials only."""
+    """Also if draws tie in other trials only."""
     posterior = BetaBernoulli([1.0, 2.0, 0.02], [2e-2, 4e-2, 0.01])
     block = played(posterior, Keys(5, 0, 60))
     alone = [played(posterior, Keys(5, trial, 1))[0] for trial in range(60)]
@@ -85,7 +85,7 @@ def test_posterior_with_draws_only_is_supported() -> None:
 
 
 def test_draws_of_posterior_are_preferred_to_logits() -> None:
-    """Who overrides ``sample`` is heard; the order only parts what ties."""
+    """An overridden ``sample`` is used; the order only breaks ties."""
 
     class Stubborn(BetaBernoulli):
         def sample(self, state: State, stream: Stream) -> Floats:

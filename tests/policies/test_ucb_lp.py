@@ -86,7 +86,7 @@ def test_arm_is_dropped_at_the_end_of_first_phase_that_excludes_it() -> None:
 
 
 def test_horizons_shorter_than_a_phase() -> None:
-    """n(0) = ceil(2 ln T): 3 at T = 3 and 5 at T = 10, so that the last arms are never played."""
+    """n(0) = ceil(2 ln T): 3 at T = 3 and 5 at T = 10, and the last arms are never played."""
     assert runs_of_plays(as_process("empty", 4), 3, lambda arm, n: 1.0) == [(0, 3)]
     assert runs_of_plays(as_process("empty", 4), 10, lambda arm, n: 1.0) == [(0, 5), (1, 5)]
 

@@ -43,7 +43,7 @@ def sum_before_scaling(parameters: list[tuple[float, float]]) -> float:
 
 
 def assert_accurate(case: list[tuple[float, float]], want: object) -> None:
-    """The promises: 1e-10 absolutely in simulation; 1e-8 relatively above 1e-30 where strict."""
+    """Errors: absolute 1e-10 in simulation; relative 1e-8 above 1e-30 in strict."""
     fast, strict = beliefs(case), beliefs(case, "strict")
     for name in ("alpha", "delta", "h", "v"):
         exact = getattr(want, name)

@@ -48,7 +48,7 @@ def test_quantiles_in_middle_of_range_equal_boost() -> None:
 )
 @pytest.mark.parametrize("level", [0.001, 0.5, 0.9, 1.0 - 1e-5, 1.0 - 1e-7])
 def test_distribution_at_quantile_equals_level(a: float, b: float, level: float) -> None:
-    """As near as floats beside it allow, and in the upper tail also relative to the rest."""
+    """To the resolution of floats, and in the upper tail also relative to 1 - level."""
     posterior = BetaBernoulli([a, 1.0], [b, 1.0])
     theta = posterior.quantile(posterior.init(trials=1), level)[0]
     below, above = (distribution(a, b, float(np.nextafter(theta[0], end))) for end in (0.0, 1.0))
@@ -75,7 +75,7 @@ def test_quantiles_with_b_one_match_closed_form() -> None:
 def test_equal_posteriors_have_equal_quantiles_at_any_position(
     arms: list[tuple[float, float]], level: float
 ) -> None:
-    """In other trials, beside other arms, alone: each value is of (a, b) and the level alone."""
+    """A quantile depends on (a, b) and the level only, not on other trials and arms."""
     a, b = np.array([arms, arms[::-1], arms[:1] * len(arms)]).transpose(2, 0, 1)
     posterior = BetaBernoulli.of(len(arms))
     with warnings.catch_warnings():

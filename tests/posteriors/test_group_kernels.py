@@ -97,8 +97,8 @@ def test_equal_arms_match_oracle(groups: list[tuple[tuple[float, float], int]]) 
     ],
 )
 def test_many_equal_arms_converge_in_both_settings(arms: int, a: float, b: float) -> None:
-    """They share alpha, and the settings agree. Outcomes of different arms are independent, so
-    what they tell of the best arm adds up to at most its entropy: K h <= log K.
+    """They have equal alpha, and the settings agree. Outcomes of different arms are independent,
+    and their information about the best arm sums to at most its entropy: K h <= log K.
     """
     posterior = BetaBernoulli.of(arms, a, b)
     state = posterior.init(trials=1)

@@ -129,5 +129,5 @@ VALUES = st.one_of(
     st.sampled_from([1, 200]),
 )
 def test_frontier_matches_sorting_with_ties(delta: Floats, gain: Floats, times: int) -> None:
-    """Also where every point has many arms, which the buckets then hold."""
+    """Also if every point has many arms in its bucket."""
     assert_same(np.tile(delta, times), np.tile(gain, times))

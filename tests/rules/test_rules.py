@@ -118,7 +118,7 @@ def test_two_arms_suffice(rule) -> None:
 
 @pytest.mark.parametrize("rule", [ids_n, idsn_lp, ids_lp])
 def test_equal_arms_have_equal_probability(rule) -> None:
-    """Also where an ulp parts them: otherwise rounding decides between equal arms."""
+    """Also if they differ by one ulp: otherwise rounding decides between equal arms."""
     alpha = np.array([0.25, 0.25, 0.3, 0.2])
     delta = np.array([0.1, 0.1 * (1 + 2e-16), 0.3, 0.3])
     gain = np.array([0.02 * (1 - 2e-16), 0.02, 0.09, 0.09 * (1 + 2e-16)])
@@ -186,7 +186,7 @@ def statistics(case: list[tuple[float, float]]) -> tuple[Floats, Floats, Floats]
 
 def ratio(pi: Floats, delta: Floats, gain: Floats) -> float:
     value = float(information_ratio(pi, delta, gain)[0])
-    return 0.0 if np.isnan(value) else value  # psi is undefined, and skipped, where pi.G h = 0
+    return 0.0 if np.isnan(value) else value  # psi is undefined, and skipped, if pi.G h = 0
 
 
 def cliques(draw: st.DrawFn, arms: int) -> tuple[int, Floats]:
@@ -270,7 +270,7 @@ def test_transitive_tournament_needs_mutual_cliques() -> None:
 @pytest.mark.parametrize("x", [1e-3, 3e-9, 2.5e-13, 7e-20])
 @pytest.mark.parametrize("near", [1e-2, 1e-5])
 def test_weight_is_accurate_if_one_arm_has_almost_all_probability(x: float, near: float) -> None:
-    """Of two arms P2 plays alpha itself, however little of it is on the second."""
+    """With two arms P2 plays alpha, even if alpha of the second arm is tiny."""
     alpha = np.array([[1.0 - x, x]])
     gain = np.array([[0.1, 0.1 * (1.0 + near)]])
     pi = idsn_lp(alpha, np.array([[1e-9, 0.3]]), gain, gain)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from helpers.mutant_policies import AtRandom
-from helpers.valid_policies import SOUND, UCB, enrolled
+from helpers.valid_policies import UCB, VALID_POLICIES, temporarily_registered
 
 import graphbandits.testing
 from graphbandits.errors import InputError
@@ -41,11 +41,11 @@ def test_posterior_keeps_contract(case: Case) -> None:
     case.require()
 
 
-@pytest.mark.parametrize("cls", SOUND, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", VALID_POLICIES, ids=lambda cls: cls.__name__)
 def test_valid_policies_need_no_exemption(cls: type, monkeypatch) -> None:
     """First-argmax, shared ties, drawn or exact, with every kind of need."""
     monkeypatch.setattr(checks, "LONG", 3000)
-    with enrolled("policy", [cls]):
+    with temporarily_registered("policy", [cls]):
         for case in cases("policy", cls()):
             case.require()
 
@@ -62,42 +62,42 @@ def test_every_check_is_described_in_one_sentence() -> None:
 
 
 def verdicts(cls: type, names: set[str]) -> dict[str, Any]:
-    with enrolled("policy", [cls]):
+    with temporarily_registered("policy", [cls]):
         chosen = [case for case in cases("policy", cls()) if case.check.name in names]
         return {case.check.name: case.verdict() for case in chosen}
 
 
 @dataclass(frozen=True)
 class Honest(AtRandom):
-    """Plays at random, and says so."""
+    """Plays at random, with an exemption."""
 
     excuses: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
 
 
 @dataclass(frozen=True)
 class Anxious(UCB):
-    """Excuses itself without need."""
+    """Has an exemption that it does not need."""
 
     excuses: ClassVar[dict[str, str]] = {"degenerate": "one arm is no bandit"}
 
 
 @dataclass(frozen=True)
 class Evasive(UCB):
-    """Excuses itself from what nobody asks."""
+    """Has an exemption from a check that does not exist."""
 
     excuses: ClassVar[dict[str, str]] = {"degenerated": "one arm is no bandit"}
 
 
 @dataclass(frozen=True)
 class Sullen(AtRandom):
-    """Excuses itself without a reason."""
+    """Has an exemption without a reason."""
 
     excuses: ClassVar[dict[str, str]] = {"beats-uniform": " "}
 
 
 @dataclass(frozen=True)
 class Listing(AtRandom):
-    """Has a list of excuses."""
+    """Has a list of exemptions."""
 
     excuses: ClassVar[Any] = ["beats-uniform"]
 
@@ -115,7 +115,10 @@ def test_unneeded_exemption_fails() -> None:
     assert verdict.outcome == "needless"
     assert not verdict.ok
     assert "take 'degenerate' out of its excuses (one arm is no bandit)" in verdict.why
-    with enrolled("policy", [Anxious]), pytest.raises(Violation, match="Anxious, degenerate: it k"):
+    with (
+        temporarily_registered("policy", [Anxious]),
+        pytest.raises(Violation, match="Anxious, degenerate: it k"),
+    ):
         next(c for c in cases("policy", Anxious()) if c.check.name == "degenerate").require()
 
 
@@ -163,7 +166,7 @@ def test_errors_of_graphs_and_posteriors_are_shown_with_line() -> None:
         def process(self, arms: int | None) -> Any:
             return undefined_name  # type: ignore[name-defined]  # noqa: F821
 
-    with enrolled("graph", [Unfinished]):
+    with temporarily_registered("graph", [Unfinished]):
         why = next(iter(cases("graph", Unfinished()))).verdict().why
     assert re.search(r"test_contract.py, line \d+: NameError: .*undefined_name", why)
 
@@ -181,7 +184,7 @@ def test_global_random_generators_are_unchanged() -> None:
 
 
 def test_example_of_documentation_runs(tmp_path: Path) -> None:
-    """The three lines in the docstring of the package, as a test file of their own."""
+    """The three lines in the docstring of the package, as a test file."""
     text = textwrap.dedent((graphbandits.testing.__doc__ or "").split("::\n")[1])
     (tmp_path / "test_mine.py").write_text(f"import graphbandits.testing\nimport pytest\n\n{text}")
     words = ["-q", "-p", "no:cacheprovider", "-k", "ts-n-form or idsn-lp-state", str(tmp_path)]
@@ -209,6 +212,6 @@ class Mixed(UCB):
 
 def test_exemption_is_needed_if_one_example_needs_it() -> None:
     (check,) = (one for one in contract("policy") if one.name == "beats-uniform")
-    with enrolled("policy", [Mixed]):
+    with temporarily_registered("policy", [Mixed]):
         outcomes = [Case(check, example).verdict().outcome for example in Mixed.examples()]
     assert outcomes == ["kept", "excused"]

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 from helpers.contract_mutants import ALSO_FAILS, MAY_FAIL, MUTANTS
-from helpers.valid_policies import enrolled
+from helpers.valid_policies import temporarily_registered
 
 from graphbandits.registry import examples_of, registered
 from graphbandits.testing import Verdict, cases, contract
@@ -33,9 +33,9 @@ def verdict(kind: str, cls: type, check: str) -> list[Verdict]:
     long = check == "long-run" and any(
         cls is other and name == check for other, name, _ in MUTANTS[kind]
     )
-    checks.LONG = rounds if long else 500  # a hundred thousand rounds only where they matter
+    checks.LONG = rounds if long else 500  # 100,000 rounds only for mutants that need them
     try:
-        with enrolled(kind, [cls]):
+        with temporarily_registered(kind, [cls]):
             chosen = [c for c in cases(kind, *examples_of(cls)) if c.check.name == check]
             return [case.verdict() for case in chosen]
     finally:
@@ -49,12 +49,12 @@ def _concerns(cls: type) -> set[str]:
 
 @cache
 def failed_checks(kind: str, cls: type, check: str) -> str:
-    """What a check says of a class; empty if it passes."""
+    """Return the message of a check about a class; empty if it passes."""
     return next((one.why for one in verdict(kind, cls, check) if not one.ok), "")
 
 
 def broken(kind: str, cls: type) -> dict[str, str]:
-    """The checks of the contract, as it is now, that a class fails, and what they say."""
+    """Return the checks of the current contract that a class fails, with their messages."""
     names = [check.name for check in contract(kind)]
     tried = [name for name in names if cls in FIRST or name not in SLOW - _concerns(cls)]
     found = {name: failed_checks(kind, cls, name) for name in tried}
@@ -96,7 +96,7 @@ def test_mutant_passes_without_its_check(kind: str, check: str, monkeypatch) -> 
     monkeypatch.setitem(_CHECKS, kind, others)
     assert check not in {one.name for one in contract(kind)}
     assert mutants[0] in FIRST
-    with enrolled(kind, mutants[:1]):
+    with temporarily_registered(kind, mutants[:1]):
         remaining = {case.check.name for case in cases(kind, *examples_of(mutants[0]))}
     assert remaining.isdisjoint(broken(kind, mutants[0])), "something else stops it"
 

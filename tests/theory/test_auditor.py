@@ -164,7 +164,7 @@ def test_mean_above_its_bound_is_detected() -> None:
 
 
 def test_late_rounds_hold_with_the_statistics_used_for_the_play() -> None:
-    """Two arms are told apart soon: ratios of numbers of 1e-25 and less, and no false alarm."""
+    """Two arms are distinguished early: ratios of numbers below 1e-25 give no false alarm."""
     prior = BetaBernoulli(np.array([1.0, 0.6]), np.array([0.5, 2.0]))
     plan = Plan.of(ALL, Bernoulli(prior), "edges(1>2)", horizon=300, trials=10, seed=1)
     found = audit(plan)
@@ -254,7 +254,7 @@ def test_information_gain_equals_entropy_loss(graph: str) -> None:
     gap = lost - watch.gained
     error = gap.std(ddof=1) / np.sqrt(len(gap))
     assert abs(gap.mean()) < 4.0 * error
-    assert error < 0.05 * watch.gained.mean()  # so that the test says something
+    assert error < 0.05 * watch.gained.mean()  # the test has something to check
 
 
 def test_audit_does_not_depend_on_workers() -> None:

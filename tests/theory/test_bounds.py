@@ -70,7 +70,7 @@ def test_general_bound_of_constant_ratios_equals_corollary_1() -> None:
 
 
 def test_general_bound_of_trials_has_standard_error() -> None:
-    """By the delta method, held against the spread of the bounds of resampled trials."""
+    """The delta method, compared with the spread of the bounds of resampled trials."""
     random = np.random.default_rng(3)
     ratios = random.gamma(4.0, 1.0, (400, 1))
     found = general_bound(ratios, 0.8, [30])

@@ -36,13 +36,13 @@ from graphbandits.theory import (
 )
 
 COMPLETE, EMPTY = np.ones((5, 5)), np.eye(5)
-#: Every other arm is seen by the first only: nobody is seen both ways.
+#: The first arm reveals all others: no edge has both directions.
 OUT_STAR = np.vstack([np.ones(5), np.eye(5)[1:]])
 
 
 @dataclass(frozen=True)
 class ListedGraphs:
-    """A process of one's own: a graph for each trial and round, from lists."""
+    """A custom process: one graph per trial and round, from lists."""
 
     graphs: tuple[np.ndarray, ...]  # (trials, K, K) of each round
     deterministic: bool = True

@@ -114,7 +114,7 @@ def test_means_where_boost_quantile_is_wrong() -> None:
 
 
 def test_means_are_quantiles_of_the_prior() -> None:
-    """Each of its own random number."""
+    """Each mean has its own random number."""
     a, b = np.exp(np.random.default_rng(1).uniform(np.log(0.5), np.log(1e5), (2, 30)))
     keys = Keys(4, 0, 50)
     u = Stream(keys, 0, "theta").uniform(30)

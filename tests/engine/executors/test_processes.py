@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from helpers import SRC
 from helpers.executor_tasks import GRAPH
-from helpers.valid_policies import UCB, enrolled
+from helpers.valid_policies import UCB, temporarily_registered
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import Plan
@@ -314,7 +314,10 @@ def test_auto_uses_processes_for_plug_ins_and_large_work(ucb: str) -> None:
 
 def test_registered_class_that_cannot_be_imported_is_refused() -> None:
     made = type("Made", (UCB,), {"__doc__": "Made.", "__module__": "dreamt"})
-    with enrolled("policy", [made]), pytest.raises(InputError, match="'Made' cannot be sent"):
+    with (
+        temporarily_registered("policy", [made]),
+        pytest.raises(InputError, match="'Made' cannot be sent"),
+    ):
         simulate(as_policy("Made"), **SMALL, workers=2, parallel="processes")
 
 

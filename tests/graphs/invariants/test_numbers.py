@@ -258,7 +258,7 @@ def test_cover_equals_independence_for_complements_of_bipartite_graphs(seed: int
 
 @pytest.mark.parametrize("n", [3, 5, 9, 11])
 def test_numbers_of_tournaments(n: int) -> None:
-    """One edge between any two: nobody observes each other, and no two are independent."""
+    """One edge between any two arms: no clique of two arms, and no two independent arms."""
     rng = np.random.default_rng(n)
     upper = np.triu(rng.random((n, n)) < 0.5, 1)
     matrix = np.eye(n) + upper + np.tril(~upper.T, -1)
@@ -278,7 +278,7 @@ def test_numbers_of_components_add_up(p: float) -> None:
 
 
 def test_fractional_domination_of_regular_and_vertex_transitive_graphs() -> None:
-    """K / (d + 1) where every arm reveals and is revealed by d others."""
+    """K / (d + 1) if every arm reveals and is revealed by d others."""
     rng = np.random.default_rng(3)
     for n, d in ((12, 3), (50, 7), (150, 4)):
         shifts = rng.choice(np.arange(1, n), d, replace=False)

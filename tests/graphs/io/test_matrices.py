@@ -72,7 +72,7 @@ def test_archive_with_too_large_header_is_rejected(
         for name, content in (held | {"data.npy": stream.getvalue()}).items():
             archive.writestr(name, content)
     assert "shape (10000000000000,) is larger than the file" in error_message(path)
-    # and one whose arrays are as large as they say, packed
+    # and an archive whose arrays have the size of their headers, compressed
     sp.save_npz(path, sp.coo_array((np.zeros(10**6), ([0] * 10**6, [1] * 10**6)), shape=(2, 2)))
     monkeypatch.setattr(graphbandits.files, "MOST_UNPACKED", 1 << 20)
     assert "it unpacks to more than 1 MiB" in error_message(path)

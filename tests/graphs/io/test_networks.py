@@ -352,7 +352,7 @@ def test_networkx_graph_is_read(arms: int, directed: bool, weighted: bool) -> No
     for u, v in graph.edges:
         if weighted:
             graph.edges[u, v]["probability"] = rng.random()
-            graph.edges[u, v]["weight"] = 7.0  # means nothing beside a probability
+            graph.edges[u, v]["weight"] = 7.0  # is ignored if there is a probability
     want = nx.to_numpy_array(graph, weight="probability" if weighted else None)
     np.fill_diagonal(want, 1.0)
     for process in (from_networkx(graph), as_process(graph), as_process(graph, arms=arms)):
