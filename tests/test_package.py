@@ -15,8 +15,8 @@ from graphbandits import jit, policies
 from graphbandits.registry import build as build_plugin
 from graphbandits.registry import name_of, registered, summary_of, text_of
 
-#: Test files that mirror no module: they cross packages, or test documents and structure.
-WITHOUT_MODULE = ("integration", "benchmarks", "test_documents.py", "test_package.py")
+#: Test files that mirror no module: they cross packages, or test helpers, documents and structure.
+WITHOUT_MODULE = ("integration", "benchmarks", "helpers", "test_documents.py", "test_package.py")
 SOURCES = sorted((SRC / "graphbandits").rglob("*.py"))
 
 
