@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ROOT
+from helpers import FIXTURES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +46,7 @@ def experiment_of(text: str) -> Experiment:
 
 def mistakes() -> Iterator[tuple[str, str]]:
     """Files and their error messages, from tests/fixtures/experiment_mistakes.txt."""
-    text = (ROOT / "tests" / "fixtures" / "experiment_mistakes.txt").read_text("utf-8")
+    text = (FIXTURES / "experiment_mistakes.txt").read_text("utf-8")
     for block in text.split("\n\n")[1:]:
         made, message = block.strip().split("\n=> ")
         first, _, added = made.partition("\n")

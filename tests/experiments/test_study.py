@@ -119,12 +119,11 @@ def test_a_store_of_version_0_6_0_is_read_and_resuming_it_computes_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Series were named by other sources then; the numbers are the same."""
-    fixtures = FIXTURES
-    old = shutil.copytree(fixtures / "store-0.6.0", tmp_path / "store-0.6.0")
+    old = shutil.copytree(FIXTURES / "store-0.6.0", tmp_path / "store-0.6.0")
     before = open_study(old)
     recorded = [cell.results() for cell in before.cells]
     study = run_experiment(
-        fixtures / "store-0.6.0.toml", output=old, ratios="bound", workers=1, pages=False
+        FIXTURES / "store-0.6.0.toml", output=old, ratios="bound", workers=1, pages=False
     )
     assert "was computed by other sources or versions: its trials are" in capsys.readouterr().err
     assert before.record.series.keys().isdisjoint(study.record.series)

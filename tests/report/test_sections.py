@@ -6,10 +6,10 @@ import base64
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import FIXTURES
 from helpers.report_pages import (
     ARMS,
     RERUN,
@@ -243,8 +243,8 @@ def test_joined_results_have_all_seeds() -> None:
     )
 
 
-def test_old_results_use_the_registered_policies(request) -> None:
-    old = Results.load(Path(request.path).parent / "fixtures" / "results-1")
+def test_old_results_use_the_registered_policies() -> None:
+    old = Results.load(FIXTURES / "results-1")
     page = page_of(study(old))
     rows = {row[0]: row[1:] for row in table(page, "wide").rows()}
     assert rows["ids-n"][:5] == ["before the decision", "anything", "no", "exact", "not recorded"]
