@@ -35,9 +35,8 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     given = json.load(sys.stdin)
-    for mutant in MUTANTS:
-        if mutant.name == given["mutant"]:
-            mutant.apply()
+    if given["mutant"] is not None:
+        {mutant.name: mutant for mutant in MUTANTS}[given["mutant"]].apply()
     if given["unchecked"]:
         disable_check()
     answers = [answer(*question) for question in given["questions"]]
