@@ -1,8 +1,8 @@
 """What alpha, Delta and h are: exact rationals for few arms, 192-bit quadrature for many.
 
 Both need whole parameters, as posteriors from uniform priors have. The exact ones are those of
-the tests (tests/oracles.py). They take all pairs of arms through polynomials of the degree of all
-observations together; for many arms this is too much, and Gauss-Legendre panels in ball
+the tests (tests/helpers/oracles.py). They take all pairs of arms through polynomials of the degree
+of all observations together; for many arms this is too much, and Gauss-Legendre panels in ball
 arithmetic take over: with equal posteriors taken together, densities f, distribution functions F
 (binomial tails, all terms positive) and partial means Q at the nodes of [0, 1],
 
@@ -26,7 +26,7 @@ from baseline import Floats
 from flint import arb, arb_mat, arb_poly, ctx
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from oracles import exact_beliefs
+from helpers.oracles import exact_beliefs
 
 #: Up to here exact rationals take less than a second.
 EXACT_ARMS = 10

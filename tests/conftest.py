@@ -1,6 +1,5 @@
-"""Shared by all tests: an importable test folder for the oracles, and fixtures."""
+"""Fixtures for all tests."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,12 +7,13 @@ import pytest
 
 from graphbandits.plugins import loaded_plugins, unload_plugin
 
-sys.path.insert(0, str(Path(__file__).parent))
+# failed assertions in helpers show their values, as those in test files do
+pytest.register_assert_rewrite("helpers")
 
 
 @pytest.fixture(autouse=True)
 def no_plugins_left() -> Iterator[None]:
-    """Unload the plug-ins that a test has loaded, so that tests pass in any order."""
+    """Unload the plug-ins that a test has loaded, because tests must pass in any order."""
     before = {plugin.path for plugin in loaded_plugins()}
     yield
     for plugin in loaded_plugins():
@@ -23,7 +23,7 @@ def no_plugins_left() -> Iterator[None]:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
-    """Write a file, byte by byte, and give its path."""
+    """Return a function that writes a file into ``tmp_path`` and returns its path."""
 
     def writer(name: str, content: str | bytes) -> Path:
         path = tmp_path / name

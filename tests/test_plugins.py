@@ -1,4 +1,4 @@
-"""Plug-ins from scratch files and from installed packages."""
+"""Tests of plugins.py: plug-ins from files and from installed packages."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers import SRC
 
 from graphbandits import simulate
 from graphbandits.errors import InputError, PolicyError
@@ -48,7 +49,7 @@ def write(folder: Path, text: str, name: str = "mine.py") -> Path:
     return file
 
 
-def test_a_file_enrols_what_it_registers(tmp_path: Path) -> None:
+def test_file_registers_its_plug_ins(tmp_path: Path) -> None:
     file = write(tmp_path, POLICY)
     plugin = load_plugin(str(file))
     assert plugin.path == file.resolve()
@@ -85,9 +86,7 @@ def test_a_file_enrols_what_it_registers(tmp_path: Path) -> None:
         (POLICY + 'register("policy", "more")(TSN)\n', "line 14: TSN is enrolled as 'ts-n' alread"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_with_its_line(
-    tmp_path: Path, text: str, saying: str
-) -> None:
+def test_error_in_a_file_is_reported_with_its_line(tmp_path: Path, text: str, saying: str) -> None:
     with pytest.raises(InputError, match=saying) as caught:
         load_plugin(write(tmp_path, text))
     assert str(caught.value).startswith("cannot load the plug-in ")
@@ -95,7 +94,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_line(
     assert name_of(as_policy("ts-n")) == "ts-n"
 
 
-def test_what_is_no_file_of_python(tmp_path: Path) -> None:
+def test_paths_that_are_not_python_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read the plug-in .*none\.py: No such file"):
         load_plugin(tmp_path / "none.py")
     with pytest.raises(InputError, match=r"cannot read the plug-in .*: Is a directory"):
@@ -112,7 +111,7 @@ def test_what_is_no_file_of_python(tmp_path: Path) -> None:
         load_plugin("null\0byte.py")
 
 
-def test_a_name_that_another_file_has_is_refused_and_stays_with_it(tmp_path: Path) -> None:
+def test_name_registered_by_another_file_is_refused(tmp_path: Path) -> None:
     first, second = write(tmp_path, POLICY, "first.py"), write(tmp_path, POLICY, "second.py")
     load_plugin(first)
     with pytest.raises(InputError, match=r"second\.py, line 8: two classes .*first\.py"):
@@ -131,7 +130,7 @@ def test_an_edited_file_replaces_what_it_registered(tmp_path: Path) -> None:
     assert type(as_policy("other")) is not before
 
 
-def test_a_reload_that_fails_keeps_what_was_there(tmp_path: Path) -> None:
+def test_failed_reload_keeps_the_old_registrations(tmp_path: Path) -> None:
     file = write(tmp_path, POLICY)
     load_plugin(file)
     before = as_policy("scratch")
@@ -151,7 +150,7 @@ def test_ctrl_c_while_loading_is_not_swallowed(tmp_path: Path) -> None:
     assert "scratch" not in registered("policy")
 
 
-def test_two_files_of_the_same_name_in_two_folders(tmp_path: Path) -> None:
+def test_files_of_the_same_name_in_two_folders_are_separate(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     first = write(tmp_path, POLICY)
     second = write(tmp_path / "more", POLICY.replace('"scratch"', '"other"'))
@@ -177,9 +176,6 @@ def test_an_error_in_a_policy_names_the_line_of_its_file(tmp_path: Path) -> None
         simulate("scratch", horizon=3, trials=1)
 
 
-# Installed packages ----------------------------------------------------------------------------
-
-
 def install(folder: Path, package: str, text: str, target: str = "") -> None:
     """A module and the metadata that a package manager would write."""
     folder.mkdir(exist_ok=True)
@@ -193,7 +189,7 @@ def install(folder: Path, package: str, text: str, target: str = "") -> None:
 
 
 def run(script: str, *paths: Path, flags: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    source = Path(__file__).parents[1] / "src"
+    source = SRC
     path = os.pathsep.join(map(str, (source, *paths)))
     return subprocess.run(
         [sys.executable, *flags, "-c", script],
@@ -210,7 +206,7 @@ print(*registered("policy"), *registered("graph"))
 """
 
 
-def test_an_installed_package_enrols_its_plug_ins(tmp_path: Path) -> None:
+def test_installed_package_registers_its_plug_ins(tmp_path: Path) -> None:
     install(tmp_path / "site", "bandit_friends", POLICY)
     done = run(ASK, tmp_path / "site")
     assert done.returncode == 0, done.stderr

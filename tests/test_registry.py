@@ -1,21 +1,45 @@
-"""Text forms: what is written can be read, and comes back as it was."""
+"""Tests of registry.py: text forms of plug-ins, their parameters and examples."""
 
 from __future__ import annotations
 
 import ast
-import sys
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
 import pytest
+from helpers.valid_policies import UCB
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphbandits import registry
 from graphbandits.engine import provenance
 from graphbandits.errors import InputError
-from graphbandits.registry import parse, register, text_of
+from graphbandits.registry import build, examples_of, parse, register, text_of
+
+
+def test_single_parameter_needs_no_key() -> None:
+    assert build("graph", "cliques(3)") == build("graph", "cliques(size=3)")
+    assert build("graph", "star(out)") == build("graph", "star(direction=out)")
+    with pytest.raises(InputError, match=r"random\(0.5\)': write key=value: it has r, low, high"):
+        build("graph", "random(0.5)")
+    with pytest.raises(InputError, match=r"empty\(3\)': write key=value: it takes none"):
+        build("graph", "empty(3)")
+
+
+@pytest.mark.parametrize("given", [[], [UCB()], "no list", None])
+def test_examples_must_be_instances_of_the_class(given: object) -> None:
+    @dataclass(frozen=True)
+    class Shy(UCB):
+        """Has no example."""
+
+        @classmethod
+        def examples(cls) -> Any:
+            return given
+
+    with pytest.raises(InputError, match="examples"):
+        examples_of(Shy)
+
 
 plain = st.one_of(
     st.none(),
@@ -42,7 +66,7 @@ class Example:
 
 
 @given(values)
-def test_every_parameter_comes_back_from_its_text(value: object) -> None:
+def test_parameters_round_trip_through_text(value: object) -> None:
     name, arguments = parse(text_of(Example(value)))
     assert name == "Example"
     assert arguments == {"value": value}
@@ -59,17 +83,17 @@ def test_every_parameter_comes_back_from_its_text(value: object) -> None:
         ("x(value=a-b.c)", "a-b.c"),
     ],
 )
-def test_values_as_people_write_them(text: str, value: object) -> None:
+def test_values_are_parsed(text: str, value: object) -> None:
     assert parse(text) == ("x", {"value": value})
 
 
 @pytest.mark.parametrize("text", ["x(c=0.5))", "x(c=[1)", "x(c='a)", "x(c=[ids-n, ts-n])"])
-def test_what_is_not_closed_or_not_plain_is_refused(text: str) -> None:
+def test_malformed_values_are_rejected(text: str) -> None:
     with pytest.raises(InputError, match="cannot read"):
         parse(text)
 
 
-def test_a_plug_in_is_a_frozen_dataclass_and_its_name_its_own() -> None:
+def test_plugin_must_be_frozen_dataclass_with_unique_name() -> None:
     with pytest.raises(InputError, match="frozen dataclass"):
         register("policy", "thawed")(type("Thawed", (), {}))
     with pytest.raises(InputError, match="two classes"):
@@ -91,14 +115,3 @@ def test_one_thread_parses_python_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert parse("cliques(size=[1, 2])") == ("cliques", {"size": (1, 2)})
     provenance._analysed(b"import os\n", "graphbandits")
     assert free == [False, False]
-
-
-def test_sources_are_checked_while_another_thread_imports(monkeypatch: pytest.MonkeyPatch) -> None:
-    is_own, added = provenance._is_own, iter(range(10**6))
-
-    def import_another(name: str) -> bool:
-        monkeypatch.setitem(sys.modules, f"imported_meanwhile_{next(added)}", sys)
-        return is_own(name)
-
-    monkeypatch.setattr(provenance, "_is_own", import_another)
-    provenance.check_sources({"package numpy": provenance._version("numpy")})

@@ -2,7 +2,7 @@
 
 ``python tests/golden/record.py`` records everything anew, next to this file. Do that only where
 numbers are meant to change (another kernel, another stream of random numbers), and say why in the
-commit; a change of structure repeats them. ``tests/test_golden.py`` compares.
+commit; a change of structure repeats them. ``tests/integration/test_golden.py`` compares.
 
 Only what users have is used, ``simulate``, ``Agent``, ``Results``, ``open_study``, the registry and
 the command line, so that modules may move. Each golden is a JSON file of facts, with the

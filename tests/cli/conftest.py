@@ -1,0 +1,58 @@
+"""Fixtures of the tests of the command line: working directories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.plugin_command_line import FILES, MINE
+
+from graphbandits.experiments import load_experiment
+from graphbandits.plugins import unload_plugin
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The experiments with 5 rounds instead of 1000."""
+
+    def load(name: str) -> Any:
+        return load_experiment(name).model_copy(update={"horizon": 5})
+
+    for module in ("graphbandits.experiments", "graphbandits.experiments.run"):
+        monkeypatch.setattr(f"{module}.load_experiment", load)
+
+
+@pytest.fixture
+def bad_files(place: Path) -> Path:
+    """A working directory with invalid graph files and a valid one."""
+    (place / "above.txt").write_text("ann bob 0.5\nbob ann 1.5\n")
+    (place / "below.txt").write_text("ann bob -0.1\n")
+    (place / "nan.txt").write_text("ann bob nan\n")
+    (place / "word.txt").write_text("ann bob often\n")
+    (place / "four.txt").write_text("ann bob 0.5 carol\n")
+    (place / "empty.txt").write_text("# nothing\n")
+    (place / "loop.txt").write_text("ann ann 0.5\n")
+    (place / "twice.txt").write_text("ann bob 0.5\nann bob 0.6\n")
+    (place / "binary.dat").write_bytes(bytes(range(256)))
+    (place / "good.txt").write_text("ann bob\nbob carol\n")
+    (place / "folder").mkdir()
+    return place
+
+
+@pytest.fixture
+def plugin_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory with a plug-in, which is unloaded afterwards."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE)
+    yield tmp_path
+    for name in FILES:
+        unload_plugin(tmp_path / name)

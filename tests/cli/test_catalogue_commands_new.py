@@ -1,0 +1,68 @@
+"""Tests of cli/catalogue_commands.py: ``graphbandits new``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers.plugin_command_line import refused, run
+
+from graphbandits import new_experiment, new_policy
+
+
+def names_in(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def test_a_new_policy_passes_the_contract(plugin_place: Path) -> None:
+    shown = run("new", "policy", "my-ucb")
+    assert "Wrote my_ucb.py" in shown
+    assert run("check", "my_ucb.py").endswith("14 promises: 14 kept.\n\n")
+    assert "MyUcb" in (plugin_place / "my_ucb.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("ids-n", "already"), ("My UCB", "small letters"), ("-x", "option"), ("2x", "a letter")],
+)
+def test_invalid_names_of_new_policies_are_refused(
+    plugin_place: Path, name: str, word: str
+) -> None:
+    before = names_in(plugin_place)
+    assert word in refused("new", "policy", name).lower()
+    assert names_in(plugin_place) == before
+
+
+def test_new_commands_write_the_files_of_the_functions(plugin_place: Path) -> None:
+    for kind, write in (("policy", new_policy), ("experiment", new_experiment)):
+        run("new", kind, "my-own", "--output", "here")
+        assert write("my-own", plugin_place / "there").read_bytes() == Path("here").read_bytes()
+        Path("here").unlink()
+        Path("there").unlink()
+
+
+def test_new_policy_does_not_overwrite_files(plugin_place: Path) -> None:
+    (plugin_place / "my_ucb.py").write_text("mine")
+    assert "exists" in refused("new", "policy", "my-ucb")
+    assert (plugin_place / "my_ucb.py").read_text() == "mine"
+    run("new", "policy", "my-ucb", "--output", "plug.py")
+    assert "my-ucb" in (plugin_place / "plug.py").read_text()
+
+
+@pytest.mark.parametrize("name", ["none", "json", "random", "true"])
+def test_new_policy_with_reserved_name_works(tmp_path: Path, name: str) -> None:
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "graphbandits", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert command("new", "policy", name).returncode == 0
+    (file,) = tmp_path.glob("*.py")
+    done = command("check", file.name, "--only", "form", "--only", "block-workers-order")
+    assert "2 promises: 2 kept" in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,133 @@
+"""Tests of cli/run_commands.py: the option ``--bounds``."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.report_pages import Node, Page
+from typer.testing import CliRunner
+
+from graphbandits import open_study, simulate
+from graphbandits.cli import app
+
+LOG5 = math.log(5)
+RUNNER = CliRunner(env={"COLUMNS": "200"})
+
+
+def table_of(page: Node) -> list[list[str]]:
+    (table,) = page.all("table", class_="bounds")
+    return table.rows()
+
+
+def run(*args: object) -> str:
+    result = RUNNER.invoke(app, [str(arg) for arg in args])
+    assert result.exit_code == 0, (result.stderr, result.exception)
+    return result.stdout
+
+
+SIMULATE = (
+    *("simulate", "--policy", "ts-n", "--policy", "ids-lp", "--policy", "ucb-n"),
+    *("--graph", "paper", "--horizon", 40, "--trials", 12),
+)
+TWENTY = math.sqrt(40 * LOG5)  # Corollary 1 of the paper's graph
+
+
+def test_simulate_prints_a_table_of_bounds_if_asked() -> None:
+    assert "Theorem" not in run(*SIMULATE)
+    text = run(*SIMULATE, "--bounds")
+    rows = [line.split() for line in text.split("Bounds on the expected regret")[1].splitlines()]
+    (corollary,) = [row for row in rows if row[1:3] == ["Corollary", "1"]]
+    assert corollary[0] == "ts-n"
+    assert corollary[-3] == f"{TWENTY:.2f}"
+    assert corollary[-1] == "below"
+    nobody = run(*SIMULATE[:1], "--policy", "ucb-n", *SIMULATE[-6:], "--bounds")
+    assert "No bound is proved for any of these policies." in nobody
+
+
+def test_simulate_gives_bounds_as_json_if_asked() -> None:
+    assert "bounds" not in json.loads(run(*SIMULATE, "--json"))
+    found = json.loads(run(*SIMULATE, "--json", "--bounds"))["bounds"]
+    assert [bound["name"] for bound in found] == ["Theorem 1", "Corollary 1", "earlier bound"]
+    assert found[1]["value"] == pytest.approx(TWENTY)
+    assert found[1]["standard_error"] == 0.0
+    assert found[1]["policies"]["ts-n"]["mean_is"] == "below"
+    assert list(found[0]["policies"]) == ["ids-lp"]
+
+
+def test_summary_has_bounds_and_figure_has_them_on_request(tmp_path: Path) -> None:
+    without, with_ = tmp_path / "without", tmp_path / "with"
+    text = run(*SIMULATE, "--output", without)
+    assert "Corollary 1" not in text
+    assert "Corollary 1" in run(*SIMULATE, "--output", with_, "--bounds")
+    summaries = [json.loads((place / "summary.json").read_text()) for place in (without, with_)]
+    assert summaries[0] == summaries[1]
+    names = [bound["name"] for bound in summaries[0]["simulation"]["bounds"]]
+    assert names == ["Theorem 1", "Corollary 1", "earlier bound"]
+    figures = [(place / "figure-simulation.svg").read_text() for place in (without, with_)]
+    assert [figure.count('id="bound"') for figure in figures] == [0, 2]
+    for part in ("-final", "-differences", "-plays"):
+        name = f"figure-simulation{part}.svg"
+        assert (without / name).read_bytes() == (with_ / name).read_bytes()
+    for place, asked in ((without, False), (with_, True)):
+        page = Page((place / "report.html").read_text()).root
+        assert len(table_of(page)) == 3
+        (command,) = page.all("pre", class_="command")
+        assert command.text.endswith(" --bounds") is asked
+
+
+def test_run_and_reproduce_draw_bounds_if_asked(tmp_path: Path) -> None:
+    text = run("run", "paper-2a", "--trials", 2, "--output", tmp_path / "run", "--bounds")
+    assert "Corollary 2" in text
+    place = tmp_path / "reproduced"
+    assert "Theorem" not in run("reproduce", "--figure", "2b", "--trials", 2, "--output", place)
+    text = run("reproduce", "--figure", "1b", "--trials", 2, "--output", place, "--bounds")
+    assert "Theorem 2" in text
+    summary = json.loads((place / "summary.json").read_text())
+    names = {key: [b["name"] for b in part["bounds"]] for key, part in summary.items()}
+    assert names == {
+        "1b": ["Theorem 1", "Theorem 2", "earlier bound"],
+        "2b": ["Theorem 1", "Theorem 3"],  # which lay there from before
+    }
+    drawn = {key: (place / f"figure-{key}.svg").read_text().count('id="bound"') for key in names}
+    assert drawn == {"1b": 2, "2b": 0}
+
+
+def test_a_sweep_has_no_figure_for_bounds(tmp_path: Path) -> None:
+    result = RUNNER.invoke(app, ["run", "density", "--bounds", f"--output={tmp_path / 'x'}"])
+    assert result.exit_code == 2
+    assert "density has sweeps" in result.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_recorded_ratios_give_each_policy_its_own_bound() -> None:
+    """Lemma 1: listed with the error of the trials, above the mean, and below the rounds."""
+    words = (*SIMULATE, "--policy", "ids-n(gain=joint)", "--policy", "ids-n", "--ratios", "bound")
+    told = json.loads(run(*words, "--bounds", "--json"))
+    general = {one["name"]: one for one in told["bounds"] if one["name"].startswith("Lemma 1")}
+    for policy in ("ts-n", "ids-lp", "ids-n", "ids-n(gain=joint)"):
+        bound = general[f"Lemma 1 ({policy})"]
+        assert list(bound["policies"]) == [policy]
+        assert bound["policies"][policy]["mean"] < bound["value"] < 40
+        assert bound["standard_error"] > 0.0
+
+
+def test_ratios_of_a_sweep_are_kept_for_every_point(tmp_path: Path) -> None:
+    file, out = tmp_path / "swept.toml", tmp_path / "out"
+    file.write_text(
+        'title = "T"\nhorizon = 10\ntrials = 4\narms = 3\npolicies = ["ids-n", "ts-n"]\n'
+        '[[sweeps]]\nparameter = "r"\nvalues = [0.25, 1]\ngraph = "random(r={r})"\n'
+    )
+    run("run", file, "--ratios", "bound", "--output", out)
+    for cell in open_study(out).cells:
+        graph = f"random(r={cell.point['r']})"
+        how = {"graph": graph, "arms": 3, "horizon": 10, "trials": 4, "ratios": "bound"}
+        alone, kept = simulate(["ids-n", "ts-n"], **how), cell.results(curves=True)  # type: ignore[arg-type]
+        assert kept.hash == alone.hash
+        for name in ("ids-n", "ts-n"):
+            ratios = kept[name].ratios
+            assert ratios is not None
+            assert np.array_equal(ratios.ratio, alone[name].ratios.ratio, equal_nan=True)

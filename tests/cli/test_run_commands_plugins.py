@@ -1,0 +1,136 @@
+"""Tests of cli/run_commands.py: experiments and simulations with plug-ins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.plugin_command_line import EXPERIMENT, MINE, refused, run
+
+from graphbandits import open_study, simulate
+from graphbandits.plugins import load_plugin, unload_plugin
+
+
+def names_in(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_plug_in_is_simulated_as_from_python(plugin_place: Path, workers: int) -> None:
+    words = ["simulate", "--plugin", "mine.py", "--policy", "mine", "--policy", "ids-n"]
+    size = ["--graph", "two-ways(p=0.5)", "--horizon", 15, "--trials", 7, "--seed", 5]
+    shown = json.loads(run(*words, *size, "--workers", workers, "--json"))
+    load_plugin("mine.py")
+    again = simulate(["mine", "ids-n"], graph="two-ways(p=0.5)", horizon=15, trials=7, seed=5)
+    for name in ("mine", "ids-n"):
+        assert shown["policies"][name]["regret"]["mean"] == again[name].mean[-1]
+
+
+def test_a_policy_that_fails_in_a_run_is_named_with_its_line(plugin_place: Path) -> None:
+    method = """    c: float = 0.5
+
+    def propose(self, state, view):
+        if view.t == 3:
+            return 1 / 0
+        return super().propose(state, view)
+"""
+    source = MINE.replace("    c: float = 0.5\n", method)
+    (plugin_place / "plug.py").write_text(source)
+    line = source.splitlines().index("            return 1 / 0") + 1
+    words = "simulate --plugin plug.py --policy mine --graph empty --horizon 9 --trials 2"
+    for workers in (1, 2):
+        message = refused(*words.split(), "--workers", workers)
+        assert "'mine' failed in round 3, in propose" in message
+        assert f"plug.py, line {line}: ZeroDivisionError" in message
+
+
+def test_experiment_file_with_a_plug_in_next_to_it(plugin_place: Path) -> None:
+    folder = plugin_place / "studies"
+    folder.mkdir()
+    (folder / "mine.py").write_text(MINE)
+    (folder / "study.toml").write_text(EXPERIMENT)
+    shown = run("run", "studies/study.toml")
+    unload_plugin(folder / "mine.py")
+    assert "A study of mine" in shown
+    results = open_study("study").results()
+    assert list(results.policies) == ["mine", "ids-n"]
+    wanted = {"graph": "star(direction=out)", "horizon": 20, "trials": 6, "seed": 3}
+    assert wanted.items() <= results.settings.items()
+    page = (plugin_place / "study" / "report.html").read_text()
+    assert "graphbandits run studies/study.toml" in page
+
+
+def test_packaged_experiment_accepts_another_policy_and_size(plugin_place: Path) -> None:
+    words = ["run", "paper-2a", "--trials", 3, "--seed", 9, "--output", "out"]
+    run(*words, "--plugin", "mine.py", "--policy", "mine(c=2)")
+    results = open_study("out", "paper-2a").results()
+    assert list(results.policies)[-1] == "mine(c=2)"
+    assert results.settings["seed"] == 9
+    assert results.trials == 3
+    assert names_in(plugin_place / "out") >= {"report.html", "summary.json", "figure-paper-2a.png"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("horizon = 20", ["horizon", "missing"]),
+        (("horizon", "horizn"), ["'horizn'", "did you mean 'horizon'"]),
+        (("20", "0"), ["horizon", "0", "1"]),
+        (("20", "'long'"), ["horizon", "'long'"]),
+        (("20", "true"), ["horizon = true"]),
+        (('["mine", "ids-n"]', "[]"), ["policies"]),
+        (('"ids-n"', '"idsn"'), ["'idsn'", "did you mean"]),
+        (('"mine.py"', '"other.py"'), ["other.py", "No such file"]),
+        (("title =", "title"), ["not TOML", "line 2"]),
+        (("star(direction=out)", "star(direction=up)"), ["direction", "'up'"]),
+    ],
+)
+def test_a_bad_experiment_is_refused_with_its_key(
+    plugin_place: Path, change: Any, words: list[str]
+) -> None:
+    old, new = (change, "") if isinstance(change, str) else change
+    assert old in EXPERIMENT
+    (plugin_place / "study.toml").write_text(EXPERIMENT.replace(old, new))
+    message = refused("run", "study.toml")
+    for word in words:
+        assert word in message
+    assert names_in(plugin_place) <= {"study.toml", "mine.py", "__pycache__"}
+
+
+def test_unknown_experiments_and_unreadable_files_are_refused(plugin_place: Path) -> None:
+    assert "did you mean 'paper-1a'" in refused("run", "papr-1a")
+    assert "No such file" in refused("run", "nothing.toml")
+    (plugin_place / "bad.toml").write_bytes(b"\xff\xfe")
+    assert "UTF-8" in refused("run", "bad.toml")
+
+
+def test_unwritable_output_is_reported_before_the_run(plugin_place: Path) -> None:
+    (plugin_place / "taken").write_text("mine")
+    words = "simulate --policy ts-n --graph paper --horizon 2 --trials 2 --output taken"
+    assert "taken" in refused(*words.split())
+    assert (plugin_place / "taken").read_text() == "mine"
+    assert "--json" in refused(*words.replace("taken", "free").split(), "--json")
+    assert not (plugin_place / "free").exists()
+
+
+def test_reports_of_earlier_figures_stay_in_the_page(plugin_place: Path) -> None:
+    for figure in ("1b", "2a"):
+        run("reproduce", "--figure", figure, "--trials", 2, "--output", "figs")
+    page = (plugin_place / "figs" / "report.html").read_text()
+    summary = json.loads((plugin_place / "figs" / "summary.json").read_text())
+    assert list(summary) == ["1b", "2a"]
+    for title in ("1b. Erdős", "2a. Random feedback"):
+        assert title in page
+
+
+def test_study_of_a_file_has_the_name_of_the_file(plugin_place: Path) -> None:
+    (plugin_place / "deep").mkdir()
+    (plugin_place / "deep" / "friends.csv").write_text("source,target\nann,bob\n")
+    for graph in ("file:deep/friends.csv", f"file:{plugin_place / 'deep' / 'friends.csv'}"):
+        words = ["simulate", "--policy", "ts-n", "--graph", graph, "--horizon", 2, "--trials", 2]
+        assert run(*words, "--output", "out").startswith("friends.csv, 2 arms, 2 rounds")
+    (plugin_place / "near.csv").write_text("source,target\nann,bob\n")
+    words[words.index(graph)] = "file:near.csv"
+    assert run(*words, "--output", "out").startswith("near.csv, 2 arms")

@@ -1,0 +1,161 @@
+"""Tests of engine/executors/dask.py: schedulers and workers that fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.executor_tasks import (
+    GRAPH,
+    POLICY,
+    bits,
+    children,
+    command,
+    faulty_tasks,
+    marks,
+    meanwhile,
+    name_of,
+    plans,
+    tasks_of,
+    until,
+    without_faults,
+)
+
+from graphbandits.engine.executors import DaskExecutor, dask
+from graphbandits.engine.plan import Task
+from graphbandits.errors import InputError, SourceError
+from graphbandits.plugins import load_plugin, unload_plugin
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The directory of the plug-ins and of the marks that they write."""
+    folder = tmp_path_factory.mktemp("executors")
+    files = {"faulty_ts.py": POLICY.format(folder=str(folder)), "drawn_graph.py": GRAPH}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        load_plugin(folder / name)
+    yield folder
+    for name in files:
+        unload_plugin(folder / name)
+
+
+@pytest.fixture(scope="module")
+def local_cluster() -> Iterator[DaskExecutor]:
+    before = children()
+    with DaskExecutor("local", 2) as executor:
+        yield executor
+    assert children() == before
+
+
+def test_task_of_a_killed_dask_worker_moves_to_another(folder: Path, tmp_path: Path) -> None:
+    """The second worker joins while the first is busy, and runs all tasks including its task."""
+    fault = "wait-cluster"
+    tasks, done = faulty_tasks(fault), []
+    expected = without_faults(tasks)
+    with ExitStack() as stack:
+
+        def start(*words: str) -> Any:
+            return stack.enter_context(
+                command("-m", "dask", *words, folder=tmp_path, log="dask.log")
+            )
+
+        def worker() -> Any:
+            return start("worker", address, "--nthreads=1", "--no-dashboard", "--no-nanny")
+
+        place = tmp_path / "scheduler.json"
+        start(
+            "scheduler",
+            "--host=127.0.0.1",
+            "--port=0",
+            "--no-dashboard",
+            f"--scheduler-file={place}",
+        )
+        address = json.loads(until(lambda: place.exists() and place.read_text()))["address"]
+        first = worker()
+
+        def disturb() -> None:
+            assert until(lambda: marks(folder, fault)) == [first.pid]
+            worker()
+            until(lambda: len(done) == 5)
+            first.kill()
+
+        with meanwhile(disturb), DaskExecutor(address) as executor:
+            for one in executor.run(tasks):
+                done.append(one)
+            assert executor.workers >= 1
+    assert {name_of(task): bits(task, shard) for task, shard in done} == expected
+    assert done[-1][0].policy == f"faulty-ts(fault={fault})"
+    assert len(marks(folder, fault)) == 2
+
+
+def test_lost_scheduler_is_reported(tmp_path: Path) -> None:
+    place = tmp_path / "scheduler.json"
+    words = ("scheduler", "--host=127.0.0.1", "--port=0", "--no-dashboard")
+    with command("-m", "dask", *words, f"--scheduler-file={place}", folder=tmp_path) as scheduler:
+        address = json.loads(until(lambda: place.exists() and place.read_text()))["address"]
+
+        def taking() -> Iterator[Task]:
+            yield from tasks_of(plans()[:1])[:1]
+            scheduler.kill()
+
+        saying = r"at tcp://.* went away \("
+        with DaskExecutor(address) as executor, pytest.raises(InputError, match=saying):
+            list(executor.run(taking()))
+
+
+def test_unreachable_scheduler_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
+    saying = (
+        r"no dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*start one with 'dask scheduler'"
+    )
+    with pytest.raises(InputError, match=saying), DaskExecutor("tcp://127.0.0.1:9"):
+        pass
+    assert capfd.readouterr() == ("", "")
+
+
+def test_cluster_without_workers_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(dask, "PATIENCE", 0.0)
+    monkeypatch.setattr(dask, "LOOK", 0.01)
+    how: dict[str, Any] = {"host": "127.0.0.1", "protocol": "tcp://", "n_workers": 0}
+    with (
+        LocalCluster(processes=False, dashboard_address="127.0.0.1:0", **how) as empty,
+        DaskExecutor(empty.scheduler_address) as executor,
+        pytest.raises(InputError, match=r"no worker for 0 s: start one with 'dask worker tcp://"),
+    ):
+        list(executor.run(tasks_of(plans()[:1])))
+
+
+def test_workers_of_other_versions_are_refused(
+    local_cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = dask.identity()
+    other = theirs | {"numpy": "1.0", "scipy": "2.0"}
+    monkeypatch.setattr(dask, "identity", lambda: other)
+    errors = [error for _, error in local_cluster.run(tasks_of(plans()[:1]))]
+    saying = (
+        f"would give other bits: numpy is {theirs['numpy']} there and 1.0 here; "
+        f"scipy is {theirs['scipy']} there and 2.0 here."
+    )
+    for error in errors:
+        assert isinstance(error, SourceError)
+        assert str(error).startswith("the worker at tcp://127.0.0.1:")
+        assert saying in str(error)
+
+
+def test_missing_dask_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"pip install 'graphbandits\[cluster\]'"):
+        DaskExecutor("local")
+
+
+@pytest.mark.parametrize("address", ["", "here", "127.0.0.1:8786", "tcp://host", "tcp://a b:1"])
+def test_invalid_addresses_are_refused(address: str) -> None:
+    with pytest.raises(InputError, match=r"'local' or the address of a dask scheduler"):
+        DaskExecutor(address)

@@ -1,0 +1,431 @@
+"""Tests of experiments/experiment.py: valid and invalid experiment files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import FIXTURES
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import graphbandits
+from graphbandits.engine import Plan
+from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.experiments import Experiment, experiment_names, load_experiment
+from graphbandits.experiments.model import TABLES, _first_mistake, keys_of, world_of
+from graphbandits.experiments.tables import cell_name, sweep_name
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.store import series_of, simulate_plan
+from graphbandits.worlds import Bernoulli
+
+ONE = """title = "T"
+graph = "random(r=0.5)"
+arms = 3
+horizon = 20
+trials = 4
+policies = ["ids-n", "ts-n"]
+"""
+SWEPT = ONE.replace("r=0.5", "r={r}")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def experiment_of(text: str) -> Experiment:
+    """The experiment of a text, as if it were a file."""
+    return Experiment.model_validate(tomllib.loads(text))
+
+
+def mistakes() -> Iterator[tuple[str, str]]:
+    """Files and their error messages, from tests/fixtures/experiment_mistakes.txt."""
+    text = (FIXTURES / "experiment_mistakes.txt").read_text("utf-8")
+    for block in text.split("\n\n")[1:]:
+        made, message = block.strip().split("\n=> ")
+        first, _, added = made.partition("\n")
+        base, *changes = first.split(" | ")
+        file = {"one": ONE, "swept": SWEPT}[base]
+        for change in changes:
+            old, new = change.split(" ->")
+            assert old in file
+            file = file.replace(old, new.strip())
+        yield file + added, message
+
+
+@pytest.mark.parametrize(("text", "message"), list(mistakes()))
+def test_mistake_is_reported_in_one_line_before_anything_runs(
+    place: Path, text: str, message: str
+) -> None:
+    (place / "mine.toml").write_text(text, "utf-8")
+    with pytest.raises(GraphBanditsError) as caught:
+        load_experiment("mine.toml").plans()
+    told = str(caught.value).removeprefix("mine.toml: ")
+    assert "\n" not in told
+    if message.endswith("..."):  # followed by all known names
+        assert told.startswith(message.removesuffix("..."))
+    else:
+        assert told == message
+
+
+def test_plugin_that_cannot_be_loaded_is_reported_with_experiment_and_position(
+    place: Path,
+) -> None:
+    (place / "empty.py").write_text("", "utf-8")
+    for plugins, told in (
+        ('["none.py"]', "mine.toml: plugins 1: cannot read the plug-in none.py: No such file"),
+        ('["empty.py"]', "mine.toml: plugins 1: cannot load the plug-in empty.py: it registers"),
+    ):
+        (place / "mine.toml").write_text(f"{ONE}plugins = {plugins}\n", "utf-8")
+        with pytest.raises(InputError) as caught:
+            load_experiment("mine.toml")
+        assert str(caught.value).startswith(told)
+
+
+def test_error_in_an_argument_names_no_key_of_the_file() -> None:
+    for besides, told in (
+        ({"policies": ["idsn"]}, "unknown policy 'idsn'"),
+        ({"policies": ["ts-n"]}, "policy 'ts-n' is given twice"),
+        ({"trials": 2**33}, "trial numbers stop"),
+    ):
+        with pytest.raises(InputError) as caught:
+            experiment_of(ONE).plans(**besides)
+        assert str(caught.value).startswith(told)
+
+
+def test_figures_of_a_sweep_and_of_a_point_have_different_files() -> None:
+    sweep = '[[sweeps]]\nparameter = "arms"\nvalues = [2, 3]\n'
+    figures = '[[figures]]\nkind = "sweep"\nname = "{}"\n[[figures]]\nkind = "regret"\n'
+    assert len(experiment_of(ONE + sweep + figures.format("4")).plans()) == 2
+    with pytest.raises(ValueError, match="another figure has the same files"):
+        experiment_of(ONE + sweep + figures.format("3"))
+
+
+def test_arguments_of_the_call_are_checked_too() -> None:
+    swept = experiment_of(ONE + '[[sweeps]]\nparameter = "seed"\nvalues = [1, 2]\n')
+    assert [plan.seed for plan in swept.plans()] == [1, 2]
+    with pytest.raises(InputError, match="a sweep says which seeds there are: give no other seed"):
+        swept.plans(seed=3)
+    one = experiment_of(ONE)
+    with pytest.raises(InputError, match=r"nothing fills the placeholder \{c\}"):
+        one.plans(policies=["eps-greedy-lp(c={c})"])
+    with pytest.raises(InputError, match="ratios are by 'bound' or by 'joint'"):
+        one.plans(ratios="both")
+    with pytest.raises(InputError, match=r"unknown placeholder \{c\}.*fills \{seed\}"):
+        swept.plans(policies=["eps-greedy-lp(c={c})"])
+
+
+JUNK = st.recursive(
+    st.one_of(
+        st.booleans(),
+        st.integers(-(10**20), 10**20),
+        st.floats(),
+        st.sampled_from(["", "r", "{r}", "1,1", "star", "ids-n", "regret", "quantiles", "log"]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["r", "arms", "kind", "grid", "x"]), inner, max_size=3),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_any_file_is_accepted_or_refused_in_one_line(data: st.DataObject) -> None:
+    """No other exception than InputError, for any value at any key."""
+    given = tomllib.loads(ONE)
+    name, table = data.draw(st.sampled_from([("", Experiment), *TABLES.items()]))
+    junk = data.draw(st.dictionaries(st.sampled_from(keys_of(table)), JUNK, max_size=4))
+    junk = {key: value for key, value in junk.items() if key not in ("arms", "horizon", "trials")}
+    single = name in ("record", "published")
+    given |= {name: junk if single else [junk]} if name else junk
+    try:
+        Experiment.model_validate(given).plans()
+    except GraphBanditsError as error:
+        told = str(error)
+    except ValueError as error:
+        told = _first_mistake(error)
+    else:
+        return
+    assert told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("keys", "world"),
+    [
+        ('prior = "2,5"', Bernoulli(BetaBernoulli.of(3, 2, 5))),
+        ("prior = [2, 5]", Bernoulli(BetaBernoulli.of(3, 2, 5))),
+        (
+            'prior = [[2, 5], "0.5,1.5", [1, 9]]',
+            Bernoulli(BetaBernoulli([2, 0.5, 1], [5, 1.5, 9])),
+        ),
+        ("means = [0.9, 0.2, 0]", Bernoulli(BetaBernoulli.of(3), [0.9, 0.2, 0])),
+        (
+            'prior = "3,1"\nmeans = [0.9, 0.2, 1]\naccuracy = "strict"',
+            Bernoulli(
+                BetaBernoulli([3, 3, 3], [1, 1, 1], "strict"),
+                [0.9, 0.2, 1],
+            ),
+        ),
+        ('accuracy = "strict"', Bernoulli(BetaBernoulli([1] * 3, [1] * 3, "strict"))),
+        ('world = "bernoulli"\naccuracy = "simulation"', None),
+    ],
+)
+def test_world_of_a_file_equals_the_same_world_in_python(
+    keys: str, world: Bernoulli | None
+) -> None:
+    text = ONE.replace("random(r=0.5)", "edges(1>2 2>3:0.5)") + f"seed = 4\n{keys}\n"
+    (plan,) = experiment_of(text).plans()
+    ours = simulate_plan(plan, progress=False)
+    theirs = graphbandits.simulate(
+        ["ids-n", "ts-n"],
+        world,
+        "edges(1>2 2>3:0.5)",
+        arms=3,
+        horizon=20,
+        trials=4,
+        seed=4,
+        progress=False,
+    )
+    assert ours.hash == theirs.hash
+    assert ours.settings == theirs.settings
+
+
+def test_number_of_arms_comes_from_prior_means_or_graph() -> None:
+    open_ended = ONE.replace("arms = 3\n", "")
+    for keys, arms in (
+        ('prior = ["1,2", "2,1"]', 2),
+        ("means = [0.1, 0.2, 0.3, 0.4]", 4),
+        ('prior = "1,2"', 5),
+        ("", 5),
+    ):
+        (plan,) = experiment_of(open_ended + keys).plans()
+        assert (plan.process.arms, plan.world.arms) == (arms, arms)
+    paper = open_ended.replace("random(r=0.5)", "edges(1-2 2-3 3-4)")
+    (plan,) = experiment_of(paper + 'prior = "1,2"').plans()
+    assert plan.world.arms == 4
+
+
+def test_default_world_is_left_to_the_simulation() -> None:
+    assert world_of("paper", None) is None
+    assert world_of("paper", None, accuracy="strict") is not None
+
+
+def test_recorded_rounds_follow_the_file() -> None:
+    (plan,) = experiment_of(ONE).plans()
+    assert plan.recording.rounds == tuple(range(1, 21))
+    assert (plan.recording.regret, plan.recording.ratios) == ("pseudo", None)
+    text = '[record]\nrounds = [3, 11]\nregret = "realised"\nratios = "joint"\n'
+    recorded = experiment_of(ONE + text)
+    (plan,) = recorded.plans()
+    assert plan.recording.rounds == (3, 11, 20)
+    assert (plan.recording.regret, plan.recording.ratios) == ("realised", "joint")
+    assert recorded.plans(ratios="bound")[0].recording.ratios == "bound"
+    assert recorded.plan().recording == plan.recording
+    found = simulate_plan(plan, progress=False)
+    there = graphbandits.simulate(
+        ["ids-n", "ts-n"],
+        graph="random(r=0.5)",
+        arms=3,
+        horizon=20,
+        trials=4,
+        rounds=[3, 11],
+        regret="realised",
+        ratios="joint",
+        progress=False,
+    )
+    assert found.hash == there.hash
+    (plan,) = experiment_of(ONE + "[record]\npoints = 4\n").plans()
+    assert len(plan.recording.rounds) == 4
+
+
+def test_without_sweeps_there_is_one_cell() -> None:
+    (plan,) = experiment_of(ONE).plans(trials=7, seed=3, policies=["ucb-n()"])
+    assert (plan.sweep, dict(plan.point), plan.name) == (None, {}, "")
+    assert plan.lines == {"ids-n": "ids-n", "ts-n": "ts-n", "ucb-n": "ucb-n"}
+    assert (plan.trials, plan.seed) == (7, 3)
+
+
+def test_grid_has_all_combinations_in_order() -> None:
+    text = SWEPT.replace('"ts-n"', '"ts-n", "eps-greedy-lp(c={c})"').replace(
+        "random(r={r})", "revealed-er(p={r})"
+    )
+    text += '[[sweeps]]\ngrid = { r = [0.5, 0], arms = [4, 2], c = [5, 0.5] }\nx = "arms"\n'
+    experiment = experiment_of(text)
+    plans = experiment.plans()
+    assert [(plan.name, dict(plan.point)) for plan in plans] == [
+        ("r-0.5-arms-4-c-5", {"r": 0.5, "arms": 4, "c": 5}),
+        ("r-0.5-arms-4-c-0.5", {"r": 0.5, "arms": 4, "c": 0.5}),
+        ("r-0.5-arms-2-c-5", {"r": 0.5, "arms": 2, "c": 5}),
+        ("r-0.5-arms-2-c-0.5", {"r": 0.5, "arms": 2, "c": 0.5}),
+        ("r-0-arms-4-c-5", {"r": 0, "arms": 4, "c": 5}),
+        ("r-0-arms-4-c-0.5", {"r": 0, "arms": 4, "c": 0.5}),
+        ("r-0-arms-2-c-5", {"r": 0, "arms": 2, "c": 5}),
+        ("r-0-arms-2-c-0.5", {"r": 0, "arms": 2, "c": 0.5}),
+    ]
+    assert experiment.runs == len(experiment.setups()) == 8
+    for plan in plans:
+        point, last = plan.point, "eps-greedy-lp"
+        if plan.point["c"] == 0.5:
+            last = "eps-greedy-lp(c=0.5)"  # 5 is the default
+        assert plan.sweep == 0
+        assert plan.process.arms == point["arms"]
+        assert plan.graph_text == f"revealed-er(p={point['r']})"
+        assert plan.lines == {"ids-n": "ids-n", "ts-n": "ts-n", last: "eps-greedy-lp(c=…)"}
+        assert list(plan.lines) == list(plan.policies)
+    (swept,) = experiment.swept()
+    assert (swept.title, swept.parameters, swept.x) == ("T", ["r", "arms", "c"], "arms")
+    assert (swept.label, swept.scale, sweep_name(swept)) == ("arms", "linear", "r-arms-c")
+    with pytest.raises(InputError, match=r"has 8 simulations: plans\(\) gives them"):
+        experiment.plan()
+
+
+def test_a_list_has_its_points_and_is_drawn_by_categories_if_there_are_several_parameters() -> None:
+    points = (
+        "[[sweeps]]\nlist = [{ r = 1, arms = 2 }, { arms = 3, r = 0.5 }, { r = 1, arms = 3 }]\n"
+    )
+    alone = '[[sweeps]]\nlist = [{ horizon = 9 }, { horizon = 5 }]\ngraph = "star"\n'
+    experiment = experiment_of(SWEPT + points + alone)
+    plans = experiment.plans()
+    assert [(plan.sweep, plan.name) for plan in plans] == [
+        (0, "r-1-arms-2"),
+        (0, "r-0.5-arms-3"),
+        (0, "r-1-arms-3"),
+        (1, "horizon-9"),
+        (1, "horizon-5"),
+    ]
+    assert [plan.process.arms for plan in plans] == [2, 3, 3, 3, 3]
+    assert [plan.horizon for plan in plans] == [20, 20, 20, 9, 5]
+    several, one = experiment.swept()
+    assert (several.x, several.label, several.parameters) == (None, "r, arms", ["r", "arms"])
+    assert several.title == "T: by r, arms"
+    assert (one.x, one.label, one.title) == ("horizon", "horizon", "T: by horizon")
+
+
+def test_first_parameter_of_a_grid_is_on_the_axis() -> None:
+    grid = '[[sweeps]]\ngrid = { r = [0.5, 1], arms = [2, 3] }\nscale = "log"\nlabel = "chance"\n'
+    (swept,) = experiment_of(SWEPT + grid).swept()
+    assert (swept.x, swept.scale, swept.label) == ("r", "log", "chance")
+    texts = grid.replace("arms = [2, 3]", 'accuracy = ["strict", "simulation"]')
+    assert experiment_of(SWEPT + texts).swept()[0].x == "r"  # what is not on the axis may be texts
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "found"),
+    [
+        ("arms", "[2, 4]", lambda plan: plan.process.arms),
+        ("horizon", "[2, 4]", lambda plan: plan.horizon),
+        ("seed", "[2, 4]", lambda plan: plan.seed),
+        ("graph", '["star", "ring"]', lambda plan: plan.graph_text),
+        ("accuracy", '["strict", "simulation"]', lambda plan: plan.world.prior.accuracy),
+        ("regret", '["realised", "pseudo"]', lambda plan: plan.recording.regret),
+    ],
+)
+def test_a_parameter_that_is_a_key_sets_it(key: str, values: str, found: Any) -> None:
+    plans = experiment_of(ONE + f'[[sweeps]]\nparameter = "{key}"\nvalues = {values}\n').plans()
+    wanted = tomllib.loads(f"v = {values}")["v"]
+    assert [found(plan) for plan in plans] == wanted
+    assert [plan.point for plan in plans] == [{key: value} for value in wanted]
+
+
+def test_priors_and_means_are_swept_as_lists_or_texts() -> None:
+    priors = (
+        '[[sweeps]]\nparameter = "prior"\nvalues = ["1,3", [2.0, 5], [[1, 2], "3,4", [5, 6]]]\n'
+    )
+    plans = experiment_of(ONE + priors).plans()
+    assert [plan.point["prior"] for plan in plans] == ["1,3", "2,5", "1,2 3,4 5,6"]
+    assert [plan.name for plan in plans] == ["prior-1-3", "prior-2-5", "prior-1-2-3-4-5-6"]
+    pairs = [np.column_stack([c.world.prior.a, c.world.prior.b]) for c in plans]
+    assert [found.tolist() for found in pairs] == [
+        [[1, 3]] * 3,
+        [[2, 5]] * 3,
+        [[1, 2], [3, 4], [5, 6]],
+    ]
+    means = "[[sweeps]]\nlist = [{ means = [0.5, 0.25] }, { means = [0.125, 1, 0] }]\n"
+    plans = experiment_of(ONE.replace("arms = 3\n", "") + means).plans()
+    assert [plan.process.arms for plan in plans] == [2, 3]
+    assert [plan.world.fixed.tolist() for plan in plans] == [[0.5, 0.25], [0.125, 1, 0]]
+    assert [plan.point["means"] for plan in plans] == ["0.5,0.25", "0.125,1,0"]
+
+
+def test_placeholders_stand_in_priors_and_in_values_of_graphs() -> None:
+    prior = 'prior = ["{a},1", [2, 2], "1,{a}"]\n[[sweeps]]\nparameter = "a"\nvalues = [3, 0.5]\n'
+    plans = experiment_of(ONE + prior).plans()
+    assert [plan.world.prior.a.tolist() for plan in plans] == [[3, 2, 1], [0.5, 2, 1]]
+    assert [plan.world.prior.b.tolist() for plan in plans] == [[1, 2, 3], [1, 2, 0.5]]
+    grid = '[[sweeps]]\ngrid = { graph = ["random(r={p})", "revealed-er(p={p})"], p = [0.1, 1] }\n'
+    plans = experiment_of(ONE + grid).plans()
+    assert [plan.graph_text for plan in plans] == [
+        "random(r=0.1)",
+        "random(r=1)",
+        "revealed-er(p=0.1)",
+        "revealed-er(p=1)",
+    ]
+    around = '[[sweeps]]\nparameter = "graph"\ngraph = "cliques({graph})"\nvalues = ["2", "3"]\n'
+    plans = experiment_of(ONE.replace("arms = 3", "arms = 6") + around).plans()
+    assert [plan.graph_text for plan in plans] == ["cliques(2)", "cliques(3)"]
+
+
+def test_sweep_can_have_its_own_world() -> None:
+    own = 'prior = "2,2"\nmeans = [0.1, 0.2, 0.3]\naccuracy = "strict"\n'
+    sweep = '[[sweeps]]\nparameter = "horizon"\nvalues = [3]\n'
+    (plan,) = experiment_of(f'{ONE}prior = "9,9"\n{sweep}{own}').plans()
+    world: Any = plan.world
+    assert (world.prior.a.tolist(), world.prior.accuracy) == ([2, 2, 2], "strict")
+    assert world.fixed.tolist() == [0.1, 0.2, 0.3]
+    (plan,) = experiment_of(f'{ONE}prior = "9,9"\n{sweep}').plans()
+    assert plan.world.prior.a.tolist() == [9, 9, 9]
+
+
+def test_lines_with_different_placeholders_stay_separate() -> None:
+    text = ONE.replace("random(r=0.5)", "star").replace('"ids-n", "ts-n"', '"{a}", "{b}"')
+    text = text.replace('"{a}", "{b}"', '"eps-greedy-lp(c={a})", "eps-greedy-lp(c={b})"')
+    (plan,) = experiment_of(text + "[[sweeps]]\ngrid = { a = [1], b = [2] }\n").plans()
+    assert plan.lines == {
+        "eps-greedy-lp(c=1)": "eps-greedy-lp(c={a})",
+        "eps-greedy-lp(c=2)": "eps-greedy-lp(c={b})",
+    }
+
+
+def test_a_policy_at_two_priors_is_run_at_both() -> None:
+    """A policy that has met the same problem is not run again; another prior is another one."""
+    text = ONE + '[[sweeps]]\nparameter = "prior"\nvalues = ["1,9", "9,1"]\n'
+    plans = experiment_of(text).plans()
+    assert [list(plan.policies) for plan in plans] == [["ids-n", "ts-n"]] * 2
+    series = {series_of(plan, name).name for plan in plans for name in plan.policies}
+    assert len(series) == 4
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
+    experiment = load_experiment(name)
+    plans = experiment.plans(trials=3)
+    assert len({plan.name for plan in plans}) == len(plans) == experiment.runs
+    if not experiment.sweeps:
+        assert experiment.drawn(plans) == [
+            {"kind": kind} for kind in ("regret", "final", "differences", "plays")
+        ]
+        return
+    assert experiment.drawn(plans) == [{"kind": "sweep"}]
+    swept = experiment.swept()
+    assert len(swept) == len(experiment.sweeps)
+    points = [point for sweep in experiment.sweeps for point in sweep.points()]
+    for plan, point, setup in zip(plans, points, experiment.setups(), strict=True):
+        assert plan.point == point
+        assert list(plan.point) == swept[plan.sweep].parameters
+        assert plan.name == cell_name(point)
+        assert list(plan.lines) == list(plan.policies)
+        assert set(plan.lines.values()) <= set(experiment.lines())
+        # as in the texts, without the sweep
+        alone = Plan.of(
+            setup.policies, graph=setup.graph, arms=setup.arms, horizon=setup.horizon, trials=3
+        )
+        assert plan.settings() == alone.settings()

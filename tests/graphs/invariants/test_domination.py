@@ -1,0 +1,31 @@
+"""Tests of graphs/invariants/_domination.py."""
+
+from __future__ import annotations
+
+import numpy as np
+from helpers.graph_number_oracles import (
+    random_matrix,
+)
+from scipy.sparse import csr_array
+
+from graphbandits.graphs.invariants.budget import Budget
+from graphbandits.graphs.invariants.dominating import Revealing
+
+
+class EndsAfterOneCheck(Budget):
+    """A budget that ends between the check of a round and its first step."""
+
+    left = 1
+
+    @property
+    def exhausted(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_budget_that_ends_between_checks_leaves_valid_weights() -> None:
+    edges = random_matrix(np.random.default_rng(11), 400, 0.02) > 0
+    graph = Revealing(csr_array(edges.astype(np.int8)))
+    z, y = graph.approach(EndsAfterOneCheck(), lambda *_: None)
+    assert graph.sums(z, graph.back).min() >= 1.0 - 1e-12
+    assert graph.sums(y, graph.forth).max() <= 1.0 + 1e-12

@@ -1,0 +1,471 @@
+"""Tests of graphs/io/edge_lists.py: text files with one edge per line."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from helpers.graph_files import (
+    Named,
+    assert_same_graph,
+    edges_of,
+    error_message,
+    graph_or_error,
+    matrix_of,
+    named_graphs,
+    networkx_of,
+    number_cells,
+    word_names,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from graphbandits.cli import app
+from graphbandits.errors import InputError, InputWarning
+from graphbandits.graphs import (
+    Process,
+    Sparse,
+    as_process,
+    from_edge_list,
+    load_graph,
+)
+from graphbandits.graphs.io.files import GraphFile
+from graphbandits.rng import Keys
+
+Write = Callable[[str, str | bytes], Path]
+
+
+def test_commas_in_edge_list_are_rejected(write: Write) -> None:
+    message = error_message(write("edges.txt", "a b\nsource,target\n"))
+    assert "line 2: words are parted by spaces" in message
+    assert ".csv" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("source target\na b\n", "line 1: 'source target' names columns: put '# ' before"),
+        ("# x\n\nFromNodeId\tToNodeId\n1\t2\n", "line 3: 'FromNodeId\tToNodeId' names columns"),
+        ("from to weight\na b 0.5\n", "line 1: 'from to weight' names columns"),
+        ("u v", "line 1: .*if these are arms, write 'u v 1'"),
+        ("c d\na, b\n", "line 2: words are parted by spaces, not by commas: 'a, b'"),
+        ("a ,b\n", "line 1: words are parted by spaces"),
+        ("a; b; 0.5\n", "line 1: words are parted by spaces"),
+        ("a b, 0.5\n", "line 1: words are parted by spaces"),
+        ("a;b\n", "line 1: words are parted by spaces"),
+        ("a b 0_1\n", "line 1: .*not '0_1'"),
+        ("a b 0,5\n", "line 1: .*; write 0.5"),
+        ("0 1 0\n1 0 1\n0 1 0\n", "look like a matrix: .*.csv, with commas, or save it as .npy"),
+        ("1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "line 1: .*4 words; .*a matrix .csv or .npy"),
+        ("%%MatrixMarket matrix coordinate\n2 2 1\n1 2 1\n", "Matrix Market file: .*mmread"),
+    ],
+)
+def test_invalid_edge_list_is_rejected(write: Write, content: str, reason: str) -> None:
+    assert re.search(reason, error_message(write("edges.txt", content)))
+
+
+def test_matrix_saved_as_text_is_rejected(tmp_path: Path) -> None:
+    for arms in (3, 4):
+        np.savetxt(tmp_path / "graph.txt", np.eye(arms))
+        assert "matrix" in error_message(tmp_path / "graph.txt")
+
+
+def test_inapplicable_options_of_edge_list_are_rejected(write: Write) -> None:
+    path = write("edges.txt", "a b\n")
+    for option in ("source", "target", "label"):
+        assert f"takes no {option}=" in error_message(path, **{option: "x"})
+    assert "no names of columns" in error_message(path, probability="weight")
+    with pytest.raises(InputError, match="directed is true or false"):
+        from_edge_list(path, directed="no")  # type: ignore[arg-type]
+
+
+KARATE = nx.karate_club_graph()
+
+
+def numbered(edges: Any, first: int = 0) -> str:
+    return "".join(f"{u + first} {v + first}\n" for u, v, *_ in edges)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "counts"),
+    [
+        ("34 78\n" + numbered(KARATE.edges), 1, "34 78"),
+        ("# karate\n\n34\t78 # counts\n" + numbered(KARATE.edges, 1), 3, "34\t78 # counts"),
+        ("34 78\n" + numbered(KARATE.to_directed().edges), 1, "34 78"),
+        ("% n, m:\n// 34 78\n 34 78\n" + numbered(KARATE.edges), 3, "34 78"),
+        ("34 78\r\n" + numbered(KARATE.edges).replace("\n", " 0.5\r\n"), 1, "34 78"),
+        ("40 78\n" + numbered(KARATE.edges, 1), 1, "40 78"),  # six nodes without an edge
+        ("11 10\n" + numbered(nx.path_graph(11).edges, 1), 1, "11 10"),
+        ("11 10\n" + numbered(((100 * u, v) for u, v in nx.star_graph(10).edges), 5), 1, "11 10"),
+        ("4 3\nann bob\nbob eve\neve joe\n", 1, "4 3"),
+        ("3 3\nann bob\nbob eve\neve ann\n", 1, "3 3"),
+        ("4 5\n" + numbered([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)], 1), 1, "4 5"),
+        ("300 44850\n" + numbered(nx.complete_graph(300).edges), 1, "300 44850"),
+        (
+            "100000 120000\n"
+            + "".join(f"{i % 50000} {i % 49999 + 50000}\n" for i in range(120000)),
+            1,
+            "100000 120000",
+        ),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else None,
+)
+def test_line_of_two_counts_gives_warning(
+    write: Write, content: str, line: int, counts: str
+) -> None:
+    path = write("edges.txt", content)
+    want = f"^{re.escape(str(path))}, line {line}: '{counts}' looks like the numbers of nodes and"
+    with pytest.warns(InputWarning, match=want):
+        warned = load_graph(path)
+    lines = content.split("\n")
+    path.write_text("\n".join([*lines[: line - 1], f"# {lines[line - 1]}", *lines[line:]]))
+    assert set(load_graph(path).names or ()) <= set(warned.names or ())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "34 78\n",
+        "0 0\n",
+        "1 1\n",
+        "2 1\n1 2\n",
+        "2 1\n0 2\n",
+        "2 1\nann bob\n",
+        "3 2\n1 2\n2 3\n",
+        "3 3\n1 2\n2 3\n3 1\n",
+        "4 3\n1 2\n2 3\n3 4\n",
+        "5 3\n1 2\n2 3\n3 4\n",
+        "34 78 1\n" + numbered(KARATE.edges),
+        "34 77\n" + numbered(KARATE.edges),
+        "33 78\n" + numbered(KARATE.edges),
+        "34.0 78\n" + numbered(KARATE.edges),
+        "34\n78\n" + numbered(KARATE.edges),
+        "40 78\n" + numbered(KARATE.edges, 100),
+        f"{'9' * 30} 78\n" + numbered(KARATE.edges),
+        numbered(KARATE.edges),
+        numbered(reversed(list(KARATE.edges))),
+        numbered(nx.path_graph(100).edges),
+        numbered(reversed(list(nx.path_graph(100).edges)), 1),
+        numbered(nx.star_graph(50).edges),
+        numbered(((v, u) for u, v in nx.star_graph(50).edges), 1),
+        numbered(nx.complete_graph(8).edges),
+        numbered(nx.cycle_graph(12).edges, 1),
+    ],
+    ids=lambda content: repr(content[:12]),
+)
+def test_ordinary_edge_list_gives_no_warning(write: Write, content: str) -> None:
+    assert load_graph(write("edges.txt", content)).arms >= 1
+
+
+@pytest.mark.filterwarnings("default")
+def test_command_line_warns_in_one_line(write: Write) -> None:
+    path = write("edges.txt", "34 78\n" + numbered(KARATE.edges))
+    result = CliRunner().invoke(app, ["graph", f"file:{path}", "--json", "--time-limit", "0.1"])
+    assert result.exit_code == 0
+    assert result.stderr == (
+        f"Warning: {path}, line 1: '34 78' looks like the numbers of nodes and edges, but is read "
+        "as an edge: put '# ' before it, or remove it\n"
+    )
+
+
+forty_examples = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+@forty_examples
+@given(named_graphs(word_names))
+def test_edge_list_matches_networkx(folder: Path, graph: Named) -> None:
+    names, matrix = graph
+    path = folder / "edges.txt.gz"
+    nx.write_edgelist(networkx_of(names, matrix), path, data=["probability"])
+    if edges_of(names, matrix):
+        there = nx.read_edgelist(path, create_using=nx.DiGraph, data=[("probability", float)])
+        assert_same_graph(
+            load_graph(path),
+            list(there),
+            nx.to_numpy_array(there, weight="probability") + np.eye(len(there)),
+        )
+
+
+SNAP = (
+    "# Directed graph (each unordered pair of nodes is saved once): wiki-Vote.txt \r\n"
+    "# Nodes: 4 Edges: 3\r\n"
+    "# FromNodeId\tToNodeId\r\n"
+    "30\t1412\r\n"
+    "30\t3352\r\n"
+    "3\t30\r\n"
+)
+
+
+@pytest.mark.parametrize("name", ["wiki.txt", "wiki.txt.gz", "wiki", "wiki.edges.gz"])
+def test_snap_file_is_read(write: Write, name: str) -> None:
+    content = SNAP.encode()
+    process = as_process(write(name, gzip.compress(content) if name.endswith("gz") else content))
+    want = np.eye(4)
+    want[0, 1] = want[0, 2] = want[3, 0] = 1.0
+    assert_same_graph(process, ["30", "1412", "3352", "3"], want)
+
+
+@pytest.mark.parametrize(
+    ("content", "directed", "both"),
+    [
+        ("a b\n", None, False),
+        ("a b\n", True, False),
+        ("a b\n", False, True),
+        ("# Undirected graph: ../com-amazon.txt\n# Nodes: 2\na\tb\n", None, True),
+        ("# Undirected graph: ../com-amazon.txt\n# Nodes: 2\na\tb\n", True, False),
+        ("\n#undirected graph\na b\n", None, True),
+        ("# Directed graph\na b\n", None, False),
+        ("a b\n# Undirected graph\n", None, False),
+        ("% sym unweighted\n% 1 2 2\na b\n", None, True),
+        ("% sym unweighted\na b\n", True, False),
+        ("% asym unweighted\na b\n", None, False),
+        ("# an undirected graph\na b\n", None, False),
+    ],
+)
+def test_lines_are_directed_by_default(
+    write: Write, content: str, directed: bool | None, both: bool
+) -> None:
+    path = write("edges.txt", content)
+    want = [[1, 1], [int(both), 1]]
+    said = "" if directed is None else f", directed={directed}"
+    for process in (
+        from_edge_list(path, directed=directed),
+        load_graph(path, directed=directed),
+        as_process(f"file(path={path}{said})"),
+    ):
+        assert matrix_of(process).tolist() == want
+
+
+def test_third_column_may_be_ignored(write: Write) -> None:
+    path = write("edges.txt", "a b 17\nb a since-1990\n")
+    assert matrix_of(from_edge_list(path, probability=None)).tolist() == [[1, 1], [1, 1]]
+
+
+odd_words = st.sampled_from(
+    ["a", "b", "c", "a,b", "é", '"a"', "#", "a#", "%", "//a", "a,", "a\x0bb", "\u3000", ""]
+)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(odd_words, st.sampled_from([" ", " ", "\t", "  "]), odd_words, number_cells),
+        max_size=4,
+    ),
+    st.sampled_from(["", "# Undirected graph\n", "\n"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_malformed_edge_list_is_graph_or_error_with_line(
+    folder: Path, rows: list[tuple[str, str, str, str]], head: str, two: bool, weighted: bool
+) -> None:
+    text = head + "".join(f"{a}{by}{b}{'' if two else by + p}\n" for a, by, b, p in rows)
+    file = GraphFile(folder / "a.txt", text.encode())
+    graph_or_error(lambda: from_edge_list(file, probability="auto" if weighted else None))
+
+
+fifty_examples = settings(max_examples=50, deadline=None, derandomize=True)
+
+
+@pytest.fixture
+def write_edges(tmp_path: Path) -> Callable[[str | bytes], Path]:
+    """Write a graph file, byte by byte, and give its path."""
+
+    def writer(content: str | bytes) -> Path:
+        path = tmp_path / "edges.txt"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return writer
+
+
+WriteEdges = Callable[[str | bytes], Path]
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "matrix"),
+    [
+        ("a b\n", "a b", [[1, 1], [0, 1]]),
+        ("a b", "a b", [[1, 1], [0, 1]]),
+        ("a b\nb a\n", "a b", [[1, 1], [1, 1]]),
+        ("b a\n", "b a", [[1, 1], [0, 1]]),
+        ("a b 0.25\nb a 0.5\n", "a b", [[1, 0.25], [0.5, 1]]),
+        ("a b 1e-3\n", "a b", [[1, 0.001], [0, 1]]),
+        ("a b 0\n", "a b", [[1, 0], [0, 1]]),
+        ("a b 1\n", "a b", [[1, 1], [0, 1]]),
+        ("z y\nx z\n", "z y x", [[1, 1, 0], [0, 1, 0], [1, 0, 1]]),
+        ("10 2\n2 1\n", "10 2 1", [[1, 1, 0], [0, 1, 1], [0, 0, 1]]),
+        ("# who sees whom\n\n   \na b # sure\n#c d\n", "a b", [[1, 1], [0, 1]]),
+        ("a b#c\n", "a b#c", [[1, 1], [0, 1]]),
+        ("a C# 0.5\n", "a C#", [[1, 0.5], [0, 1]]),
+        ("a b #c\n", "a b", [[1, 1], [0, 1]]),
+        ("#python #rust\na b\t#c#\n", "a b", [[1, 1], [0, 1]]),
+        ("http://x.org/a#b y#\n", "http://x.org/a#b y#", [[1, 1], [0, 1]]),
+        ("% asym\n// note\n  %x y\na b\n//c d\n", "a b", [[1, 1], [0, 1]]),
+        ("a %b\n", "a %b", [[1, 1], [0, 1]]),
+        ("u v 1\n", "u v", [[1, 1], [0, 1]]),
+        ("0 1\n1 0\n", "0 1", [[1, 1], [1, 1]]),
+        ("\t a \t b   0.5  \n", "a b", [[1, 0.5], [0, 1]]),
+        ("a b 0.5\na b 0.50\n", "a b", [[1, 0.5], [0, 1]]),
+        ("a b\na b 1.0\n", "a b", [[1, 1], [0, 1]]),
+        ("lonely\na b\n", "lonely a b", [[1, 0, 0], [0, 1, 1], [0, 0, 1]]),
+        ("a b\nlonely\n", "a b lonely", [[1, 1, 0], [0, 1, 0], [0, 0, 1]]),
+        ("a b\na\nb\n", "a b", [[1, 1], [0, 1]]),
+        ("a\n", "a", [[1]]),
+        ("a a\n", "a", [[1]]),
+        ("a a 1.0\na b\n", "a b", [[1, 1], [0, 1]]),
+        ("a b\nb b\n", "a b", [[1, 1], [0, 1]]),
+        ("A a\n", "A a", [[1, 1], [0, 1]]),
+        ("Zürich 東京 0.5\n東京 🙂\n", "Zürich 東京 🙂", [[1, 0.5, 0], [0, 1, 1], [0, 0, 1]]),
+        (b"\xef\xbb\xbfa b\nb a\n", "a b", [[1, 1], [1, 1]]),
+        (
+            b"\xef\xbb\xbf# note\r\na b 0.5\r\n\r\nc\r\n",
+            "a b c",
+            [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]],
+        ),
+        ("a b\r\nb c 0.5\r\n", "a b c", [[1, 1, 0], [0, 1, 0.5], [0, 0, 1]]),
+    ],
+)
+def test_edge_list_is_read(
+    write_edges: WriteEdges, content: str | bytes, names: str, matrix: list
+) -> None:
+    path = write_edges(content)
+    for process in (from_edge_list(path), as_process(path), as_process(f"file:{path}")):
+        assert process.names == tuple(names.split())
+        assert matrix_of(process).tolist() == matrix
+        assert process.deterministic is bool(np.isin(matrix, (0, 1)).all())
+        assert process.rounds is None
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        ("a b\nb c 0.5 x\n", 2, "4 words"),
+        ("a b c d e\n", 1, "5 words"),
+        ("a b 1.5\n", 1, "not '1.5'"),
+        ("a b -0.5\n", 1, "not '-0.5'"),
+        ("a b nan\n", 1, "not 'nan'"),
+        ("a b inf\n", 1, "not 'inf'"),
+        ("# one\n\na b often # three\n", 3, "not 'often'"),
+        ("a b 0,5\n", 1, "not '0,5'"),
+        ("a b 0.5\nc d\na b 0.25\n", 3, "a -> b was given before with 0.5"),
+        ("a b\na b 0.5\n", 2, "a -> b was given before with 1"),
+        ("a b 0\r\na b\r\n", 2, "a -> b was given before with 0"),
+        ("a b 0.5\na b 0\n", 2, "a -> b was given before with 0.5"),
+        ("a b\na a 0.5\n", 2, "always observed"),
+        ("a a 0\n", 1, "always observed"),
+        ("a a\na a 0.5\n", 2, "a -> a|always observed"),
+        (b"\xef\xbb\xbfa b\n\na b 7\n", 3, "not '7'"),
+    ],
+)
+def test_wrong_line_is_reported(
+    write_edges: WriteEdges, content: str | bytes, line: int, message: str
+) -> None:
+    path = write_edges(content)
+    with pytest.raises(InputError, match=f"^{re.escape(str(path))}, line {line}: .*({message})"):
+        from_edge_list(path)
+
+
+def test_reverse_edge_may_have_other_probability(write_edges: WriteEdges) -> None:
+    """Only the same direction twice is a repetition."""
+    process = from_edge_list(write_edges("a b 0.5\nb a 0.25\n"))
+    assert matrix_of(process).tolist() == [[1, 0.5], [0.25, 1]]
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "# nothing\n", b"\xef\xbb\xbf", "  \t\r\n"])
+def test_empty_file_is_rejected(write_edges: WriteEdges, content: str | bytes) -> None:
+    path = write_edges(content)
+    with pytest.raises(InputError, match=f"{re.escape(str(path))} holds no edges"):
+        from_edge_list(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+        b"a b\n\x00\x01",
+        bytes(range(256)),
+        "a b\n".encode("utf-16"),
+        "Zürich Köln\n".encode("latin-1"),
+    ],
+    ids=["png", "zero", "bytes", "utf-16", "latin-1"],
+)
+def test_file_that_is_not_text_is_rejected(write_edges: WriteEdges, content: bytes) -> None:
+    path = write_edges(content)
+    with pytest.raises(InputError, match=f"{re.escape(str(path))} is not text"):
+        from_edge_list(path)
+
+
+@pytest.mark.parametrize(
+    "load", [from_edge_list, as_process, lambda path: as_process(f"file:{path}")]
+)
+def test_file_that_cannot_be_read_is_reported(
+    load: Callable[[Path], Process], tmp_path: Path
+) -> None:
+    missing = tmp_path / "missing.txt"
+    with pytest.raises(InputError, match=f"{re.escape(str(missing))}: No such file"):
+        load(missing)
+    with pytest.raises(InputError, match=f"{re.escape(str(tmp_path))}: Is a directory"):
+        load(tmp_path)
+
+
+def test_file_must_have_requested_number_of_arms(write_edges: WriteEdges) -> None:
+    path = write_edges("a b\nb c\n")
+    assert as_process(path, arms=3).arms == 3
+    with pytest.raises(InputError, match="3 arms, but 4"):
+        as_process(f"file:{path}", arms=4)
+
+
+def test_large_file_is_stored_sparse(write_edges: WriteEdges) -> None:
+    process = from_edge_list(write_edges("".join(f"n{i} n{i + 1} 0.5\n" for i in range(5000))))
+    assert process.arms == 5001
+    feedback = process.round(1, Keys(0))
+    assert isinstance(feedback, Sparse)
+    gain = feedback.gain(np.ones((1, 5001)))[0]
+    assert gain.tolist() == [1.5] * 5000 + [1.0]
+    assert process.names is not None
+    assert process.names[-1] == "n5000"
+
+
+plain_words = st.text(
+    st.characters(codec="utf-8", exclude_characters="#%/,;\0\ufeff", exclude_categories=["Z", "C"]),
+    min_size=1,
+    max_size=6,
+)
+
+
+@fifty_examples
+@given(st.data())
+def test_edge_list_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    names = data.draw(st.lists(plain_words, min_size=1, max_size=6, unique=True))
+    arms = len(names)
+    entries = st.floats(0.0, 1.0) | st.sampled_from([0.0, 1.0])
+    values = data.draw(st.lists(entries, min_size=arms * arms, max_size=arms * arms))
+    matrix = np.array(values).reshape(arms, arms)
+    np.fill_diagonal(matrix, 1.0)
+    lines = list(names)
+    for i, j in data.draw(st.permutations(list(np.ndindex(arms, arms)))):
+        p = float(matrix[i, j])
+        lines.append(f"{names[i]} {names[j]}" + (f" {p!r}" if p < 1.0 else ""))
+    end = data.draw(st.sampled_from(["\n", "\r\n"]))
+    path = tmp_path_factory.mktemp("graph") / "edges.txt"
+    path.write_bytes(end.join(lines).encode())
+    process = from_edge_list(path)
+    assert process.names == tuple(names)
+    assert (matrix_of(process) == matrix).all()
+
+
+def test_file_with_commas_is_not_read_as_isolated_arms(tmp_path: Path) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("a b\nb,c\n")
+    with pytest.raises(InputError, match=r"line 2.*spaces"):
+        from_edge_list(path)

@@ -1,0 +1,592 @@
+"""Tests of graphs/io/edge_tables.py.
+
+CSV files and data frames, as edges or as adjacency tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from helpers.graph_files import (
+    GEPHI,
+    Named,
+    any_names,
+    assert_same_graph,
+    cell_names,
+    edges_of,
+    error_message,
+    graph_or_error,
+    line_ends,
+    matrix_of,
+    named_graphs,
+    number_cells,
+    word_names,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphbandits.errors import InputError
+from graphbandits.graphs import (
+    Sparse,
+    as_process,
+    from_csv,
+    from_edge_list,
+    from_frame,
+    load_graph,
+)
+from graphbandits.graphs.io.files import GraphFile
+from graphbandits.graphs.io.tables import names_edges
+
+Write = Callable[[str, str | bytes], Path]
+
+
+@pytest.mark.parametrize("rows", [0, 2000])
+def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
+    """It is not taken for a quote that is never closed, neither at once nor in a large file."""
+    pad = "".join(f"node {i},{'y' * 600}\n" for i in range(rows))
+    head = f"source,target\n{pad}"
+    for cell in ('"' + "x" * 200_000 + '"', "x" * 200_000, '"' + 'x""' * 100_000 + '"'):
+        message = error_message(write("edges.csv", f"{head}{cell},b\na,b\n"))
+        assert message.endswith(f"line {rows + 2}: no CSV: a cell has more than 131072 characters")
+    message = error_message(write("edges.csv", f'{head}"{"x" * 200_000},b\na,b\n'))
+    assert message.endswith(f"line {rows + 2}: no CSV: a quote is opened and never closed")
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        ("source,target\na,b\nc\n", 3, "names 2 columns; this one has 1"),
+        ("source,target\na,b\n\nc,d,e\n", 4, "names 2 columns; this one has 3"),
+        ("source,target,p\na,b,often\n", 2, "column 'p': .*in [0, 1], not 'often'"),
+        ("source,target,p\na,b,\n", 2, "not ''"),
+        ("source,target,p\na,b,nan\n", 2, "not 'nan'"),
+        ("source,target,p\na,b,inf\n", 2, "not 'inf'"),
+        ("source,target,p\na,b,-0.1\n", 2, "not '-0.1'"),
+        ("source;target;p\na;b;0,5\n", 2, "not '0,5'"),
+        (
+            "source,target,weight\na,b,1\nb,c,3\n",
+            3,
+            "column 'weight': .*'3'; with probability=None",
+        ),
+        ("source,target,p\na,b,0.5\nc,d,1\na,b,0.25\n", 4, "a -> b was given before with 0.5"),
+        ("source,target,p\na,b,0.5\na,b,0\n", 3, "a -> b was given before with 0.5"),
+        ("source,target,p\na,b,0.5\na,a,0.5\n", 3, "a that is played is always observed"),
+        ("source,target,p\na,b,0.5\n,b,0.5\n", 3, "'source' is empty"),
+        ('source,target\na,b\n"a,b\nc,d\n', 3, "quote"),
+        ('source,target\na,b\n"a"x,b\n', 3, "no CSV"),
+        ('source,target\n"a\nb",c\n"a\nb",d,e\n', 4, "names 2 columns; this one has 3"),
+        ("source,target,source\na,b,c\n", 1, "two columns are called 'source'"),
+        (b"\xef\xbb\xbfsource,target\r\na,b\r\nc\r\n", 3, "names 2 columns"),
+        ('source,target\na,"' + "x" * 200_000, 2, "quote"),
+        ("source;target;p\na;b;0,5\n", 2, "not '0,5'; write 0.5"),
+        ("source,target,p\na,b,50%\n", 2, "not '50%'; write 0.5"),
+        ("source,target,p\na,b,\n", 2, "a missing one does not make an edge sure"),
+        ("source,target,p\na,b,NA\n", 2, "not 'NA'; a missing one does not make"),
+        ("source,target,p\na,b,0_1\n", 2, "not '0_1'"),
+        ("source,target,p\na,b,\u0661\n", 2, "not '\u0661'"),
+        ("Source,source,target\na,b,c\n", 1, "two columns are called 'Source' and 'source'"),
+        (
+            "source,target,Type\na,b,Undirected\nb,c,Mutual\n",
+            3,
+            "Directed or Undirected, not 'Mutual'; directed=True",
+        ),
+        ("sep=;\r\n# note\r\n\r\nsource;target\r\na\r\n", 5, "names 2 columns"),
+    ],
+)
+def test_wrong_row_is_reported_with_line(
+    write: Write, content: str | bytes, line: int, reason: str
+) -> None:
+    message = error_message(write("edges.csv", content))
+    pattern = re.escape(reason).replace(r"\.\*", ".*")
+    assert re.search(rf"edges\.csv, line {line}: .*{pattern}", message), message
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "reason"),
+    [
+        (
+            "source,target\na,b\n",
+            {"source": "player"},
+            "no column 'player': .*Known: source, target",
+        ),
+        ("source,target\na,b\n", {"target": "targte"}, "did you mean 'target'"),
+        ("source,target\na,b\n", {"probability": "p"}, "no column 'p'"),
+        ("source,target\na,b\n", {"source": "target"}, "different columns"),
+        ("Xa,xA,y\na,b,c\n", {"source": "XA", "target": "y"}, "called 'Xa' and 'xA'"),
+        ("source,x\na,b\n", {"source": "source"}, "say target= one of: source, x"),
+        ("x,target\na,b\n", {"target": "target"}, "say source= one of: x, target"),
+        ("a,b\n1,0\n0,1\n", {"directed": False}, "adjacency matrix, where directed= "),
+        ("a,b\n1,0\n0,1\n", {"probability": None}, "adjacency matrix, where probability= "),
+        ("source,target\na,b\n", {"label": "label"}, "takes no label="),
+        ("source,target\na,b\n", {"directed": "no"}, "directed is true or false"),
+        (
+            "source,target,p\na,b,.5\nb,a,.25\n",
+            {"directed": False},
+            "line 3: the edge b -> a was given",
+        ),
+    ],
+)
+def test_wrong_option_is_rejected(
+    write: Write, content: str, options: dict[str, Any], reason: str
+) -> None:
+    path = write("edges.csv", content)
+    with pytest.raises(InputError, match=reason):
+        load_graph(path, **options)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", b"\xef\xbb\xbf", "source,target\n", ",,\n"])
+def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
+    assert re.search("is empty|holds no edges", error_message(write("edges.csv", content)))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("1,0\n0,1,0\n", "line 2: 3 cells, but 2 in line 1"),
+        ("a,b\n1,0\n0\n", "line 3: 1 cells, but 2"),
+        ("1,0,0\n0,1,0\n0,0,1\n0,0,0\n0,0,0\n", "5 lines with 3 cells are no square matrix"),
+        ("x,y,z,w\na,b,c,d\n", "no columns are called source and target .line 1 has: x, y, z, w"),
+        ("ann,bob\nbob,eve\n", "line 2: .*'eve'.*without columns called source and target"),
+        ("ann,bob,0.5\nbob,eve,1\n", "line 1: .*'bob'.*without columns called source and target"),
+        ("a b\nb c\n", "line 2: .*not 'b c'; cells are parted by comma.*such as .txt"),
+        ("1,0.5\n0,often\n", "line 2: entry 2 is a probability in .0, 1., not 'often'"),
+        ("1,\n0,1\n", "line 1: entry 2 is a probability in .0, 1., not ''"),
+        ("a,b\n1,0.5\n0,nan\n", "line 3: entry 2 .b. is a probability in .0, 1., not nan"),
+        ("1,inf\n0,1\n", "line 1: entry 2 .*not inf"),
+        ("1,-0.5\n0,1\n", "line 1: entry 2 .*not -0.5"),
+        ("1,0\n\n3,1\n", "line 3: entry 1 .*not 3"),
+        ("1,0\n0,0\n", "line 2: entry 2 is 0, but the diagonal is all ones"),
+        ("a,b\n0.5,0\n0,1\n", "line 2: entry 1 .a. is 0.5, but the diagonal"),
+        (",a,b\nb,1,0\na,0,1\n", "line 2: this row is called 'b', but its column 'a'"),
+        (",a,a\na,1,0\na,0,1\n", "line 1: arms have different names.*'a' is given twice"),
+        (",a,\na,1,0\n,0,1\n", "line 1: arms have different names.*'' is none"),
+        ('"a,b\n1,0\n', "line 1: no CSV: a quote"),
+        ("0,1\n1,2\n2,3\n", "line 2: entry 2 .1. .*not 2; .*begins with a line source,target"),
+        ("1,1\n2,3\n3,4\n", "line 1: .*'1' is given twice; .*begins with a line source,target"),
+        ("a;b\n1;0,5\n0;1\n", "line 2: entry 2 .b. .*not '0,5'; write 0.5"),
+        ("a,b\n1,0_1\n0,1\n", "line 2: entry 2 .b. .*not '0_1'"),
+    ],
+)
+def test_wrong_adjacency_table_is_rejected(write: Write, content: str, reason: str) -> None:
+    assert re.search(reason, error_message(write("graph.csv", content)))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        (
+            {"source": ["a", "a"], "target": ["b", "b"], "p": [0.5, 0.25]},
+            "row 1 .*a -> b was given before with 0.5",
+        ),
+        ({"source": ["a", "c"], "target": ["b", "c"], "p": [0.5, 0.25]}, "row 1 .*always observed"),
+        (
+            {"source": ["a", "c"], "target": ["b", "a"], "weight": [1, 3]},
+            "row 1 .*'weight': .*not 3; with probability=None",
+        ),
+        ({"source": ["a", "c"], "target": ["b", "a"], "p": [1, None]}, "row 1 .*in .0, 1., not "),
+        ({"source": ["a"], "target": ["b"], "p": ["0.5"]}, "row 0 .*not '0.5'"),
+        ({"source": ["a", None], "target": ["b", "c"]}, "row 1 .*'source' has no value"),
+        (
+            {"source": ["a"], "goal": ["b"]},
+            "the frame: no column is called target.*one of: source, goal",
+        ),
+        ({"source": [], "target": []}, "no rows"),
+        ({"a": [1.0, 0.0], "b": [0.0, 1.0]}, "from_matrix"),
+    ],
+)
+def test_wrong_data_frame_is_rejected(
+    make: Callable[[Any], Any], columns: dict[str, list], reason: str
+) -> None:
+    with pytest.raises(InputError, match=reason):
+        as_process(make(columns))
+
+
+@pytest.mark.parametrize("frame", [None, [], {"source": ["a"]}, np.eye(2), pd.Series([1.0])])
+def test_invalid_data_frame_is_rejected(frame: object) -> None:
+    with pytest.raises(InputError, match="named columns"):
+        from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"u": ["a", np.arange(2)], "v": ["b", "c"]}, "row 1 .*'u': .*not ndarray"),
+        ({"u": ["a", "b"], "v": ["b", [1]]}, "row 1 .*'v': .*not list"),
+        ({"u": [1, 2], "v": [2.0**53, None]}, "row 0 .*was it an integer column with gaps"),
+        ({"u": ["a", " "], "v": ["b", "c"]}, "row 1 .*'u' has no value"),
+        ({"u": ["a"], "v": ["b"], "p": [None]}, "row 0 .*does not make an edge sure"),
+        ({"u": ["a"], "v": ["b"], "p": [np.arange(2)]}, "row 0 .*not array"),
+        ({"u": ["a"], "v": ["b"], "p": ["0,5"]}, "row 0 .*not '0,5'; write 0.5"),
+        ({"u": ["a"], "v": ["b"], "p": ["0.5"]}, "row 0 .*it is a text: make the column one of"),
+        ({"u": ["a"], "U": ["a"], "v": ["b"]}, "two columns are called 'u' and 'U'"),
+    ],
+)
+def test_invalid_cells_of_data_frame_are_rejected(columns: dict[str, list], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        as_process(pd.DataFrame(columns))
+
+
+@pytest.mark.parametrize("cell", [3.0, "x", None, -1])
+def test_wrong_adjacency_frame_is_rejected(cell: object) -> None:
+    frame = pd.DataFrame([[1, cell], [0, 1]], ["a", "b"], ["a", "b"])
+    with pytest.raises(InputError, match=r"entry \(a, b\) is a probability .*source= and target="):
+        as_process(frame)
+    with pytest.raises(InputError, match="from_matrix"):
+        as_process(frame.rename(index={"a": "c"}))
+
+
+def test_column_of_probabilities_is_not_ignored(tmp_path: Path) -> None:
+    """All edges would be sure without a word."""
+    path = tmp_path / "edges.csv"
+    path.write_text("from,to,strength,id\nann,bob,0.5,1\nbob,eve,1,0\n")
+    with pytest.raises(InputError, match=r"line 1: the column 'strength' looks like prob"):
+        load_graph(path)
+    assert not load_graph(path, probability="strength").deterministic
+    assert load_graph(path, probability=None).deterministic
+    frame = pd.read_csv(path)
+    with pytest.raises(InputError, match="the column 'strength' looks like probabilities"):
+        from_frame(frame)
+    assert from_frame(frame[["from", "to", "id"]]).deterministic  # whole numbers are ids
+    path.write_text("from,to,prob\nann,bob,0.5\n")
+    assert not load_graph(path).deterministic
+
+
+forty_examples = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+@forty_examples
+@given(named_graphs(cell_names), st.sampled_from(",;\t"), st.booleans(), st.booleans(), st.data())
+def test_edge_table_round_trip(
+    folder: Path, graph: Named, delimiter: str, all_quoted: bool, packed: bool, data: st.DataObject
+) -> None:
+    names, matrix = graph
+    rows = [["", *edge, ""] for edge in edges_of(names, matrix)]
+    rows = [["", name, "", "", "note"] for name in names] + data.draw(st.permutations(rows))
+    out = io.StringIO()
+    # a cell with a line end is not quoted by itself everywhere
+    csv.writer(
+        out,
+        delimiter=delimiter,
+        quoting=csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL,
+        lineterminator=data.draw(st.sampled_from(["\n", "\r\n", "\n\n"])),
+    ).writerows([["id", "Source", "TARGET", "Weight", "note"], *rows])
+    path = folder / ("edges.csv.gz" if packed else "edges.csv")
+    content = out.getvalue().encode(data.draw(st.sampled_from(["utf-8", "utf-8-sig"])))
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert_same_graph(as_process(f"file:{path}"), names, matrix)
+
+
+@forty_examples
+@given(named_graphs(cell_names), st.sampled_from(["zeros", "ones"]), st.booleans())
+def test_adjacency_table_round_trip(folder: Path, graph: Named, diagonal: str, sided: bool) -> None:
+    names, matrix = graph
+    written = matrix - (np.eye(len(names)) if diagonal == "zeros" else 0.0)
+    frame = pd.DataFrame(written, names, names)
+    path = folder / "adjacency.csv"
+    if sided:
+        frame.to_csv(path)
+        assert_same_graph(as_process(path), names, matrix)
+    elif not names_edges(names):  # else they are columns
+        frame.to_csv(path, index=False)
+        assert_same_graph(from_csv(path), names, matrix)
+
+
+@forty_examples
+@given(named_graphs(any_names), st.data())
+def test_data_frame_round_trip(graph: Named, data: st.DataObject) -> None:
+    names, matrix = graph
+    rows = [(name, None, None) for name in names] + edges_of(names, matrix)
+    columns = dict(zip(["from", "to", "p"], map(list, zip(*rows, strict=True)), strict=True))
+    columns["to"] = [str(name) if name is not None else None for name in columns["to"]]
+    schema = {"from": pl.String, "to": pl.String, "p": pl.Float64}
+    frames = [
+        pd.DataFrame(columns),
+        pd.DataFrame(columns, dtype=object),
+        pd.DataFrame(columns).astype({"from": "category", "p": "Float64"}),
+        pl.DataFrame(columns, schema=schema),
+        pl.DataFrame(columns, schema=schema).to_arrow(),
+    ]
+    for frame in frames:
+        assert_same_graph(as_process(frame), names, matrix)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "names", "matrix"),
+    [
+        ("source,target\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("FROM,To\nb,a\n", {}, "b a", [[1, 1], [0, 1]]),
+        ("src,dst,p\na,b,0.5\n", {}, "a b", [[1, 0.5], [0, 1]]),
+        ("u;v;weight\na;b;0.5\n", {}, "a b", [[1, 0.5], [0, 1]]),
+        ("FromNodeId\tToNodeId\na\tb\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("target,source\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
+        (",source,target,weight\n0,a,b,0.5\n1,b,a,1\n", {}, "a b", [[1, 0.5], [1, 1]]),
+        ("weight,probability,to,from\n9,0.5,b,a\n", {}, "a b", [[1, 0.5], [0, 1]]),
+        ("weight,p,to,from\n9,0.5,b,a\n", {}, "a b", [[1, 0.5], [0, 1]]),
+        ("u,source,target\nx,a,b\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("source,target,weight\na,b,9\n", {"probability": None}, "a b", [[1, 1], [0, 1]]),
+        ("source,target,chance\na,b,0.5\n", {"probability": "chance"}, "a b", [[1, 0.5], [0, 1]]),
+        ("x,y\na,b\n", {"source": "y", "target": "x"}, "b a", [[1, 1], [0, 1]]),
+        ("x,to\na,b\n", {"source": "x"}, "a b", [[1, 1], [0, 1]]),
+        ("source,target\na,b\n", {"source": "target", "target": "source"}, "b a", [[1, 1], [0, 1]]),
+        ("source,target\na,b\n", {"directed": False}, "a b", [[1, 1], [1, 1]]),
+        ("source, target , p\n a , b , 0.5 \n", {}, "a b", [[1, 0.5], [0, 1]]),
+        ('source,target\n"a", "b"\n', {}, "a b", [[1, 1], [0, 1]]),
+        ("source,target,p\na,b,0.5\na,b,0.50\na,a,1\n", {}, "a b", [[1, 0.5], [0, 1]]),
+        ("source,target,p\na,,\nb,,7\n", {}, "a b", [[1, 0], [0, 1]]),
+        ("\n\nsource,target\n\na,b\n,\n\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("source,target\ra,b\r", {}, "a b", [[1, 1], [0, 1]]),
+        ("source,target\ntarget,5\n", {}, "target 5", [[1, 1], [0, 1]]),
+        (",from,to\nfrom,1,0.5\nto,0,1\n", {}, "from to", [[1, 0.5], [0, 1]]),
+        ("id_1,id_2\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("node_2,node_1\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
+        ("source_id,target_id\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("to_id,from_id\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
+        ("source,target\na,NA\n", {}, "a NA", [[1, 1], [0, 1]]),
+        ("Source,Target\na,b\n", {"source": "TARGET", "target": "source"}, "b a", [[1, 1], [0, 1]]),
+        ("x,X,y\na,c,b\n", {"source": "x", "target": "Y"}, "a b", [[1, 1], [0, 1]]),
+        ("Source,Target,Type\na,b,Undirected\n", {}, "a b", [[1, 1], [1, 1]]),
+        ("Source,Target,Type\na,b,directed\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("Source,Target,type\na,b,UNDIRECTED\nc,a,Directed\nd,,\n", {}, "a b c d", GEPHI),
+        ("Source,Target,Type\na,b,Undirected\n", {"directed": True}, "a b", [[1, 1], [0, 1]]),
+        ("Source,Target,Type\na,b,Directed\n", {"directed": False}, "a b", [[1, 1], [1, 1]]),
+        ("Source,Target,Type\na,b,friend\n", {}, "a b", [[1, 1], [0, 1]]),
+        ("sep=;\nsource;target;p\na;b;0.5\n", {}, "a b", [[1, 0.5], [0, 1]]),
+        ('\ufeff"sep=;"\r\nsource;target\r\na;b,c\r\n', {}, "a b,c", [[1, 1], [0, 1]]),
+        ("# of,whom\n\n#note\nsource,target\na,#b\n", {}, "a #b", [[1, 1], [0, 1]]),
+        ('source,target,"note; a; b; c"\na,b,x\n', {}, "a b", [[1, 1], [0, 1]]),
+        ("source;target;a, b, c, d\na;b;x\n", {}, "a b", [[1, 1], [0, 1]]),
+        ('x,y,"a;b;c;d"\na,b,"c"\n', {"source": "x", "target": "y"}, "a b", [[1, 1], [0, 1]]),
+    ],
+)
+def test_edge_table_is_read(
+    write: Write, content: str, options: dict, names: str, matrix: list[list[float]]
+) -> None:
+    path = write("edges.csv", content)
+    said = "".join(f", {key}={value}" for key, value in options.items())
+    for process in (
+        from_csv(path, **options),
+        load_graph(path, **options),
+        as_process(f"file(path={path}{said})"),
+        as_process(write("edges.tsv", content), arms=len(matrix))
+        if not options
+        else from_csv(path, **options),
+    ):
+        assert_same_graph(process, names.split(), np.array(matrix))
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ("1,0.5\n0,1\n", None),
+        ("0;0.5\n0;0\n", None),
+        ("0\t0.5\n0\t0\n", None),
+        ("a,b\n1,0.5\n0,1\n", "a b"),
+        ("2,1\n1,0.5\n0,1\n", "2 1"),
+        (",a,b\na,1,0.5\nb,0,1\n", "a b"),
+        (",0,1\n0,1,0.5\n1,0,1\n", "0 1"),
+        ("arm,a,b\na,0,0.5\nb,0,0\n", "a b"),
+        ("a,1,0.5\nb,0,1\n", "a b"),
+        ("0,0,0.5\n1,0,0\n", "0 1"),
+        ('"","Ann B.",é\n"Ann B.",1,.5\né,0,1e0\n', "Ann_B. é"),
+        ("from,weight\n1,0.5\n0,1\n", "from weight"),
+        (";Doe, J;Roe, K\nDoe, J;0;0.5\nRoe, K;0;0\n", "Doe,_J Roe,_K"),
+        ("#1,#2\n1,0.5\n0,1\n", "#1 #2"),
+    ],
+)
+def test_adjacency_table_is_read(write: Write, content: str, names: str | None) -> None:
+    process = load_graph(write("graph.csv", content))
+    known = None if names is None else tuple(name.replace("_", " ") for name in names.split())
+    assert process.names == known
+    assert matrix_of(process).tolist() == [[1, 0.5], [0, 1]]
+
+
+def test_adjacency_table_of_one_arm_is_read(write: Write) -> None:
+    assert load_graph(write("graph.csv", ",a\na,0\n")).names == ("a",)
+    assert load_graph(write("graph.csv", "0\n")).arms == 1
+
+
+def test_large_adjacency_table_is_stored_sparse(write: Write) -> None:
+    rng = np.random.default_rng(1)
+    matrix = rng.random((130, 130)) * (rng.random((130, 130)) < 0.1)
+    np.fill_diagonal(matrix, 1.0)
+    names = [f"arm {i}" for i in range(130)]
+    out = io.StringIO()
+    pd.DataFrame(matrix, names, names).to_csv(out)
+    process = load_graph(write("graph.csv", out.getvalue()))
+    assert isinstance(process.feedback, Sparse)
+    assert_same_graph(process, names, matrix)
+
+
+odd_cells = st.sampled_from(
+    [
+        "a",
+        "b",
+        "c",
+        "",
+        " a",
+        "b ",
+        '"a"',
+        '"a,b"',
+        '"',
+        '""',
+        'a"b',
+        '"a""b"',
+        "é",
+        "#",
+        "a\tb",
+        "nan",
+    ]
+)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(
+    st.lists(st.tuples(odd_cells, odd_cells, number_cells, line_ends), max_size=4), st.booleans()
+)
+def test_malformed_table_is_graph_or_error_with_line(
+    folder: Path, rows: list[tuple[str, str, str, str]], directed: bool
+) -> None:
+    text = "source,target,p\n" + "".join(f"{a},{b},{p}{end}" for a, b, p, end in rows)
+    file = GraphFile(folder / "a.csv", text.encode())
+    graph_or_error(lambda: from_csv(file, directed=directed))
+
+
+@forty_examples
+@given(named_graphs(word_names.filter(lambda word: '"' not in word)), st.booleans())
+def test_plain_edges_round_trip(folder: Path, graph: Named, quoted: bool) -> None:
+    names, matrix = graph
+    edges = edges_of(names, matrix)
+    if not edges:
+        return
+    known = list(dict.fromkeys(name for a, b, _ in edges for name in (a, b)))
+    place = [names.index(name) for name in known]
+    want = matrix[np.ix_(place, place)]
+    text = "".join(f"{a}\t{b}\t{p!r}\n" for a, b, p in edges)
+    file = GraphFile(folder / "a.txt", f"# FromNodeId\tToNodeId\n{text}".encode())
+    if len(edges) != 3:  # three lines of numbers are taken for a matrix
+        assert_same_graph(from_edge_list(file), known, want)
+    mark = '"' if quoted else ""
+    text = "".join(f"{mark}{a}{mark},x,{mark}{b}{mark},{p!r}\n" for a, b, p in edges)
+    file = GraphFile(folder / "a.csv", b"source,note,target,p\n" + text.encode())
+    assert_same_graph(from_csv(file), known, want)
+
+
+@pytest.mark.parametrize("types", [["Directed", "undirected"], ["friend", ""], ["Directed", "x"]])
+def test_edges_with_gephi_types_are_read(folder: Path, types: list[str]) -> None:
+    rows = "".join(f"{a},{b},{kind}\n" for a, b, kind in zip("abc", "bcd", types * 2, strict=False))
+    file = GraphFile(folder / "a.csv", f"sep=,\n# é\nu,v,Type\n{rows}e,,\n".encode())
+    if "x" in types:
+        with pytest.raises(InputError, match="line 5: column 'Type': an edge is Directed or"):
+            from_csv(file)
+        return
+    found = from_csv(file)
+    assert found.names == tuple("abcde")
+    assert matrix_of(found).tolist()[2][1] == (types[1] == "undirected")
+
+
+def test_large_list_with_header_is_rejected(folder: Path) -> None:
+    large = "source target\n" + "".join(f"node{i} node{i + 1}\n" for i in range(80_000))
+    with pytest.raises(InputError, match="line 1: 'source target' names columns"):
+        from_edge_list(GraphFile(folder / "a.txt", large.encode()))
+
+
+def test_data_frame_columns_can_be_named() -> None:
+    frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "c": [0.5, 1.0], "weight": [3, 4]})
+    process = from_frame(frame, "a", "b", "c")
+    assert_same_graph(process, ["x", "y", "z"], np.array([[1, 0.5, 0], [0, 1, 1], [0, 0, 1]]))
+    both = from_frame(frame, source="b", target="a", probability=None, directed=False)
+    assert_same_graph(both, ["y", "x", "z"], np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1]]))
+
+
+def test_data_frame_matches_networkx() -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.integers(0, 150, (400, 2)), columns=["source", "target"])
+    frame = frame[frame["source"] != frame["target"]].drop_duplicates()
+    frame["weight"] = rng.random(len(frame))
+    there = nx.from_pandas_edgelist(frame, edge_attr="weight", create_using=nx.DiGraph)
+    process = as_process(frame)
+    assert_same_graph(
+        process, [str(node) for node in there], nx.to_numpy_array(there) + np.eye(len(there))
+    )
+
+
+def test_integer_columns_with_missing_values_stay_integers() -> None:
+    for frame in (
+        pd.DataFrame({"u": [1, 3, 2], "v": [2, None, 1]}),
+        pd.DataFrame({"u": [1, 3, 2], "v": [2, None, 1]}, dtype="Int64"),
+        pl.DataFrame({"u": [1, 3, 2], "v": [2, None, 1]}),
+        pa.table({"u": [1, 3, 2], "v": [2, None, 1]}),
+    ):
+        assert_same_graph(
+            as_process(frame), ["1", "2", "3"], np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+        )
+
+
+def test_large_integers_with_missing_values_stay_distinct() -> None:
+    big = 2**60
+    ids: list[int | None] = [big + 3, big + 4, None]
+    want = np.eye(5)
+    want[0, 1] = want[2, 3] = 1.0
+    names = [str(big + i) for i in (0, 3, 1, 4, 2)]
+    source = [big, big + 1, big + 2]
+    for frame in (
+        pd.DataFrame({"source": source, "target": pd.array(ids, "Int64")}),
+        pd.DataFrame({"source": source, "target": pd.array(ids, "int64[pyarrow]")}),
+        pd.DataFrame({"source": source, "target": ids}, dtype=object),
+        pl.DataFrame({"source": source, "target": ids}),
+        pa.table({"source": source, "target": ids}),
+    ):
+        assert_same_graph(as_process(frame), names, want)
+
+
+def test_timestamps_have_equal_names_in_all_frames() -> None:
+    days = ["2020-01-01", "2020-01-02T03:04:05"]
+    for frame in (
+        pd.DataFrame({"u": np.array(days, f"datetime64[{unit}]"), "v": ["a", "b"]})
+        for unit in ("s", "us", "ns")
+    ):
+        assert from_frame(frame).names == ("2020-01-01 00:00:00", "a", "2020-01-02 03:04:05", "b")
+        there = pl.from_pandas(frame)
+        for other in (there, there.to_arrow()):
+            assert from_frame(other).names == from_frame(frame).names
+
+
+def test_data_frame_with_gephi_types_is_read() -> None:
+    frame = pd.DataFrame({"Source": ["a", "c", "d"], "Target": ["b", "a", None]})
+    frame["Type"] = ["Undirected", "directed", None]
+    assert_same_graph(from_frame(frame), list("abcd"), np.array(GEPHI))
+    assert matrix_of(from_frame(pl.from_pandas(frame), directed=True))[1, 0] == 0.0
+
+
+@pytest.mark.parametrize("diagonal", [0.0, 1.0])
+def test_adjacency_frame_is_read(diagonal: float) -> None:
+    graph = nx.DiGraph([("from", "to", {"weight": 0.5}), ("to", "x y", {"weight": 1})])
+    frame = nx.to_pandas_adjacency(graph)
+    frame += np.eye(3) * diagonal
+    want = np.array([[1, 0.5, 0], [0, 1, 1], [0, 0, 1]])
+    assert_same_graph(as_process(frame), ["from", "to", "x y"], want)
+    assert_same_graph(as_process(frame.astype(object)), ["from", "to", "x y"], want)
+    assert_same_graph(as_process(pd.DataFrame(want)), ["0", "1", "2"], want)
+    for options in ({"directed": False}, {"probability": None}):
+        with pytest.raises(InputError, match=f"adjacency matrix, where {next(iter(options))}="):
+            from_frame(frame, **options)
+
+
+def test_column_names_of_data_frame_can_be_any_text() -> None:
+    """They are attributes of the frame: it is not taken for a process or a NetworkX graph."""
+    odd = ["process", "round", "deterministic", "adjacency", "is_directed", "tocoo", "reach"]
+    frame = pd.DataFrame({"source": ["a"], "target": ["b"], **{name: [1] for name in odd}})
+    assert as_process(frame).names == ("a", "b")

@@ -1,0 +1,426 @@
+"""Tests of graphs/io/networks.py: NetworkX graphs and GraphML files."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from helpers.graph_files import (
+    GRAPHML_BODY,
+    GRAPHML_HEAD,
+    Named,
+    any_names,
+    assert_same_graph,
+    error_message,
+    matrix_of,
+    named_graphs,
+    networkx_of,
+    xml_names,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphbandits.errors import InputError
+from graphbandits.graphs import (
+    Dense,
+    Fixed,
+    RandomFeedback,
+    Sparse,
+    Uniform,
+    as_process,
+    from_graphml,
+    from_matrix,
+    from_networkx,
+    load_graph,
+    to_networkx,
+)
+from graphbandits.rng import Keys
+
+Write = Callable[[str, str | bytes], Path]
+
+
+def edge(ends: str, p: str = "", more: str = "") -> str:
+    data = f"<data key='p'>{p}</data>" if p else ""
+    return f"<edge source='{ends[0]}' target='{ends[1]}' {more}>{data}</edge>"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (
+            "<graphml>\n<graph edgedefault='directed'>\n<node id='a'>\n</graph></graphml>",
+            "line 4: no XML: mismatched tag",
+        ),
+        (GRAPHML_BODY.format("<edge"), "line 8: no XML: not well-formed"),
+        (GRAPHML_HEAD, "line 4: no XML: no element found"),
+        ("<html>\n</html>", "line 1: GraphML begins with <graphml>, not with <html>"),
+        ("<graphml/>", "there is no <graph>"),
+        ("<graphml><graph edgedefault='directed'/></graphml>", "has no node"),
+        (
+            GRAPHML_HEAD + "<graph>\n</graph></graphml>",
+            "line 4: <graph> has no attribute edgedefault",
+        ),
+        (
+            GRAPHML_HEAD + "<graph edgedefault='no'>\n</graph></graphml>",
+            "line 4: edgedefault is directed or undirected, not 'no'",
+        ),
+        (GRAPHML_BODY.format("</graph><graph edgedefault='directed'>"), "line 7: a second <graph>"),
+        (GRAPHML_BODY.format("<node/>"), "line 7: <node> has no attribute id"),
+        (GRAPHML_BODY.format("<node id='a'/>"), "line 7: the node 'a' was given in line 5 before"),
+        (GRAPHML_BODY.format("<node id=' '/>"), "line 7: a <node> has an empty id"),
+        (
+            GRAPHML_BODY.format("<node id='c'/><node id='c'/>"),
+            "line 7: the node 'c' was given in line 7 before",
+        ),
+        (GRAPHML_BODY.format("<edge source='a'/>"), "line 7: <edge> has no attribute target"),
+        (GRAPHML_BODY.format(edge("ac")), "line 7: there is no node 'c'"),
+        (
+            GRAPHML_BODY.format(edge("ab", "", "directed='no'")),
+            "line 7: directed is true or false, not 'no'",
+        ),
+        (GRAPHML_BODY.format("<hyperedge/>"), "line 7: .*hyperedge"),
+        (
+            GRAPHML_BODY.format("<edge source='a' target='b'>\n<data key='q'>1</data></edge>"),
+            "line 8: no key is called 'q': .*Known: p",
+        ),
+        (
+            GRAPHML_BODY.format("<edge source='a' target='b'><data>1</data></edge>"),
+            "line 7: <data> has no attribute key",
+        ),
+        (GRAPHML_BODY.format(edge("ab", "often")), "line 7: .*not 'often'"),
+        (GRAPHML_BODY.format("\n" + edge("ab", "3")), "line 8: .*'3'; with probability=None"),
+        (
+            GRAPHML_BODY.format("<edge source='a' target='b'><data key='p'/></edge>"),
+            "line 7: .*not ''",
+        ),
+        (GRAPHML_BODY.format(edge("aa", "0")), "line 7: .*always observed"),
+        (
+            GRAPHML_BODY.format(edge("ab") + "\n" + edge("ab", "0.5")),
+            "line 8: the edge a -> b was given before with 1",
+        ),
+        (
+            GRAPHML_BODY.format(edge("ba") + "\n" + edge("ab", "0.5", "directed='false'")),
+            "line 8: the edge b -> a was given before with 1",
+        ),
+        (GRAPHML_BODY.format("<node id='Zürich'/>").encode("latin-1"), "line 7: no XML"),
+        (GRAPHML_BODY.format("").encode() + b"\0", "line 10: no XML"),
+        ('<?xml version="1.0" encoding="klingon"?><graphml/>', "encoding"),
+        ("", "no XML: no element found"),
+    ],
+)
+def test_wrong_graphml_is_rejected(write: Write, content: str | bytes, reason: str) -> None:
+    message = error_message(write("graph.graphml", content))
+    assert re.search(reason, message), message
+
+
+def test_wrong_graphml_options_are_rejected(write: Write) -> None:
+    node = "<key id='l' for='node' attr.name='label'/><node id='c'><data key='l'>x</data></node>"
+    path = write("graph.graphml", GRAPHML_BODY.format(node))
+    assert "has no label" in error_message(path, label="label")
+    empty = "<key id='l' for='node' attr.name='label'/>\n<node id='c'><data key='l'></data></node>"
+    gephi = GRAPHML_BODY.replace('<node id="a"/>\n<node id="b"/>\n', "").format(empty)
+    message = error_message(write("gephi.graphml", gephi), label="label")
+    assert "line 6: the node 'c' has an empty label" in message
+    assert "nodes have no attribute 'labl': did you mean 'label'" in error_message(
+        path, label="labl"
+    )
+    assert "edges have no attribute 'chance'" in error_message(path, probability="chance")
+    assert "takes no directed=" in error_message(path, directed=False)
+    twice = GRAPHML_BODY.format(node + node.partition("/>")[2].replace("'c'", "'d'"))
+    twice = twice.replace("<node id='c'>", "\n<node id='c'>").replace(
+        "<node id='d'>", "\n<node id='d'>"
+    )
+    twice = twice.replace('<node id="a"/>\n<node id="b"/>\n', "")
+    path = write("graph.graphml", twice)
+    assert "line 7: the label 'x' was given in line 6 before" in error_message(path, label="label")
+
+
+def test_xml_entity_expansion_is_rejected(write: Write) -> None:
+    levels = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 12))
+    content = f'<!DOCTYPE graphml [<!ENTITY e0 "aaaaaaaaaa">{levels}]>\n<graphml>&e11;</graphml>'
+    assert "no XML" in error_message(write("graph.graphml", content))
+
+
+def test_blank_networkx_nodes_are_rejected() -> None:
+    with pytest.raises(InputError, match=r"arm 1 .* is blank"):
+        as_process(nx.DiGraph([("a", " ")]))
+    with pytest.raises(InputError, match="two arms have the name 'a'"):
+        as_process(nx.DiGraph([("a", "a ")]))
+
+
+def test_wrong_networkx_weights_are_reported() -> None:
+    graph = nx.Graph([("a", "b", {"weight": 3})])
+    with pytest.raises(InputError, match=r"a -> b has the weight 3.*\[0, 1\].*probability=None"):
+        as_process(graph)
+    with pytest.raises(InputError, match=r"no edge .* attribute 'chance'"):
+        from_networkx(graph, probability="chance")
+    parallel = nx.MultiGraph([("a", "b", {"weight": 0.5}), ("b", "a", {"weight": 0.25})])
+    with pytest.raises(InputError, match=r"was given before with 0\.5, and now with 0\.25"):
+        as_process(parallel)
+
+
+forty_examples = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+@forty_examples
+@given(named_graphs(xml_names), st.booleans())
+def test_graphml_round_trip(folder: Path, graph: Named, pretty: bool) -> None:
+    names, matrix = graph
+    path = folder / "graph.graphml"
+    nx.write_graphml(networkx_of(names, matrix), path, prettyprint=pretty)
+    assert_same_graph(as_process(path), names, matrix)
+    assert_same_graph(from_networkx(nx.read_graphml(path)), names, matrix)
+
+
+@forty_examples
+@given(named_graphs(any_names))
+def test_networkx_round_trip(graph: Named) -> None:
+    names, matrix = graph
+    fixed = from_matrix(matrix, names)
+    there = to_networkx(fixed)
+    assert type(there) is nx.DiGraph
+    assert list(there) == names
+    assert nx.number_of_selfloops(there) == 0
+    assert nx.utils.graphs_equal(there, networkx_of(names, matrix))
+    assert_same_graph(as_process(there), names, matrix)
+
+
+GRAPHML = """<?xml version="1.0" encoding="{encoding}"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key id="d0" for="edge" attr.name="{attribute}" attr.type="double">{default}</key>
+  <key id="d1" for="node" attr.name="label" attr.type="string"/>
+  <graph id="G" edgedefault="{edgedefault}">
+    <node id="n0"><data key="d1">Ann B.</data></node>
+    <node id="n1"><data key="d1">Zoë</data><port name="North"/></node>
+    <node id="n2"><data key="d1">Eve</data></node>
+    <edge id="e0" source="n0" target="n1"><data key="d0">0.5</data></edge>
+    <edge source="n2" target="n1" {directed}/>
+  </graph>
+</graphml>
+"""
+
+
+def graphml(**options: str) -> str:
+    usual = {
+        "encoding": "UTF-8",
+        "attribute": "probability",
+        "default": "",
+        "edgedefault": "directed",
+        "directed": "",
+    }
+    return GRAPHML.format(**(usual | options))
+
+
+@pytest.mark.parametrize("name", ["a.graphml", "a.xml", "a", "a.graphml.gz"])
+def test_graphml_is_recognized_by_extension_or_content(write: Write, name: str) -> None:
+    content = graphml().encode()
+    process = as_process(write(name, gzip.compress(content) if name.endswith("gz") else content))
+    assert_same_graph(process, ["n0", "n1", "n2"], np.array([[1, 0.5, 0], [0, 1, 0], [0, 1, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("options", "matrix"),
+    [
+        ({"attribute": "weight"}, [[1, 0.5, 0], [0, 1, 0], [0, 1, 1]]),
+        ({"attribute": "chance"}, [[1, 1, 0], [0, 1, 0], [0, 1, 1]]),
+        ({"default": "<default>0.25</default>"}, [[1, 0.5, 0], [0, 1, 0], [0, 0.25, 1]]),
+        ({"edgedefault": "undirected"}, [[1, 0.5, 0], [0.5, 1, 1], [0, 1, 1]]),
+        ({"directed": 'directed="false"'}, [[1, 0.5, 0], [0, 1, 1], [0, 1, 1]]),
+        (
+            {"edgedefault": "undirected", "directed": 'directed="true"'},
+            [[1, 0.5, 0], [0.5, 1, 0], [0, 1, 1]],
+        ),
+    ],
+)
+def test_graphml_is_read(write: Write, options: dict[str, str], matrix: list) -> None:
+    path = write("a.graphml", graphml(**options))
+    assert matrix_of(load_graph(path)).tolist() == matrix
+
+
+def test_graphml_options_select_attributes(write: Write) -> None:
+    path = write("a.graphml", graphml(attribute="chance"))
+    sure, half = [[1, 1, 0], [0, 1, 0], [0, 1, 1]], [[1, 0.5, 0], [0, 1, 0], [0, 1, 1]]
+    assert matrix_of(from_graphml(path, probability="chance")).tolist() == half
+    assert matrix_of(as_process(f"file(path={path}, probability=chance)")).tolist() == half
+    assert matrix_of(from_graphml(path, probability=None)).tolist() == sure
+    assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
+    assert as_process(f"file(path={path}, label=label)").names == ("Ann B.", "Zoë", "Eve")
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "ISO-8859-1"])
+def test_graphml_encoding_is_used(write: Write, encoding: str) -> None:
+    path = write("a.graphml", graphml(encoding=encoding).encode(encoding))
+    assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
+
+
+def test_yed_labels_are_read(write: Write) -> None:
+    drawn = "<y:ShapeNode><y:Fill/><y:NodeLabel>{}</y:NodeLabel></y:ShapeNode>"
+    content = graphml().replace(
+        'attr.name="label" attr.type="string"', 'yfiles.type="nodegraphics"'
+    )
+    content = content.replace('<port name="North"/>', "")  # of which NetworkX warns
+    for name in ("Ann B.", "Zoë", "Eve"):
+        content = content.replace(name, drawn.format(name))
+    path = write("a.graphml", content)
+    assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
+    there = nx.read_graphml(path)
+    assert [there.nodes[node]["label"] for node in there] == ["Ann B.", "Zoë", "Eve"]
+
+
+def test_yed_label_with_elements_is_read(write: Write) -> None:
+    inside = "<y:LabelModel><y:SmartNodeLabelModel/>\n</y:LabelModel>\n<y:ModelParameter/>"
+    drawn = f"<y:ShapeNode><y:NodeLabel>{{}}{inside}</y:NodeLabel><y:NodeLabel/></y:ShapeNode>"
+    content = graphml().replace('attr.name="label"', 'yfiles.type="nodegraphics"')
+    for name in ("Ann B.", "Zoë", "Eve"):
+        content = content.replace(name, drawn.format(name))
+    path = write("a.graphml", content)
+    assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
+    path = write("b.graphml", content.replace("Zoë", " "))
+    with pytest.raises(InputError, match=r"b\.graphml, line \d+: the node 'n1' has an empty label"):
+        from_graphml(path, label="label")
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_graphml_matches_networkx(folder: Path, kind: type[nx.Graph]) -> None:
+    graph = kind(nx.gnp_random_graph(120, 0.03, seed=3, directed=issubclass(kind, nx.DiGraph)))
+    for k, (_, _, data) in enumerate(graph.edges(data=True)):
+        data["weight"] = k % 7 / 7
+    nx.write_graphml(graph, folder / "random.graphml")
+    process = load_graph(folder / "random.graphml")
+    want = nx.to_numpy_array(nx.read_graphml(folder / "random.graphml")) + np.eye(120)
+    assert_same_graph(process, [str(i) for i in range(120)], want)
+
+
+def test_weight_is_probability_if_no_other_attribute() -> None:
+    graph = nx.DiGraph([("a", "b", {"weight": 0.5}), ("b", "c", {})])
+    want = [[1, 0.5, 0], [0, 1, 1], [0, 0, 1]]
+    assert matrix_of(as_process(graph)).tolist() == want
+    graph.edges["b", "c"]["probability"] = 0.25
+    assert matrix_of(as_process(graph)).tolist() == [[1, 1, 0], [0, 1, 0.25], [0, 0, 1]]
+    assert from_networkx(graph, probability=None).deterministic
+    assert matrix_of(from_networkx(graph, probability="weight")).tolist() == want
+
+
+def test_unnamed_nodes_are_numbers() -> None:
+    there = to_networkx(as_process("star(direction=out)", arms=3))
+    assert list(there.edges(data="probability")) == [(0, 1, 1.0), (0, 2, 1.0)]
+    assert to_networkx(Uniform(0.5, 2)).edges[1, 0] == {"probability": 0.5}
+    assert list(to_networkx(Uniform(0.0, 10_000)).edges) == []
+    assert len(to_networkx(Uniform(0.0, 3))) == 3
+
+
+def test_large_graph_networkx_round_trip() -> None:
+    rng = np.random.default_rng(4)
+    source, target = rng.integers(0, 300, (2, 1000))
+    other = source != target
+    feedback = Sparse.from_edges(300, source[other], target[other], 0.25)
+    names = tuple(f"arm {i}" for i in range(300))
+    there = to_networkx(Fixed(feedback, names))
+    assert there.number_of_edges() == len(feedback.column) - 300
+    assert_same_graph(from_networkx(there), list(names), matrix_of(Fixed(feedback)))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        RandomFeedback(3, None),
+        Dense(np.stack([np.eye(2)] * 3)),
+        Uniform(np.array([0.1, 0.2]), 3),
+        Uniform(0.5, 1_000_000),
+        "paper",
+        None,
+        np.eye(3),
+    ],
+    ids=["changes", "one a trial", "one r a trial", "too large", "text", "none", "array"],
+)
+def test_only_single_graphs_convert_to_networkx(graph: object) -> None:
+    with pytest.raises(InputError):
+        to_networkx(graph)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("arms", [1, 2, 6, 130])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_networkx_graph_is_read(arms: int, directed: bool, weighted: bool) -> None:
+    rng = np.random.default_rng(arms)
+    graph = nx.gnp_random_graph(arms, 0.3, seed=arms, directed=directed)
+    for u, v in graph.edges:
+        if weighted:
+            graph.edges[u, v]["probability"] = rng.random()
+            graph.edges[u, v]["weight"] = 7.0  # is ignored if there is a probability
+    want = nx.to_numpy_array(graph, weight="probability" if weighted else None)
+    np.fill_diagonal(want, 1.0)
+    for process in (from_networkx(graph), as_process(graph), as_process(graph, arms=arms)):
+        assert (matrix_of(process) == want).all()
+        assert process.names == tuple(str(i) for i in range(arms))
+        assert isinstance(process.round(1, Keys(0)), Dense) is (arms <= 100)
+
+
+def test_networkx_nodes_keep_order_and_can_be_any_object() -> None:
+    graph = nx.DiGraph()
+    graph.add_nodes_from([(1, 2), "b", 3.5, frozenset()])
+    graph.add_edge("b", (1, 2), probability=0.5)
+    graph.add_edge(3.5, "b")
+    process = from_networkx(graph)
+    assert process.names == ("(1, 2)", "b", "3.5", "frozenset()")
+    want = np.eye(4)
+    want[1, 0], want[2, 1] = 0.5, 1.0
+    assert (matrix_of(process) == want).all()
+
+
+def test_probability_attribute_can_be_named() -> None:
+    graph = nx.Graph()
+    graph.add_edge("a", "b", p=0.5, probability=0.1)
+    assert matrix_of(from_networkx(graph, probability="p")).tolist() == [[1, 0.5], [0.5, 1]]
+
+
+def test_edge_without_probability_has_probability_one() -> None:
+    graph = nx.DiGraph()
+    graph.add_edge("a", "b", probability=0.5)
+    graph.add_edge("b", "c")
+    assert matrix_of(from_networkx(graph)).tolist() == [[1, 0.5, 0], [0, 1, 1], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_networkx_self_loops_are_ignored(kind: type[nx.Graph]) -> None:
+    graph = kind([("a", "a"), ("b", "b")])
+    assert matrix_of(from_networkx(graph)).tolist() == [[1, 0], [0, 1]]
+
+
+def test_equal_parallel_edges_are_merged() -> None:
+    graph = nx.MultiDiGraph([("a", "b", {"probability": 0.5}), ("a", "b", {"probability": 0.5})])
+    assert matrix_of(from_networkx(graph)).tolist() == [[1, 0.5], [0, 1]]
+
+
+@pytest.mark.parametrize("p", [1.5, -0.1, float("nan"), None, "often", [0.5, 0.5]])
+def test_wrong_networkx_probabilities_are_rejected(p: object) -> None:
+    graph = nx.DiGraph([("a", "b", {"probability": p})])
+    with pytest.raises(InputError):
+        from_networkx(graph)
+
+
+def wrong_networkx() -> dict[str, nx.Graph]:
+    same = nx.Graph()
+    same.add_nodes_from([1, "1"])
+
+    def parallel(p: float, q: float) -> nx.Graph:
+        return nx.MultiGraph([("a", "b", {"probability": p}), ("a", "b", {"probability": q})])
+
+    return {
+        "no nodes": nx.Graph(),
+        "nodes of the same name": same,
+        "parallel edges that differ": parallel(0.5, 0.25),
+        "parallel edges that differ, one zero": parallel(0.0, 0.25),
+        "a self-loop that is not sure": nx.Graph([("a", "a", {"probability": 0.5})]),
+    }
+
+
+@pytest.mark.parametrize("case", wrong_networkx())
+def test_wrong_networkx_graph_is_rejected(case: str) -> None:
+    with pytest.raises(InputError):
+        from_networkx(wrong_networkx()[case])

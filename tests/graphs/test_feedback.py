@@ -1,0 +1,637 @@
+"""Tests of graphs/feedback.py.
+
+Gain, reach, reveal, observed and best revealers of all representations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphbandits.errors import InputError
+from graphbandits.graphs import Dense, Feedback, Sparse, Uniform
+from graphbandits.graphs.feedback import DENSE_LIMIT, best_revealers, from_edges, matrices
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, Ints
+
+few = settings(max_examples=60, deadline=None, derandomize=True)
+#: Nothing in it is symmetric: no edge has the same probability both ways.
+DIRECTED = np.array(
+    [
+        [1.0, 0.9, 0.0, 0.25, 0.5],
+        [0.1, 1.0, 1.0, 0.0, 0.03],
+        [0.6, 0.0, 1.0, 0.75, 0.0],
+        [1.0, 0.4, 0.3, 1.0, 0.0],
+        [0.0, 0.98, 0.2, 0.55, 1.0],
+    ]
+)
+
+
+def sparse_of(matrix: Floats) -> Sparse:
+    source, target = np.nonzero(matrix)
+    return Sparse.from_edges(len(matrix), source, target, matrix[source, target])
+
+
+def uniform_matrix(r: float, arms: int) -> Floats:
+    return np.where(np.eye(arms, dtype=bool), 1.0, r)
+
+
+def pairs(seen: tuple[Ints, Ints]) -> list[tuple[int, int]]:
+    return list(zip(seen[0].tolist(), seen[1].tolist(), strict=True))
+
+
+def seen_matrix(feedback: Feedback, action: Ints, keys: Keys, t: int) -> Floats:
+    """(B, K) zeros and ones: the observed arms."""
+    out = np.zeros((len(action), feedback.arms))
+    out[feedback.reveal(action, keys, t)] = 1.0
+    return out
+
+
+def assert_frequency(seen: Floats, p: Floats | float) -> None:
+    """The mean of the 0/1 draws on axis 0 is p, up to 4.5 standard errors."""
+    p = np.broadcast_to(p, seen.shape[1:])
+    error = np.abs(seen.mean(axis=0) - p)
+    assert (error <= 4.5 * np.sqrt(p * (1.0 - p) / len(seen))).all(), (error, p)
+
+
+@st.composite
+def exact_matrices(draw: st.DrawFn, arms: int, binary: bool = False) -> Floats:
+    """Directed matrices of multiples of 1/64: sums of products are exact."""
+    entries = st.sampled_from([0, 64]) if binary else st.integers(0, 64)
+    values = draw(st.lists(entries, min_size=arms * arms, max_size=arms * arms))
+    matrix = np.array(values, float).reshape(arms, arms) / 64.0
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+@st.composite
+def exact_gains(draw: st.DrawFn, trials: int, arms: int) -> Floats:
+    values = draw(st.lists(st.integers(0, 1024), min_size=trials * arms, max_size=trials * arms))
+    return np.array(values, float).reshape(trials, arms) / 1024.0
+
+
+def rational_gain(matrix: Floats, h: Floats) -> list[Fraction]:
+    """G h of one trial in exact arithmetic, rows by the definition."""
+    arms = len(h)
+    return [
+        sum((Fraction(matrix[i, j]) * Fraction(h[j]) for j in range(arms)), Fraction(0))
+        for i in range(arms)
+    ]
+
+
+def as_fractions(values: Floats) -> list[Fraction]:
+    return [Fraction(value) for value in values.tolist()]
+
+
+@few
+@given(st.data(), st.integers(1, 7), st.integers(1, 4))
+def test_gain_is_exact_product(data: st.DataObject, arms: int, trials: int) -> None:
+    matrix = data.draw(exact_matrices(arms))
+    h = data.draw(exact_gains(trials, arms))
+    for feedback in (Dense(matrix), Dense(matrix[None]), sparse_of(matrix)):
+        gain = feedback.gain(h)
+        for b in range(trials):
+            assert as_fractions(gain[b]) == rational_gain(matrix, h[b])
+
+
+@few
+@given(st.data(), st.integers(1, 5), st.integers(2, 4))
+def test_gain_with_one_matrix_per_trial_is_exact_product(
+    data: st.DataObject, arms: int, trials: int
+) -> None:
+    matrices = np.stack([data.draw(exact_matrices(arms)) for _ in range(trials)])
+    h = data.draw(exact_gains(trials, arms))
+    gain = Dense(matrices).gain(h)
+    for b in range(trials):
+        assert as_fractions(gain[b]) == rational_gain(matrices[b], h[b])
+
+
+@few
+@given(st.data(), st.integers(1, 7), st.integers(1, 4), st.booleans())
+def test_uniform_gain_is_exact_product(
+    data: st.DataObject, arms: int, trials: int, each: bool
+) -> None:
+    count = trials if each else 1
+    rates = np.array(data.draw(st.lists(st.integers(0, 64), min_size=count, max_size=count))) / 64.0
+    h = data.draw(exact_gains(trials, arms))
+    gain = Uniform(rates if each else float(rates[0]), arms).gain(h)
+    for b in range(trials):
+        matrix = uniform_matrix(rates[b if each else 0], arms)
+        assert as_fractions(gain[b]) == rational_gain(matrix, h[b])
+
+
+@pytest.mark.parametrize("arms", [1, 2, 30, 150])
+def test_gain_of_floats_is_product_up_to_rounding(arms: int) -> None:
+    rng = np.random.default_rng(arms)
+    matrix = rng.random((arms, arms)) * (rng.random((arms, arms)) < 0.4)
+    np.fill_diagonal(matrix, 1.0)
+    h = rng.random((3, arms)) * 10.0 ** rng.uniform(-12, 0, (3, arms))
+    want = h @ matrix.T
+    np.testing.assert_allclose(Dense(matrix).gain(h), want, rtol=1e-13)
+    np.testing.assert_allclose(sparse_of(matrix).gain(h), want, rtol=1e-13)
+    rates = rng.random(3)
+    want = np.stack([uniform_matrix(r, arms) @ row for r, row in zip(rates, h, strict=True)])
+    np.testing.assert_allclose(Uniform(rates, arms).gain(h), want, rtol=1e-13)
+
+
+def test_rows_are_played_arms_and_columns_observed_arms() -> None:
+    one_way = np.array([[1.0, 0.5], [0.0, 1.0]])  # playing 0 may show 1; playing 1 never shows 0
+    h = np.array([[0.0, 8.0]])
+    for feedback in (Dense(one_way), Sparse.from_edges(2, [0], [1], [0.5])):
+        assert feedback.gain(h).tolist() == [[4.0, 8.0]]
+        assert feedback.gain(h[:, ::-1].copy()).tolist() == [[8.0, 0.0]]
+        assert feedback.reach(np.array([0, 1])).tolist() == one_way.tolist()
+
+
+def test_gain_does_not_change_its_argument() -> None:
+    h = np.array([[0.1, 0.2, 0.3, 0.4, 0.5]])
+    for feedback in (Dense(DIRECTED), sparse_of(DIRECTED), Uniform(0.5, 5)):
+        before = h.copy()
+        feedback.gain(h)
+        assert (h == before).all()
+
+
+@pytest.mark.parametrize("make", [Dense, sparse_of])
+def test_reach_is_row_of_played_arm(make: Callable[[Floats], Feedback]) -> None:
+    action = np.array([3, 0, 4, 4, 2, 1])
+    assert (make(DIRECTED).reach(action) == DIRECTED[action]).all()
+
+
+def test_reach_with_one_matrix_per_trial_is_row_of_trial() -> None:
+    matrices = np.stack([DIRECTED, np.eye(5), uniform_matrix(0.5, 5)])
+    action = np.array([1, 1, 4])
+    want = np.stack([DIRECTED[1], np.eye(5)[1], [0.5, 0.5, 0.5, 0.5, 1.0]])
+    assert (Dense(matrices).reach(action) == want).all()
+    rates = np.array([0.1, 0.0, 1.0])
+    want = np.stack([uniform_matrix(r, 5)[i] for r, i in zip(rates, action, strict=True)])
+    assert (Uniform(rates, 5).reach(action) == want).all()
+
+
+@few
+@given(st.data(), st.integers(1, 6), st.integers(0, 64), st.integers(0, 2**32 - 5))
+def test_uniform_and_dense_agree(data: st.DataObject, arms: int, r: int, first_trial: int) -> None:
+    action = np.array(data.draw(st.lists(st.integers(0, arms - 1), min_size=4, max_size=4)))
+    h = data.draw(exact_gains(4, arms))
+    keys = Keys(data.draw(st.integers(0, 2**40)), first_trial, 4)
+    matrix = uniform_matrix(r / 64.0, arms)
+    mine = Uniform(r / 64.0, arms)
+    for other in (Dense(matrix), sparse_of(matrix)):
+        assert (mine.gain(h) == other.gain(h)).all()
+        assert (mine.reach(action) == other.reach(action)).all()
+        assert mine.deterministic is other.deterministic or arms == 1
+        for t in (1, 2, 1000):
+            assert pairs(mine.reveal(action, keys, t)) == pairs(other.reveal(action, keys, t))
+
+
+@few
+@given(st.data(), st.integers(1, 7))
+def test_dense_and_sparse_agree(data: st.DataObject, arms: int) -> None:
+    matrix = data.draw(exact_matrices(arms))
+    dense, sparse = Dense(matrix), sparse_of(matrix)
+    action = np.array(data.draw(st.lists(st.integers(0, arms - 1), min_size=3, max_size=3)))
+    keys = Keys(data.draw(st.integers(0, 1000)), data.draw(st.integers(0, 1000)), 3)
+    assert dense.arms == sparse.arms == arms
+    assert dense.deterministic is sparse.deterministic
+    assert (dense.reach(action) == sparse.reach(action)).all()
+    assert (sparse.to_dense().matrix == dense.matrix).all()
+    for t in (1, 7):
+        assert pairs(dense.reveal(action, keys, t)) == pairs(sparse.reveal(action, keys, t))
+
+
+def test_uniform_with_one_rate_per_trial_reveals_like_dense() -> None:
+    rng = np.random.default_rng(0)
+    rates = np.concatenate([[0.0, 1.0], rng.random(40)])
+    action = rng.integers(0, 6, len(rates))
+    keys = Keys(seed=8, first_trial=5, trials=len(rates))
+    mine = Uniform(rates, 6)
+    other = Dense(np.stack([uniform_matrix(r, 6) for r in rates]))
+    for t in range(1, 20):
+        assert pairs(mine.reveal(action, keys, t)) == pairs(other.reveal(action, keys, t))
+
+
+@few
+@given(st.data(), st.integers(1, 7), st.integers(1, 5), st.integers(1, 2**31))
+def test_deterministic_reveal_is_row(data: st.DataObject, arms: int, trials: int, t: int) -> None:
+    matrix = data.draw(exact_matrices(arms, binary=True))
+    played = st.lists(st.integers(0, arms - 1), min_size=trials, max_size=trials)
+    action = np.array(data.draw(played))
+    keys = Keys(data.draw(st.integers(0, 1000)), data.draw(st.integers(0, 1000)), trials)
+    want = [(b, j) for b in range(trials) for j in range(arms) if matrix[action[b], j] == 1.0]
+    for feedback in (Dense(matrix), sparse_of(matrix)):
+        assert feedback.deterministic is True
+        assert pairs(feedback.reveal(action, keys, t)) == want
+
+
+@pytest.mark.parametrize(
+    ("r", "seen"), [(0.0, [(0, 2), (1, 0)]), (1.0, [(b, j) for b in (0, 1) for j in range(4)])]
+)
+def test_deterministic_uniform_reveal(r: float, seen: list[tuple[int, int]]) -> None:
+    feedback = Uniform(r, 4)
+    assert feedback.deterministic is True
+    for t in range(1, 30):
+        assert pairs(feedback.reveal(np.array([2, 0]), Keys(3, trials=2), t)) == seen
+
+
+@few
+@given(st.data(), st.integers(1, 7), st.integers(1, 2**31))
+def test_reveal_has_played_arm_and_possible_arms_in_order(
+    data: st.DataObject, arms: int, t: int
+) -> None:
+    matrix = data.draw(exact_matrices(arms))
+    action = np.array(data.draw(st.lists(st.integers(0, arms - 1), min_size=5, max_size=5)))
+    keys = Keys(data.draw(st.integers(0, 1000)), 0, 5)
+    for feedback in (Dense(matrix), Dense(np.stack([matrix] * 5)), sparse_of(matrix)):
+        seen = pairs(feedback.reveal(action, keys, t))
+        assert {(b, i) for b, i in enumerate(action.tolist())} <= set(seen)
+        assert seen == sorted(set(seen))
+        assert all(matrix[action[b], j] > 0.0 for b, j in seen)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "dense each", "uniform", "uniform each"])
+@pytest.mark.parametrize(("trials", "rounds"), [(20_000, 1), (1, 3_000)])
+def test_observation_frequencies_match_reach(kind: str, trials: int, rounds: int) -> None:
+    feedback: Feedback = {
+        "dense": lambda: Dense(DIRECTED),
+        "sparse": lambda: sparse_of(DIRECTED),
+        "dense each": lambda: Dense(np.broadcast_to(DIRECTED, (trials, 5, 5))),
+        "uniform": lambda: Uniform(0.3, 5),
+        "uniform each": lambda: Uniform(np.full(trials, 0.07), 5),
+    }[kind]()
+    keys = Keys(seed=11, first_trial=3, trials=trials)
+    for i in range(5):
+        action = np.full(trials, i)
+        draws = [seen_matrix(feedback, action, keys, t) for t in range(1, rounds + 1)]
+        assert_frequency(np.concatenate(draws), feedback.reach(action)[0])
+
+
+def test_observations_are_independent_between_arms_rounds_trials_and_seeds() -> None:
+    feedback, p = Uniform(0.4, 4), 0.4
+    action, keys = np.zeros(20_000, int), Keys(seed=2, trials=20_000)
+    here = seen_matrix(feedback, action, keys, 9)[:, 1:]
+    other_round = seen_matrix(feedback, action, keys, 10)[:, 1:]
+    other_seed = seen_matrix(feedback, action, Keys(seed=3, trials=20_000), 9)[:, 1:]
+    assert_frequency(here * np.roll(here, 1, axis=1), p * p)
+    assert_frequency(here * other_round, p * p)
+    assert_frequency(here * other_seed, p * p)
+    assert_frequency(here[::2] * here[1::2], p * p)
+
+
+def test_reveal_depends_on_keys_only() -> None:
+    feedback = Uniform(0.5, 64)
+    action = np.array([0])
+
+    def draw(seed: int, trial: int, t: int) -> list[tuple[int, int]]:
+        return pairs(feedback.reveal(action, Keys(seed, trial), t))
+
+    first = draw(1, 1, 1)
+    for other in ((2, 1, 1), (1, 2, 1), (1, 1, 2), (1, 0, 1)):
+        assert draw(*other) != first  # equal by chance once in 2**63
+    assert draw(1, 1, 1) == first
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("kind", ["dense", "dense each", "sparse", "uniform", "uniform each"])
+def test_trial_does_not_depend_on_its_block(kind: str, size: int) -> None:
+    trials, first, t = 21, 100, 5
+    rng = np.random.default_rng(4)
+    action = rng.integers(0, 5, trials)
+    h = rng.random((trials, 5))
+    rates = rng.random(trials)
+    matrices = np.stack([uniform_matrix(r, 5) * DIRECTED for r in rates])
+
+    def make(block: slice) -> Feedback:
+        return {
+            "dense": lambda: Dense(DIRECTED),
+            "dense each": lambda: Dense(matrices[block]),
+            "sparse": lambda: sparse_of(DIRECTED),
+            "uniform": lambda: Uniform(0.3, 5),
+            "uniform each": lambda: Uniform(rates[block], 5),
+        }[kind]()
+
+    everything = slice(0, trials)
+    whole = seen_matrix(make(everything), action, Keys(6, first, trials), t)
+    gain = make(everything).gain(h)
+    for start in range(0, trials, size):
+        block = slice(start, start + size)
+        keys = Keys(6, first + start, size)
+        assert (seen_matrix(make(block), action[block], keys, t) == whole[block]).all()
+        assert (make(block).gain(h[block]) == gain[block]).all()  # to the last bit
+
+
+def test_edges_get_self_loops_in_any_order() -> None:
+    sparse = Sparse.from_edges(4, [3, 0, 3, 1], [0, 2, 1, 1], [0.5, 1.0, 0.25, 1.0])
+    want = [
+        [1.0, 0.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 0.0],
+        [0.5, 0.25, 0.0, 1.0],
+    ]
+    assert sparse.to_dense().matrix[0].tolist() == want
+
+
+@pytest.mark.parametrize(("arms", "edges"), [(1, 3), (4, 40), (30, 2000), (3000, 20_000)])
+def test_rows_match_sort_of_all_edges(arms: int, edges: int) -> None:
+    """Hubs, repeated edges, loops and zeros among them; probabilities are the edge's own."""
+    rng = np.random.default_rng(edges)
+    source = np.minimum(rng.integers(0, arms, edges), rng.integers(0, arms, edges))
+    target = rng.integers(0, arms, edges)
+    weight = np.where(source == target, 1.0, (7 * source + 3 * target) % 5 / 4)
+    sparse = Sparse.from_edges(arms, source, target, weight)
+    matrix = {(i, i): 1.0 for i in range(arms)}
+    matrix |= dict(zip(zip(source.tolist(), target.tolist(), strict=True), weight, strict=True))
+    want = sorted((i, j, w) for (i, j), w in matrix.items() if w > 0.0)
+    row = np.repeat(np.arange(arms), np.diff(sparse.start))
+    parts = (row, sparse.column, sparse.weight)
+    assert list(zip(*(part.tolist() for part in parts), strict=True)) == want
+    assert [part.dtype for part in (sparse.start, *parts)] == [int, int, int, float]
+    Sparse(sparse.start, sparse.column, sparse.weight)  # stands its own check
+
+
+def test_first_wrong_edge_is_reported() -> None:
+    source, target = [2, 0, 0, 2, 0, 2], [1, 1, 2, 1, 1, 1]
+    with pytest.raises(InputError, match=r"the edge 2 -> 1 is given twice"):
+        Sparse.from_edges(3, source, target, [0.5, 0.5, 0.5, 0.25, 0.25, 0.5])
+    with pytest.raises(InputError, match=r"the edge 0 -> 1 is given twice"):
+        Sparse.from_edges(3, source, target, [0.5, 0.5, 0.5, 0.5, 0.25, 0.25])
+    with pytest.raises(InputError, match=r"the edge 1 -> 1 is given twice.*always observed"):
+        Sparse.from_edges(2, [1, 1], [1, 0], 0.5)
+
+
+def test_edge_of_probability_zero_is_no_edge() -> None:
+    sparse = Sparse.from_edges(2, [0], [1], [0.0])
+    assert sparse.deterministic
+    assert sparse.reach(np.array([0, 1])).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_repeated_equal_edge_is_one_edge() -> None:
+    sparse = Sparse.from_edges(2, [0, 0], [1, 1], [0.5, 0.5])
+    assert sparse.gain(np.array([[0.0, 1.0]])).tolist() == [[0.5, 1.0]]
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0.25], [0.0, 0.5], [0.5, 0.0]])
+def test_repeated_different_edge_is_rejected(weights: list[float]) -> None:
+    with pytest.raises(InputError, match="twice with different probabilities"):
+        Sparse.from_edges(2, [0, 0], [1, 1], weights)
+
+
+def test_self_loop_below_one_is_rejected() -> None:
+    with pytest.raises(InputError):
+        Sparse.from_edges(2, [0], [0], [0.5])
+
+
+@pytest.mark.parametrize(("source", "target"), [([0], [3]), ([-1], [0]), ([0, 3], [1, 1])])
+def test_edges_outside_the_arms_are_rejected(source: list[int], target: list[int]) -> None:
+    with pytest.raises(InputError, match="0 to 2"):
+        Sparse.from_edges(3, source, target)
+
+
+@pytest.mark.parametrize("arms", [DENSE_LIMIT, DENSE_LIMIT + 1])
+def test_small_graphs_are_dense_and_large_ones_sparse(arms: int) -> None:
+    feedback = from_edges(arms, [0], [arms - 1], [0.5])
+    assert isinstance(feedback, Dense) is (arms <= DENSE_LIMIT)
+    h = np.zeros((1, arms))
+    h[0, -1] = 1.0
+    assert np.flatnonzero(feedback.gain(h)[0]).tolist() == [0, arms - 1]
+    assert feedback.gain(h)[0, 0] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("matrix", "deterministic"),
+    [(np.eye(3), True), (np.ones((2, 2)), True), (DIRECTED, False), ([[1, 0], [1, 1]], True)],
+)
+def test_deterministic_means_zeros_and_ones(matrix: Floats, deterministic: bool) -> None:
+    assert Dense(matrix).deterministic is deterministic
+    assert sparse_of(np.array(matrix, float)).deterministic is deterministic
+
+
+@pytest.mark.parametrize(("r", "sure"), [(0.0, True), (1.0, True), (0.5, False), (1e-9, False)])
+def test_uniform_is_deterministic_at_zero_and_one(r: float, sure: bool) -> None:
+    assert Uniform(r, 3).deterministic is sure
+    assert Uniform(np.array([0.0, 1.0, r]), 3).deterministic is sure
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones(3), "square"),
+        (np.ones((2, 3)), "square"),
+        (np.ones((1, 1, 2, 2)), "square"),
+        (np.ones((0, 0)), "square"),
+        ([[1, 1.5], [0, 1]], r"\[0, 1\]"),
+        ([[1, 0], [-1e-9, 1]], r"\[0, 1\]"),
+        ([[1, np.nan], [0, 1]], "nan"),
+        ([[1, np.inf], [0, 1]], "inf"),
+        ([[np.nan, 0], [0, 1]], "nan"),
+        ([[1, 0], [0, 0]], r"diagonal.*entry \(1, 1\) is 0"),
+        ([[0.5, 0], [0, 1]], r"diagonal.*entry \(0, 0\) is 0.5"),
+        ([["a", "b"], ["c", "d"]], "numbers"),
+        ([[1j, 0], [0, 1]], "numbers"),
+    ],
+)
+def test_wrong_matrix_is_rejected(matrix: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Dense(matrix)  # type: ignore[arg-type]
+
+
+def test_error_names_row_and_column() -> None:
+    with pytest.raises(InputError, match=r"entry \(0, 1\) is 2"):
+        Dense([[1, 2], [0, 1]])  # type: ignore[arg-type]
+
+
+def test_error_shows_wrong_diagonal_value_of_trial() -> None:
+    with pytest.raises(InputError, match=r"is 0\.5"):
+        Dense(np.stack([np.eye(2), np.diag([1.0, 0.5])]))
+
+
+WRONG: dict[str, Callable[[], Feedback]] = {
+    "r above one": lambda: Uniform(1.5, 3),
+    "r not a number": lambda: Uniform(np.nan, 3),
+    "r of a trial negative": lambda: Uniform(np.array([0.5, -0.1]), 3),
+    "r a word": lambda: Uniform("abc", 3),
+    "r a matrix": lambda: Uniform(np.full((2, 2), 0.5), 3),
+    "uniform without arms": lambda: Uniform(0.5, 0),
+    "edge above one": lambda: Sparse.from_edges(3, [0], [1], [1.5]),
+    "edge not a number": lambda: Sparse.from_edges(3, [0], [1], [np.nan]),
+    "edge a word": lambda: Sparse.from_edges(3, [0], [1], ["abc"]),
+    "more sources than targets": lambda: Sparse.from_edges(3, [0, 1], [1]),
+    "more weights than edges": lambda: Sparse.from_edges(3, [0], [1], [0.5, 0.5]),
+    "half an arm": lambda: Sparse.from_edges(3, [0.5], [1]),
+    "edges without arms": lambda: Sparse.from_edges(0, [], []),
+}
+
+
+@pytest.mark.parametrize("make", WRONG.values(), ids=WRONG)
+def test_wrong_rates_and_edges_are_rejected(make: Callable[[], Feedback]) -> None:
+    with pytest.raises(InputError):
+        make()
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (1, 2, 2)])
+def test_feedback_copies_its_arrays(
+    shape: tuple[int, ...],
+) -> None:
+    matrix = np.eye(2).reshape(shape)
+    feedback = Dense(matrix)
+    matrix[..., 0, 1] = 1.0
+    assert feedback.reach(np.array([0])).tolist() == [[1.0, 0.0]]
+
+
+def probabilities(rng: np.random.Generator, *shape: int) -> Floats:
+    """Directed, with zeros and ones among the entries, and ones on the diagonal."""
+    matrix = np.clip(rng.random(shape) * 1.6 - 0.3, 0.0, 1.0)
+    matrix[..., np.arange(shape[-1]), np.arange(shape[-1])] = 1.0
+    return matrix
+
+
+def zeros_and_ones(rng: np.random.Generator, *shape: int) -> Floats:
+    return np.round(probabilities(rng, *shape))
+
+
+def uniform_matrices(r: Floats, arms: int) -> Floats:
+    return np.where(np.eye(arms, dtype=bool), 1.0, np.asarray(r)[:, None, None])
+
+
+def all_representations(
+    rng: np.random.Generator, arms: int, trials: int
+) -> list[tuple[Feedback, Floats]]:
+    """Each representation with the matrices (trials or 1, K, K) that it stands for."""
+    shared, own = probabilities(rng, arms, arms), probabilities(rng, trials, arms, arms)
+    rate, rates = rng.random(1), np.append(rng.random(trials - 1), 0.0)
+    return [
+        (Dense(shared), shared[None]),
+        (Dense(own), own),
+        (sparse_of(shared), shared[None]),
+        (Uniform(rate, arms), uniform_matrices(rate, arms)),
+        (Uniform(rates, arms), uniform_matrices(rates, arms)),
+        (Uniform(1.0, arms), uniform_matrices(np.ones(1), arms)),
+    ]
+
+
+@pytest.mark.parametrize("arms", [1, 2, 3, 7, 20])
+def test_observed_is_product_with_columns(arms: int) -> None:
+    rng = np.random.default_rng(arms)
+    trials = 4
+    for _ in range(10):
+        pi = rng.dirichlet(np.full(arms, 0.7), size=trials)
+        for feedback, matrix in all_representations(rng, arms, trials):
+            each = np.broadcast_to(matrix, (trials, arms, arms))
+            kept = pi.copy()
+            found = feedback.observed(pi)
+            assert found == pytest.approx(np.einsum("bi,bij->bj", pi, each), abs=1e-14)
+            assert (pi == kept).all()
+            assert found.shape == (trials, arms)
+
+
+def test_observed_is_exact_for_small_fractions() -> None:
+    """Multiples of 1/64 round nowhere, so the sum is that of rational numbers."""
+    rng = np.random.default_rng(3)
+    for arms in (1, 2, 5):
+        matrix = rng.integers(0, 65, (arms, arms)) / 64.0
+        np.fill_diagonal(matrix, 1.0)
+        pi = rng.integers(0, 65, (3, arms)) / 64.0
+        want = [
+            [
+                sum(Fraction(row[i]) * Fraction(matrix[i, j]) for i in range(arms))
+                for j in range(arms)
+            ]
+            for row in pi
+        ]
+        for feedback in (Dense(matrix), sparse_of(matrix)):
+            assert feedback.observed(pi).tolist() == [[float(x) for x in row] for row in want]
+
+
+def test_observed_is_row_and_gain_is_column_of_one_arm() -> None:
+    matrix = np.array([[1.0, 0.25, 0.0], [0.5, 1.0, 0.75], [0.0, 0.0, 1.0]])
+    one = np.array([[0.0, 1.0, 0.0]])
+    for feedback in (Dense(matrix), sparse_of(matrix)):
+        assert feedback.observed(one).tolist() == [[0.5, 1.0, 0.75]]
+        assert feedback.gain(one).tolist() == [[0.25, 1.0, 0.0]]
+
+
+def test_observed_under_random_feedback_matches_closed_form() -> None:
+    """q_i = p_i + (1 - p_i) r."""
+    pi = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]])
+    found = Uniform(np.array([0.25, 0.0]), 3).observed(pi)
+    assert found == pytest.approx(np.array([[0.625, 0.475, 0.4], [1.0, 0.0, 0.0]]), abs=1e-15)
+
+
+@pytest.mark.parametrize("feedback", [Dense(np.eye(3)), Uniform(0.5, 3), sparse_of(np.eye(3))])
+@pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 3, 1)])
+def test_observed_rejects_other_shapes(feedback: Feedback, shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="3 columns"):
+        feedback.observed(np.full(shape, 0.25))
+
+
+def best_revealers_by_search(matrix: Floats, first: Floats, score: Floats) -> list[float]:
+    """One trial: each arm's probability goes to the best arms whose column entry is 1."""
+    arms = len(first)
+    pi = [0.0] * arms
+    for i in range(arms):
+        who = [j for j in range(arms) if matrix[j, i] == 1.0]
+        top = max(score[j] for j in who)
+        best = [j for j in who if score[j] == top]
+        for j in best:
+            pi[j] += first[i] / len(best)
+    return pi
+
+
+@pytest.mark.parametrize("arms", [1, 2, 3, 5, 9])
+def test_best_revealers_match_search(arms: int) -> None:
+    """Scores of few values give many ties; directed graphs, shared and not."""
+    rng = np.random.default_rng(arms)
+    trials = 4
+    for values in (2, 3, 1000):
+        for _ in range(20):
+            first = rng.dirichlet(np.full(arms, 0.5), size=trials)
+            first[0] = np.eye(arms)[rng.integers(arms)]
+            score = rng.integers(0, values, (trials, arms)) / values
+            shared, own = zeros_and_ones(rng, arms, arms), zeros_and_ones(rng, trials, arms, arms)
+            rates = rng.integers(0, 2, trials).astype(np.float64)
+            for feedback, matrix in [
+                (Dense(shared), shared[None]),
+                (Dense(own), own),
+                (sparse_of(shared), shared[None]),
+                (Uniform(rates, arms), uniform_matrices(rates, arms)),
+                (Uniform(0.0, arms), np.eye(arms)[None]),
+                (Uniform(1.0, arms), np.ones((1, arms, arms))),
+            ]:
+                each = np.broadcast_to(matrix, (trials, arms, arms))
+                kept = first.copy(), score.copy()
+                found = best_revealers(feedback, first, score)
+                want = [
+                    best_revealers_by_search(each[b], first[b], score[b]) for b in range(trials)
+                ]
+                assert found == pytest.approx(np.array(want), abs=1e-14)
+                assert found.sum(axis=1) == pytest.approx(np.ones(trials), abs=1e-12)
+                assert (first == kept[0]).all()
+                assert (score == kept[1]).all()
+
+
+def test_revealers_are_read_from_column() -> None:
+    """0 -> 1 only: to see 1, play 0 or 1; to see 0, play 0, even if 1 has a higher score."""
+    matrix = np.array([[1.0, 1.0], [0.0, 1.0]])
+    score = np.array([[0.2, 0.9]])
+    for feedback in (Dense(matrix), sparse_of(matrix)):
+        assert best_revealers(feedback, np.array([[1.0, 0.0]]), score).tolist() == [[1.0, 0.0]]
+        assert best_revealers(feedback, np.array([[0.0, 1.0]]), score).tolist() == [[0.0, 1.0]]
+        better = np.array([[0.95, 0.9]])
+        assert best_revealers(feedback, np.array([[0.0, 1.0]]), better).tolist() == [[1.0, 0.0]]
+
+
+def test_ties_have_equal_probability_and_targets_add_up() -> None:
+    matrix = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    first, score = np.array([[0.25, 0.5, 0.25]]), np.array([[0.5, 0.5, 0.5]])
+    want = [0.25 / 3 + 0.25, 0.25 / 3 + 0.25, 0.25 / 3 + 0.25]
+    for feedback in (Dense(matrix), sparse_of(matrix)):
+        assert best_revealers(feedback, first, score)[0] == pytest.approx(want, abs=1e-15)
+
+
+def test_matrices_of_all_representations() -> None:
+    rng = np.random.default_rng(8)
+    for feedback, matrix in all_representations(rng, 4, 3):
+        assert matrices(feedback, 3) == pytest.approx(matrix, abs=0.0)

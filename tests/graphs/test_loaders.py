@@ -1,0 +1,408 @@
+"""Tests of graphs/loaders.py: graphs from files of any format, arrays, lists and text."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.graph_files import assert_same_graph, matrix_of
+
+from graphbandits import Agent
+from graphbandits.errors import InputError
+from graphbandits.graphs import (
+    Dense,
+    Fixed,
+    GivenSequence,
+    RandomFeedback,
+    Uniform,
+    as_process,
+    from_csv,
+    from_edge_list,
+    from_matrix,
+    load_graph,
+)
+from graphbandits.graphs.loaders import File
+from graphbandits.graphs.named import Star
+from graphbandits.registry import build, text_of
+from graphbandits.rng import Keys
+from graphbandits.types import Floats
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("file", "needs path: write file\\(path=...\\)"),
+        ("file(path=5)", "by its path, not by 5"),
+        ("file(path=edges.txt, directed=no)", "directed is true or false"),
+        ("file(path=edges.txt, direct=true)", "did you mean 'directed'"),
+        ("file(path=edges.txt)", "No such file"),
+        ("file:", "file:edges.txt"),
+    ],
+)
+def test_wrong_file_recipe_is_rejected(
+    text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=reason):
+        as_process(text)
+
+
+Write = Callable[[str, str | bytes], Path]
+
+
+def test_undirected_edge_may_be_given_in_both_directions(write: Write) -> None:
+    path = write("edges.txt", "a b 0.5\nb a 0.5\na a\n")
+    assert matrix_of(from_edge_list(path, directed=False)).tolist() == [[1, 0.5], [0.5, 1]]
+    path = write("edges.csv", "u,v,p\na,b,0.5\nb,a,0.5\na,a,1\n")
+    assert matrix_of(from_csv(path, directed=False)).tolist() == [[1, 0.5], [0.5, 1]]
+
+
+@pytest.mark.parametrize("name", ["edges.txt", "edges.csv", "edges.csv.gz"])
+@pytest.mark.parametrize("wrong", ["", "value", "edge"])
+def test_large_file_is_read_or_rejected(write: Write, name: str, wrong: str) -> None:
+    """Above a megabyte; an error far down has its line."""
+    rng = np.random.default_rng(2)
+    line_ends = rng.integers(0, 500, (120_000, 2))
+    line_ends = line_ends[line_ends[:, 0] != line_ends[:, 1]]
+    weight = (line_ends[:, 0] * 7 + line_ends[:, 1]) % 100 / 100
+    by, head = (" ", "# many\n") if name == "edges.txt" else (",", "source,target,weight\n")
+    lines = [f"n{a}{by}n{b}{by}{p}\n" for (a, b), p in zip(line_ends.tolist(), weight, strict=True)]
+    at = len(lines) - 3
+    lines[at] = {"": lines[at], "value": f"x{by}y{by}3\n", "edge": lines[0][:-1] + "5\n"}[wrong]
+    content = (head + "".join(lines)).encode()
+    assert len(content) > 1 << 20
+    path = write(name, gzip.compress(content, 1) if name.endswith("gz") else content)
+    if wrong:
+        reason = "not '3'" if wrong == "value" else "was given before"
+        with pytest.raises(InputError, match=f"{name}, line {at + 2}: .*{reason}"):
+            load_graph(path)
+        return
+    process = load_graph(path)
+    first = dict.fromkeys(f"n{arm}" for arm in line_ends.ravel().tolist())
+    assert process.names == tuple(first)
+    number = np.array([int(arm[1:]) for arm in first])
+    want = np.zeros((500, 500))
+    want[line_ends[:, 0], line_ends[:, 1]] = weight
+    np.fill_diagonal(want, 1.0)
+    assert (matrix_of(process) == want[np.ix_(number, number)]).all()
+
+
+def test_blanks_around_names_are_removed(write: Write) -> None:
+    graph = nx.DiGraph([(" ann", "bob\t")])
+    path = write("a.csv", "source,target\n ann,bob\t\n")
+    nx.write_graphml(graph, path.with_name("a.graphml"))
+    for graph_like in (
+        pd.DataFrame({"u": [" ann", "ann"], "v": ["bob", "bob\t"]}),
+        graph,
+        path,
+        path.with_name("a.graphml"),
+        from_matrix([[1, 1], [0, 1]], [" ann", "bob\t"]),
+        Fixed(Dense(np.array([[1, 1], [0, 1]])), (" ann", "bob\t")),
+    ):
+        assert_same_graph(as_process(graph_like), ["ann", "bob"], np.array([[1, 1], [0, 1]]))
+
+
+def test_file_recipe_round_trips_through_text() -> None:
+    for recipe in (
+        File("edges.txt"),
+        File("my files/edges (1).csv", directed=False, probability=None),
+        File("a,b.csv", source="the player", target="5"),
+        File("it's.graphml", label="label", probability="chance"),
+    ):
+        assert build("graph", text_of(recipe)) == recipe
+    assert text_of(File("edges.txt", directed=True)) == "file(path=edges.txt, directed=true)"
+
+
+def test_path_with_spaces_and_brackets_is_read(write: Write) -> None:
+    path = write("my edges (1).csv", "source,target\nAnn B.,Zoë\n")
+    for text in (f"file:{path}", f"file(path='{path}')", f'file(path="{path}", directed=true)'):
+        assert as_process(text).names == ("Ann B.", "Zoë")
+
+
+def test_home_directory_is_expanded(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("edges.txt", "a b\n")
+    monkeypatch.setenv("HOME", str(path.parent))
+    assert as_process("file:~/edges.txt").names == load_graph(Path("~/edges.txt")).names
+    monkeypatch.chdir(path.parent)
+    write("~other.txt", "c d\n")
+    assert load_graph("~other.txt").names == ("c", "d")
+    with pytest.raises(InputError, match="cannot read the graph file ~nobody-of-this-name"):
+        load_graph("~nobody-of-this-name/a.txt")
+
+
+def test_names_of_file_are_names_of_agent(write: Write) -> None:
+    path = write("edges.csv", "source,target,p\nAnn B.,Zoë,0.5\n東 京,,\n")
+    agent = Agent(graph=f"file:{path}", policy="ids-n", seed=1)
+    assert agent.arms == ("Ann B.", "Zoë", "東 京")
+
+
+def test_files_of_all_formats_form_a_sequence(write: Write, tmp_path: Path) -> None:
+    np.save(tmp_path / "1.npy", np.eye(2, k=1))
+    given = [tmp_path / "1.npy", write("2.csv", "a,b\n1,0\n1,1\n"), write("3.txt", "a b\n")]
+    process = as_process(given)
+    assert process.names == ("a", "b")
+    rounds = [process.round(t, Keys(0)).reach(np.arange(2)).tolist() for t in (1, 2, 3)]
+    assert rounds == [[[1, 1], [0, 1]], [[1, 0], [1, 1]], [[1, 1], [0, 1]]]
+
+
+def path_and_triangle() -> tuple[Floats, Floats]:
+    path = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    return path, np.ones((3, 3))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        list(path_and_triangle()),
+        path_and_triangle(),
+        [matrix.tolist() for matrix in path_and_triangle()],
+        ["path", "complete"],
+        [Dense(path_and_triangle()[0]), Uniform(1.0, 3)],
+        [Fixed(Dense(path_and_triangle()[0])), "complete"],
+        [nx.path_graph(3), nx.complete_graph(3)],
+        ["path", nx.complete_graph(3)],
+    ],
+    ids=["arrays", "tuple", "lists", "texts", "feedbacks", "mixed", "networkx", "networkx last"],
+)
+def test_list_of_graphs_has_one_graph_per_round(given: object) -> None:
+    process = as_process(given, arms=3)
+    assert isinstance(process, GivenSequence)
+    assert (process.arms, process.rounds, process.deterministic) == (3, 2, True)
+    for t, want in enumerate(path_and_triangle(), 1):
+        assert (matrix_of(process, t) == want).all()
+
+
+def test_list_of_files_has_one_graph_per_round(tmp_path: Path) -> None:
+    (tmp_path / "1.txt").write_text("a b\nb c\n")
+    (tmp_path / "2.txt").write_text("a b 0.5\nc\n")
+    process = as_process([tmp_path / "1.txt", f"file:{tmp_path / '2.txt'}"])
+    assert matrix_of(process, 1).tolist() == [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
+    assert matrix_of(process, 2).tolist() == [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def test_graphs_of_list_with_different_names_are_rejected(tmp_path: Path) -> None:
+    """Arm 0 is ann in round 1 and bob in round 2: refused, or brought into one order."""
+    (tmp_path / "1.txt").write_text("ann bob\n")
+    (tmp_path / "2.txt").write_text("bob ann\n")
+    try:
+        process = as_process([tmp_path / "1.txt", tmp_path / "2.txt"])
+    except InputError:
+        return
+    assert matrix_of(process, 1).tolist() == matrix_of(process, 2).T.tolist()
+
+
+def test_recipe_and_feedback_are_accepted() -> None:
+    star = [[1, 1, 1], [0, 1, 0], [0, 0, 1]]
+    assert matrix_of(as_process(Star("out"), arms=3)).tolist() == star
+    assert as_process(Star("out")).arms == 5
+    assert matrix_of(as_process(Uniform(0.5, 2))).tolist() == [[1, 0.5], [0.5, 1]]
+
+
+def test_process_is_returned_unchanged() -> None:
+    process = RandomFeedback(3, 0.5)
+    assert as_process(process) is process
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        0,
+        0.5,
+        True,
+        None,
+        b"paper",
+        object(),
+        {},
+        {"a": "b"},
+        {1, 2},
+        [],
+        (),
+        [1, 2],
+        [None],
+        np.array(1.0),
+        np.ones(3),
+        np.zeros((0, 0)),
+        np.ones((2, 3)),
+        np.ones((2, 3)).tolist(),
+        [[1, 0], [0]],
+        [[1, 0], []],
+        [[]],
+        [np.eye(2), np.eye(3)],
+        [np.eye(2), [[1, 0], [0]]],
+        [[[1, 0], [0]], np.eye(2)],
+        [np.eye(2), 0.5],
+        [np.eye(2), None],
+        ["paper", "revealed-er"],
+        ["paper", RandomFeedback(5, 0.5)],
+        np.stack([np.eye(2)] * 3),
+        Dense(np.stack([np.eye(2)] * 3)),
+        Uniform(np.array([0.1, 0.2]), 3),
+        [[1, 2], [0, 1]],
+        [[1, -0.1], [0, 1]],
+        [[1, float("nan")], [0, 1]],
+        [[1, None], [0, 1]],
+        [[1, "x"], [0, 1]],
+        [[1, 1j], [0, 1]],
+        np.zeros((3, 3)),
+        np.full((3, 3), 0.5),
+        [[1, 0], [0, 1 - 1e-9]],
+        nx.Graph(),
+        Star,
+    ],
+    ids=lambda given: re.sub(r"\s+|0x\w+", "", repr(given))[:40],
+)
+def test_invalid_graph_is_rejected(given: object) -> None:
+    with pytest.raises(InputError):
+        as_process(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "paper",
+        np.eye(5),
+        np.eye(5).tolist(),
+        [np.eye(5)] * 2,
+        nx.path_graph(5),
+        Uniform(0.5, 5),
+        RandomFeedback(5, 0.5),
+    ],
+    ids=["text", "array", "lists", "sequence", "networkx", "feedback", "process"],
+)
+def test_number_of_arms_must_match(given: object) -> None:
+    assert as_process(given, arms=5).arms == 5
+    with pytest.raises(InputError, match=r"5 arms.* 4|4.*5 arms"):
+        as_process(given, arms=4)
+
+
+@pytest.mark.parametrize("arms", [0, -1, 2.5, "5", True])
+@pytest.mark.parametrize("text", ["star", "complete", "random(r=0.5)", "revealed-er"])
+def test_number_of_arms_must_be_an_integer(text: str, arms: int) -> None:
+    with pytest.raises(InputError, match="number"):
+        as_process(text, arms=arms)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sart", "unknown graph 'sart': did you mean 'star'"),
+        ("Star", "did you mean 'star'"),
+        ("cliqes(size=3)", "did you mean 'cliques'"),
+        ("revealed_er", "did you mean 'revealed-er'"),
+        ("papers", "did you mean 'paper'"),
+        ("edges.txt", "unknown graph 'edges.txt'.*Known: .*paper.*star"),
+        ("star(directon=out)", "no parameter 'directon': did you mean 'direction'"),
+        ("cliques(sizes=3)", "no parameter 'sizes': did you mean 'size'"),
+        ("random(r=uniform, lo=0.1)", "no parameter 'lo': did you mean 'low'"),
+        ("revealed-er(p=0.5, direct=true)", "no parameter 'direct': did you mean 'directed'"),
+        ("empty(size=3)", "no parameter 'size': it takes none"),
+        ("cliques", r"needs size: write cliques\(size=\.\.\.\)"),
+        ("cliques()", "needs size"),
+        ("grid", "needs columns"),
+        ("random", "needs r"),
+        ("random(low=0.5)", "needs r"),
+    ],
+)
+def test_unknown_recipes_and_parameters_are_rejected(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        as_process(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("random(r=2)", "r must be a number in [0, 1], not 2"),
+        ("random(r=-0.1)", "not -0.1"),
+        ("random(r=abc)", "'abc'"),
+        ("random(r=nan)", "nan"),
+        ("random(r=[])", "empty"),
+        ("random(r=[0.5, 2])", "round 2"),
+        ("random(r=[0.5, abc])", "abc"),
+        ("random(r=[0.1, 0.2)", "[0.1, 0.2"),
+        ("random(r={[]: 1})", "r"),
+        ("random(r=0.5, low=0.1)", "r=uniform"),
+        ("random(r=0.5, shared=true)", "r=uniform"),
+        ("random(r=uniform, low=0.8, high=0.2)", "low must not exceed high"),
+        ("random(r=uniform, low=abc)", "low"),
+        ("random(r=uniform, low='0.2')", "low"),
+        ("random(r=uniform, high=3)", "high"),
+        ("star(direction=up)", "'up'"),
+        ("star(direction=1)", "direction"),
+        ("star(direction)", "not 'direction'"),
+        ("star(direction out)", "not 'direction out'"),
+        ("star(direction=out))", "not closed"),
+        ("star(direction='out)", "'out"),
+        ("star(direction=out, direction=out)", "'direction' is given twice"),
+        ("star(direction=none)", "direction"),
+        ("cliques(size=0)", "size"),
+        ("cliques(size=-3)", "size"),
+        ("cliques(size=2.5)", "size"),
+        ("cliques(size=big)", "'big'"),
+        ("cliques(size=true)", "size"),
+        ("grid(columns=3)", "multiple of 3 arms, not 7"),
+        ("grid(columns=14)", "multiple of 14 arms, not 7"),
+        ("grid(columns=0)", "columns"),
+        ("revealed-er(p=nan)", "p must be a number in [0, 1]"),
+        ("revealed-er(p=1.01)", "p must be a number in [0, 1]"),
+        ("revealed-er(p=[0.5])", "p must be a number in [0, 1]"),
+        ("revealed-er(p=half)", "'half'"),
+        ("ring(directed=no)", "directed"),
+        ("path(directed=maybe)", "directed"),
+        ("revealed-er(directed=off)", "directed"),
+        ("revealed-er(shared=never)", "shared"),
+        ("random(r=uniform, shared=no)", "shared"),
+    ],
+)
+def test_invalid_values_are_rejected(text: str, names: str) -> None:
+    with pytest.raises(InputError, match=re.escape(names)):
+        as_process(text, arms=7)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "star(",
+        "star)",
+        "star((",
+        "(direction=out)",
+        "star(direction=)",
+        "star(=out)",
+        "star(direction=out",
+        "star(direction=out) ring",
+        "star, ring",
+        "st ar",
+        "random(r=0.1, 0.2)",
+    ],
+)
+def test_unreadable_text_is_quoted_in_error(text: str) -> None:
+    with pytest.raises(InputError, match=f"^cannot read .*'{re.escape(text)}': write "):
+        as_process(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("  star  ", "star"),
+        ("star()", "star"),
+        ("star( direction = in )", "star(direction=in)"),
+        ("star(in)", "star(direction=in)"),
+        ("star(direction='in')", "star(direction=in)"),
+        ("star(direction=in,)", "star(direction=in)"),
+        ("ring(directed=True)", "ring(directed=true)"),
+        ("ring(directed=false)", "ring"),
+        ("random(r=(0.5, 1))", "random(r=[0.5, 1.0])"),
+        ("random(r=5e-1)", "random(r=0.5)"),
+    ],
+)
+def test_spaces_and_case_of_text_are_ignored(text: str, same: str) -> None:
+    one, other = as_process(text, arms=4), as_process(same, arms=4)
+    assert one.rounds == other.rounds
+    assert (matrix_of(one) == matrix_of(other)).all()

@@ -1,0 +1,350 @@
+"""Tests of graphs/processes.py: fixed, given, revealed and random graphs, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
+from helpers.process_matrices import DIRECTED, ONE_WAY, assert_frequency, trial_matrices
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from graphbandits.errors import InputError
+from graphbandits.graphs import (
+    Dense,
+    Feedback,
+    Fixed,
+    GivenSequence,
+    Process,
+    RandomFeedback,
+    RevealedErdosRenyi,
+    Sparse,
+    Uniform,
+)
+from graphbandits.registry import build
+from graphbandits.rng import Keys
+from graphbandits.types import Floats
+
+forty_examples = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "deterministic"), [(DIRECTED, False), (ONE_WAY, True), (np.eye(1), True)]
+)
+def test_fixed_process_is_equal_in_every_round_and_trial(
+    matrix: Floats, deterministic: bool
+) -> None:
+    process = Fixed(Dense(matrix))
+    assert process.arms == len(matrix)
+    assert process.deterministic is deterministic
+    assert process.rounds is None
+    assert process.names is None
+    for t in (1, 2, 10**6):
+        for first, trials in ((0, 1), (5, 3)):
+            got = trial_matrices(process, t, Keys(t, first, trials))
+            assert (got == matrix[None]).all()
+
+
+def test_fixed_process_keeps_names() -> None:
+    assert Fixed(Dense(DIRECTED), ("b", "a", "c")).names == ("b", "a", "c")
+
+
+def test_sequence_returns_graphs_in_order() -> None:
+    given = (Dense(DIRECTED), Sparse.from_edges(3, [0, 1], [1, 2]), Uniform(1.0, 3))
+    process = GivenSequence(given, names=("x", "y", "z"))
+    assert (process.arms, process.rounds, process.names) == (3, 3, ("x", "y", "z"))
+    wants = (DIRECTED, ONE_WAY, np.ones((3, 3)))
+    for t, want in enumerate(wants, 1):
+        for first, trials in ((0, 1), (5, 3)):
+            assert (trial_matrices(process, t, Keys(0, first, trials)) == want[None]).all()
+
+
+def test_sequence_is_deterministic_if_all_graphs_are() -> None:
+    sure, chance = Dense(ONE_WAY), Dense(DIRECTED)
+    assert GivenSequence((sure, Uniform(0.0, 3))).deterministic is True
+    assert GivenSequence((sure, chance, sure)).deterministic is False
+    assert GivenSequence((sure, Uniform(0.5, 3))).deterministic is False
+
+
+@pytest.mark.parametrize("t", [0, -1, 4, 10**9])
+@pytest.mark.parametrize(
+    "process",
+    [GivenSequence((Dense(DIRECTED),) * 3), RandomFeedback(3, (0.1, 0.2, 0.3))],
+    ids=["graphs", "rates"],
+)
+def test_sequence_rejects_other_rounds(process: Process, t: int) -> None:
+    with pytest.raises(InputError, match=f"has 3 .* round {t}$"):
+        process.round(t, Keys(0))
+
+
+@pytest.mark.parametrize(
+    "feedbacks", [(), (Dense(np.eye(2)), Dense(np.eye(3))), (Dense(np.eye(2)), Uniform(0.5, 3))]
+)
+def test_graphs_of_sequence_must_have_equal_number_of_arms(feedbacks: tuple[Feedback, ...]) -> None:
+    with pytest.raises(InputError, match="one number of arms"):
+        GivenSequence(feedbacks)
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "c", "d"), ("a", "b", "a"), ()])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda names: Fixed(Dense(DIRECTED), names),
+        lambda names: GivenSequence((Dense(DIRECTED),), names),
+        lambda names: RevealedErdosRenyi(3, 0.5, names=names),
+        lambda names: RandomFeedback(3, 0.5, names=names),
+    ],
+    ids=["fixed", "sequence", "erdos-renyi", "random"],
+)
+def test_names_must_be_unique(
+    make: Callable[[tuple[str, ...]], Process], names: tuple[str, ...]
+) -> None:
+    with pytest.raises(InputError, match="name"):
+        make(names)
+
+
+@forty_examples
+@given(
+    arms=st.integers(1, 8),
+    p=st.floats(0.0, 1.0),
+    directed=st.booleans(),
+    shared=st.booleans(),
+    t=st.integers(1, 2**31),
+    first=st.integers(0, 2**31),
+)
+def test_revealed_graphs_are_valid(
+    arms: int, p: float, directed: bool, shared: bool, t: int, first: int
+) -> None:
+    process = RevealedErdosRenyi(arms, p, directed, shared)
+    assert (process.arms, process.rounds, process.names) == (arms, None, None)
+    assert process.deterministic is True
+    got = trial_matrices(process, t, Keys(1, first, 4))
+    assert np.isin(got, (0.0, 1.0)).all()
+    assert (np.diagonal(got, axis1=1, axis2=2) == 1.0).all()
+    assert process.round(t, Keys(1, first, 4)).deterministic is True
+    if not directed:
+        assert (got == got.transpose(0, 2, 1)).all()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("p", "want"), [(0.0, np.eye(4)), (1.0, np.ones((4, 4)))])
+def test_revealed_graphs_of_density_zero_and_one(directed: bool, p: float, want: Floats) -> None:
+    got = trial_matrices(RevealedErdosRenyi(4, p, directed), 3, Keys(0, trials=500))
+    assert (got == want).all()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("p", [0.05, 0.3, 0.8])
+def test_edges_are_independent_with_density_p(directed: bool, p: float) -> None:
+    got = trial_matrices(RevealedErdosRenyi(5, p, directed), 2, Keys(3, trials=20_000))
+    rows, columns = np.nonzero(~np.eye(5, dtype=bool))
+    assert_frequency(got[:, rows, columns], p)
+    upper = np.triu_indices(5, 1)
+    forth, back = got[:, *upper], got.transpose(0, 2, 1)[:, *upper]
+    assert_frequency(forth * back, p * p if directed else p)
+    assert_frequency(forth * np.roll(forth, 1, axis=1), p * p)  # of different pairs of arms
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_are_redrawn_between_rounds_trials_and_seeds(directed: bool) -> None:
+    process, p = RevealedErdosRenyi(5, 0.3, directed), 0.3
+    upper = np.triu_indices(5, 1)
+
+    def edges(t: int, seed: int = 3) -> Floats:
+        return trial_matrices(process, t, Keys(seed, trials=20_000))[:, *upper]
+
+    here = edges(2)
+    assert_frequency(here * edges(3), p * p)
+    assert_frequency(here * edges(2, seed=4), p * p)
+    assert_frequency(here[::2] * here[1::2], p * p)
+    assert (here == edges(2)).all()  # and not between calls
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize(
+    "process",
+    [
+        RevealedErdosRenyi(6, 0.5),
+        RevealedErdosRenyi(6, 0.5, directed=True),
+        RandomFeedback(6, None),
+        RandomFeedback(6, None, 0.2, 0.9),
+    ],
+    ids=["undirected", "directed", "uniform", "uniform on an interval"],
+)
+def test_draw_of_trial_does_not_depend_on_its_block(process: Process, size: int) -> None:
+    whole = trial_matrices(process, 4, Keys(9, 50, 21))
+    assert len({trial.tobytes() for trial in whole}) == 21  # each trial has its own
+    for start in range(0, 21, size):
+        got = trial_matrices(process, 4, Keys(9, 50 + start, size))
+        assert (got == whole[start : start + size]).all()
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        RevealedErdosRenyi(6, 0.5, shared=True),
+        RevealedErdosRenyi(6, 0.5, directed=True, shared=True),
+        RandomFeedback(6, None, shared=True),
+    ],
+    ids=["undirected", "directed", "uniform"],
+)
+def test_shared_draws_are_equal_for_trials_and_differ_between_rounds(process: Process) -> None:
+    rounds = {}
+    for t in range(1, 20):
+        one = trial_matrices(process, t, Keys(9))[0]
+        for first, trials in ((0, 3), (50, 7), (2**31, 1)):
+            assert (trial_matrices(process, t, Keys(9, first, trials)) == one).all()
+        rounds[one.tobytes()] = t
+    assert len(rounds) == 19
+    assert (trial_matrices(process, 1, Keys(9)) != trial_matrices(process, 1, Keys(10))).any()
+
+
+def test_shared_draws_are_stored_once() -> None:
+    graph = RevealedErdosRenyi(6, 0.5, shared=True).round(1, Keys(0, 5, 40))
+    assert isinstance(graph, Dense)
+    assert graph.matrix.shape == (1, 6, 6)
+    rates = RandomFeedback(6, None, shared=True).round(1, Keys(0, 5, 40))
+    assert isinstance(rates, Uniform)
+    assert rates.r.shape == (1,)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_shared_graphs_have_density_p_over_the_rounds(directed: bool) -> None:
+    process = RevealedErdosRenyi(5, 0.3, directed, shared=True)
+    got = np.concatenate([trial_matrices(process, t, Keys(0)) for t in range(1, 3001)])
+    upper = np.triu_indices(5, 1)
+    assert_frequency(got[:, *upper], 0.3)
+    assert_frequency(got[:-1, *upper] * got[1:, *upper], 0.09)
+
+
+@pytest.mark.parametrize(("shared", "most"), [(False, 100), (True, 2000)])
+def test_too_large_revealed_graph_is_rejected(shared: bool, most: int) -> None:
+    assert RevealedErdosRenyi(most, 0.5, shared=shared).round(1, Keys(0)).arms == most
+    with pytest.raises(InputError, match=f"at most {most} arms"):
+        RevealedErdosRenyi(most + 1, 0.5, shared=shared)
+
+
+@pytest.mark.parametrize(
+    ("r", "deterministic"), [(0.0, True), (1.0, True), (0, True), (1, True), (0.25, False)]
+)
+def test_constant_random_feedback(r: float, deterministic: bool) -> None:
+    process = RandomFeedback(4, r)
+    assert (process.arms, process.rounds, process.names) == (4, None, None)
+    assert process.deterministic is deterministic
+    want = np.full((4, 4), float(r))
+    np.fill_diagonal(want, 1.0)
+    for t in (1, 2, 10**6):
+        assert (trial_matrices(process, t, Keys(0, 3, 5)) == want).all()
+
+
+def test_rates_are_returned_in_order() -> None:
+    process = RandomFeedback(2, [0.1, 1.0, 0.3])  # type: ignore[arg-type]
+    assert process.rounds == 3
+    assert process.deterministic is False
+    for t, r in enumerate((0.1, 1.0, 0.3), 1):
+        assert (trial_matrices(process, t, Keys(0, 3, 5)) == [[1.0, r], [r, 1.0]]).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "deterministic"),
+    [
+        ({"r": (0.0, 1.0, 1.0)}, True),
+        ({"r": (0.0, 0.5)}, False),
+        ({"r": None}, False),
+        ({"r": None, "low": 1.0}, True),
+        ({"r": None, "high": 0.0}, True),
+        ({"r": None, "low": 0.5, "high": 0.5}, False),
+    ],
+)
+def test_random_feedback_with_rates_0_and_1_is_deterministic(
+    parameters: dict[str, object], deterministic: bool
+) -> None:
+    process = RandomFeedback(3, **parameters)  # type: ignore[arg-type]
+    assert process.deterministic is deterministic
+    if deterministic:
+        last = process.rounds or 20
+        for t in range(1, last + 1):
+            assert process.round(t, Keys(0, trials=50)).deterministic
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.2, 0.3), (0.5, 1.0), (0.75, 0.75)])
+@pytest.mark.parametrize("shared", [False, True])
+def test_uniform_rates_are_uniform_on_their_interval(low: float, high: float, shared: bool) -> None:
+    process = RandomFeedback(3, None, low, high, shared)
+    assert process.rounds is None
+    count, rounds = (1, 3000) if shared else (1000, 10)
+    draws = [trial_matrices(process, t, Keys(5, 7, count))[:, 0, 1] for t in range(1, rounds + 1)]
+    r = np.concatenate(draws)
+    assert r.min() >= low
+    assert r.max() <= high
+    error = (high - low) / np.sqrt(12.0 * len(r))
+    assert abs(r.mean() - (low + high) / 2.0) <= 4.5 * error + 1e-15
+    if low < high:
+        assert stats.kstest(r, "uniform", (low, high - low)).pvalue > 1e-4
+
+
+def test_uniform_rate_is_equal_for_all_arms() -> None:
+    for matrix in trial_matrices(RandomFeedback(5, None), 1, Keys(0, trials=20)):
+        off = matrix[~np.eye(5, dtype=bool)]
+        assert (off == off[0]).all()
+
+
+def test_uniform_rates_are_independent_between_rounds_trials_and_seeds() -> None:
+    process, count = RandomFeedback(2, None), 20_000
+
+    def rates(t: int, seed: int = 0) -> Floats:
+        return trial_matrices(process, t, Keys(seed, trials=count))[:, 0, 1]
+
+    r = rates(1)
+    for other in (rates(2), rates(1, seed=1), np.roll(r, 1)):
+        assert abs(np.corrcoef(r, other)[0, 1]) <= 4.5 / np.sqrt(count)
+    assert (r == rates(1)).all()
+
+
+def test_arms_are_observed_with_the_drawn_rate() -> None:
+    """The random numbers of r and of the observations are independent."""
+    process, keys = RandomFeedback(3, None), Keys(1, trials=40_000)
+    feedback = process.round(1, keys)
+    r = trial_matrices(process, 1, keys)[:, 0, 1]
+    seen = np.zeros((keys.trials, 3))
+    seen[feedback.reveal(np.zeros(keys.trials, int), keys, 1)] = 1.0
+    for decile in range(10):
+        inside = (r >= decile / 10) & (r < (decile + 1) / 10)
+        assert_frequency(seen[inside][:, 1:], r[inside].mean())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"r": 1.5}, "r must be a number"),
+        ({"r": -0.1}, "r must be a number"),
+        ({"r": float("nan")}, "r must be a number"),
+        ({"r": (0.5, 2.0)}, "r of round 2"),
+        ({"r": ()}, "empty"),
+        ({"r": None, "low": -1}, "low"),
+        ({"r": None, "high": 2}, "high"),
+        ({"r": None, "low": 0.6, "high": 0.5}, "low must not exceed high"),
+        ({"r": 0.5, "arms": 0}, "arms"),
+        ({"r": 0.5, "arms": 2.5}, "arms"),
+    ],
+)
+def test_wrong_random_feedback_is_rejected(parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RandomFeedback(**({"arms": 3} | parameters))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arms", "p"), [(0, 0.5), (-1, 0.5), (2.5, 0.5), (3, 1.1), (3, -0.1), (3, float("nan"))]
+)
+def test_wrong_revealed_graphs_are_rejected(arms: int, p: float) -> None:
+    with pytest.raises(InputError):
+        RevealedErdosRenyi(arms, p)
+
+
+@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
+def test_graph_known_is_before_after_or_never(graph: str) -> None:
+    with pytest.raises(InputError, match=r"told is when policies are told the graph: .*before"):
+        build("graph", graph.format("later"))

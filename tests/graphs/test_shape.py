@@ -1,0 +1,49 @@
+"""Tests of graphs/_shape.py: edges, degrees and direction of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphbandits.graphs import Dense, Sparse, Uniform, as_process
+from graphbandits.graphs.feedback import Feedback
+from graphbandits.graphs.shape import Shape
+
+
+def matrix_of(feedback: Feedback) -> Any:
+    return feedback.reach(np.arange(feedback.arms))
+
+
+@pytest.mark.parametrize("arms", [30, 250])
+def test_shapes_do_not_depend_on_the_representation(arms: int) -> None:
+    sparse = as_process("edges(1-2 2>3:0.5 4-5 7>1)", arms).feedback
+    assert isinstance(sparse, Sparse) == (arms > 100)
+    one, other = Shape.of(sparse), Shape.of(Dense(matrix_of(sparse)))
+    assert (one.edges, one.directed, one.parts) == (6, True, arms - 4)
+    assert (one.edges, one.directed, one.parts, one.density) == (
+        other.edges,
+        other.directed,
+        other.parts,
+        other.density,
+    )
+    assert (one.seen == other.seen).all()
+    assert (one.seen_by == other.seen_by).all()
+
+
+@pytest.mark.parametrize("r", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("arms", [1, 4])
+def test_random_feedback_has_the_shape_of_its_matrix(r: float, arms: int) -> None:
+    one, other = Shape.of(Uniform(r, arms)), Shape.of(Dense(matrix_of(Uniform(r, arms))))
+    assert (one.edges, one.directed, one.parts) == (other.edges, other.directed, other.parts)
+    assert one.density == pytest.approx(other.density)
+    assert one.seen == pytest.approx(other.seen)
+    assert one.seen_by == pytest.approx(other.seen_by)
+
+
+def test_equal_weights_both_ways_make_a_graph_undirected() -> None:
+    assert not Shape.of(as_process("edges(1-2:0.5)").feedback).directed
+    shape = Shape.of(as_process("edges(1>2:0.5 2>1:0.25)").feedback)
+    assert shape.directed
+    assert (shape.edges, shape.density) == (2, 0.375)

@@ -1,0 +1,128 @@
+"""Tests of graphs/_storage.py: stored processes and fingerprints."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
+from helpers.process_matrices import DIRECTED, ONE_WAY, feedback_matrix
+
+from graphbandits.errors import InputError
+from graphbandits.graphs import (
+    Dense,
+    Fixed,
+    GivenSequence,
+    Process,
+    RandomFeedback,
+    RevealedErdosRenyi,
+    Sparse,
+    Uniform,
+    as_process,
+    from_networkx,
+)
+from graphbandits.graphs.storage import fingerprint, pack, pack_process, unpack, unpack_process
+from graphbandits.registry import build, text_of
+from graphbandits.rng import Keys
+
+STORED: dict[str, Process] = {
+    "dense": Fixed(Dense(DIRECTED)),
+    "dense with names": Fixed(Dense(DIRECTED), ("ann", "böb", "eve")),
+    "sparse": as_process("star(direction=out)", arms=120),
+    "sparse with probabilities": Fixed(Sparse.from_edges(4, [0, 1, 3], [1, 0, 2], [0.5, 0.2, 1.0])),
+    "uniform": Fixed(Uniform(0.3, 4)),
+    "networkx": from_networkx(nx.path_graph(["x", "y", "z"])),
+    "sequence": GivenSequence((Dense(DIRECTED), Uniform(0.5, 3), Dense(ONE_WAY))),
+    "sequence of lists": GivenSequence((Sparse.from_edges(3, [0], [2]), Dense(DIRECTED))),
+    "sequence with names": GivenSequence((Dense(DIRECTED),), ("a", "b", "c")),
+    "constant r": RandomFeedback(4, 0.1),
+    "given r": RandomFeedback(4, (0.1, 1 / 3, 1.0)),
+    "uniform r": RandomFeedback(4, None, 0.1, 0.7),
+    "shared r": RandomFeedback(4, None, 0.1, 0.7, shared=True, names=("a", "b", "c", "d")),
+    "erdos-renyi": RevealedErdosRenyi(4, 0.3),
+    "directed erdos-renyi": RevealedErdosRenyi(4, 0.3, directed=True),
+    "shared erdos-renyi": RevealedErdosRenyi(4, 1 / 3, shared=True, names=("a", "b", "c", "d")),
+    "numpy numbers": RandomFeedback(np.int64(4), None, np.float64(0.1)),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("process", STORED.values(), ids=STORED)
+def test_process_round_trips_through_storage(process: Process) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    config = json.loads(json.dumps(pack(process, arrays)))
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        back = unpack(config, dict(stored))
+    assert type(back) is type(process)
+    for name in ("arms", "names", "deterministic", "rounds"):
+        assert getattr(back, name) == getattr(process, name)
+    keys = Keys(seed=5, first_trial=2, trials=6)
+    h = np.random.default_rng(0).random((6, process.arms))
+    action = np.arange(6) % process.arms
+    for t in range(1, (process.rounds or 4) + 1):
+        before, after = process.round(t, keys), back.round(t, keys)
+        assert type(after) is type(before)
+        assert (after.gain(h) == before.gain(h)).all()
+        mine, theirs = after.reveal(action, keys, t), before.reveal(action, keys, t)
+        assert [x.tolist() for x in mine] == [x.tolist() for x in theirs]
+
+
+def test_stored_arrays_do_not_overwrite_each_other() -> None:
+    arrays: dict[str, np.ndarray] = {}
+    first = pack(Fixed(Dense(DIRECTED)), arrays, "first")
+    second = pack(Fixed(Dense(ONE_WAY)), arrays, "second")
+    for config, want in ((first, DIRECTED), (second, ONE_WAY)):
+        assert (feedback_matrix(unpack(config, arrays).round(1, Keys(0))) == want).all()
+
+
+def test_custom_process_cannot_be_stored() -> None:
+    class Mine:
+        arms, names, deterministic, rounds = 3, None, True, None
+
+    with pytest.raises(InputError, match="Mine cannot be saved"):
+        pack(Mine(), {})
+
+
+@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
+@pytest.mark.parametrize("told", ["never", "after", "before"])
+def test_graph_known_round_trips_through_text_and_storage(graph: str, told: str) -> None:
+    recipe = build("graph", graph.format(told))
+    assert ("told" in text_of(recipe)) == (told != "before")
+    assert build("graph", text_of(recipe)) == recipe
+    process: Process = recipe.process(4)
+    arrays: dict[str, np.ndarray] = {}
+    config = pack_process(process, None, arrays)
+    assert ("told" in config["fields"]) == (told != "before")
+    assert unpack_process(config, arrays).told == told
+
+
+#: sha256 of the stored form of each graph before ``told`` was introduced.
+EARLIER_FINGERPRINTS = {
+    ("random(r=0.25)", 4): "3a240069fed53ca953764850e466d08f47ce1586ccb2491acdf2070064148dae",
+    ("random(r=[0.1, 0.9])", 3): "b9ddc2e5b6e073ccf7635030e950c3d3cb213308ea643d279b9607792a3f1467",
+    ("random(r=uniform, low=0.2, high=0.6, shared=true)", 5): (
+        "580b588c73a1e718c2bb8ef05817dcf013925e39b0b80b06c3cb1914fbcab2f3"
+    ),
+    ("revealed-er(p=0.4, directed=true)", 4): (
+        "66b40b77e77c9129c1f95c26854e4c6e31a4f890abc62d98f3ff74fe3c76acfa"
+    ),
+    ("revealed-er", 5): "60aef51bb042e35ce6d9e81ac65e6badd0e77943af6ba0d0adbc3c8cc5b9f32f",
+    ("paper", 5): "2990c248f9ac8f42431dac86c214af6395cd327df0b36c229f2228e164d9f07c",
+}
+
+
+@pytest.mark.parametrize(("text", "arms"), EARLIER_FINGERPRINTS)
+def test_fingerprints_of_earlier_versions_are_unchanged(text: str, arms: int) -> None:
+    """Results of earlier versions must still match their graph."""
+    assert fingerprint(as_process(text, arms)) == EARLIER_FINGERPRINTS[text, arms]
+
+
+@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
+def test_fingerprints_depend_on_graph_known(graph: str) -> None:
+    each = [fingerprint(as_process(graph.format(told), 4)) for told in ("before", "after", "never")]
+    assert len(set(each)) == 3

@@ -1,0 +1,74 @@
+"""All mutants of plug-ins, the checks that they must fail, and other checks that they fail."""
+
+from __future__ import annotations
+
+from helpers.mutant_graphs import GRAPHS
+from helpers.mutant_policies import POLICIES
+from helpers.mutant_posteriors import POSTERIORS
+
+#: kind -> (class, the check that it fails, text of the message)
+MUTANTS: dict[str, list[tuple[type, str, str]]] = {
+    "policy": POLICIES,
+    "graph": GRAPHS,
+    "posterior": POSTERIORS,
+}
+
+#: The engine rejects invalid distributions, and every check that plays rounds fails.
+PLAYED = {
+    "state",
+    "simplex",
+    "propose-leaves-state",
+    "declared-needs",
+    "own-randomness",
+    "batch",
+    "block-workers-order",
+    "relabelling",
+    "save-load",
+    "degenerate",
+    "refused-in-time",
+    "long-run",
+    "beats-uniform",
+}
+
+#: Other checks that a mutant fails, because one defect has several effects.
+ALSO_FAILS: dict[str, set[str]] = {
+    # an agent whose copy would differ is not saved
+    "Rounding": {"save-load"},
+    # states other than arrays of one type cannot be loaded
+    "ListState": {"save-load"},
+    "ObjectState": {"save-load", "long-run"},
+    "DriftingState": {"save-load"},
+    "Unnormalised": PLAYED,
+    "Arms": PLAYED,
+    "Silent": PLAYED,
+    "Raises": PLAYED,
+    # the array is still there after the update
+    "AddsArray": {"state"},
+    "AsksForHorizon": PLAYED,
+    # random numbers that cannot be reproduced differ between two runs
+    "OwnGenerator": {"propose-leaves-state", "batch", "block-workers-order"},
+    "HeldGenerator": {"propose-leaves-state", "batch", "block-workers-order"},
+    # trials that depend on each other make the block size matter; last bits alone do not
+    "BatchMean": {"block-workers-order"},
+    "FirstTrial": {"block-workers-order"},
+    # it cannot play any scenario with probabilities
+    "SureOnly": PLAYED - {"save-load", "long-run", "beats-uniform"},
+    "HorizonOnly": {"declared-needs"},
+    # without a graph these checks cannot run
+    "NoGraph": {
+        "probabilities",
+        "gain",
+        "observed",
+        "reveal-frequency",
+        "reveal-independence",
+        "batch",
+    },
+    "MoreThanSure": {"gain", "observed"},
+    # checks that read the pairs depend on their order
+    "Backwards": {"reveal-independence", "batch"},
+    "SameForTrials": {"batch"},
+    "ForgetsTrials": {"refuses-rewards"},
+    "OnlyTheFirst": {"batch"},
+}
+#: Failures that depend on chance, of mutants with random numbers that cannot be reproduced.
+MAY_FAIL = {name: {"save-load", "relabelling"} for name in ("OwnGenerator", "HeldGenerator")}

@@ -1,0 +1,9 @@
+"""Texts of graphs for each time at which policies may know the graph."""
+
+from __future__ import annotations
+
+GRAPH_KNOWN_TEXTS = [
+    "random(r=0.25, told={})",
+    "random(r=uniform, told={})",
+    "revealed-er(p=0.4, told={})",
+]

@@ -1,0 +1,363 @@
+"""Tests of live/agent.py: decisions equal those of a simulated trial; saving and loading."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import gc
+import pickle
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import networkx
+import numpy as np
+import pytest
+from helpers import FIXTURES
+from helpers.recorded_runs import GRAPHS, able, record
+
+from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision
+from graphbandits.errors import InputError
+from graphbandits.graphs import Fixed, GraphLike, Uniform, as_process
+from graphbandits.policies import Event, Needs, Problem, View
+from graphbandits.posteriors import Beliefs
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, State
+
+
+@pytest.mark.parametrize(
+    ("graph", "policy"),
+    [
+        (graph, policy)
+        for graph in (*GRAPHS, "star(direction=out)")
+        for policy in able(graph, 4, 120)
+    ],
+)
+def test_agent_decides_like_the_simulated_trial(policy: str, graph: str) -> None:
+    events, _, theta = record(policy, graph, Keys(11, 0, 7), 120, arms=4)
+    trial = 3
+    agent = Agent(policy, arms=4, graph=graph, seed=11, trial=trial, horizon=120)
+    world, alone = Bernoulli(BetaBernoulli.of(4)), Keys(11, trial)
+    process = as_process(graph, 4)
+    for event in events:
+        decision = agent.decide()
+        assert decision.arm == event.action[trial]
+        assert list(decision.pi.values()) == event.pi[trial].tolist()
+        zeros, seen = process.round(event.t, alone).reveal(np.array([decision.arm]), alone, event.t)
+        rewards = world.outcomes(theta[trial : trial + 1], alone, event.t, zeros, seen)
+        agent.observe(decision, dict(zip(seen.tolist(), rewards.tolist(), strict=True)))
+
+
+def play(agent: Agent, rounds: int) -> list[object]:
+    """Rewards from a fixed rule: two agents can be compared."""
+    made: list[object] = []
+    for _ in range(rounds):
+        decision = agent.decide()
+        made.append(
+            (decision.id, decision.arm, decision.probability, decision.pi, decision.reveals)
+        )
+        rewards = {arm: (len(str(arm)) + decision.id) % 3 % 2 for arm in decision.reveals}
+        agent.observe(decision, rewards)
+    return made
+
+
+SAVED: dict[str, GraphLike] = {
+    "paper": "paper",
+    "r uniform": "random(r=uniform)",
+    "r fixed": "random(r=0.3)",
+    "revealed": "revealed-er(p=0.3, directed=true)",
+    "weights": np.array(np.triu(np.full((5, 5), 0.5), 1) + np.eye(5)),
+    "networkx": networkx.star_graph(4),
+    "sequence": [np.eye(5)] * 20 + [np.ones((5, 5))] * 60,
+    "star": "star",
+}
+
+
+@pytest.mark.parametrize(
+    ("graph", "policy"),
+    [(name, policy) for name, graph in SAVED.items() for policy in able(graph, 5, 80)],
+)
+def test_saved_agent_continues_with_identical_decisions(policy: str, graph: str, tmp_path) -> None:
+    agent = Agent(policy, arms=5, graph=SAVED[graph], seed=4, prior=(1.5, 2.0), horizon=80)
+    play(agent, 15)
+    left_open = agent.decide()
+    other = Agent.load(agent.save(tmp_path / "agent.npz"))
+    assert other.pending == (left_open.id,)
+    for one in (agent, other):
+        one.observe(left_open.id, {left_open.arm: 1})
+    assert play(agent, 30) == play(other, 30)
+
+
+def test_names_and_prior_survive_saving(tmp_path) -> None:
+    agent = Agent(
+        "ids-n", arms=["ann", "bob", "eve"], graph="ring", seed=4, prior=[(1, 2), (3, 1), (2, 2)]
+    )
+    other = Agent.load(agent.save(tmp_path / "agent.npz"))
+    assert other.arms == ("ann", "bob", "eve")
+    assert other.posterior.a.tolist() == [1.0, 3.0, 2.0]
+    assert other.decide() == agent.decide()
+
+
+def test_prior_is_in_the_order_of_the_given_names() -> None:
+    """The graph may list its arms in another order than the caller."""
+    graph = networkx.DiGraph([("ann", "bob")])
+    agent = Agent("ts-n", arms=["bob", "ann"], graph=graph, seed=1, prior=[(9, 1), (1, 9)])
+    assert agent.state["a"] == {"ann": 1.0, "bob": 9.0}
+    assert agent.decide().pi["bob"] > 0.99
+
+
+def test_state_contains_the_posterior() -> None:
+    agent = Agent("ids-n", arms=["x", "y"], graph="complete", seed=1)
+    agent.observe(agent.decide(), {"x": 1, "y": 0})
+    assert agent.state == {"a": {"x": 2.0, "y": 1.0}, "b": {"x": 1.0, "y": 2.0}}
+    assert repr(agent) == "Agent('ids-n', 2 arms, 1 decisions made, 0 open)"
+
+
+def test_agent_saved_by_an_earlier_version_continues() -> None:
+    """Saved before ``accuracy`` existed; the expected decisions are those of that version."""
+    agent = Agent.load(FIXTURES / "agent-1.npz")
+    assert repr(agent) == "Agent('ts-n', 3 arms, 2 decisions made, 1 open)"
+    assert agent.pending == (2,)
+    assert agent.posterior.accuracy == "simulation"
+    agent.observe(2, {"Zoë": 0})
+    decision = agent.decide()
+    assert decision.arm == "Zoë"
+    pi = {"ann": 0.05593257193741775, "bob lee": 0.32975967362829656, "Zoë": 0.6143077544342856}
+    assert decision.pi == pytest.approx(pi, abs=1e-12)
+
+
+#: Alpha of the second arm is so small that "simulation" has few of its digits, or none.
+FAR = [(8000.0, 2000.0), (7000.0, 3000.0), (7900.0, 2100.0)]
+
+
+def test_agent_uses_the_given_accuracy(tmp_path: Path) -> None:
+    names = ["ann", "bob", "eve"]
+    strict = Agent("ts-n", names, "star", seed=1, prior=FAR, accuracy="strict")
+    plain = Agent("ts-n", names, "star", seed=1, prior=FAR)
+    posterior = BetaBernoulli(*np.array(FAR).T, accuracy="strict")
+    alpha = posterior.beliefs(posterior.init(1)).alpha[0]
+    assert 0.0 < alpha[1] < 1e-30
+    again = Agent.load(strict.save(tmp_path / "agent.npz"))
+    third = Agent("ts-n", names, "star", seed=1, prior=posterior)
+    for agent in (strict, again, third):
+        assert list(agent.decide().pi.values()) == alpha.tolist()
+        assert repr(agent) == "Agent('ts-n', 3 arms, 1 decisions made, 1 open)"
+    assert plain.decide().pi["bob"] == 0.0
+    assert plain.posterior.accuracy == "simulation"
+    back = Agent("ts-n", names, "star", seed=1, prior=posterior, accuracy="simulation")
+    assert back.decide().pi == Agent("ts-n", names, "star", seed=1, prior=FAR).decide().pi
+
+
+def test_beliefs_per_arm_equal_those_of_the_posterior() -> None:
+    agent = Agent("ids-n", ["ann", "bob", "eve"], "star", seed=1, prior=FAR)
+    agent.observe(agent.decide(), {})
+    posterior, state = agent.posterior, agent.posterior.init(1)
+    for accuracy in (None, "simulation", "strict"):
+        for estimate in (False, True):
+            found = agent.beliefs(accuracy, estimate)
+            want = posterior.beliefs(state, accuracy, estimate)
+            for name in ("alpha", "delta", "h"):
+                assert (getattr(found, name) == getattr(want, name)[0]).all()
+                by_arm = [getattr(found[arm], name) for arm in found]
+                assert by_arm == getattr(want, name)[0].tolist()
+            assert found.rho == want.rho[0]
+            assert found.error == (want.error[0] if estimate else None)
+    assert (tuple(found), len(found)) == (("ann", "bob", "eve"), 3)
+    with pytest.raises(InputError, match="unknown arm 'bib': did you mean 'bob'"):
+        found["bib"]
+
+
+def test_beliefs_follow_the_observations() -> None:
+    agent = Agent("ts-n-sampled", 2, "complete", seed=1)
+    agent.observe(agent.decide(), {0: 1, 1: 0})
+    found = agent.beliefs("strict")  # Beta(2, 1) against Beta(1, 2): 5/6
+    assert found[0].alpha == pytest.approx(5 / 6, rel=1e-12)
+    assert found[1].delta == pytest.approx(found.rho - 1 / 3, rel=1e-12)
+
+
+class Plain:
+    """A posterior of equal arms whose statistics have neither a setting nor an estimate."""
+
+    arms = 2
+
+    def init(self, trials: int) -> State:
+        return {"seen": np.zeros((trials, 2))}
+
+    def beliefs(self, state: State) -> Beliefs:
+        half = np.full(state["seen"].shape, 0.5)
+        return Beliefs(half, half, half, half[:, 0])
+
+
+def test_unsupported_features_of_a_posterior_or_policy_are_reported() -> None:
+    prior = Plain()
+    with pytest.raises(InputError, match="'Plain' has no setting of accuracy: leave out"):
+        Agent("ts-n", 2, "empty", seed=1, prior=prior, accuracy="strict")
+    agent = Agent("ts-n", 2, "empty", seed=1, prior=prior)
+    assert agent.beliefs()[1].alpha == agent.decide().pi[1] == 0.5
+    with pytest.raises(InputError, match="'Plain' has no setting of accuracy"):
+        agent.beliefs("strict")
+    with pytest.raises(InputError, match="'Plain' does not estimate its error"):
+        agent.beliefs(estimate=True)
+    for name in ("v-ids", "v-ids-n"):
+        with pytest.raises(InputError, match="'Plain' has no variance form v, which this policy"):
+            Agent(name, 2, "empty", seed=1, prior=prior)
+    with pytest.raises(InputError, match=r"'Scribbler' keeps no posterior .* agent\.state: no"):
+        Agent(Scribbler(), arms=2, seed=1).beliefs()
+    with pytest.raises(InputError, match="accuracy is 'simulation' or 'strict', not 'high'"):
+        Agent("ts-n", 2, seed=1, accuracy="high")
+    with pytest.raises(InputError, match="accuracy is 'simulation' or 'strict', not 'high'"):
+        Agent("ts-n", 2, seed=1).beliefs("high")
+    with pytest.raises(InputError, match="estimate is true or false, not 'no'"):
+        Agent("ts-n", 2, seed=1).beliefs(estimate="no")  # type: ignore[arg-type]
+
+
+def test_names_come_from_the_graph() -> None:
+    graph = networkx.DiGraph([("hub", "left"), ("hub", "right")])
+    agent = Agent("ids-n", graph=graph, seed=1)
+    decision = agent.decide()
+    assert decision.arm == "hub"
+    assert decision.reveals == {"hub": 1.0, "left": 1.0, "right": 1.0}
+
+
+def test_reveals_are_the_graph_row_of_the_played_arm() -> None:
+    matrix = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.9], [0.2, 0.0, 1.0]])
+    agent = Agent("ts-n", arms=["x", "y", "z"], graph=matrix, seed=1)
+    rows = {"x": {"x": 1.0, "y": 0.3}, "y": {"y": 1.0, "z": 0.9}, "z": {"x": 0.2, "z": 1.0}}
+    seen = set()
+    for _ in range(30):
+        decision = agent.decide()
+        assert decision.reveals == rows[str(decision.arm)]
+        seen.add(decision.arm)
+    assert seen == {"x", "y", "z"}
+
+
+def test_several_decisions_may_be_open_and_are_observed_in_any_order() -> None:
+    agent = Agent("ts-n", arms=3, graph="complete", seed=2)
+    decisions = [agent.decide() for _ in range(3)]
+    assert agent.pending == (1, 2, 3)
+    for decision in (decisions[2], decisions[0], decisions[1]):
+        agent.observe(decision, {0: 1, 1: 0})
+    assert agent.pending == ()
+    alpha = agent.decide().pi
+    direct = BetaBernoulli(np.array([4.0, 1.0, 1.0]), np.array([1.0, 4.0, 1.0]))
+    want = direct.beliefs(direct.init(1)).alpha[0]
+    assert list(alpha.values()) == want.tolist()
+
+
+def test_agent_learns_the_best_arm() -> None:
+    agent = Agent("ids-n", arms=["bad", "good"], graph="empty", seed=3)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        decision = agent.decide()
+        chance = 0.8 if decision.arm == "good" else 0.2
+        agent.observe(decision, {decision.arm: int(rng.random() < chance)})
+    assert agent.decide().pi["good"] > 0.99
+
+
+def test_a_graph_of_any_size_needs_the_number_of_arms() -> None:
+    with pytest.raises(InputError, match="say arms="):
+        Agent("ids-n", graph="star", seed=1)
+    assert len(Agent("ids-n", graph="paper", seed=1).arms) == 5
+
+
+MATRIX = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.9], [0.2, 0.0, 1.0]])
+
+
+def first_decision() -> Decision:
+    return Agent("ts-n", arms=["x", "y", "z"], graph=MATRIX, seed=1, prior=(1, 2)).decide()
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        lambda decision: decision,
+        copy.copy,
+        copy.deepcopy,
+        dataclasses.replace,
+        lambda decision: pickle.loads(pickle.dumps(decision)),
+        lambda decision: Decision(**dataclasses.asdict(decision)),
+    ],
+    ids=["itself", "copy", "deepcopy", "replace", "pickle", "dict"],
+)
+def test_unread_decision_equals_a_read_one(
+    same: Callable[[Decision], Decision],
+) -> None:
+    """``pi`` and ``reveals`` are computed lazily, without a visible difference."""
+    seen = first_decision()
+    alpha = BetaBernoulli.of(3, 1, 2)
+    pi = alpha.beliefs(alpha.init(1)).alpha[0].tolist()
+    arm = ["x", "y", "z"].index(str(seen.arm))
+    row = {name: p for name, p in zip("xyz", MATRIX[arm], strict=True) if p > 0.0}
+    plain = Decision(1, seen.arm, pi[arm], dict(zip("xyz", pi, strict=True)), row)
+    assert same(first_decision()) == plain == same(first_decision())
+    assert same(first_decision()) != dataclasses.replace(plain, pi={"x": 1.0})
+    assert repr(same(first_decision())) == repr(plain)
+    decision = same(first_decision())
+    assert decision.pi is decision.pi  # made once
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        decision.pi = {}  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="no attribute 'p'"):
+        decision.p  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(decision)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scribbler:
+    """Plays the first arm, and overwrites the arrays of its play in ``update``."""
+
+    needs: ClassVar[Needs] = Needs()
+    exact: ClassVar[bool] = True
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return {}
+
+    def propose(self, state: State, view: View) -> Floats:
+        return np.array([[0.75, 0.25]])
+
+    def update(self, state: State, event: Event) -> State:
+        event.pi[:] = event.action[:] = event.observations.arm[:] = 0
+        return state
+
+
+def test_decision_is_unaffected_by_later_changes_of_the_policy_state() -> None:
+    agent = Agent(Scribbler(), arms=2, graph="complete", seed=1)
+    decision = agent.decide()
+    agent.observe(decision, {0: 1, 1: 0})
+    assert decision.pi == {0: 0.75, 1: 0.25}
+    assert decision.reveals == {0: 1.0, 1: 1.0}
+
+
+def test_message_does_not_list_too_many_arms() -> None:
+    names = [f"arm {i}" for i in range(60)]
+    agent = Agent("ts-n-sampled", arms=names, graph="complete", seed=1)
+    with pytest.raises(InputError) as raised:
+        agent.observe(agent.decide(), {"arm 5x": 1})
+    hint = "did you mean 'arm 5'? Known: arm 0, arm 1, ..., arm 9 (60 names)"
+    assert str(raised.value) == f"unknown arm 'arm 5x': {hint}"
+    graph = Fixed(Uniform(0.5, 20_000), tuple(f"node {i}" for i in range(20_000)))
+    with pytest.raises(InputError, match=r"no arm 'node x': Known: .*\(20000 names\)") as raised:
+        Agent("ts-n", [*reversed((graph.names or ())[1:]), "node x"], graph, seed=1)
+    assert len(str(raised.value)) < 120
+
+
+def test_agent_forgets_observed_decisions() -> None:
+    """A thousand more decisions take less than a kilobyte, also without observations."""
+    agent = Agent("ts-n-sampled", arms=50, graph="random(r=uniform)", seed=1)
+
+    def rounds(count: int) -> int:
+        for _ in range(count):
+            decision, useless = agent.decide(), agent.decide()
+            agent.observe(decision, {decision.arm: 1} | dict.fromkeys(decision.reveals, 0))
+            agent.observe(useless.id, {})
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before, after = rounds(50), rounds(1000)
+    finally:
+        tracemalloc.stop()
+    assert agent.pending == ()
+    assert after - before < 1000, (before, after)

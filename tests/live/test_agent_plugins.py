@@ -1,0 +1,62 @@
+"""Tests of live/agent.py with policies and posteriors of plug-ins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.small_runs import PLUGIN_SOURCE
+from helpers.valid_policies import UCB
+
+from graphbandits import Agent, BetaBernoulli
+from graphbandits.errors import InputError, PolicyError
+from graphbandits.plugins import load_plugin, unload_plugin
+from graphbandits.policies import Event
+from graphbandits.types import State
+
+
+def test_agent_stores_unusual_parameters_and_infinite_states(tmp_path: Path) -> None:
+    file = tmp_path / "edited.py"
+    file.write_text(PLUGIN_SOURCE.replace("ARM", "0"))
+    load_plugin(file)
+    try:
+        agent = Agent("edited(labels=[a, 'b c'], cap=inf)", arms=3, seed=1)
+        copy = Agent.load(agent.save(tmp_path / "agent.npz"))
+        assert copy.policy == agent.policy
+        assert copy.policy.labels == ("a", "b c")  # type: ignore[attr-defined]
+        assert copy.state == agent.state
+    finally:
+        unload_plugin(file)
+
+
+@dataclass(frozen=True)
+class FailsInUpdate(UCB):
+    """Counts, and then fails."""
+
+    def update(self, state: State, event: Event) -> State:
+        super().update(state, event)
+        raise RuntimeError("after the counting")
+
+
+def test_failed_update_does_not_change_state() -> None:
+    agent = Agent(FailsInUpdate(), arms=3, seed=1)
+    before = agent.state
+    decision = agent.decide()
+    for _ in range(3):
+        with pytest.raises(PolicyError, match="after the counting"):
+            agent.observe(decision, {decision.arm: 1})
+    assert agent.state == before
+    assert agent.pending == (1,)
+
+
+class HalfBeta(BetaBernoulli):
+    """As Beta-Bernoulli, of a plug-in's own."""
+
+
+def test_agent_keeps_class_of_given_posterior() -> None:
+    agent = Agent("ts-n", arms=2, seed=1, prior=HalfBeta(np.array([1.0, 2.0]), np.ones(2)))
+    assert type(agent.posterior) is HalfBeta
+    with pytest.raises(InputError, match="not registered"):
+        agent.save("never.npz")

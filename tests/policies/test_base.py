@@ -1,0 +1,206 @@
+"""Tests of policies/base.py: needs, problems, views and parameter checks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
+from helpers.recorded_runs import Recorder
+from helpers.small_runs import SMALL_RUN
+
+from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
+from graphbandits.engine import run_block
+from graphbandits.errors import InputError, NeedsError
+from graphbandits.graphs import (
+    as_process,
+)
+from graphbandits.policies import Needs, View, as_policy
+from graphbandits.registry import build, registered
+from graphbandits.rng import Keys
+from graphbandits.types import Floats, State
+
+
+@pytest.mark.parametrize(
+    ("policy", "graph", "why"),
+    [
+        ("ucb-maxn", "random(r=0.25)", "needs a graph with entries 0 and 1 only"),
+        ("ts-maxn", "random(r=0.25)", "needs a graph with entries 0 and 1 only"),
+        ("eps-greedy-lp", "random(r=uniform)", "needs a graph with entries 0 and 1 only"),
+        ("ucb-lp", "random(r=0.25)", "needs a graph with entries 0 and 1 only"),
+        ("ucb-lp", "revealed-er", "needs a graph that is the same in every round"),
+        ("exp3-set", "random(r=0.25, told=never)", "and this one is never told"),
+        ("exp3-ix", "revealed-er(told=never)", "and this one is never told"),
+        ("ids-n", "random(r=uniform, told=after)", "and this one is told after the play only"),
+        ("ucb-maxn", "revealed-er(told=after)", "and this one is told after the play only"),
+    ],
+)
+def test_unmet_need_is_rejected_in_one_sentence(policy, graph, why) -> None:
+    with pytest.raises(NeedsError) as refused:
+        simulate(policy, graph=graph, arms=4, horizon=10, trials=2, progress=False)
+    message = str(refused.value)
+    assert message.startswith(f"policy '{policy}' needs ")
+    assert why in message
+    assert "\n" not in message
+    named = message.split("policies that would do: ")[1].partition(" and ")[0].split(", ")
+    assert named
+    assert policy not in named
+    simulate(named, graph=graph, arms=4, horizon=3, trials=2, progress=False)  # they would
+
+
+def test_unknown_horizon_is_rejected() -> None:
+    for policy in ("moss", "exp3-set", "exp3-g", "ucb-lp"):
+        with pytest.raises(NeedsError, match="needs to know the number of rounds"):
+            Agent(policy, arms=3, graph="star", seed=1)
+
+
+@pytest.mark.parametrize("told", ["after", "never"])
+def test_graph_known_does_not_change_regret_of_ts_n(told: str) -> None:
+    """ts-n does not use the graph: its regret does not depend on when the graph is known."""
+    here, there = (
+        simulate("ts-n", graph=graph, arms=4, horizon=40, trials=5, seed=2, progress=False)["ts-n"]
+        for graph in ("random(r=uniform)", f"random(r=uniform, told={told})")
+    )
+    np.testing.assert_array_equal(here.regret, there.regret)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "eps-greedy-lp(c=0)",
+        "eps-greedy-lp(d=-1)",
+        "eps-greedy-lp(c=inf)",
+        "eps-greedy-lp(c=true)",
+        "exp3-set(eta=0)",
+        "exp3-g(gamma=1.5)",
+        "exp3-g(eta=nan)",
+    ],
+)
+def test_parameters_outside_their_range_are_rejected(text: str) -> None:
+    name, _, rest = text.partition("(")
+    with pytest.raises(InputError, match=f"{name}: {rest.partition('=')[0]} must be a"):
+        simulate(text, graph="star", horizon=5, trials=1, progress=False)
+
+
+@pytest.mark.parametrize("text", ["exp3-set(eta=0.1)", "exp3-g(gamma=0.1)"])
+def test_policies_with_given_parameters_need_no_horizon(text: str) -> None:
+    assert Agent(text, arms=4, graph="star", seed=1).decide().probability == pytest.approx(0.25)
+
+
+def test_invalid_parameters_are_rejected() -> None:
+    with pytest.raises(InputError, match="exp3-g: with gamma=0 it would never learn"):
+        Agent("exp3-g(gamma=0)", arms=3, seed=1)
+    with pytest.raises(InputError, match=r"gamma must be a number in \[0, 1\], not True"):
+        Agent("exp3-g(gamma=true)", arms=3, seed=1)
+    with pytest.raises(InputError, match=r"Needs\(fixed=True\) is about a graph that is told"):
+        Needs(fixed=True)
+    with pytest.raises(InputError, match="horizon is a number of rounds up to 4294967295"):
+        Agent("moss", arms=3, seed=1, horizon=10**400)
+    with pytest.raises(InputError, match="horizon is a number of rounds up to 4294967295"):
+        simulate("ts-n", graph="star", arms=3, horizon=10**20, trials=1)
+
+
+@dataclass(frozen=True)
+class ReadsUndeclared(Recorder):
+    """Asks for what it has not declared."""
+
+    what: str = "graph"
+
+    def propose(self, state: State, view: View) -> Floats:
+        getattr(view if self.what == "graph" else view.problem, self.what)
+        return super().propose(state, view)
+
+
+@pytest.mark.parametrize("what", ["graph", "horizon"])
+def test_undeclared_needs_are_not_available(what: str) -> None:
+    policy = ReadsUndeclared(build("policy", "ts-n"), Needs(), what=what)
+    world, process = Bernoulli(BetaBernoulli.of(5)), as_process("paper")
+    with pytest.raises(NeedsError, match="declare"):
+        run_block(policy, world, process, 3, Keys(1), np.array([3]))
+
+
+def test_unmet_need_is_rejected_with_suitable_policies() -> None:
+    policy = Recorder(build("policy", "ids-n"), Needs(graph="before", deterministic=True))
+    with pytest.raises(NeedsError, match=r"entries 0 and 1.*would do: .*ids-n"):
+        simulate(policy, graph="random(r=0.5)", horizon=3, trials=2)
+    simulate(policy, graph="paper", horizon=3, trials=2)
+
+
+def test_incomplete_policy_is_rejected_in_advance() -> None:
+    class Bare:
+        def init(self, *args: object) -> None: ...
+        def propose(self, *args: object) -> None: ...
+        def update(self, *args: object) -> None: ...
+
+    with pytest.raises(InputError, match="has no needs, no exact"):
+        simulate(Bare(), **SMALL_RUN)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="did you mean 'never'"):
+        Needs(graph="nevr")
+
+
+def refusal(policy: str, graph: str) -> str:
+    """Return the error of simulate, which must equal the error of an agent."""
+    with pytest.raises(NeedsError) as simulated:
+        simulate(policy, graph=graph, arms=3, horizon=5, trials=2, seed=1)
+    with pytest.raises(NeedsError) as live:
+        Agent(policy, arms=3, graph=graph, seed=1, horizon=5)
+    assert str(live.value) == str(simulated.value)
+    return str(simulated.value)
+
+
+@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
+@pytest.mark.parametrize(
+    ("told", "here"), [("never", "never told"), ("after", "told after the play only")]
+)
+def test_policy_that_needs_the_graph_in_advance_is_rejected(
+    graph: str, told: str, here: str
+) -> None:
+    said = refusal("ids-n", graph.format(told))
+    wanted = (
+        rf"policy 'ids-n' needs the graph before the decision, and this one is {here}; "
+        r"policies that would do: [a-z0-9-]+(, [a-z0-9-]+)*( and \d+ more)?"
+    )
+    assert re.fullmatch(wanted, said), said
+
+
+@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
+@pytest.mark.parametrize("told", ["never", "after", "before"])
+def test_error_names_suitable_policies_only(graph: str, told: str) -> None:
+    """The error names policies that can play, and the number of others."""
+    text = graph.format(told)
+    order = ("never", "after", "before")
+    playing, refusals = set(), []
+    for name in registered("policy"):
+        needs = as_policy(name).needs
+        enough = order.index(told) >= order.index(needs.graph)
+        sure = not needs.deterministic or text.startswith("revealed")
+        fixed = not needs.fixed or "r=0.25" in text
+        if enough and sure and fixed:
+            playing.add(name)
+            simulate(name, graph=text, arms=3, horizon=5, trials=2, seed=1)
+            Agent(name, arms=3, graph=text, seed=1, horizon=5).decide()
+        else:
+            refusals.append(refusal(name, text).partition("would do: ")[2])
+    for said in refusals:
+        names, _, more = said.removesuffix(" more").partition(" and ")
+        named = names.split(", ")
+        assert set(named) <= playing
+        assert len(set(named)) == len(named)
+        assert len(named) + int(more or 0) == len(playing)
+    assert "ts-n" in playing
+    assert ("ids-n" in playing) == (told == "before")
+
+
+def test_graph_known_changes_neither_rewards_nor_plays() -> None:
+    """The same r, the same rewards: TS-N, which asks for no graph, plays as it did."""
+    runs = [
+        simulate("ts-n", graph=graph.format(told), arms=3, horizon=40, trials=9, seed=2)["ts-n"]
+        for graph in GRAPH_KNOWN_TEXTS[1:2]
+        for told in ("before", "after", "never")
+    ]
+    assert len(np.unique(runs[0].final)) > 3
+    for other in runs[1:]:
+        assert (other.final == runs[0].final).all()
+        assert (other.plays == runs[0].plays).all()

@@ -1,0 +1,190 @@
+"""Tests of policies/bayesian.py: Thompson sampling and information-directed sampling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.decision_checks import Game
+from helpers.joint_gain_cases import JOINT_POSTERIORS, state_of
+from helpers.joint_gain_oracle import exact_gain
+from helpers.oracles import exact_beliefs, p1_bruteforce
+from helpers.proposals import POSTERIORS, proposal
+
+from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
+from graphbandits.errors import InputError
+from graphbandits.graphs import (
+    as_process,
+    from_matrix,
+)
+from graphbandits.policies import as_policy
+from graphbandits.rules import ids_lp, ids_n, idsn_lp
+from graphbandits.testing.scenes import (
+    Script,
+    directed_ranks,
+    directed_weights,
+    lopsided_prior,
+    rehearse,
+)
+from graphbandits.types import Floats
+
+#: A policy that does not know of graphs, and the one with graphs that it is on the empty one.
+SAME_WITHOUT_EDGES = [("ts", "ts-n"), ("ids", "ids-n"), ("v-ids", "v-ids-n")]
+WITHOUT_GRAPH = ["ts", "ids", "v-ids", "bayes-ucb"]
+MATRICES = {
+    "directed, probabilities": directed_weights(),
+    "directed ranks": directed_ranks(),
+    "complete": np.ones((4, 4)),
+    "empty": np.eye(4),
+}
+PRIORS = {"lopsided": lopsided_prior(4), "uniform": BetaBernoulli.of(4)}
+
+
+def without_side_observations(script: Script) -> Script:
+    """The same history with nothing seen but the arms played."""
+    arms = np.arange(script.seen.shape[2])
+    return replace(script, seen=(script.action[..., None] == arms).astype(np.int64))
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("graph", MATRICES)
+@pytest.mark.parametrize(("without", "with_graph"), SAME_WITHOUT_EDGES)
+def test_policies_without_graph_match_graph_policies_on_empty_graph(
+    without: str, with_graph: str, graph: str, prior: str
+) -> None:
+    """Given the same plays, bit for bit."""
+    matrix = MATRICES[graph]
+    script = Script.of(matrix, trials=20, rounds=60, alike=False)
+    here = rehearse(as_policy(without), script, from_matrix(matrix), PRIORS[prior])
+    there = rehearse(
+        as_policy(with_graph),
+        without_side_observations(script),
+        from_matrix(np.eye(4)),
+        PRIORS[prior],
+    )
+    assert np.array_equal(here, there)
+
+
+@pytest.mark.parametrize("name", WITHOUT_GRAPH)
+def test_policies_without_graph_ignore_side_observations(name: str) -> None:
+    """Nor does what they would have shown."""
+    matrix, policy = directed_weights(), as_policy(name)
+    script = Script.of(matrix, trials=20, rounds=60, alike=False)
+    assert (script.seen != without_side_observations(script).seen).any()
+    own = without_side_observations(script).seen.astype(bool)
+    other = replace(script, reward=np.where(own, script.reward, 1 - script.reward))
+    process, prior = from_matrix(matrix), lopsided_prior(4)
+    here = rehearse(policy, script, process, prior)
+    for history in (without_side_observations(script), other):
+        assert np.array_equal(here, rehearse(policy, history, process, prior))
+
+
+@pytest.mark.parametrize("name", ["greedy", "v-ids-n"])
+def test_greedy_and_v_ids_n_use_side_observations(name: str) -> None:
+    matrix, policy = directed_weights(), as_policy(name)
+    script = Script.of(matrix, trials=20, rounds=60, alike=False)
+    process, prior = from_matrix(matrix), lopsided_prior(4)
+    here = rehearse(policy, script, process, prior)
+    assert not np.array_equal(
+        here, rehearse(policy, without_side_observations(script), process, prior)
+    )
+
+
+@pytest.mark.parametrize("graph", ["complete", "star(direction=out)", "random(r=0.5)"])
+def test_simulations_of_policies_without_graph_do_not_depend_on_edges(graph: str) -> None:
+    """Every trial has the same plays and the same regret in simulations, too."""
+
+    def regret(name: str, graph: str) -> Floats:
+        world = Bernoulli(lopsided_prior(5))
+        found = simulate(name, world, graph, horizon=60, trials=30, seed=3, block=7, progress=False)
+        return found[name].regret
+
+    for name in WITHOUT_GRAPH:
+        assert np.array_equal(regret(name, graph), regret(name, "empty"))
+    for without, with_graph in SAME_WITHOUT_EDGES:
+        assert np.array_equal(regret(without, graph), regret(with_graph, "empty"))
+
+
+@pytest.mark.parametrize(
+    ("name", "statistic", "told"),
+    [("ids", "h", False), ("v-ids", "v", False), ("v-ids-n", "v", True), ("ids-n", "h", True)],
+)
+def test_play_minimizes_ratio_of_exact_statistics(name: str, statistic: str, told: bool) -> None:
+    """By search over pairs of arms, with alpha, Delta, h and v in rational numbers."""
+    matrix = directed_weights()
+    exact = exact_beliefs(POSTERIORS)
+    informs = getattr(exact, statistic)
+    gain = matrix @ informs if told else informs
+    pi = proposal(name, matrix)
+    least = p1_bruteforce(exact.delta, gain)
+    assert (pi @ exact.delta) ** 2 / (pi @ gain) == pytest.approx(least, rel=1e-9)
+
+
+def test_v_ids_differs_from_ids() -> None:
+    for by_v, by_h in (("v-ids", "ids"), ("v-ids-n", "ids-n")):
+        play = proposal(by_v, directed_weights())
+        assert np.abs(play - proposal(by_h, directed_weights())).max() > 0.05
+
+
+def test_ts_plays_exact_alpha() -> None:
+    exact = exact_beliefs(POSTERIORS).alpha
+    assert proposal("ts", np.ones((4, 4))) == pytest.approx(exact, abs=1e-10)
+
+
+@pytest.mark.parametrize("params", JOINT_POSTERIORS[:2], ids=str)
+@pytest.mark.parametrize(
+    ("name", "rule"), [("ids-n", ids_n), ("idsn-lp", idsn_lp), ("ids-lp", ids_lp)]
+)
+def test_policies_with_joint_gain_use_exact_gain(name: str, rule: Any, params: Any) -> None:
+    """The rule applied to g of the oracle, on a graph whose plays reveal two arms."""
+    arms = len(params)
+    graph = as_process("path(directed=true)", arms)
+    beliefs = BetaBernoulli.of(arms).beliefs(state_of(params), "strict")
+    truth = exact_gain(params, graph.feedback.reach(np.arange(arms)))
+    expected = rule(beliefs.alpha, beliefs.delta, beliefs.h, truth[None])[0]
+    agent = Agent(f"{name}(gain=joint)", arms=arms, graph=graph, prior=params, seed=1)
+    assert list(agent.decide().pi.values()) == pytest.approx(expected.tolist(), abs=1e-9)
+
+
+def test_joint_gain_changes_decisions() -> None:
+    plays = [
+        list(
+            Agent(f"idsn-lp{gain_}", 3, "star", prior=[(1, 2), (4, 4), (12, 9)], seed=1)
+            .decide()
+            .pi.values()
+        )
+        for gain_ in ("", "(gain=bound)", "(gain=joint)")
+    ]
+    assert plays[0] == plays[1]
+    assert abs(np.subtract(plays[0], plays[2])).max() > 1e-3
+
+
+@pytest.mark.parametrize("wrong", ["exact", "1", "true", "none"])
+def test_wrong_gain_is_rejected(wrong: str) -> None:
+    with pytest.raises(InputError, match=r"^idsn-lp: gain is 'bound' \(G h\) or 'joint' .*, not "):
+        as_policy(f"idsn-lp(gain={wrong})")
+
+
+def test_policies_without_graph_learn_from_played_arm_only() -> None:
+    """Both arms won, and one was played: Beta(2, 1) beats Beta(1, 1) with probability 2/3."""
+    for text, first in (("ts", 2 / 3), ("ts-n", 1 / 2)):
+        game = Game(text, as_process("complete", 2))
+        game.play(0, {0: 1, 1: 1})
+        assert game.pi() == pytest.approx([first, 1 - first], abs=1e-9)
+    game = Game("bayes-ucb", as_process("complete", 2))
+    game.play(0, {0: 0, 1: 0})
+    assert game.pi() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("text", ["ids", "v-ids"])
+def test_ids_without_graph_equals_ids_on_empty_graph(text: str) -> None:
+    """Side observations are ignored."""
+    prior = [(1, 2), (3, 2), (2, 2)]
+    games = [Game(text, as_process(graph, 3), prior=prior) for graph in ("empty", "complete")]
+    for action, won in [(0, 1), (1, 0), (1, 1), (2, 0)]:
+        alone, shown = (game.pi() for game in games)
+        assert alone == shown
+        games[0].play(action, {action: won})
+        games[1].play(action, {i: won if i == action else 1 - won for i in range(3)})

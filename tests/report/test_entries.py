@@ -1,0 +1,35 @@
+"""Tests of report/entries.py: anchors and invalid entries."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.report_pages import page_of, study, swept
+
+from graphbandits.errors import InputError
+from graphbandits.report import SweepEntry
+from graphbandits.report.entries import anchors
+from graphbandits.results import Claim, Published
+
+
+def test_invalid_sweeps_claims_and_keys_are_named() -> None:
+    with pytest.raises(InputError, match="at least one value"):
+        SweepEntry("s", "S", "r", {}, "")
+    with pytest.raises(InputError, match="above 0"):
+        swept(scale="log")
+    with pytest.raises(InputError, match="same key"):
+        page_of(study(key="a"), swept(key="a"))
+    with pytest.raises(InputError, match="did you mean 'ids-n'"):
+        page_of(study(claims=(Claim("x", ("idsn",), ("ts-n",)),)))
+    with pytest.raises(InputError, match="did you mean 'ids-n'"):
+        page_of(study(published=Published({"idsn": (1.0, 1.0)}, "a table")))
+
+
+def test_anchors_are_unique_and_fit_into_an_address() -> None:
+    keys = ["1a", "A b!", "a-b", "东京", "4"]
+    assert anchors([study(key=key) for key in keys]) == [
+        "study-1a",
+        "study-a-b",
+        "study-a-b-3",
+        "study-4",
+        "study-4-5",
+    ]

@@ -1,0 +1,449 @@
+"""Tests of report/page.py: the report in a browser."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.report_pages import made_up
+
+from graphbandits import Results
+from graphbandits.report import SimulationEntry, SweepEntry, write_report
+from graphbandits.report.curves import plotly_script
+from graphbandits.results import Claim, PolicyResult
+from graphbandits.theory import corollary_1, earlier_bound, theorem_1
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+AWKWARD = "<b>bold</b> & </script>"
+PLOT = "document.getElementById('study-one--plot')"
+# a band has an edge without width
+LINES = f"{PLOT}.querySelectorAll('.js-line').length"
+NAMES = ("ts-n", "ids-n", "mine(rate=0.5)", AWKWARD)
+SIDES = (("p1", "p3"), ("p0", "p2"))
+FAR = "document.getElementById('study-far--plot')"
+
+# All tests share one browser: with pytest-xdist they stay on one worker.
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def absent(reason: str) -> None:
+    """Skip, unless a browser was promised (by continuous integration)."""
+    if os.environ.get("GRAPHBANDITS_REQUIRE_BROWSER"):
+        pytest.fail(f"GRAPHBANDITS_REQUIRE_BROWSER is set, but {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return made_up(NAMES)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        absent("playwright is not installed: pip install playwright")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        absent(f"no browser is installed, of {', '.join(BROWSERS)}: apt-get install chromium")
+    if plotly_script() is None:
+        absent("plotly is not installed, and the curves are still pictures")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+class Opened:
+    """A rendered page, with its errors and requests."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(address)
+        self.wait("document.querySelectorAll('.plot .scatterlayer').length === 3")
+
+    def wait(self, condition: str) -> None:
+        """Until the condition holds; playwright's own way is eval, which the page forbids."""
+        deadline = time.monotonic() + 60.0
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < deadline, f"in vain: {condition}"
+            self.page.wait_for_timeout(20)
+
+    def shown(self) -> dict[str, list[bool]]:
+        """For each policy whether its band and its line are drawn."""
+        traces = self.page.evaluate(
+            f"{PLOT}.data.map((t, i) => [t.name, t.fill === 'toself', {PLOT}._fullData[i].visible])"
+        )
+        for name, _, _ in traces:
+            assert [band for other, band, _ in traces if other == name] == [True, False]
+        return {
+            name: [visible for other, _, visible in traces if other == name]
+            for name, _, _ in traces
+        }
+
+    def drawn(self, study: str = "one") -> tuple[int, int]:
+        """How many bands there are to be seen, and how many lines."""
+        plot = self.page.locator(f"#study-{study}--plot")
+        bands: int = plot.locator(".js-fill").count()
+        return bands, plot.locator(".js-line").count() - bands
+
+    def range(self, axis: str = "xaxis") -> list[float]:
+        found: list[float] = self.page.evaluate(f"{PLOT}._fullLayout.{axis}.range")
+        return found
+
+    def place(self, round_: float, value: float) -> tuple[float, float]:
+        """Where a point of the first plot is in the window."""
+        x, y = self.page.evaluate(
+            """([round, value]) => {
+                 const plot = document.getElementById('study-one--plot');
+                 plot.scrollIntoView({ block: 'center', behavior: 'instant' });
+                 const { xaxis, yaxis } = plot._fullLayout;
+                 const box = plot.getBoundingClientRect();
+                 return [box.left + xaxis._offset + xaxis.d2p(round),
+                         box.top + yaxis._offset + yaxis.d2p(value)];
+               }""",
+            [round_, value],
+        )
+        return x, y
+
+    def button(self, name: str) -> Any:
+        return self.page.locator("figure.curves").first.get_by_role("button", name=name)
+
+    def as_before(self) -> None:
+        """Reset the page."""
+        hidden = self.page.locator('.legend button[aria-pressed="false"]')
+        while hidden.count():
+            hidden.first.click()
+        for label in ("95% confidence interval of the mean", "the 7 with least regret"):
+            self.page.get_by_label(label).first.check()
+        self.page.mouse.move(0, 0)
+        self.page.locator(".modebar").first.locator("[data-title='Reset axes']").click()
+        self.wait(f"{PLOT}._fullLayout.xaxis.range[1] === 101")
+        self.wait(f"{PLOT}._fullData.every((trace) => trace.visible === true)")
+
+
+CLAIMS = (
+    Claim("All at once, in a sentence that is so long that a telephone has to break it.", *SIDES),
+    Claim("The other way round.", *reversed(SIDES), source="Nobody (2018), section 3"),
+)
+
+
+#: The last two are the same.
+BOUNDS = (
+    theorem_1(3, 1.0, range(1, 101)),
+    corollary_1(2, 1.0, range(1, 101)),
+    earlier_bound([2] * 100, 1.0),
+)
+
+
+def far_away() -> Results:
+    """Eight policies, of which the last has a hundred times the regret, and a note."""
+    names = tuple(f"p{i}" for i in range(8))
+    settings = {"policies": {"p7": {"note": "It needs more."}}}
+    near = made_up(names, settings=settings)
+    assert near["p7"].regret is not None
+    far = PolicyResult.from_trials(100.0 * near["p7"].regret, near["p7"].plays)
+    return replace(near, policies={**near.policies, "p7": far})
+
+
+@pytest.fixture(scope="module")
+def address(results: Results, tmp_path_factory) -> str:
+    studies = [
+        SimulationEntry(
+            "one", "Four policies", results, "graphbandits simulate --seed 1", bounds=BOUNDS
+        ),
+        SimulationEntry(
+            "two", "One <trial>", made_up(("ts-n",), trials=1), "graphbandits simulate"
+        ),
+        SimulationEntry(
+            "far",
+            "One far away",
+            far_away(),
+            "graphbandits simulate",
+            claims=CLAIMS,
+            bounds=(replace(BOUNDS[0], policies=("p1",), values=30.0 * BOUNDS[0].values),),
+        ),
+        SweepEntry("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
+    ]
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return write_report(path, studies, title="In a browser").as_uri()
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, address: str) -> Iterator[Opened]:
+    page = Opened(browser, address, viewport={"width": 1280, "height": 900})
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def desktop(opened: Opened, address: str) -> Iterator[Opened]:
+    yield opened
+    opened.as_before()
+    assert opened.complaints == []
+    assert opened.requests == [address]
+
+
+def test_hiding_a_policy_hides_its_band_too(desktop: Opened) -> None:
+    everything = {name: [True, True] for name in desktop.shown()}
+    assert len(everything) == 4
+    assert desktop.drawn() == (4, 4)
+    button = desktop.button("ids-n")
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    desktop.wait(f"{LINES} === 3 + 3")
+    assert desktop.shown() == everything | {"ids-n": [False, False]}
+    assert desktop.drawn() == (3, 3)
+    assert button.get_attribute("aria-pressed") == "false"
+    button.press("Enter")  # the keyboard does it too
+    desktop.wait(f"{LINES} === 4 + 4")
+    assert desktop.shown() == everything
+
+
+def test_a_double_click_shows_a_policy_alone_and_all_again(desktop: Opened) -> None:
+    button = desktop.button(AWKWARD)
+    button.dblclick()
+    desktop.wait(f"{LINES} === 1 + 1")
+    alone = [name for name, visible in desktop.shown().items() if all(visible)]
+    assert [html.unescape(name) for name in alone] == [AWKWARD]
+    button.dblclick()
+    desktop.wait(f"{LINES} === 4 + 4")
+
+
+def hover(opened: Opened, results: Results, round_: int) -> str:
+    """The text of the box of values at a round."""
+    best = results[results.ranking()[0]]
+    x, y = opened.place(round_, float(best.mean[round_ - 1]))
+    opened.page.mouse.move(x - 30, y)
+    opened.page.mouse.move(x, y, steps=3)
+    box = "document.querySelector('#study-one--plot .hoverlayer').textContent"
+    opened.wait(f"{box}.includes('round {round_}')")
+    text: str = opened.page.evaluate(box)
+    return text
+
+
+def test_the_values_under_the_pointer_are_those_of_the_results(
+    desktop: Opened, results: Results
+) -> None:
+    text = hover(desktop, results, 40)
+    for name in NAMES:  # as text: a tag in a name is no tag
+        low, high = (end[39] for end in results.band(name))
+        assert f"{name} : {results[name].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
+
+
+def test_band_can_show_the_quantiles_of_trials(desktop: Opened, results: Results) -> None:
+    desktop.page.get_by_label("10% to 90% of the trials").first.check()
+    text = hover(desktop, results, 40)
+    low, high = (end[39] for end in results.band("ts-n", kind="quantiles"))
+    assert f"ts-n : {results['ts-n'].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
+
+
+def test_dragging_zooms_and_hiding_keeps_the_zoom(desktop: Opened) -> None:
+    assert desktop.range() == [0, 101]
+    (x0, y0), (x1, y1) = desktop.place(20, 0.5), desktop.place(60, 2.0)
+    desktop.page.mouse.move(x0, y0)
+    desktop.page.mouse.down()
+    desktop.page.mouse.move(x1, y1, steps=5)
+    desktop.page.mouse.up()
+    desktop.wait(f"{PLOT}._fullLayout.xaxis.range[1] < 100")
+    zoomed = desktop.range()
+    assert zoomed == pytest.approx([20, 60], abs=1.0)
+    assert desktop.range("yaxis") == pytest.approx([0.5, 2.0], abs=0.1)
+    desktop.button("ids-n").click()
+    desktop.wait(f"{PLOT}._fullData.some((trace) => trace.visible === false)")
+    assert desktop.range() == zoomed
+
+
+def test_no_button_of_the_plot_uploads_data(desktop: Opened) -> None:
+    buttons = desktop.page.locator(".modebar").first.locator(".modebar-btn")
+    titles = buttons.evaluate_all("(all) => all.map((button) => button.dataset.title)")
+    assert len(titles) == 6
+    assert not [title for title in titles if re.search("(?i)share|cloud|send|edit", title)]
+
+
+def test_one_trial_is_drawn_without_a_band(desktop: Opened) -> None:
+    assert desktop.drawn("two") == (0, 1)
+
+
+def test_an_outlier_is_cut_off_until_all_policies_are_chosen(desktop: Opened) -> None:
+    top = f"{FAR}._fullLayout.yaxis.range[1]"
+    results = far_away()
+    bulk = max(results.band(name)[1].max() for name in results.ranking()[:-1])
+    assert bulk < desktop.page.evaluate(top) < 1.1 * bulk
+    # all of it is drawn, and the zoom buttons lead there too
+    assert desktop.drawn("far") == (8, 8)
+    figure = desktop.page.locator("figure.curves").nth(2)
+    every, best = figure.get_by_label("all policies"), figure.get_by_label("the 7 with least")
+    cut = figure.locator(".cut-off")
+    assert best.is_checked()
+    assert f"p7 ({results['p7'].mean[-1]:.2f})" in cut.inner_text()
+    # a wider band has a wider range
+    figure.get_by_label("10% to 90% of the trials").check()
+    bulk = max(results.band(n, kind="quantiles")[1].max() for n in results.ranking()[:-1])
+    desktop.wait(f"{top} > {bulk}")
+    assert desktop.page.evaluate(top) < 1.1 * bulk
+    figure.get_by_label("95% confidence interval").check()
+    every.check()
+    desktop.wait(f"{top} > 100")
+    assert not cut.is_visible()
+    # hiding a policy does not change the choice
+    figure.get_by_role("button", name="p1").click()
+    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 7 + 7")
+    assert every.is_checked()
+    best.check()
+    desktop.wait(f"{top} < 10")
+    assert cut.is_visible()
+    assert "* p7: It needs more." in figure.inner_text()
+
+
+def test_bounds_above_the_range_widen_it(desktop: Opened) -> None:
+    figure = desktop.page.locator("figure.curves").nth(2)
+    top = f"{FAR}._fullLayout.yaxis.range[1]"
+    figure.get_by_label("bounds on the expected regret").check()
+    desktop.wait(f"{top} > 100")
+    assert figure.get_by_label("all policies").is_checked()
+    figure.get_by_label("bounds on the expected regret").uncheck()
+    desktop.wait(f"{top} < 10")
+    assert figure.get_by_label("the 7 with least").is_checked()
+
+
+def test_tables_of_policies_fit_into_a_usual_window(browser: Any, tmp_path: Path) -> None:
+    """All columns are in sight at 1280 pixels, with the long names of eleven policies."""
+    names = ("eps-greedy-lp", "mine(rate=0.5)", *(f"ucb-maxn-{i}" for i in range(9)))
+    title = "An experiment on a graph with a title that is as long as those of the paper"
+    many, eight = made_up(names), made_up(names[:6])
+    studies: list[SimulationEntry | SweepEntry] = [
+        SimulationEntry(f"s{i}", f"{i}. {title}", many, "") for i in range(5)
+    ]
+    studies += [
+        SweepEntry("t", title, "r", {i / 4: many for i in range(5)}, ""),
+        SweepEntry("u", title, "r", {i / 4: many for i in range(5)}, ""),
+        SweepEntry("w", title, "r", {i / 4: eight for i in range(9)}, ""),
+    ]
+    for number, some in enumerate((studies, [replace(s, results=eight) for s in studies[:5]])):
+        path = write_report(tmp_path / f"{number}.html", some, title="Many policies")
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(path.as_uri())
+        hidden = page.locator("table.overview").evaluate_all(
+            "(all) => all.map((table) => table.scrollWidth - table.parentElement.clientWidth)"
+        )
+        assert len(hidden) == (5, 1)[number]
+        assert max(hidden) <= 0
+        page.close()
+
+
+def test_bounds_are_drawn_while_their_box_is_ticked(desktop: Opened, results: Results) -> None:
+    before = desktop.range("yaxis")
+    box = desktop.page.get_by_label("bounds on the expected regret").first
+    assert not box.is_checked()
+    box.check()
+    desktop.wait(f"{LINES} === 4 + 4 + 3")
+    drawn = desktop.page.evaluate(f"{PLOT}.data.slice(-3).map((t) => [t.name, t.y])")
+    assert drawn == [[bound.name, bound.values.tolist()] for bound in BOUNDS]
+    # a name at the end of each line, and one for two that are the same
+    texts = f"[...{PLOT}.querySelectorAll('.textpoint text')].map((t) => t.textContent)"
+    shown = [text for text in desktop.page.evaluate(texts) if text]
+    assert shown == ["Theorem 1", "Corollary 1, earlier bound"]
+    assert desktop.range("yaxis")[1] > BOUNDS[0].final > before[1]
+    assert f"Theorem 1 : {BOUNDS[0].values[39]:.2f}" in hover(desktop, results, 40)
+    colour = f"{PLOT}._fullData.at(-1).line.color"
+    light = desktop.page.evaluate(colour)
+    desktop.page.emulate_media(color_scheme="dark")
+    desktop.wait(f"{colour} !== '{light}'")
+    desktop.page.emulate_media(color_scheme="light")
+    desktop.wait(f"{colour} === '{light}'")
+    box.uncheck()
+    desktop.wait(f"{LINES} === 4 + 4")
+    assert desktop.range("yaxis") == pytest.approx(before)
+
+
+def test_the_other_pairs_of_a_claim_can_be_opened(desktop: Opened) -> None:
+    claim = desktop.page.locator(".claim").first
+    assert claim.locator("tbody tr:visible").count() == 1
+    claim.locator("summary").click()
+    assert claim.locator("tbody tr:visible").count() == 4
+    claim.locator("summary").click()
+
+
+def test_sweep_figure_keeps_its_size_on_a_phone(
+    desktop: Opened, browser: Any, address: str
+) -> None:
+    shape = "(({naturalWidth: w, naturalHeight: h}) => h / w)(document.querySelector('img'))"
+    assert desktop.page.evaluate(shape) < 0.8
+    phone = Opened(browser, address, viewport={"width": 360, "height": 740}, is_mobile=True)
+    phone.wait(f"{shape} > 0.8")
+    phone.context.close()
+
+
+def test_the_command_can_be_copied(desktop: Opened) -> None:
+    desktop.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desktop.page.locator("button.copy").first.click()
+    desktop.wait("document.querySelector('.copy').textContent !== 'Copy'")
+    taken = desktop.page.evaluate(
+        """async () => document.querySelector('.copy').textContent === 'Copied'
+             ? navigator.clipboard.readText() : getSelection().toString()"""
+    )
+    assert taken == "graphbandits simulate --seed 1"
+
+
+def test_print_version_is_dark_on_white_with_all_pairs_open(desktop: Opened) -> None:
+    ink = f"{PLOT}._fullLayout.font.color"
+    light = desktop.page.evaluate(ink)
+    desktop.page.emulate_media(color_scheme="dark")
+    desktop.wait(f"{ink} !== '{light}'")
+    desktop.page.locator("summary").first.click()
+    desktop.wait("!document.querySelector('details').open")
+    desktop.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    desktop.wait(f"{ink} === '{light}'")
+    assert desktop.page.evaluate("document.querySelector('details').open")
+    desktop.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    desktop.wait(f"{ink} !== '{light}'")
+    assert not desktop.page.evaluate("document.querySelector('details').open")
+    desktop.page.emulate_media(color_scheme="light")
+    desktop.wait(f"{ink} === '{light}'")
+
+
+def test_page_has_no_horizontal_scrolling_on_a_phone(browser: Any, address: str) -> None:
+    size = {"width": 360, "height": 740}
+    phone = Opened(browser, address, viewport=size, has_touch=True, is_mobile=True)
+    for scheme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 24, 28)")):
+        phone.page.emulate_media(color_scheme=scheme)
+        phone.wait(f"getComputedStyle(document.body).backgroundColor === '{ground}'")
+        assert phone.page.evaluate("document.scrollingElement.scrollWidth") <= 360
+        assert phone.page.evaluate(f"{PLOT}.scrollWidth") <= 360
+    # a finger on the plot scrolls the page
+    assert phone.page.evaluate(f"{PLOT}._fullLayout.dragmode") is False
+    # a tap shows a value and does not change the axes
+    x, y = phone.place(50, 2.0)
+    phone.page.touchscreen.tap(x, y)
+    phone.wait(f"{PLOT}.querySelector('.hoverlayer').textContent.includes('round ')")
+    assert phone.range() == [0, 101]
+    phone.context.close()
+    assert phone.complaints == []
+    assert phone.requests == [address]

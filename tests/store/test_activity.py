@@ -1,0 +1,173 @@
+"""Tests of store/activity.py: processes that work in a store."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers import SRC
+from helpers.stores import whole_store
+
+from graphbandits.errors import InputError
+from graphbandits.store import Store, activity
+from graphbandits.store.maintenance import gc
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> tuple[Store, object]:
+    return whole_store(tmp_path / "store")
+
+
+#: Descriptors of files that another process is to have locked.
+HELD: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def _release() -> Iterator[None]:
+    yield
+    while HELD:
+        os.close(HELD.pop())
+
+
+def entry(store: Store, name: str, content: object, locked: bool = False) -> Path:
+    """A file in running, which another process has locked or not."""
+    path = store.path / "running" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    if locked:  # another open file is another owner to the operating system
+        HELD.append(os.open(path, os.O_RDONLY))
+        fcntl.flock(HELD[-1], fcntl.LOCK_EX)
+    return path
+
+
+def another(store: Store, kind: str, name: str = "a") -> Path:
+    """The file of another process that is at work."""
+    content = {"host": "node7", "pid": 12, "started": "now", "command": "graphbandits run x"}
+    return entry(store, f"{kind}-{name}.json", content | {"kind": kind}, locked=True)
+
+
+def test_a_process_is_announced_while_it_works(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    assert store.others() == []
+    with store.announce("graphbandits run density"):
+        (file,) = (tmp_path / "running").iterdir()
+        content = json.loads(file.read_text())
+        assert file.name.startswith("run-")
+        assert (content["pid"], content["command"]) == (os.getpid(), "graphbandits run density")
+        assert store.others() == []  # only other processes are listed
+        with Store.open(tmp_path / ".").announce():
+            assert len(list((tmp_path / "running").iterdir())) == 2
+            assert store.others() == []
+        assert list((tmp_path / "running").iterdir()) == [file]
+    assert not file.exists()
+    with pytest.raises(ZeroDivisionError), store.announce():
+        raise ZeroDivisionError
+    assert list((tmp_path / "running").iterdir()) == []
+
+
+def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    code = (
+        "import sys, time; from graphbandits.store import Store\n"
+        "with Store.open(sys.argv[1]).announce('my run'):\n"
+        "    print('here', flush=True); time.sleep(600)\n"
+    )
+    source = str(SRC)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": source},
+    )
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (run,) = store.others()
+        assert (run.pid, run.command) == (process.pid, "my run")
+        with pytest.raises(
+            InputError, match=rf"another run works in .*'my run' \(process {run.pid}"
+        ):
+            gc(store)
+        with pytest.raises(InputError, match="another run works in"):
+            gc(store, dry_run=True)
+        process.kill()
+    assert store.others() == []
+    assert list((tmp_path / "running").iterdir()) == []
+    assert gc(store) == []
+
+
+def test_only_files_that_are_locked_count_and_others_are_removed(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    alive = another(store, "run")
+    foreign = entry(store, "README.txt", "mine")
+    of_user = entry(store, "notes.json", "{}")
+    dead = [
+        entry(store, "run-b.json", {"host": "this", "pid": 1, "command": "x"}),
+        entry(store, "gc-c.json", ""),
+        entry(store, "run-d.json", "[]"),
+    ]
+    (run,) = store.others()
+    assert (run.host, run.pid, run.kind, run.mine) == ("node7", 12, "run", False)
+    assert sorted((tmp_path / "running").iterdir()) == sorted([alive, foreign, of_user])
+    assert not any(path.exists() for path in dead)
+
+
+@pytest.mark.parametrize("text", ["", "garbage", "[]", "{}", '{"pid": 0}', '{"pid": true}'])
+def test_a_locked_file_that_describes_no_process_is_ignored(filled, text: str) -> None:
+    store, _ = filled
+    path = entry(store, "run-x.json", text, locked=True)
+    assert store.others() == []
+    assert gc(store) == []
+    assert path.exists()
+
+
+def test_running_file_is_locked_when_it_appears(tmp_path: Path, monkeypatch) -> None:
+    """Between its creation and the lock it would be taken for that of a killed process."""
+    store, rename, seen = Store.create(tmp_path), os.rename, []
+
+    def look_first(source: Path, target: Path) -> None:
+        seen.append(activity.entries(tmp_path / "running"))
+        rename(source, target)
+        seen.append([run for _, run in activity.entries(tmp_path / "running")])
+
+    monkeypatch.setattr(os, "rename", look_first)
+    with store.announce("mine"):
+        before, (run,) = seen
+        assert before == []
+        assert run.command == "mine"
+
+
+def test_a_run_waits_until_gc_has_ended(tmp_path: Path) -> None:
+    store = Store.create(tmp_path)
+    tidying = another(store, "gc")
+    lines: list[str] = []
+
+    def tell(line: str) -> None:
+        lines.append(line)
+        assert len(list((tmp_path / "running").iterdir())) == 2  # gc can see that we are here
+        tidying.unlink()
+
+    with store.announce("my run", tell=tell):
+        assert not tidying.exists()
+    (line,) = lines
+    assert f"{tmp_path} is being tidied by 'graphbandits run x' (process 12" in line
+
+
+def test_run_waits_for_gc_a_limited_time_and_not_for_runs(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(activity, "PATIENCE", 0.0)
+    store = Store.create(tmp_path)
+    other = another(store, "run")
+    with store.announce():
+        pass
+    tidying = another(store, "gc", "b")
+    with (
+        pytest.raises(InputError, match=r"still being tidied by .*, delete .*gc-b\.json"),
+        store.announce(),
+    ):
+        pass
+    assert sorted((tmp_path / "running").iterdir()) == [tidying, other]

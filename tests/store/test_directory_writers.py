@@ -1,0 +1,282 @@
+"""Tests of store/directory.py: full disks, kills and several writers."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import SRC, TESTS
+from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
+
+from graphbandits import files
+from graphbandits.errors import InputError
+from graphbandits.store import Cover, ShardFile, Store, series_of, simulate_plan
+from graphbandits.store.maintenance import Finding, gc, verify
+
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def python(code: str, *args: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a script that can import the package and the helpers of these tests."""
+    paths = os.pathsep.join([str(SRC), str(TESTS)])
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, args)],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=check,
+    )
+
+
+def wrong(store: Store) -> list[Finding]:
+    return [finding for finding in verify(store) if finding.wrong]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "store")
+
+
+def test_manifest_written_by_a_concurrent_process_is_kept(tmp_path: Path, monkeypatch) -> None:
+    """A later version writes the manifest between the check and the write."""
+    before = os.fsync
+
+    def late(handle: int) -> None:
+        before(handle)
+        if not (tmp_path / "store.json").exists():
+            (tmp_path / "store.json").write_text('{"format": 2}')
+
+    monkeypatch.setattr(os, "fsync", late)
+    with pytest.raises(InputError, match="format 2"):
+        Store.create(tmp_path)
+    assert files_in(tmp_path) == {"store.json": b'{"format": 2}'}
+
+
+def test_manifest_is_written_without_hard_links(tmp_path: Path, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", refuse)
+    Store.create(tmp_path)
+    assert list(files_in(tmp_path)) == ["store.json"]
+    assert not files.write_new(tmp_path / "store.json", b"later")
+
+
+def test_simulated_full_disk_keeps_the_store(store: Store, monkeypatch) -> None:
+    kept = store.write(synthetic("a"), a_shard(0, 2), {})
+    before = files_in(store.path)
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    for attempt in (
+        lambda: store.write(synthetic("a"), a_shard(2, 2), {}),
+        lambda: store.put_study("a", {}),
+        lambda: store.put_cell({}, {}),
+        lambda: store.announce().__enter__(),
+    ):
+        with pytest.raises(InputError, match=r"disk is full .*nothing is lost; free space and run"):
+            attempt()
+    assert files_in(store.path) == before
+    assert store.read(kept).trials == 2
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "small"
+    place.mkdir()
+    if not IS_ROOT or shutil.which("mount") is None:
+        pytest.skip("mounting a small disk needs root")
+    size = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    if subprocess.run(size, capture_output=True).returncode:
+        pytest.skip("this machine does not let root mount a tmpfs")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_full_disk_keeps_the_store(small_disk: Path) -> None:
+    store = Store.create(small_disk / "store")
+    put_study(store, {"": a_plan()})
+    written: list[ShardFile] = []
+
+    def write_on() -> None:
+        for first in range(0, 10**6, 50):
+            written.append(store.write(synthetic("a"), a_shard(first, 50, rounds=40), {}))
+
+    with pytest.raises(InputError, match=r"disk is full .*free space and run the same again"):
+        write_on()
+    assert written
+    assert store.shards(synthetic("a").name) == written
+    assert not wrong(store)
+    assert [path.name for path in store.path.rglob(".*")] == []
+    # tidying makes room, though nothing can be written
+    removed = gc(store)
+    assert {one.path.name for one in removed} == {*(f.name for f in written), "series.json"}
+    first = store.write(synthetic("a"), a_shard(0, 50, rounds=40), {})
+    assert first == written[0]
+
+
+CLOSED = """
+    import os, sys
+    from pathlib import Path
+    from graphbandits.errors import InputError
+    from graphbandits.store import Store
+    from graphbandits.store.maintenance import gc
+    from helpers.stores import a_shard, synthetic
+    import pandas  # which pyarrow imports when it first makes an array, if it may read it
+    if os.geteuid() == 0:
+        os.setuid(65534)
+    store = Store.open(sys.argv[1])
+    file = store.shards(synthetic("a").name)[0]
+    assert store.read(file).trials == 2
+    assert store.others() == []
+    for attempt in (
+        lambda: Store.create(sys.argv[1]),
+        lambda: Store.create(Path(sys.argv[1], "below")),
+        lambda: store.write(synthetic("a"), a_shard(2, 2), {}),
+        lambda: store.write(synthetic("b"), a_shard(2, 2), {}),
+        lambda: store.put_study("a", {}),
+        lambda: store.put_cell({}, {}),
+        lambda: store.set_aside(file),
+        lambda: store.announce().__enter__(),
+        lambda: gc(store),
+    ):
+        try:
+            attempt()
+        except InputError as error:
+            print(error)
+        else:
+            sys.exit("it was written")
+"""
+
+
+def test_unwritable_directory_is_reported(store: Store) -> None:
+    put_study(store, {"": a_plan()})
+    file = store.write(synthetic("a"), a_shard(0, 2), {})
+    folder = store.path
+    for place in (*folder.rglob("*"), folder):
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    for above in folder.parents:
+        if above.stat().st_uid == os.getuid() and "pytest" in str(above):
+            above.chmod(0o755)  # another user needs access
+    try:
+        lines = python(CLOSED, folder).stdout.splitlines()
+    finally:
+        for place in (folder, *folder.rglob("*")):
+            place.chmod(0o755 if place.is_dir() else 0o644)
+    assert len(lines) == 9
+    for line in lines:
+        assert line.startswith("cannot write")
+        assert "Permission denied; make it writable, or choose another place" in line
+    assert store.read(file).trials == 2
+
+
+WRITER = """
+    import sys, time
+    from pathlib import Path
+    from graphbandits.store import Store
+    from helpers.stores import a_shard, synthetic
+    folder, number = Path(sys.argv[1]), int(sys.argv[2])
+    Path(f"{folder}.ready-{number}").touch()
+    while not Path(f"{folder}.go").exists():
+        time.sleep(0.001)
+    store = Store.create(folder)
+    for first in range(0, 400, 10):
+        store.write(synthetic("both"), a_shard(first, 10), {"cpu": "x"})
+        store.write(synthetic(f"own {number}"), a_shard(first, 10), {"cpu": "x"})
+        store.put_study("both", {"format": 1, "by": number})
+        store.put_cell({"the": "same"}, {})
+"""
+
+
+def test_two_processes_write_the_same_and_different_shards_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    threads = [threading.Thread(target=python, args=(WRITER, folder, n)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    while len(list(tmp_path.glob("store.ready-*"))) < 2:
+        pass
+    Path(f"{folder}.go").touch()
+    for thread in threads:
+        thread.join()
+    store = Store.open(folder)
+    for name in ("both", "own 0", "own 1"):
+        cover = store.cover(synthetic(name).name, 400)
+        assert not cover.gaps
+        assert len(store.shards(synthetic(name).name)) == 40
+        for file in cover.used:
+            assert (store.read(file).regret == a_shard(file.first, 10).regret).all()
+    assert store.study("both")["by"] in (0, 1)
+    assert len(list(folder.glob("cells/*"))) == 1
+    assert list(folder.rglob(".*")) == []
+
+
+KILLED = """
+    import os, signal, sys
+    from graphbandits.engine import Plan
+    from graphbandits.store import Store
+    from helpers.stores import a_plan, fill
+    store = Store.open(sys.argv[1])
+    replace = os.replace
+    def killing(source, target):
+        if str(target).endswith(".parquet"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        replace(source, target)
+    os.replace = killing
+    with store.announce():
+        fill(store, a_plan(), "ts-n", (5, 5))
+"""
+
+
+def test_kill_between_writing_and_renaming_a_shard(tmp_path: Path) -> None:
+    plan = a_plan()
+    store = Store.create(tmp_path)
+    put_study(store, {"": plan})
+    fill(store, plan, "ts-n", (0, 5))
+    ended = python(KILLED, tmp_path, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    series = series_of(plan, "ts-n").name
+    (left,) = (tmp_path / "shards" / series).glob(".*.parquet-*")
+    assert left.stat().st_size > 0
+    assert store.cover(series, 12) == Cover(tuple(store.shards(series)), ((5, 7),))
+    found = list(verify(store))
+    assert not any(finding.wrong for finding in found)
+    assert left in [finding.path for finding in found]
+    assert any(finding.path.parent.name == "running" for finding in found)
+
+    # the run resumes, and the store is complete
+    for policy in plan.policies:
+        for first, trials in store.cover(series_of(plan, policy).name, 12).gaps:
+            fill(store, plan, policy, (first, trials))
+    removed = gc(store)
+    assert left in [one.path for one in removed]
+    assert not list(verify(store))
+    assert list(tmp_path.rglob(".*")) == []
+    whole = simulate_plan(plan, progress=False)
+    regret = [store.read(file).regret for file in store.cover(series, 12).used]
+    assert (np.concatenate(regret) == whole["ts-n"].regret).all()
+
+
+def test_shards_of_two_sizes_are_combined(
+    tmp_path: Path,
+) -> None:
+    store, plan = whole_store(tmp_path, size=5)
+    fill(store, plan, "ts-n", (0, 8), (8, 4))
+    series = series_of(plan, "ts-n").name
+    assert [(f.first, f.trials) for f in store.cover(series, 12).used] == [(0, 8), (8, 4)]
+    assert store.cover(series, 20).gaps == ((12, 8),)
+    assert store.cover(series, 10).gaps == ()
+    assert not wrong(store)

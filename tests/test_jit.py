@@ -1,0 +1,74 @@
+"""Tests of _jit.py: the cache of machine code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from graphbandits import jit
+
+PROGRAM = """
+import hashlib, sys
+import numpy as np
+from graphbandits.posteriors.beta_kernels import NODE_TABLE, _integrate
+from graphbandits.posteriors.distribution_kernels import accumulate
+from graphbandits.posteriors.panel_kernels import NODE_ROWS, NODES
+from graphbandits.posteriors.shape_kernels import (
+    A, B, CENTRE, COUNT, ROWS, SIMULATION, set_places, set_shapes
+)
+
+ARMS, PANELS, LOW = 5, 6, -2.0
+if "callee" in sys.argv:
+    accumulate(np.ones(NODES), np.array([0.0, 1.0]), 1, np.empty(2), np.empty(NODES))
+digest = hashlib.sha256()
+for seed in range(100):
+    rng = np.random.default_rng(seed)
+    arms = np.empty((ROWS, 8))
+    arms[A], arms[B] = 0.5 + rng.gamma(2.0, 8.0, (2, 8))
+    arms[COUNT] = 1.0
+    padded = set_shapes(arms, ARMS, SIMULATION.reach)
+    leader = int(arms[CENTRE, :ARMS].argmax())
+    set_places(arms, padded, arms[CENTRE, leader], LOW)
+    line = np.zeros((NODE_TABLE + NODE_ROWS, PANELS * NODES))
+    ratios, alpha = np.zeros((ARMS, PANELS * NODES)), np.zeros(ARMS)
+    ends, edges = np.array([4, 5, 6, 6, 5]), np.linspace(LOW, 4.0, PANELS + 1)
+    found = _integrate(
+        arms, ARMS, leader, SIMULATION, False, PANELS, edges, ends, line, ratios, alpha
+    )
+    digest.update(np.array([*found, *alpha]).tobytes())
+print(len(_integrate.stats.cache_hits), digest.hexdigest())
+"""
+
+
+def run_with_cache(folder: Path, *words: str) -> list[str]:
+    """Whether the kernel came from the cache in this folder, and the digest of its results."""
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split()
+
+
+def test_bits_do_not_depend_on_what_was_compiled_or_called_before(tmp_path: Path) -> None:
+    compiled, cold = run_with_cache(tmp_path)
+    loaded, warm = run_with_cache(tmp_path)
+    _, after_callee = run_with_cache(tmp_path, "callee")
+    assert (compiled, loaded) == ("0", "1")
+    assert cold == warm == after_callee
+
+
+def test_edited_kernel_gets_a_new_cache_directory(tmp_path, monkeypatch) -> None:
+    edited = tmp_path / "some_kernels.py"
+    edited.write_text("a = 1\n")
+    monkeypatch.setattr(jit, "kernel_sources", lambda: [edited])
+    before = jit.cache_directory()
+    assert jit.cache_directory() == before
+    edited.write_text("a = 2\n")
+    assert jit.cache_directory() != before
