@@ -22,7 +22,8 @@ quick: .venv/dev.done
 
 # Write tests/messages.json anew, after the wording of messages has changed.
 messages: .venv/dev.done
-	UPDATE_MESSAGES=1 $(BIN)/python -m pytest -m "not slow" $(ARGS)
+	$(if $(ARGS),,rm -f tests/messages.json)
+	UPDATE_MESSAGES=1 $(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
 
 slow: .venv/dev.done
 	$(BIN)/python -m pytest -m slow

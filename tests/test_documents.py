@@ -27,13 +27,13 @@ from graphbandits import open_study
 from graphbandits.cli import app
 from graphbandits.engine import Plan
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
+from graphbandits.experiments.experiment import TABLES, keys_of
 from graphbandits.experiments.export import ROWS
 from graphbandits.experiments.figures import OPTIONS, FigureTable
-from graphbandits.experiments.model import TABLES, keys_of
 from graphbandits.experiments.tables import KEYS, Table
 from graphbandits.plugins import unload_plugin
 from graphbandits.registry import registered
-from graphbandits.results import SCHEMA
+from graphbandits.results.data_frames import SCHEMA
 from graphbandits.store import simulate_plan
 
 ONE = """title = "T"

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from graphbandits.files import _beside, here, is_abandoned, temporary_for
+from graphbandits._io import _beside, is_abandoned, temporary_for
+from graphbandits._process_info import machine_id
 
 
 def ended_process() -> int:
@@ -21,9 +22,9 @@ def test_temporary_names_contain_the_process() -> None:
     assert temporary_for(name) == "a-b.json"
     assert not is_abandoned(name)
     token = name.rpartition("-")[2]
-    dead = name.replace(token, f"{here()}{ended_process():08x}{token[16:]}")
+    dead = name.replace(token, f"{machine_id()}{ended_process():08x}{token[16:]}")
     assert is_abandoned(dead)
-    elsewhere = dead.replace(here(), "0123abcd")
+    elsewhere = dead.replace(machine_id(), "0123abcd")
     assert temporary_for(elsewhere) == "a-b.json"
     assert not is_abandoned(elsewhere)
     for other in ("a-b.json", ".a-b.json", ".a-b.json-draft", ".nfs000000000001", "." + token):

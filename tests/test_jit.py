@@ -7,15 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from graphbandits import jit
+from graphbandits import _jit
 
 PROGRAM = """
 import hashlib, sys
 import numpy as np
-from graphbandits.posteriors.beta_kernels import NODE_TABLE, _integrate
-from graphbandits.posteriors.distribution_kernels import accumulate
-from graphbandits.posteriors.panel_kernels import NODE_ROWS, NODES
-from graphbandits.posteriors.shape_kernels import (
+from graphbandits.posteriors._beta_kernels import NODE_TABLE, _integrate
+from graphbandits.posteriors._distribution_kernels import accumulate
+from graphbandits.posteriors._panel_kernels import NODE_ROWS, NODES
+from graphbandits.posteriors._shape_kernels import (
     A, B, CENTRE, COUNT, ROWS, SIMULATION, set_places, set_shapes
 )
 
@@ -67,8 +67,8 @@ def test_bits_do_not_depend_on_what_was_compiled_or_called_before(tmp_path: Path
 def test_edited_kernel_gets_a_new_cache_directory(tmp_path, monkeypatch) -> None:
     edited = tmp_path / "some_kernels.py"
     edited.write_text("a = 1\n")
-    monkeypatch.setattr(jit, "kernel_sources", lambda: [edited])
-    before = jit.cache_directory()
-    assert jit.cache_directory() == before
+    monkeypatch.setattr(_jit, "kernel_sources", lambda: [edited])
+    before = _jit.cache_directory()
+    assert _jit.cache_directory() == before
     edited.write_text("a = 2\n")
-    assert jit.cache_directory() != before
+    assert _jit.cache_directory() != before

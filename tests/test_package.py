@@ -11,7 +11,7 @@ import pytest
 from helpers import SRC, TESTS
 
 import graphbandits
-from graphbandits import jit, policies
+from graphbandits import _jit, policies
 from graphbandits.registry import build as build_plugin
 from graphbandits.registry import name_of, registered, summary_of, text_of
 
@@ -24,7 +24,7 @@ def test_every_kernel_is_in_a_file_that_the_cache_hashes() -> None:
     """The cache directory is named by a hash of these files: one left out would go stale."""
     compiled = {p for p in SOURCES if re.search(r"^@kernel\(", p.read_text(), re.MULTILINE)}
     assert compiled
-    assert compiled <= set(jit.kernel_sources())
+    assert compiled <= set(_jit.kernel_sources())
 
 
 def test_every_policy_module_registers_one_policy() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers import SRC
+from helpers.messages import raises_pinned
 
 from graphbandits import simulate
 from graphbandits.errors import InputError, PolicyError
@@ -62,7 +63,7 @@ def test_file_registers_its_plug_ins(tmp_path: Path) -> None:
     assert (result["scratch"].final == result["ts-n"].final).all()
     assert result.settings["policies"]["scratch"]["plugin"] == "mine.py"
     unload_plugin(file)
-    with pytest.raises(InputError, match="unknown policy 'scratch'"):
+    with raises_pinned(InputError):
         as_policy("scratch")
     unload_plugin(file)  # again: nothing to forget
 
@@ -95,26 +96,26 @@ def test_error_in_a_file_is_reported_with_its_line(tmp_path: Path, text: str, sa
 
 
 def test_paths_that_are_not_python_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cannot read the plug-in .*none\.py: No such file"):
+    with raises_pinned(InputError):
         load_plugin(tmp_path / "none.py")
-    with pytest.raises(InputError, match=r"cannot read the plug-in .*: Is a directory"):
+    with raises_pinned(InputError):
         load_plugin(tmp_path)
     binary = tmp_path / "binary.py"
     for data in (b"\x00\x01\x02", b"\xff\xfe\x9c", bytes(range(256))):
         binary.write_bytes(data)
-        with pytest.raises(InputError, match=r"cannot load the plug-in .*binary\.py"):
+        with raises_pinned(InputError):
             load_plugin(binary)
     text = write(tmp_path, POLICY, "policy.txt")
-    with pytest.raises(InputError, match=r"a plug-in is a Python file, \*\.py"):
+    with raises_pinned(InputError):
         load_plugin(text)
-    with pytest.raises(InputError, match="cannot read the plug-in"):
+    with raises_pinned(InputError):
         load_plugin("null\0byte.py")
 
 
 def test_name_registered_by_another_file_is_refused(tmp_path: Path) -> None:
     first, second = write(tmp_path, POLICY, "first.py"), write(tmp_path, POLICY, "second.py")
     load_plugin(first)
-    with pytest.raises(InputError, match=r"second\.py, line 8: two classes .*first\.py"):
+    with raises_pinned(InputError):
         load_plugin(second)
     assert file_of(as_policy("scratch")) == first.resolve()
 
@@ -136,7 +137,7 @@ def test_failed_reload_keeps_the_old_registrations(tmp_path: Path) -> None:
     before = as_policy("scratch")
     for text in (POLICY + "1 / 0\n", "x = 1\n", "x = (\n"):
         write(tmp_path, text)
-        with pytest.raises(InputError, match="cannot load the plug-in"):
+        with raises_pinned(InputError):
             load_plugin(file)
         assert type(as_policy("scratch")) is type(before)
         assert file_of(before) == file.resolve()
@@ -163,7 +164,7 @@ def test_files_of_the_same_name_in_two_folders_are_separate(tmp_path: Path) -> N
 
 def test_a_class_has_one_name() -> None:
     ts_n = registered("policy")["ts-n"]
-    with pytest.raises(InputError, match="TSN is enrolled as 'ts-n' already: a class has one name"):
+    with raises_pinned(InputError):
         register("policy", "ts-n-again")(ts_n)
     assert register("policy", "ts-n")(ts_n) is ts_n
 

@@ -8,6 +8,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from helpers.messages import raises_pinned
 from helpers.valid_policies import UCB
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,9 +22,9 @@ from graphbandits.registry import build, examples_of, parse, register, text_of
 def test_single_parameter_needs_no_key() -> None:
     assert build("graph", "cliques(3)") == build("graph", "cliques(size=3)")
     assert build("graph", "star(out)") == build("graph", "star(direction=out)")
-    with pytest.raises(InputError, match=r"random\(0.5\)': write key=value: it has r, low, high"):
+    with raises_pinned(InputError):
         build("graph", "random(0.5)")
-    with pytest.raises(InputError, match=r"empty\(3\)': write key=value: it takes none"):
+    with raises_pinned(InputError):
         build("graph", "empty(3)")
 
 
@@ -37,7 +38,7 @@ def test_examples_must_be_instances_of_the_class(given: object) -> None:
         def examples(cls) -> Any:
             return given
 
-    with pytest.raises(InputError, match="examples"):
+    with raises_pinned(InputError):
         examples_of(Shy)
 
 
@@ -89,14 +90,14 @@ def test_values_are_parsed(text: str, value: object) -> None:
 
 @pytest.mark.parametrize("text", ["x(c=0.5))", "x(c=[1)", "x(c='a)", "x(c=[ids-n, ts-n])"])
 def test_malformed_values_are_rejected(text: str) -> None:
-    with pytest.raises(InputError, match="cannot read"):
+    with raises_pinned(InputError):
         parse(text)
 
 
 def test_plugin_must_be_frozen_dataclass_with_unique_name() -> None:
-    with pytest.raises(InputError, match="frozen dataclass"):
+    with raises_pinned(InputError):
         register("policy", "thawed")(type("Thawed", (), {}))
-    with pytest.raises(InputError, match="two classes"):
+    with raises_pinned(InputError):
         register("policy", "ids-n")(Example)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from graphbandits._rng_kernels import philox, uniform
 from graphbandits.rng import Keys, Stream
-from graphbandits.rng_kernels import philox, uniform
 
 
 @pytest.mark.parametrize(

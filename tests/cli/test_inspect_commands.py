@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.command_line import answer, read_json, refused_command, run
+from helpers.messages import raises_pinned
 from typer.testing import CliRunner
 
 import graphbandits
+from graphbandits._io import json_text
 from graphbandits.cli import app
 from graphbandits.errors import InputError
-from graphbandits.files import json_text
 from graphbandits.gains import sampled_gain
-from graphbandits.graphs import Uniform
+from graphbandits.graphs import UniformFeedback
 from graphbandits.posteriors import BetaBernoulli
 
 RULES = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
@@ -119,7 +120,7 @@ def test_a_joint_gain_out_of_reach_is_none_with_a_reason_and_can_be_sampled() ->
     assert (found["samples"], found["seed"]) == (20, 3)
     a = np.arange(1.0, 17.0)
     posterior = BetaBernoulli(a, np.full(16, 3.0))
-    again = sampled_gain(posterior, posterior.init(1), Uniform(0.3, 16), 20, seed=3)
+    again = sampled_gain(posterior, posterior.init(1), UniformFeedback(0.3, 16), 20, seed=3)
     assert found["gain"] == again.value[0].tolist()
     assert found["standard_error"] == again.standard_error[0].tolist()
     shown = run(*words)
@@ -142,7 +143,7 @@ def test_inspect_prints_what_the_function_returns() -> None:
     found = graphbandits.inspect_decision([(1, 2), "4,4"], "star", samples=10, seed=3)
     words = ["inspect", "--beta=1,2", "--beta=4,4", "--graph=star", "--samples=10", "--seed=3"]
     assert read_json(json_text(found.to_dict())) == answer(*words)
-    with pytest.raises(InputError, match="two numbers A,B"):
+    with raises_pinned(InputError):
         graphbandits.inspect_decision([(1, 2, 3)], "star")  # type: ignore[list-item]
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from graphbandits import describe_graph
 from graphbandits.cli import app
-from graphbandits.experiments import describe
+from graphbandits.experiments import graph_description
 
 RUNNER = CliRunner(env={"COLUMNS": "400"})
 
@@ -84,13 +84,13 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
         def status(self, text: str) -> Status:
             return Status()
 
-    monkeypatch.setattr(describe, "Console", Terminal)
+    monkeypatch.setattr(graph_description, "Console", Terminal)
     answer("paper")
     assert told == []
     run("paper")
     sought = ["clique cover", "independence", "domination", "fractional domination"]
     assert [text for text in told if "," not in text] == [f"Searching: {s} ..." for s in sought]
-    with describe._searching(show=True) as watch:
+    with graph_description._searching(show=True) as watch:
         progress = watch("clique cover")
         assert progress is not None
         progress(2, 5)
@@ -153,7 +153,7 @@ def test_bad_input_is_refused_in_one_line_before_the_search(
         raise AssertionError("too late")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(describe, "graph_numbers", search)
+    monkeypatch.setattr(graph_description, "graph_numbers", search)
     Path("file").write_text("")
     Path("folder.png").mkdir()
     result = RUNNER.invoke(app, ["graph", *line.split()])

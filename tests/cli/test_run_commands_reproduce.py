@@ -134,7 +134,7 @@ def test_reproduce_judges_what_the_paper_claims(reproduced: tuple[Path, str], fi
     for claim in claims:
         assert claim["text"] in shown
         assert claim["text"] in page
-        assert claim["verdict"] in ("holds", "fails", "not told apart")
+        assert claim["verdict"] in ("holds", "fails", "no clear difference")
         for pair in claim["differences"]:
             gap = results[pair["first"]].final - results[pair["second"]].final
             assert pair["mean"] == pytest.approx(gap.mean(), rel=1e-12)
@@ -158,7 +158,7 @@ def test_reproduce_announces_work_and_time_before_it_starts(
     place: Path, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
-    monkeypatch.setattr("graphbandits.experiments.progress.LiveProgress.started", interrupt)
+    monkeypatch.setattr("graphbandits.experiments.progress_table.LiveProgress.started", interrupt)
     args = split("reproduce --figure 1b --figure 2a --trials 3 --workers 2 --output here")
     result = RUNNER.invoke(app, args)
     assert result.exit_code == 130

@@ -11,7 +11,8 @@ from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic
 from typer.testing import CliRunner, Result
 
 from graphbandits.cli.app import app
-from graphbandits.store import Store, series_of
+from graphbandits.engine.provenance import series_of
+from graphbandits.store import Store
 
 
 def run(*args: object) -> Result:

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from graphbandits.cli import app
 from graphbandits.experiments import Experiment, load_experiment
+from graphbandits.experiments.experiment import TABLES, keys_of
 from graphbandits.experiments.figures import OPTIONS
-from graphbandits.experiments.model import TABLES, keys_of
 
 RUNNER = CliRunner(env={"COLUMNS": "80"})
 

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import FIXTURES
+from helpers.messages import raises_pinned
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import graphbandits
 from graphbandits.engine import Plan
+from graphbandits.engine.provenance import series_of
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
-from graphbandits.experiments.model import TABLES, _first_mistake, keys_of, world_of
+from graphbandits.experiments.experiment import TABLES, _first_mistake, keys_of, world_of
 from graphbandits.experiments.tables import cell_name, sweep_name
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.store import series_of, simulate_plan
+from graphbandits.store import simulate_plan
 from graphbandits.worlds import Bernoulli
 
 ONE = """title = "T"
@@ -110,14 +112,14 @@ def test_figures_of_a_sweep_and_of_a_point_have_different_files() -> None:
 def test_arguments_of_the_call_are_checked_too() -> None:
     swept = experiment_of(ONE + '[[sweeps]]\nparameter = "seed"\nvalues = [1, 2]\n')
     assert [plan.seed for plan in swept.plans()] == [1, 2]
-    with pytest.raises(InputError, match="a sweep says which seeds there are: give no other seed"):
+    with raises_pinned(InputError):
         swept.plans(seed=3)
     one = experiment_of(ONE)
-    with pytest.raises(InputError, match=r"nothing fills the placeholder \{c\}"):
+    with raises_pinned(InputError):
         one.plans(policies=["eps-greedy-lp(c={c})"])
-    with pytest.raises(InputError, match="ratios are by 'bound' or by 'joint'"):
+    with raises_pinned(InputError):
         one.plans(ratios="both")
-    with pytest.raises(InputError, match=r"unknown placeholder \{c\}.*fills \{seed\}"):
+    with raises_pinned(InputError):
         swept.plans(policies=["eps-greedy-lp(c={c})"])
 
 
@@ -284,7 +286,7 @@ def test_grid_has_all_combinations_in_order() -> None:
     (swept,) = experiment.swept()
     assert (swept.title, swept.parameters, swept.x) == ("T", ["r", "arms", "c"], "arms")
     assert (swept.label, swept.scale, sweep_name(swept)) == ("arms", "linear", "r-arms-c")
-    with pytest.raises(InputError, match=r"has 8 simulations: plans\(\) gives them"):
+    with raises_pinned(InputError):
         experiment.plan()
 
 

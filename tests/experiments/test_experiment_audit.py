@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from graphbandits import audit_experiment
+from graphbandits._io import json_text
 from graphbandits.cli.app import app
-from graphbandits.files import json_text
 from graphbandits.plugins import unload_plugin
 
 MUTANT = '''"""A policy that calls itself one of IDS-N's kind and is not."""

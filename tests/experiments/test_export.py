@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from helpers.messages import raises_pinned
 from helpers.stores import Point, run_study, sweep
 from pandas.testing import assert_frame_equal
 
@@ -21,7 +22,7 @@ from graphbandits.errors import InputError
 from graphbandits.experiments import Study
 from graphbandits.experiments import export as export_module
 from graphbandits.experiments.export import batches
-from graphbandits.results import SCHEMA
+from graphbandits.results.data_frames import SCHEMA
 from graphbandits.store import Store
 
 NAMES = ["ts-n", "ids-n"]
@@ -186,9 +187,9 @@ def test_missing_trials_stop_an_export_unless_it_is_partial(tmp_path: Path) -> N
     plan = Plan.of(NAMES, graph=DIRECTED, **HOW)
     study = run_study(tmp_path, "half", [Point(plan, there=there)])
     for table in ("curve", "final", "plays", "regret", "ratios"):
-        with pytest.raises(InputError, match="lacks 4 of 7 trials of 'ids-n'"):
+        with raises_pinned(InputError):
             study.batches(table)  # before the first row is asked for
-        with pytest.raises(InputError, match="lacks 4 of 7"):
+        with raises_pinned(InputError):
             study.export(table, tmp_path / "t.csv")
     assert not (tmp_path / "t.csv").exists()
     study.to_pandas("graph")
@@ -231,7 +232,7 @@ def test_failed_export_keeps_the_old_file(
     monkeypatch.setattr(export_module, "ROWS", 5)
     for ending in ("csv", "csv.gz", "parquet"):
         reads.clear()
-        with pytest.raises(InputError, match="the shard is damaged"):
+        with raises_pinned(InputError):
             one.export("regret", tmp_path / f"t.{ending}")
     assert path.read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
@@ -245,23 +246,23 @@ def test_unknown_suffixes_are_refused(one: Study, tmp_path: Path, name: str) -> 
 
 def test_unwritable_paths_are_refused(one: Study, tmp_path: Path) -> None:
     (tmp_path / "d.csv").mkdir()
-    with pytest.raises(InputError, match="is a directory"):
+    with raises_pinned(InputError):
         one.export("final", tmp_path / "d.csv")
-    with pytest.raises(InputError, match=r"cannot write .*: No such file or directory"):
+    with raises_pinned(InputError):
         one.export("final", tmp_path / "no" / "t.csv")
 
 
 def test_unknown_tables_are_refused(tmp_path: Path) -> None:
     plan = Plan.of("ts-n", graph="random(r=0.5)", arms=3, horizon=2, trials=1)
     study = run_study(tmp_path, "a", [Point(plan)])
-    with pytest.raises(InputError, match="no information ratios: run them with --ratios"):
+    with raises_pinned(InputError):
         study.batches("ratios")
-    with pytest.raises(InputError, match="no table 'finals': did you mean 'final'"):
+    with raises_pinned(InputError):
         study.batches("finals")
     changing = run_study(
         tmp_path, "b", [Point(Plan.of("ts-n", graph="revealed-er(p=0.5)", horizon=2, trials=1))]
     )
-    with pytest.raises(InputError, match="no fixed graph: there is no table 'graph'"):
+    with raises_pinned(InputError):
         changing.batches("graph")
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from graphbandits import describe_graph
 from graphbandits.cli import app
-from graphbandits.graphs import Dense, as_process, edges_text
+from graphbandits.graphs import DenseFeedback, as_process, edges_text
 from graphbandits.graphs.feedback import Feedback
 from graphbandits.registry import registered
 from graphbandits.rng import Keys
@@ -109,7 +109,7 @@ def test_description_of_any_graph_is_verified(
     matrix = (np.random.default_rng(seed).random((arms, arms)) < density).astype(float)
     matrix = matrix if directed else np.triu(matrix) + np.triu(matrix, 1).T
     np.fill_diagonal(matrix, 1.0)
-    found = answer(edges_text(Dense(matrix)))
+    found = answer(edges_text(DenseFeedback(matrix)))
     check_certificates(found, matrix)
     others = matrix - np.eye(arms)
     assert found["directed"] == (others != others.T).any()

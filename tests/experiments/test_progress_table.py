@@ -9,7 +9,7 @@ from rich.console import Console
 
 from graphbandits.engine import Plan, Task
 from graphbandits.errors import InputError
-from graphbandits.experiments.progress import LiveProgress
+from graphbandits.experiments.progress_table import LiveProgress
 from graphbandits.store import Failure
 
 

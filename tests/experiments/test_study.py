@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import FIXTURES
+from helpers.messages import raises_pinned
 from helpers.stores import Point, run_study, sweep
 
 import graphbandits
@@ -27,7 +28,8 @@ from graphbandits import (
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import dry_run, run_plan
-from graphbandits.store import Store, describe_cell
+from graphbandits.store import Store
+from graphbandits.store.record import describe_cell
 
 SWEEP_FILE = """title = "More to see"
 graph = "random(r={r})"
@@ -58,7 +60,7 @@ def test_a_study_reports_draws_and_compares(sweep_file: Path, tmp_path: Path) ->
     Path("drawn").mkdir()
     assert study.figures("drawn", formats=["pdf"]) == [Path("drawn/figure-sweep-r.pdf")]
     assert Path("drawn/figure-sweep-r.pdf").read_bytes().startswith(b"%PDF")
-    with pytest.raises(InputError, match="must not be empty"):
+    with raises_pinned(InputError):
         study.report("")
 
     longer = run_experiment(
@@ -75,7 +77,7 @@ def test_a_study_reports_draws_and_compares(sweep_file: Path, tmp_path: Path) ->
     assert {row.policy for row in compared.comparisons[0].rows} == {"ts-n", "ids-n", "ucb-n"}
     assert compared.to_dict()["comparisons"][0]["against"] == "ts-n"
     assert len(study.compare().comparisons) == 2  # one per cell
-    with pytest.raises(InputError, match="given twice"):
+    with raises_pinned(InputError):
         study.compare(open_study("sweep"))
 
 
@@ -95,7 +97,7 @@ def test_studies_of_one_store_and_of_directories_of_one_name_are_compared(tmp_pa
         "x/out/second",
         "y/out/simulation",
     ]
-    with pytest.raises(InputError, match="studies are compared, as open_study gives them, not 'x'"):
+    with raises_pinned(InputError):
         one.compare("x")  # type: ignore[arg-type]
 
 
@@ -111,7 +113,7 @@ def test_a_report_is_about_the_study_that_writes_it(sweep_file: Path) -> None:
 def test_single_text_is_accepted_as_a_list(sweep_file: Path) -> None:
     found = dry_run(sweep_file, policies="ucb-n")
     assert [task.policy for task in found.tasks].count("ucb-n") == 2
-    with pytest.raises(InputError, match="unknown figure '9z'"):
+    with raises_pinned(InputError):
         reproduce("9z")
 
 
@@ -270,10 +272,10 @@ def test_results_with_curves_equal_those_of_simulate(tmp_path: Path) -> None:
     found = study.results(curves=True)
     for table in ("regret", "ratios"):
         assert found.to_polars(table).equals(wanted.to_polars(table))
-    with pytest.raises(InputError, match=r"only means; .* Cell\.results\(curves=True\)"):
+    with raises_pinned(InputError):
         study.results().to_pandas("ratios")
     without = run_study(tmp_path, "b", [Point(plan())])
-    with pytest.raises(InputError, match="simulate with ratios="):
+    with raises_pinned(InputError):
         without.results().to_pandas("ratios")
 
 
@@ -289,7 +291,7 @@ def test_policies_are_selected_by_text_or_line(tmp_path: Path) -> None:
         assert list(study.results(c=4, policies=name).policies) == [texts[4]]
     both = study.results(c=4, policies=["eps-greedy-lp(c=…)", texts[4], "ts-n"])
     assert list(both.policies) == [texts[4], "ts-n"]
-    with pytest.raises(InputError, match=r"no policy 'eps-greedy-lp\(c=2\)' at c = 4: did you"):
+    with raises_pinned(InputError):
         study.results(c=4, policies=texts[2])
 
 
@@ -311,7 +313,7 @@ def test_point_of_a_list_is_found_by_its_values(tmp_path: Path) -> None:
     assert study.cell(prior=(1.0, 9.0), r=1) is study[0]
     assert study.cell(prior=[[1, 2], [3, 4]], r=1) is study[2]
     assert study.cell({"prior": "1,9"}, r=1) is study[0]
-    with pytest.raises(InputError, match="nothing at prior = 1,8; prior: '1,9', '1,2 3,4'"):
+    with raises_pinned(InputError):
         study.cell(prior=[1, 8])
 
 
@@ -326,7 +328,7 @@ def test_ambiguous_point_of_several_sweeps_is_refused(tmp_path: Path) -> None:
     said = "give r: 0.5, 1; arms: 3 (By r), or arms: 3, 4 (By arms), or arms: 4, 5 (Again)"
     with pytest.raises(InputError, match=re.escape(said)):
         study.results()
-    with pytest.raises(InputError, match="2 cells at arms = 4: choose one of those that select"):
+    with raises_pinned(InputError):
         study.results(arms=4)
     assert [cell.sweep for cell in study.select(arms=4)] == [1, 2]
 
@@ -339,12 +341,10 @@ def test_progress_counts_trials_and_names_incomplete_policies(tmp_path: Path) ->
     assert [(part.policy, part.missing) for part in progress.missing] == [("ids-n", 3)]
     assert "9 of 12 trials (75 %); incomplete: ids-n (3 of 6 trials)" in repr(progress)
     assert study.cells[0].complete() == ["ts-n"]
-    with pytest.raises(
-        InputError, match="lacks 3 of 6 trials of 'ids-n': run the experiment again"
-    ):
+    with raises_pinned(InputError):
         study.results()
     assert list(study.results(policies=["ts-n"]).policies) == ["ts-n"]
-    with pytest.raises(InputError, match="no policy 'idsn': did you mean 'ids-n'"):
+    with raises_pinned(InputError):
         study.results(policies=["idsn"])
 
 
@@ -384,20 +384,20 @@ def test_studies_of_a_directory_are_listed(tmp_path: Path) -> None:
     )
     assert studies["b"].trials == 1
     assert open_study(tmp_path, "a").trials == 2
-    with pytest.raises(InputError, match="has 2 studies: give the key of one, of a, b"):
+    with raises_pinned(InputError):
         open_study(tmp_path)
     for key in ("c", "../studies/a"):
-        with pytest.raises(InputError, match=r"no study '.*Known: a, b"):
+        with raises_pinned(InputError):
             open_study(tmp_path, key)
 
 
 def test_missing_store_and_missing_study_have_different_messages(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is no store: it has no store\.json"):
+    with raises_pinned(InputError):
         open_study(tmp_path)
     Store.create(tmp_path)
-    with pytest.raises(InputError, match="has no studies: 'graphbandits run EXPERIMENT"):
+    with raises_pinned(InputError):
         open_study(tmp_path)
-    with pytest.raises(InputError, match=r"no study 'a' in .*: there is none"):
+    with raises_pinned(InputError):
         open_study(tmp_path, "a")
 
 
@@ -448,14 +448,14 @@ def test_damaged_record_is_reported_in_one_line(
 def test_json_that_is_no_record_is_reported_as_damage(tmp_path: Path, text: str) -> None:
     run_study(tmp_path, "a", [Point(plan(["ts-n"], trials=1))])
     (tmp_path / "studies" / "a.json").write_text(text)
-    with pytest.raises(InputError, match=r"a\.json is damaged"):
+    with raises_pinned(InputError):
         open_study(tmp_path)
 
 
 def test_a_newer_record_is_refused_by_its_format(tmp_path: Path) -> None:
     run_study(tmp_path, "a", [Point(plan(["ts-n"], trials=1))])
     (tmp_path / "studies" / "a.json").write_text('{"format": 2}')
-    with pytest.raises(InputError, match=r"of format 2, and this version .* reads up to 1: update"):
+    with raises_pinned(InputError):
         open_study(tmp_path)
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.experiments import Experiment
-from graphbandits.experiments.model import keys_of
+from graphbandits.experiments._texts import LONGEST, file_part
+from graphbandits.experiments.experiment import keys_of
 from graphbandits.experiments.tables import FIXED, KEYS, RecordTable, SweepTable
-from graphbandits.experiments.texts import LONGEST, file_part
 
 
 @settings(deadline=None, max_examples=60)

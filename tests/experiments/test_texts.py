@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphbandits.experiments.texts import LONGEST, file_part
+from graphbandits.experiments._texts import LONGEST, file_part
 
 
 @settings(deadline=None)

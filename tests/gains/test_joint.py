@@ -16,24 +16,26 @@ from helpers.joint_gain_cases import (
     state_of,
 )
 from helpers.joint_gain_oracle import exact_gain, exact_information
+from helpers.messages import raises_pinned
 from helpers.oracles import beliefs_by_quadrature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits import Agent, simulate
+from graphbandits._types import State
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
-from graphbandits.gains import check_joint, joint_gain, sampled_gain
+from graphbandits.gains import joint_gain, sampled_gain
+from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import (
-    Dense,
+    DenseFeedback,
     Fixed,
     Process,
-    Sparse,
-    Uniform,
+    SparseFeedback,
+    UniformFeedback,
     as_process,
 )
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.types import State
 
 
 @pytest.mark.parametrize("accuracy", ["simulation", "strict"])
@@ -43,13 +45,15 @@ def test_joint_gain_of_directed_graphs_matches_exact_rationals(params: Any, accu
     truth = exact_gain(params, matrix)
     assert matrix.sum() < matrix.size
     tolerance = {"rtol": 1e-11, "atol": 0.0} if accuracy == "strict" else {"rtol": 0, "atol": 1e-10}
-    np.testing.assert_allclose(joint_gain_of(params, Dense(matrix), accuracy), truth, **tolerance)
+    np.testing.assert_allclose(
+        joint_gain_of(params, DenseFeedback(matrix), accuracy), truth, **tolerance
+    )
 
 
 def test_joint_gain_of_probabilities_matches_exact_rationals() -> None:
     params = [(1, 2), (4, 4), (5, 3), (2, 6)]
     np.testing.assert_allclose(
-        joint_gain_of(params, Dense(WEIGHTS)), exact_gain(params, WEIGHTS), rtol=1e-11
+        joint_gain_of(params, DenseFeedback(WEIGHTS)), exact_gain(params, WEIGHTS), rtol=1e-11
     )
 
 
@@ -59,8 +63,8 @@ def test_joint_gain_of_random_feedback_is_mean_over_all_sets(params: Any, r: flo
     arms = len(params)
     matrix = np.where(np.eye(arms) == 1.0, 1.0, r)
     truth = exact_gain(params, matrix)
-    np.testing.assert_allclose(joint_gain_of(params, Uniform(r, arms)), truth, rtol=1e-11)
-    np.testing.assert_allclose(joint_gain_of(params, Dense(matrix)), truth, rtol=1e-11)
+    np.testing.assert_allclose(joint_gain_of(params, UniformFeedback(r, arms)), truth, rtol=1e-11)
+    np.testing.assert_allclose(joint_gain_of(params, DenseFeedback(matrix)), truth, rtol=1e-11)
 
 
 def test_two_uniform_arms_match_hand_calculation() -> None:
@@ -77,7 +81,7 @@ def test_tiny_gains_of_late_posterior_match_exact_rationals() -> None:
     matrix = np.array([[1, 0, 0, 0], [0, 1, 0, 1], [1, 1, 1, 0], [0, 0, 0, 1]], np.float64)
     truth = exact_gain(params, matrix)
     assert truth.min() < 1e-12
-    np.testing.assert_allclose(joint_gain_of(params, Dense(matrix)), truth, rtol=1e-10)
+    np.testing.assert_allclose(joint_gain_of(params, DenseFeedback(matrix)), truth, rtol=1e-10)
 
 
 def test_real_parameters_match_256_bit_arithmetic() -> None:
@@ -92,7 +96,7 @@ def test_real_parameters_match_256_bit_arithmetic() -> None:
             now = beliefs_by_quadrature(after).alpha
             truth += chance * float(now @ np.log(now / before))
     matrix = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]], np.float64)
-    assert joint_gain_of(params, Dense(matrix))[0] == pytest.approx(truth, rel=1e-12)
+    assert joint_gain_of(params, DenseFeedback(matrix))[0] == pytest.approx(truth, rel=1e-12)
 
 
 parameter = st.one_of(st.integers(1, 30).map(float), st.floats(0.05, 400.0))
@@ -117,7 +121,7 @@ def test_joint_gain_is_between_its_lower_bound_and_entropy(problem: Any) -> None
     matrix = np.reshape(entries, (arms, arms))
     np.fill_diagonal(matrix, 1.0)
     beliefs = BetaBernoulli.of(arms).beliefs(state_of(params), "strict")
-    found, bound = joint_gain_of(params, Dense(matrix)), matrix @ beliefs.h[0]
+    found, bound = joint_gain_of(params, DenseFeedback(matrix)), matrix @ beliefs.h[0]
     assert (found >= bound * (1.0 - 1e-10) - 1e-30).all()
     alpha = beliefs.alpha[0]
     rest = -alpha * np.log(np.maximum(alpha, 1e-300))
@@ -167,7 +171,7 @@ def test_joint_gain_on_complete_graph_is_equal_for_all_arms() -> None:
 def test_arm_that_cannot_be_best_has_no_information() -> None:
     params = [(5, 5), (6, 4), (1, 5000)]
     seen = np.array([[1, 1, 0], [1, 1, 1], [0, 0, 1]], np.float64)
-    one, more, hopeless = joint_gain_of(params, Dense(seen), "simulation")
+    one, more, hopeless = joint_gain_of(params, DenseFeedback(seen), "simulation")
     assert one == more > 1e-3
     assert hopeless == 0.0
 
@@ -178,8 +182,8 @@ def test_relabelling_arms_permutes_gains() -> None:
     moved, matrix = np.empty_like(params), np.empty_like(WEIGHTS)
     moved[place], matrix[np.ix_(place, place)] = params, WEIGHTS
     np.testing.assert_allclose(
-        joint_gain_of(moved, Dense(matrix))[place],
-        joint_gain_of(params, Dense(WEIGHTS)),
+        joint_gain_of(moved, DenseFeedback(matrix))[place],
+        joint_gain_of(params, DenseFeedback(WEIGHTS)),
         rtol=1e-12,
     )
 
@@ -193,22 +197,25 @@ def test_trial_does_not_depend_on_other_trials(accuracy: str) -> None:
     posterior = BetaBernoulli.of(4)
     together = [
         joint_gain(posterior, {"a": a, "b": b}, graph, accuracy)
-        for graph in (Dense(matrix), Uniform(rates, 4), Dense(matrix[:1]))
+        for graph in (DenseFeedback(matrix), UniformFeedback(rates, 4), DenseFeedback(matrix[:1]))
     ]
     for t in range(30):
         one: State = {"a": a[t : t + 1], "b": b[t : t + 1]}
-        graphs = (Dense(matrix[t]), Uniform(rates[t], 4), Dense(matrix[:1]))
+        graphs = (DenseFeedback(matrix[t]), UniformFeedback(rates[t], 4), DenseFeedback(matrix[:1]))
         for many, graph in zip(together, graphs, strict=True):
             alone = joint_gain(posterior, one, graph, accuracy)
             assert alone.tobytes() == many[t : t + 1].tobytes()
 
 
 def test_sparse_and_dense_graphs_have_equal_gain() -> None:
-    sparse = Sparse.from_edges(
+    sparse = SparseFeedback.from_edges(
         4, [0, 0, 1, 2, 3, 3, 3], [1, 3, 2, 0, 0, 1, 2], [0.9, 0.3, 0.5, 0.2, 1, 0.6, 0.8]
     )
     params = [(1, 2), (4, 4), (5, 3), (2, 6)]
-    assert joint_gain_of(params, sparse).tolist() == joint_gain_of(params, Dense(WEIGHTS)).tolist()
+    assert (
+        joint_gain_of(params, sparse).tolist()
+        == joint_gain_of(params, DenseFeedback(WEIGHTS)).tolist()
+    )
 
 
 def test_rows_with_equal_support_and_different_certain_arms() -> None:
@@ -217,7 +224,7 @@ def test_rows_with_equal_support_and_different_certain_arms() -> None:
     for low in (0.5, 1.0):
         matrix = np.array([[1.0, 0.5, 0.25], [low, 1.0, 0.125], [1.0, 1.0, 1.0]])
         np.testing.assert_allclose(
-            joint_gain_of(params, Dense(matrix)), exact_gain(params, matrix), rtol=1e-11
+            joint_gain_of(params, DenseFeedback(matrix)), exact_gain(params, matrix), rtol=1e-11
         )
 
 
@@ -247,22 +254,22 @@ def test_too_expensive_joint_gain_is_rejected_in_advance(name: str, graph: str, 
 
 def test_too_large_graph_is_rejected_immediately() -> None:
     arms = 3000
-    with pytest.raises(InputError, match="at most 5,000,000"):
-        joint_gain_of([(1, 1)] * arms, Uniform(0.5, arms))
+    with raises_pinned(InputError):
+        joint_gain_of([(1, 1)] * arms, UniformFeedback(0.5, arms))
 
 
 def test_posterior_without_information_method_is_rejected() -> None:
     class Plain:
         arms = 3
 
-    with pytest.raises(InputError, match=r"no method information.*sampled_gain"):
+    with raises_pinned(InputError):
         check_joint(Plain(), as_process("empty", 3))  # type: ignore[arg-type]
 
 
 def test_too_many_joint_arms_are_rejected() -> None:
     posterior = BetaBernoulli.of(30)
     rows = np.array([[0, 30]]), np.arange(30), np.ones(30)
-    with pytest.raises(InputError, match=r"30 arms seen together.*at most 22"):
+    with raises_pinned(InputError):
         posterior.information(posterior.init(1), *rows)
 
 
@@ -277,15 +284,15 @@ def test_joint_gain_experiment_has_both_gains_on_three_graphs() -> None:
 def test_graph_with_other_arms_or_trials_is_rejected() -> None:
     posterior = BetaBernoulli.of(3)
     state = posterior.init(trials=4)
-    two = Dense(np.tile(np.eye(3), (2, 1, 1)))
+    two = DenseFeedback(np.tile(np.eye(3), (2, 1, 1)))
     for call in (joint_gain, lambda *given: sampled_gain(*given, samples=9, seed=1)):
-        with pytest.raises(InputError, match="5 arms, the posterior 3"):
+        with raises_pinned(InputError):
             call(posterior, state, as_process("complete", 5).feedback)
-        with pytest.raises(InputError, match="one row for each"):
+        with raises_pinned(InputError):
             call(posterior, state, two)
-        with pytest.raises(InputError, match="one row for each"):
-            call(posterior, state, Uniform(np.array([0.1, 0.2]), 3))
-        with pytest.raises(InputError, match="not 'star'"):
+        with raises_pinned(InputError):
+            call(posterior, state, UniformFeedback(np.array([0.1, 0.2]), 3))
+        with raises_pinned(InputError):
             call(posterior, state, "star")
 
 
@@ -302,13 +309,13 @@ def test_graph_with_other_arms_or_trials_is_rejected() -> None:
 )
 def test_rows_outside_the_arms_are_rejected(rows: tuple[Any, ...]) -> None:
     posterior = BetaBernoulli.of(3)
-    with pytest.raises(InputError, match="from 0 to 2"):
+    with raises_pinned(InputError):
         posterior.information(posterior.init(trials=4), *rows)
 
 
 def test_many_arms_with_many_outcomes_are_rejected() -> None:
     check_joint(BetaBernoulli.of(300), as_process("ring", 300))
-    with pytest.raises(InputError, match="600 arms"):
+    with raises_pinned(InputError):
         check_joint(BetaBernoulli.of(600), process_with_many_outcomes(600))
 
 
@@ -316,4 +323,4 @@ def process_with_many_outcomes(arms: int) -> Process:
     """Each arm shows the next nine: 2^10 outcomes each."""
     here = np.repeat(np.arange(arms), 9)
     there = (here + np.tile(np.arange(1, 10), arms)) % arms
-    return Fixed(Sparse.from_edges(arms, here, there))
+    return Fixed(SparseFeedback.from_edges(arms, here, there))

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.joint_gain_cases import WEIGHTS, joint_gain_of, state_of
+from helpers.messages import raises_pinned
 
 from graphbandits.errors import InputError
 from graphbandits.gains import sampled_gain
 from graphbandits.graphs import (
-    Dense,
-    Uniform,
+    DenseFeedback,
+    UniformFeedback,
     as_process,
 )
 from graphbandits.posteriors import BetaBernoulli
@@ -32,9 +33,9 @@ def test_estimate_of_fourteen_arms_matches_exact_gain() -> None:
 def test_standard_error_matches_deviations() -> None:
     """Of 200 estimates as many lie within one and two standard errors as of a normal."""
     params = [(1, 2), (4, 4), (5, 3), (2, 6)]
-    exact = joint_gain_of(params, Dense(WEIGHTS))
+    exact = joint_gain_of(params, DenseFeedback(WEIGHTS))
     found = sampled_gain(
-        BetaBernoulli.of(4), state_of(params, 200), Dense(WEIGHTS), samples=400, seed=2
+        BetaBernoulli.of(4), state_of(params, 200), DenseFeedback(WEIGHTS), samples=400, seed=2
     )
     z = (found.value - exact) / found.standard_error
     assert np.abs(z.mean(axis=0)).max() < 4.0 / math.sqrt(200)
@@ -45,7 +46,7 @@ def test_standard_error_matches_deviations() -> None:
 
 
 def test_estimate_is_reproducible_by_seed() -> None:
-    posterior, graph = BetaBernoulli.of(3), Uniform(0.4, 3)
+    posterior, graph = BetaBernoulli.of(3), UniformFeedback(0.4, 3)
     state = state_of([(1, 2), (4, 4), (12, 9)], 3)
     one, again = (sampled_gain(posterior, state, graph, 50, seed=7) for _ in range(2))
     other = sampled_gain(posterior, state, graph, 50, seed=8)
@@ -60,5 +61,5 @@ def test_estimate_is_reproducible_by_seed() -> None:
 @pytest.mark.parametrize("samples", [1, 0, 2.5, "many"])
 def test_too_few_samples_are_rejected(samples: Any) -> None:
     posterior = BetaBernoulli.of(2)
-    with pytest.raises(InputError, match="samples"):
-        sampled_gain(posterior, posterior.init(1), Uniform(0.5, 2), samples, seed=0)
+    with raises_pinned(InputError):
+        sampled_gain(posterior, posterior.init(1), UniformFeedback(0.5, 2), samples, seed=0)

@@ -10,14 +10,14 @@ from helpers.decision_cases import random_matrix
 from scipy.optimize import linprog
 
 from graphbandits import simulate
+from graphbandits._types import Floats
 from graphbandits.graphs import (
-    Dense,
-    Uniform,
+    DenseFeedback,
+    UniformFeedback,
     as_process,
     dominating_sets,
 )
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
-from graphbandits.types import Floats
 
 
 @pytest.fixture
@@ -93,16 +93,20 @@ def test_dominating_set_is_feasible_and_of_least_weight(arms: int, kind: str) ->
     rng = np.random.default_rng(arms)
     for _ in range(15):
         matrix = random_matrix(rng, arms, kind)
-        found = fractional_dominating_set(Dense(matrix))
+        found = fractional_dominating_set(DenseFeedback(matrix))
         assert found.shape == (1, arms)
         assert_optimal(found[0], matrix)
 
 
 @pytest.mark.parametrize("arms", range(1, 9))
 def test_dominating_sets_of_empty_and_complete_graph(arms: int) -> None:
-    for empty in (Dense(np.eye(arms)), Uniform(0.0, arms), as_process("empty", arms).feedback):
+    for empty in (
+        DenseFeedback(np.eye(arms)),
+        UniformFeedback(0.0, arms),
+        as_process("empty", arms).feedback,
+    ):
         assert fractional_dominating_set(empty)[0] == pytest.approx(np.ones(arms), abs=1e-12)
-    for complete in (Dense(np.ones((arms, arms))), Uniform(1.0, arms)):
+    for complete in (DenseFeedback(np.ones((arms, arms))), UniformFeedback(1.0, arms)):
         assert_optimal(fractional_dominating_set(complete)[0], np.ones((arms, arms)))
 
 
@@ -120,11 +124,11 @@ def test_known_dominating_sets() -> None:
 def test_each_trial_has_dominating_set_of_its_graph() -> None:
     rng = np.random.default_rng(2)
     each = np.stack([random_matrix(rng, 5, "directed") for _ in range(6)])
-    found = fractional_dominating_set(Dense(each))
+    found = fractional_dominating_set(DenseFeedback(each))
     assert found.shape == (6, 5)
     for matrix, z in zip(each, found, strict=True):
         assert_optimal(z, matrix)
-        assert z.tolist() == fractional_dominating_set(Dense(matrix))[0].tolist()
+        assert z.tolist() == fractional_dominating_set(DenseFeedback(matrix))[0].tolist()
 
 
 def test_many_arms_have_a_dominating_set() -> None:

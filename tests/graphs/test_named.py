@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from helpers.process_matrices import assert_frequency, feedback_matrix, trial_matrices
 
+from graphbandits._types import Floats
 from graphbandits.graphs import (
-    Dense,
-    Sparse,
-    Uniform,
+    DenseFeedback,
+    SparseFeedback,
+    UniformFeedback,
     as_process,
 )
 from graphbandits.rng import Keys
-from graphbandits.types import Floats
 
 
 def cliques(arms: int, size: int) -> nx.Graph:
@@ -69,7 +69,7 @@ def test_named_graphs_match_networkx(text: str, arms: int) -> None:
     assert process.deterministic is True
     assert process.rounds is None
     feedback = process.round(1, Keys(0))
-    assert isinstance(feedback, Dense) is (arms <= 100)
+    assert isinstance(feedback, DenseFeedback) is (arms <= 100)
     assert (feedback_matrix(feedback) == adjacency(NAMED[text](arms))).all()
 
 
@@ -78,7 +78,7 @@ def test_named_graphs_match_networkx(text: str, arms: int) -> None:
 )
 def test_grids_match_networkx(columns: int, arms: int) -> None:
     feedback = as_process(f"grid(columns={columns})", arms=arms).round(1, Keys(0))
-    assert isinstance(feedback, Dense) is (arms <= 100)
+    assert isinstance(feedback, DenseFeedback) is (arms <= 100)
     assert (feedback_matrix(feedback) == adjacency(grid(arms, columns))).all()
 
 
@@ -102,7 +102,7 @@ def test_named_graph_has_five_arms_by_default(text: str) -> None:
 @pytest.mark.parametrize("arms", [1, 2, 7, 150])
 def test_random_feedback_by_name(arms: int) -> None:
     feedback = as_process("random(r=0.25)", arms=arms).round(1, Keys(0))
-    assert not isinstance(feedback, Dense)
+    assert not isinstance(feedback, DenseFeedback)
     want = np.full((arms, arms), 0.25)
     np.fill_diagonal(want, 1.0)
     assert (feedback_matrix(feedback) == want).all()
@@ -154,5 +154,5 @@ MANY = 10**5
 )
 def test_graphs_with_many_arms_need_no_matrix(text: str, degrees: Floats) -> None:
     feedback = as_process(text, arms=MANY).round(1, Keys(seed=0))
-    assert isinstance(feedback, Sparse | Uniform)
+    assert isinstance(feedback, SparseFeedback | UniformFeedback)
     assert (feedback.gain(np.ones((1, MANY)))[0] == degrees).all()

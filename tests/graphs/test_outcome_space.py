@@ -7,12 +7,12 @@ import pytest
 from helpers.joint_gain_cases import WEIGHTS
 
 from graphbandits.graphs import (
-    Dense,
+    DenseFeedback,
     GivenSequence,
     RandomFeedback,
     as_process,
 )
-from graphbandits.graphs.outcome_space import count_outcomes, most_outcomes
+from graphbandits.graphs._outcome_space import count_outcomes, most_outcomes
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_process_outcomes_do_not_exceed_declared_number() -> None:
     rng = np.random.default_rng(9)
     for arms in (2, 3, 4):
         matrices = np.maximum(np.eye(arms), rng.random((500, arms, arms)) < 0.7)
-        most = count_outcomes(Dense(matrices), 500)
+        most = count_outcomes(DenseFeedback(matrices), 500)
         assert most <= most_outcomes(as_process("revealed-er(p=0.5)", arms))
-    first, second = Dense(np.eye(4)), Dense(np.ones((4, 4)))
+    first, second = DenseFeedback(np.eye(4)), DenseFeedback(np.ones((4, 4)))
     assert most_outcomes(GivenSequence((first, second))) == 16
     assert most_outcomes(RandomFeedback(4, (0.0, 1.0, 0.0))) == 81  # not looked at one by one
 
 
 def test_certain_arms_reduce_number_of_outcomes() -> None:
     """Row 0: one arm sure, two not; row 3: two sure, two not; the others 2 3 each."""
-    assert count_outcomes(Dense(WEIGHTS)) == 2 * 9 + 2 * 3 + 2 * 3 + 4 * 9
+    assert count_outcomes(DenseFeedback(WEIGHTS)) == 2 * 9 + 2 * 3 + 2 * 3 + 4 * 9

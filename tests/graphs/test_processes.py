@@ -7,26 +7,27 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
+from helpers.messages import raises_pinned
 from helpers.process_matrices import DIRECTED, ONE_WAY, assert_frequency, trial_matrices
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from graphbandits._types import Floats
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
-    Dense,
+    DenseFeedback,
     Feedback,
     Fixed,
     GivenSequence,
     Process,
     RandomFeedback,
     RevealedErdosRenyi,
-    Sparse,
-    Uniform,
+    SparseFeedback,
+    UniformFeedback,
 )
 from graphbandits.registry import build
 from graphbandits.rng import Keys
-from graphbandits.types import Floats
 
 forty_examples = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -37,7 +38,7 @@ forty_examples = settings(max_examples=40, deadline=None, derandomize=True)
 def test_fixed_process_is_equal_in_every_round_and_trial(
     matrix: Floats, deterministic: bool
 ) -> None:
-    process = Fixed(Dense(matrix))
+    process = Fixed(DenseFeedback(matrix))
     assert process.arms == len(matrix)
     assert process.deterministic is deterministic
     assert process.rounds is None
@@ -49,11 +50,15 @@ def test_fixed_process_is_equal_in_every_round_and_trial(
 
 
 def test_fixed_process_keeps_names() -> None:
-    assert Fixed(Dense(DIRECTED), ("b", "a", "c")).names == ("b", "a", "c")
+    assert Fixed(DenseFeedback(DIRECTED), ("b", "a", "c")).names == ("b", "a", "c")
 
 
 def test_sequence_returns_graphs_in_order() -> None:
-    given = (Dense(DIRECTED), Sparse.from_edges(3, [0, 1], [1, 2]), Uniform(1.0, 3))
+    given = (
+        DenseFeedback(DIRECTED),
+        SparseFeedback.from_edges(3, [0, 1], [1, 2]),
+        UniformFeedback(1.0, 3),
+    )
     process = GivenSequence(given, names=("x", "y", "z"))
     assert (process.arms, process.rounds, process.names) == (3, 3, ("x", "y", "z"))
     wants = (DIRECTED, ONE_WAY, np.ones((3, 3)))
@@ -63,16 +68,16 @@ def test_sequence_returns_graphs_in_order() -> None:
 
 
 def test_sequence_is_deterministic_if_all_graphs_are() -> None:
-    sure, chance = Dense(ONE_WAY), Dense(DIRECTED)
-    assert GivenSequence((sure, Uniform(0.0, 3))).deterministic is True
+    sure, chance = DenseFeedback(ONE_WAY), DenseFeedback(DIRECTED)
+    assert GivenSequence((sure, UniformFeedback(0.0, 3))).deterministic is True
     assert GivenSequence((sure, chance, sure)).deterministic is False
-    assert GivenSequence((sure, Uniform(0.5, 3))).deterministic is False
+    assert GivenSequence((sure, UniformFeedback(0.5, 3))).deterministic is False
 
 
 @pytest.mark.parametrize("t", [0, -1, 4, 10**9])
 @pytest.mark.parametrize(
     "process",
-    [GivenSequence((Dense(DIRECTED),) * 3), RandomFeedback(3, (0.1, 0.2, 0.3))],
+    [GivenSequence((DenseFeedback(DIRECTED),) * 3), RandomFeedback(3, (0.1, 0.2, 0.3))],
     ids=["graphs", "rates"],
 )
 def test_sequence_rejects_other_rounds(process: Process, t: int) -> None:
@@ -81,10 +86,15 @@ def test_sequence_rejects_other_rounds(process: Process, t: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "feedbacks", [(), (Dense(np.eye(2)), Dense(np.eye(3))), (Dense(np.eye(2)), Uniform(0.5, 3))]
+    "feedbacks",
+    [
+        (),
+        (DenseFeedback(np.eye(2)), DenseFeedback(np.eye(3))),
+        (DenseFeedback(np.eye(2)), UniformFeedback(0.5, 3)),
+    ],
 )
 def test_graphs_of_sequence_must_have_equal_number_of_arms(feedbacks: tuple[Feedback, ...]) -> None:
-    with pytest.raises(InputError, match="one number of arms"):
+    with raises_pinned(InputError):
         GivenSequence(feedbacks)
 
 
@@ -92,8 +102,8 @@ def test_graphs_of_sequence_must_have_equal_number_of_arms(feedbacks: tuple[Feed
 @pytest.mark.parametrize(
     "make",
     [
-        lambda names: Fixed(Dense(DIRECTED), names),
-        lambda names: GivenSequence((Dense(DIRECTED),), names),
+        lambda names: Fixed(DenseFeedback(DIRECTED), names),
+        lambda names: GivenSequence((DenseFeedback(DIRECTED),), names),
         lambda names: RevealedErdosRenyi(3, 0.5, names=names),
         lambda names: RandomFeedback(3, 0.5, names=names),
     ],
@@ -102,7 +112,7 @@ def test_graphs_of_sequence_must_have_equal_number_of_arms(feedbacks: tuple[Feed
 def test_names_must_be_unique(
     make: Callable[[tuple[str, ...]], Process], names: tuple[str, ...]
 ) -> None:
-    with pytest.raises(InputError, match="name"):
+    with raises_pinned(InputError):
         make(names)
 
 
@@ -204,10 +214,10 @@ def test_shared_draws_are_equal_for_trials_and_differ_between_rounds(process: Pr
 
 def test_shared_draws_are_stored_once() -> None:
     graph = RevealedErdosRenyi(6, 0.5, shared=True).round(1, Keys(0, 5, 40))
-    assert isinstance(graph, Dense)
+    assert isinstance(graph, DenseFeedback)
     assert graph.matrix.shape == (1, 6, 6)
     rates = RandomFeedback(6, None, shared=True).round(1, Keys(0, 5, 40))
-    assert isinstance(rates, Uniform)
+    assert isinstance(rates, UniformFeedback)
     assert rates.r.shape == (1,)
 
 
@@ -346,5 +356,5 @@ def test_wrong_revealed_graphs_are_rejected(arms: int, p: float) -> None:
 
 @pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
 def test_graph_known_is_before_after_or_never(graph: str) -> None:
-    with pytest.raises(InputError, match=r"told is when policies are told the graph: .*before"):
+    with raises_pinned(InputError):
         build("graph", graph.format("later"))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphbandits.graphs import Dense, Sparse, Uniform, as_process
+from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
+from graphbandits.graphs._shape import Shape
 from graphbandits.graphs.feedback import Feedback
-from graphbandits.graphs.shape import Shape
 
 
 def matrix_of(feedback: Feedback) -> Any:
@@ -19,8 +19,8 @@ def matrix_of(feedback: Feedback) -> Any:
 @pytest.mark.parametrize("arms", [30, 250])
 def test_shapes_do_not_depend_on_the_representation(arms: int) -> None:
     sparse = as_process("edges(1-2 2>3:0.5 4-5 7>1)", arms).feedback
-    assert isinstance(sparse, Sparse) == (arms > 100)
-    one, other = Shape.of(sparse), Shape.of(Dense(matrix_of(sparse)))
+    assert isinstance(sparse, SparseFeedback) == (arms > 100)
+    one, other = Shape.of(sparse), Shape.of(DenseFeedback(matrix_of(sparse)))
     assert (one.edges, one.directed, one.parts) == (6, True, arms - 4)
     assert (one.edges, one.directed, one.parts, one.density) == (
         other.edges,
@@ -35,7 +35,10 @@ def test_shapes_do_not_depend_on_the_representation(arms: int) -> None:
 @pytest.mark.parametrize("r", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("arms", [1, 4])
 def test_random_feedback_has_the_shape_of_its_matrix(r: float, arms: int) -> None:
-    one, other = Shape.of(Uniform(r, arms)), Shape.of(Dense(matrix_of(Uniform(r, arms))))
+    one, other = (
+        Shape.of(UniformFeedback(r, arms)),
+        Shape.of(DenseFeedback(matrix_of(UniformFeedback(r, arms)))),
+    )
     assert (one.edges, one.directed, one.parts) == (other.edges, other.directed, other.parts)
     assert one.density == pytest.approx(other.density)
     assert one.seen == pytest.approx(other.seen)

@@ -9,35 +9,42 @@ import networkx as nx
 import numpy as np
 import pytest
 from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
+from helpers.messages import raises_pinned
 from helpers.process_matrices import DIRECTED, ONE_WAY, feedback_matrix
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
-    Dense,
+    DenseFeedback,
     Fixed,
     GivenSequence,
     Process,
     RandomFeedback,
     RevealedErdosRenyi,
-    Sparse,
-    Uniform,
+    SparseFeedback,
+    UniformFeedback,
     as_process,
     from_networkx,
 )
-from graphbandits.graphs.storage import fingerprint, pack, pack_process, unpack, unpack_process
+from graphbandits.graphs._storage import fingerprint, pack, pack_process, unpack, unpack_process
 from graphbandits.registry import build, text_of
 from graphbandits.rng import Keys
 
 STORED: dict[str, Process] = {
-    "dense": Fixed(Dense(DIRECTED)),
-    "dense with names": Fixed(Dense(DIRECTED), ("ann", "böb", "eve")),
+    "dense": Fixed(DenseFeedback(DIRECTED)),
+    "dense with names": Fixed(DenseFeedback(DIRECTED), ("ann", "böb", "eve")),
     "sparse": as_process("star(direction=out)", arms=120),
-    "sparse with probabilities": Fixed(Sparse.from_edges(4, [0, 1, 3], [1, 0, 2], [0.5, 0.2, 1.0])),
-    "uniform": Fixed(Uniform(0.3, 4)),
+    "sparse with probabilities": Fixed(
+        SparseFeedback.from_edges(4, [0, 1, 3], [1, 0, 2], [0.5, 0.2, 1.0])
+    ),
+    "uniform": Fixed(UniformFeedback(0.3, 4)),
     "networkx": from_networkx(nx.path_graph(["x", "y", "z"])),
-    "sequence": GivenSequence((Dense(DIRECTED), Uniform(0.5, 3), Dense(ONE_WAY))),
-    "sequence of lists": GivenSequence((Sparse.from_edges(3, [0], [2]), Dense(DIRECTED))),
-    "sequence with names": GivenSequence((Dense(DIRECTED),), ("a", "b", "c")),
+    "sequence": GivenSequence(
+        (DenseFeedback(DIRECTED), UniformFeedback(0.5, 3), DenseFeedback(ONE_WAY))
+    ),
+    "sequence of lists": GivenSequence(
+        (SparseFeedback.from_edges(3, [0], [2]), DenseFeedback(DIRECTED))
+    ),
+    "sequence with names": GivenSequence((DenseFeedback(DIRECTED),), ("a", "b", "c")),
     "constant r": RandomFeedback(4, 0.1),
     "given r": RandomFeedback(4, (0.1, 1 / 3, 1.0)),
     "uniform r": RandomFeedback(4, None, 0.1, 0.7),
@@ -74,8 +81,8 @@ def test_process_round_trips_through_storage(process: Process) -> None:
 
 def test_stored_arrays_do_not_overwrite_each_other() -> None:
     arrays: dict[str, np.ndarray] = {}
-    first = pack(Fixed(Dense(DIRECTED)), arrays, "first")
-    second = pack(Fixed(Dense(ONE_WAY)), arrays, "second")
+    first = pack(Fixed(DenseFeedback(DIRECTED)), arrays, "first")
+    second = pack(Fixed(DenseFeedback(ONE_WAY)), arrays, "second")
     for config, want in ((first, DIRECTED), (second, ONE_WAY)):
         assert (feedback_matrix(unpack(config, arrays).round(1, Keys(0))) == want).all()
 
@@ -84,7 +91,7 @@ def test_custom_process_cannot_be_stored() -> None:
     class Mine:
         arms, names, deterministic, rounds = 3, None, True, None
 
-    with pytest.raises(InputError, match="Mine cannot be saved"):
+    with raises_pinned(InputError):
         pack(Mine(), {})
 
 
@@ -98,10 +105,10 @@ def test_graph_known_round_trips_through_text_and_storage(graph: str, told: str)
     arrays: dict[str, np.ndarray] = {}
     config = pack_process(process, None, arrays)
     assert ("told" in config["fields"]) == (told != "before")
-    assert unpack_process(config, arrays).told == told
+    assert unpack_process(config, arrays).graph_known == told
 
 
-#: sha256 of the stored form of each graph before ``told`` was introduced.
+#: sha256 of the stored form of each graph before ``graph_known`` was introduced.
 EARLIER_FINGERPRINTS = {
     ("random(r=0.25)", 4): "3a240069fed53ca953764850e466d08f47ce1586ccb2491acdf2070064148dae",
     ("random(r=[0.1, 0.9])", 3): "b9ddc2e5b6e073ccf7635030e950c3d3cb213308ea643d279b9607792a3f1467",

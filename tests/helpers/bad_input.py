@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from graphbandits._types import Floats, State
 from graphbandits.errors import GraphBanditsError
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 
 def refused(call: Callable[[], object], *words: str) -> str:

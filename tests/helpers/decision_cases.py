@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphbandits._types import Floats
 from graphbandits.graphs import Process, as_process, from_matrix
 from graphbandits.policies import as_policy
 from graphbandits.policies.base import unmet
-from graphbandits.types import Floats
 
 
 def random_matrix(rng: np.random.Generator, arms: int, kind: str) -> Floats:

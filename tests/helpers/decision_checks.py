@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from graphbandits.engine import as_pi, learn, propose, start
-from graphbandits.graphs import Feedback, Process, Uniform
-from graphbandits.graphs.prospect import Prospect
+from graphbandits._types import Floats
+from graphbandits.engine.loop import as_pi, learn, propose, start
+from graphbandits.graphs import Feedback, Process, UniformFeedback
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.policies import Event, Problem, View, as_policy
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.rng import Keys, Stream
-from graphbandits.types import Floats
 
 #: Trials that are compared at once; each has its own history, and its own graphs if drawn.
 TRIALS = 3
@@ -48,7 +48,7 @@ class History:
 
 def graphs_of(feedback: Feedback) -> list[Any]:
     """The graph of each trial as references read it: r, or a tuple of rows."""
-    if isinstance(feedback, Uniform):
+    if isinstance(feedback, UniformFeedback):
         return np.broadcast_to(feedback.r, TRIALS).tolist()
     rows = [feedback.reach(np.full(TRIALS, i)).tolist() for i in range(feedback.arms)]
     return [tuple(tuple(row[b]) for row in rows) for b in range(TRIALS)]
@@ -63,7 +63,7 @@ def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]
     rng = np.random.default_rng(history.seed)
     arms, keys = history.arms, Keys(history.seed, 5, TRIALS)
     policy = as_policy(text)
-    prospect = Prospect(history.process)
+    prospect = GraphInfo(history.process)
     problem = Problem(history.posterior(), history.horizon, policy.needs, prospect)
     state = start(policy, problem, keys)
     written = [make() for _ in range(TRIALS)]
@@ -121,7 +121,7 @@ class Game:
         self.policy, self.process, self.t = as_policy(text), process, 1
         a, b = np.array(prior or [(1, 1)] * process.arms, np.float64).T.copy()
         posterior = BetaBernoulli(a, b)
-        self.problem = Problem(posterior, horizon, self.policy.needs, Prospect(process))
+        self.problem = Problem(posterior, horizon, self.policy.needs, GraphInfo(process))
         self.state = start(self.policy, self.problem, self.keys)
 
     def pi(self) -> list[float]:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from graphbandits._types import Floats
 from graphbandits.cli import app
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
@@ -20,7 +21,6 @@ from graphbandits.graphs import (
     load_graph,
 )
 from graphbandits.rng import Keys
-from graphbandits.types import Floats
 
 
 def error_message(path: Path | str, **options: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 GRAPH_KNOWN_TEXTS = [
-    "random(r=0.25, told={})",
-    "random(r=uniform, told={})",
-    "revealed-er(p=0.4, told={})",
+    "random(r=0.25, graph_known={})",
+    "random(r=uniform, graph_known={})",
+    "revealed-er(p=0.4, graph_known={})",
 ]

@@ -8,6 +8,7 @@ import networkx
 import numpy as np
 from hypothesis import strategies as st
 
+from graphbandits._types import Floats, Ints
 from graphbandits.graphs.invariants import (
     Bracket,
     GraphNumbers,
@@ -16,8 +17,7 @@ from graphbandits.graphs.invariants import (
     fractional_domination,
     independence,
 )
-from graphbandits.graphs.invariants.adjacency import Adjacency, Component, rows
-from graphbandits.types import Floats, Ints
+from graphbandits.graphs.invariants._adjacency import Adjacency, Component, rows
 
 NUMBERS = (clique_cover, independence, domination, fractional_domination)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphbandits import Results
-from graphbandits.graphs import Fixed, Sparse
+from graphbandits._types import Floats
+from graphbandits.graphs import Fixed, SparseFeedback
 from graphbandits.results import PolicyResult
-from graphbandits.types import Floats
 from helpers import FIXTURES
 
 
@@ -58,4 +58,4 @@ def contents(place: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in place.iterdir()}
 
 
-SPARSE = Sparse.from_edges(5, [0, 4, 4, 2], [3, 0, 1, 1], [0.25, 1.0, 0.1, 1.0])
+SPARSE = SparseFeedback.from_edges(5, [0, 4, 4, 2], [3, 0, 1, 1], [0.25, 1.0, 0.1, 1.0])

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs import Process
 from graphbandits.rng import Keys, Stream
-from graphbandits.types import Floats, Ints
 
 #: (class, the check that it fails, text of the message)
 GRAPHS: list[tuple[type, str, str]] = []

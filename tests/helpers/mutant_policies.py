@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from graphbandits.graphs import Dense
+from graphbandits._types import Floats, State
+from graphbandits.graphs import DenseFeedback
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 from helpers.valid_policies import (
     UCB,
     EpsilonGreedy,
@@ -377,7 +377,7 @@ class WritesIntoGraph(FairUCB):
     needs: ClassVar[Needs] = Needs(graph="before")
 
     def propose(self, state: State, view: View) -> Floats:
-        if isinstance(view.graph, Dense) and view.problem.arms > 1:
+        if isinstance(view.graph, DenseFeedback) and view.problem.arms > 1:
             view.graph.matrix[:, 0, 1] = 0.0
         return super().propose(state, view)
 

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 from scipy.stats import beta as beta_distribution
 
+from graphbandits._types import Floats, State
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.posteriors.base import Beliefs
-from graphbandits.types import Floats, State
 
 #: (class, the check that it fails, text of the message)
 POSTERIORS: list[tuple[type, str, str]] = []

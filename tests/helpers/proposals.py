@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from graphbandits import BetaBernoulli
+from graphbandits._types import Floats
 from graphbandits.graphs import from_matrix
 from graphbandits.policies import Problem, View, as_policy
 from graphbandits.rng import Keys
-from graphbandits.types import Floats
 
 POSTERIORS = [(2, 12), (10, 41), (9, 39), (2, 16)]
 

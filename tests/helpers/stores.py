@@ -11,10 +11,11 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan, Plays, Shard
-from graphbandits.engine.provenance import name_of
+from graphbandits.engine.provenance import Series, name_of, series_of
 from graphbandits.experiments import Study
 from graphbandits.rng import Keys
-from graphbandits.store import Series, ShardFile, Store, describe_cell, series_of
+from graphbandits.store import ShardFile, Store
+from graphbandits.store.record import describe_cell
 
 #: A directed graph with probabilities; no two arms are alike.
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)

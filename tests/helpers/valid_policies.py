@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from graphbandits._types import Floats, State
 from graphbandits.policies import Event, Needs, Problem, View
-from graphbandits.registry import enrolled_by, exchange
+from graphbandits.registry import registered_by, replace_registrations
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 
 @contextmanager
@@ -24,14 +24,14 @@ def temporarily_registered(kind: str, classes: Iterable[type]) -> Iterator[None]
     by_module: dict[str, dict[tuple[str, str], type]] = {}
     for cls in classes:
         by_module.setdefault(cls.__module__, {})[kind, cls.__name__] = cls
-    before = {module: enrolled_by(module) for module in by_module}
+    before = {module: registered_by(module) for module in by_module}
     for module, some in by_module.items():
-        exchange(module, before[module] | some)
+        replace_registrations(module, before[module] | some)
     try:
         yield
     finally:
         for module, some in before.items():
-            exchange(module, some)
+            replace_registrations(module, some)
 
 
 def one_hot(best: object, arms: int) -> Floats:

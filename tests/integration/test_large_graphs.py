@@ -45,7 +45,7 @@ if kind == "sparse":
     possible = set(target[source == arm].tolist()) | {arm}
     chance = weight[(source == arm) & (target != arm)]
 else:
-    feedback = Uniform(0.3, K)
+    feedback = UniformFeedback(0.3, K)
     want = h[0] + 0.3 * (h.sum() - h[0])
     possible = set(range(K))
     chance = np.full(K - 1, 0.3)
@@ -93,7 +93,7 @@ if kind == "sparse":
     graph = Sparse.from_edges(arms, source, target, weight)
     del source, target, weight
 else:
-    graph = Uniform(0.1, arms)
+    graph = UniformFeedback(0.1, arms)
 world, rounds, trials = Bernoulli(BetaBernoulli.of(arms)), 3, 2
 
 for policy in sys.argv[4:]:

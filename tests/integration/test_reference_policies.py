@@ -16,10 +16,10 @@ import pytest
 from helpers.decision_cases import KINDS, cases, random_process
 from helpers.decision_checks import History, assert_matches_reference, graphs_of
 
-from graphbandits.graphs import Dense, Process, Uniform, as_process
+from graphbandits.graphs import DenseFeedback, Process, UniformFeedback, as_process
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.processes import fixed_feedback
-from graphbandits.graphs.prospect import Prospect
 
 
 def total_quality(process: Process, horizon: int) -> float:
@@ -32,7 +32,7 @@ def total_quality(process: Process, horizon: int) -> float:
         return horizon * math.fsum(1.0 / k for k in range(1, process.arms + 1))
     if recipe.directed:
         return float(horizon * process.arms)
-    return Prospect(process).independence(horizon)
+    return GraphInfo(process).independence(horizon)
 
 
 def independence(process: Process) -> int:
@@ -47,7 +47,9 @@ def independence(process: Process) -> int:
 @cache
 def dominating(graph: Any, arms: int) -> list[float]:
     """The z* that is given; that it is one is checked below."""
-    feedback = Uniform(graph, arms) if isinstance(graph, float) else Dense(np.array(graph))
+    feedback = (
+        UniformFeedback(graph, arms) if isinstance(graph, float) else DenseFeedback(np.array(graph))
+    )
     return fractional_dominating_set(feedback)[0].tolist()
 
 

@@ -15,15 +15,16 @@ import networkx
 import numpy as np
 import pytest
 from helpers import FIXTURES
+from helpers.messages import raises_pinned
 from helpers.recorded_runs import GRAPHS, able, record
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision
+from graphbandits._types import Floats, State
 from graphbandits.errors import InputError
-from graphbandits.graphs import Fixed, GraphLike, Uniform, as_process
+from graphbandits.graphs import Fixed, GraphLike, UniformFeedback, as_process
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.posteriors import Beliefs
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_beliefs_per_arm_equal_those_of_the_posterior() -> None:
             assert found.rho == want.rho[0]
             assert found.error == (want.error[0] if estimate else None)
     assert (tuple(found), len(found)) == (("ann", "bob", "eve"), 3)
-    with pytest.raises(InputError, match="unknown arm 'bib': did you mean 'bob'"):
+    with raises_pinned(InputError):
         found["bib"]
 
 
@@ -191,24 +192,24 @@ class Plain:
 
 def test_unsupported_features_of_a_posterior_or_policy_are_reported() -> None:
     prior = Plain()
-    with pytest.raises(InputError, match="'Plain' has no setting of accuracy: leave out"):
+    with raises_pinned(InputError):
         Agent("ts-n", 2, "empty", seed=1, prior=prior, accuracy="strict")
     agent = Agent("ts-n", 2, "empty", seed=1, prior=prior)
     assert agent.beliefs()[1].alpha == agent.decide().pi[1] == 0.5
-    with pytest.raises(InputError, match="'Plain' has no setting of accuracy"):
+    with raises_pinned(InputError):
         agent.beliefs("strict")
-    with pytest.raises(InputError, match="'Plain' does not estimate its error"):
+    with raises_pinned(InputError):
         agent.beliefs(estimate=True)
     for name in ("v-ids", "v-ids-n"):
-        with pytest.raises(InputError, match="'Plain' has no variance form v, which this policy"):
+        with raises_pinned(InputError):
             Agent(name, 2, "empty", seed=1, prior=prior)
-    with pytest.raises(InputError, match=r"'Scribbler' keeps no posterior .* agent\.state: no"):
+    with raises_pinned(InputError):
         Agent(Scribbler(), arms=2, seed=1).beliefs()
-    with pytest.raises(InputError, match="accuracy is 'simulation' or 'strict', not 'high'"):
+    with raises_pinned(InputError):
         Agent("ts-n", 2, seed=1, accuracy="high")
-    with pytest.raises(InputError, match="accuracy is 'simulation' or 'strict', not 'high'"):
+    with raises_pinned(InputError):
         Agent("ts-n", 2, seed=1).beliefs("high")
-    with pytest.raises(InputError, match="estimate is true or false, not 'no'"):
+    with raises_pinned(InputError):
         Agent("ts-n", 2, seed=1).beliefs(estimate="no")  # type: ignore[arg-type]
 
 
@@ -256,7 +257,7 @@ def test_agent_learns_the_best_arm() -> None:
 
 
 def test_a_graph_of_any_size_needs_the_number_of_arms() -> None:
-    with pytest.raises(InputError, match="say arms="):
+    with raises_pinned(InputError):
         Agent("ids-n", graph="star", seed=1)
     assert len(Agent("ids-n", graph="paper", seed=1).arms) == 5
 
@@ -336,8 +337,8 @@ def test_message_does_not_list_too_many_arms() -> None:
         agent.observe(agent.decide(), {"arm 5x": 1})
     hint = "did you mean 'arm 5'? Known: arm 0, arm 1, ..., arm 9 (60 names)"
     assert str(raised.value) == f"unknown arm 'arm 5x': {hint}"
-    graph = Fixed(Uniform(0.5, 20_000), tuple(f"node {i}" for i in range(20_000)))
-    with pytest.raises(InputError, match=r"no arm 'node x': Known: .*\(20000 names\)") as raised:
+    graph = Fixed(UniformFeedback(0.5, 20_000), tuple(f"node {i}" for i in range(20_000)))
+    with raises_pinned(InputError) as raised:
         Agent("ts-n", [*reversed((graph.names or ())[1:]), "node x"], graph, seed=1)
     assert len(str(raised.value)) < 120
 

@@ -8,7 +8,7 @@ from helpers.figures import Paired, check_page, eight, gid, made
 
 from graphbandits import Results, simulate
 from graphbandits.plots import final_figure, forest_figure, regret_figure, style
-from graphbandits.plots.final import POINTS, spread, thinned
+from graphbandits.plots.final_regret import POINTS, spread, thinned
 from graphbandits.results import Difference
 
 
@@ -125,7 +125,7 @@ def test_rows_are_the_differences_with_their_verdicts() -> None:
     assert numbers[0] == "−1.00 [−1.25, −0.75]"  # noqa: RUF001
     assert axes.get_lines()[0].get_xdata() == [0.0, 0.0]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["first has less regret", "second has less regret", "not told apart"]
+    assert legend == ["first has less regret", "second has less regret", "no clear difference"]
     assert any("by itself" in text.get_text() for text in figure.texts)
     check_page(figure)
 
@@ -137,7 +137,7 @@ def test_interval_that_touches_zero_shows_no_clear_difference() -> None:
     )
     figure = forest_figure(none, all_pairs=True)
     assert none.settings["asked"] == (None, 0.95, True)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["not told apart"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["no clear difference"]
     check_page(figure)
 
 

@@ -9,15 +9,16 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
+from helpers.messages import raises_pinned
 from matplotlib.collections import Collection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import Feedback, Fixed, Uniform, as_process
+from graphbandits.graphs import Feedback, Fixed, UniformFeedback, as_process
 from graphbandits.graphs.invariants import clique_cover, domination, independence
 from graphbandits.plots import graph_figure
-from graphbandits.plots.drawing import layout
+from graphbandits.plots._graph_layout import layout
 from graphbandits.plots.graph import ALONE, PALETTE, check_drawable, clique_colours
 from graphbandits.rng import Keys
 
@@ -191,12 +192,12 @@ def test_figure_is_reproducible() -> None:
 
 
 def test_changing_or_too_large_graphs_and_invalid_covers_are_refused() -> None:
-    with pytest.raises(InputError, match="changes from round to round"):
+    with raises_pinned(InputError):
         graph_figure("revealed-er")
-    with pytest.raises(InputError, match=r"at most 2000 arms .* has 2001 arms"):
+    with raises_pinned(InputError):
         check_drawable(as_process("path", 2001).feedback)
-    with pytest.raises(InputError, match="20000 edges; this graph has 20100 edges"):
-        check_drawable(Uniform(0.5, 201))
-    check_drawable(Uniform(0.5, 200))
-    with pytest.raises(InputError, match="cliques part the arms 0 to 4"):
+    with raises_pinned(InputError):
+        check_drawable(UniformFeedback(0.5, 201))
+    check_drawable(UniformFeedback(0.5, 200))
+    with raises_pinned(InputError):
         graph_figure("paper", cliques=[(0, 1), (1, 2, 3, 4)])

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
-from graphbandits.graphs import Fixed, Uniform
+from graphbandits.graphs import Fixed, UniformFeedback
 from graphbandits.plots import plays_figure
-from graphbandits.plots.drawing import NAMED
+from graphbandits.plots._graph_layout import NAMED
 from graphbandits.plots.plays import DRAWN
 
 
@@ -119,7 +119,7 @@ def test_of_many_arms_only_the_most_played_are_drawn() -> None:
 def test_200_000_arms_need_no_matrix() -> None:
     plays = np.ones(200_000, np.int64)
     plays[77] = 10**7
-    figure = plays_figure(made({"a": [1.0]}, plays), graph=Uniform(0.2, 200_000))
+    figure = plays_figure(made({"a": [1.0]}, plays), graph=UniformFeedback(0.2, 200_000))
     assert labels_of(figure)[0].get_text().split("\n")[0] == "78"
 
 

@@ -8,8 +8,9 @@ from helpers.figures import FOUR, check_enlarged, check_page, eight, legend_of, 
 
 from graphbandits import Results, simulate
 from graphbandits.plots import final_figure, regret_figure, sweep_figure
-from graphbandits.plots.canvas import near_ground
-from graphbandits.results import QUANTILES, PolicyResult
+from graphbandits.plots._canvas import near_ground
+from graphbandits.results import PolicyResult
+from graphbandits.results.data_frames import QUANTILES
 
 
 def test_the_legend_is_ordered_by_final_regret(results: Results) -> None:

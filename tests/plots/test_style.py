@@ -18,17 +18,14 @@ from graphbandits import Results, simulate
 from graphbandits.experiments import experiment_names, load_experiment
 from graphbandits.graphs import Fixed
 from graphbandits.plots import (
-    COLOURS,
-    Look,
     final_figure,
-    look,
-    looks,
     plays_figure,
     regret_figure,
     save_figure,
     style,
     sweep_figure,
 )
+from graphbandits.plots.style import COLOURS, Look, look, looks
 from graphbandits.registry import registered
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
+from helpers.messages import raises_pinned
 from helpers.recorded_runs import Recorder
 from helpers.small_runs import SMALL_RUN
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
+from graphbandits._types import Floats, State
 from graphbandits.engine import run_block
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import (
@@ -20,7 +22,6 @@ from graphbandits.graphs import (
 from graphbandits.policies import Needs, View, as_policy
 from graphbandits.registry import build, registered
 from graphbandits.rng import Keys
-from graphbandits.types import Floats, State
 
 
 @pytest.mark.parametrize(
@@ -31,10 +32,14 @@ from graphbandits.types import Floats, State
         ("eps-greedy-lp", "random(r=uniform)", "needs a graph with entries 0 and 1 only"),
         ("ucb-lp", "random(r=0.25)", "needs a graph with entries 0 and 1 only"),
         ("ucb-lp", "revealed-er", "needs a graph that is the same in every round"),
-        ("exp3-set", "random(r=0.25, told=never)", "and this one is never told"),
-        ("exp3-ix", "revealed-er(told=never)", "and this one is never told"),
-        ("ids-n", "random(r=uniform, told=after)", "and this one is told after the play only"),
-        ("ucb-maxn", "revealed-er(told=after)", "and this one is told after the play only"),
+        ("exp3-set", "random(r=0.25, graph_known=never)", "and this one is never told"),
+        ("exp3-ix", "revealed-er(graph_known=never)", "and this one is never told"),
+        (
+            "ids-n",
+            "random(r=uniform, graph_known=after)",
+            "and this one is told after the play only",
+        ),
+        ("ucb-maxn", "revealed-er(graph_known=after)", "and this one is told after the play only"),
     ],
 )
 def test_unmet_need_is_rejected_in_one_sentence(policy, graph, why) -> None:
@@ -52,7 +57,7 @@ def test_unmet_need_is_rejected_in_one_sentence(policy, graph, why) -> None:
 
 def test_unknown_horizon_is_rejected() -> None:
     for policy in ("moss", "exp3-set", "exp3-g", "ucb-lp"):
-        with pytest.raises(NeedsError, match="needs to know the number of rounds"):
+        with raises_pinned(NeedsError):
             Agent(policy, arms=3, graph="star", seed=1)
 
 
@@ -61,7 +66,7 @@ def test_graph_known_does_not_change_regret_of_ts_n(told: str) -> None:
     """ts-n does not use the graph: its regret does not depend on when the graph is known."""
     here, there = (
         simulate("ts-n", graph=graph, arms=4, horizon=40, trials=5, seed=2, progress=False)["ts-n"]
-        for graph in ("random(r=uniform)", f"random(r=uniform, told={told})")
+        for graph in ("random(r=uniform)", f"random(r=uniform, graph_known={told})")
     )
     np.testing.assert_array_equal(here.regret, there.regret)
 
@@ -90,15 +95,15 @@ def test_policies_with_given_parameters_need_no_horizon(text: str) -> None:
 
 
 def test_invalid_parameters_are_rejected() -> None:
-    with pytest.raises(InputError, match="exp3-g: with gamma=0 it would never learn"):
+    with raises_pinned(InputError):
         Agent("exp3-g(gamma=0)", arms=3, seed=1)
-    with pytest.raises(InputError, match=r"gamma must be a number in \[0, 1\], not True"):
+    with raises_pinned(InputError):
         Agent("exp3-g(gamma=true)", arms=3, seed=1)
-    with pytest.raises(InputError, match=r"Needs\(fixed=True\) is about a graph that is told"):
+    with raises_pinned(InputError):
         Needs(fixed=True)
-    with pytest.raises(InputError, match="horizon is a number of rounds up to 4294967295"):
+    with raises_pinned(InputError):
         Agent("moss", arms=3, seed=1, horizon=10**400)
-    with pytest.raises(InputError, match="horizon is a number of rounds up to 4294967295"):
+    with raises_pinned(InputError):
         simulate("ts-n", graph="star", arms=3, horizon=10**20, trials=1)
 
 
@@ -117,13 +122,13 @@ class ReadsUndeclared(Recorder):
 def test_undeclared_needs_are_not_available(what: str) -> None:
     policy = ReadsUndeclared(build("policy", "ts-n"), Needs(), what=what)
     world, process = Bernoulli(BetaBernoulli.of(5)), as_process("paper")
-    with pytest.raises(NeedsError, match="declare"):
+    with raises_pinned(NeedsError):
         run_block(policy, world, process, 3, Keys(1), np.array([3]))
 
 
 def test_unmet_need_is_rejected_with_suitable_policies() -> None:
     policy = Recorder(build("policy", "ids-n"), Needs(graph="before", deterministic=True))
-    with pytest.raises(NeedsError, match=r"entries 0 and 1.*would do: .*ids-n"):
+    with raises_pinned(NeedsError):
         simulate(policy, graph="random(r=0.5)", horizon=3, trials=2)
     simulate(policy, graph="paper", horizon=3, trials=2)
 
@@ -134,9 +139,9 @@ def test_incomplete_policy_is_rejected_in_advance() -> None:
         def propose(self, *args: object) -> None: ...
         def update(self, *args: object) -> None: ...
 
-    with pytest.raises(InputError, match="has no needs, no exact"):
+    with raises_pinned(InputError):
         simulate(Bare(), **SMALL_RUN)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="did you mean 'never'"):
+    with raises_pinned(InputError):
         Needs(graph="nevr")
 
 

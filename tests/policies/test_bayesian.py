@@ -10,10 +10,12 @@ import pytest
 from helpers.decision_checks import Game
 from helpers.joint_gain_cases import JOINT_POSTERIORS, state_of
 from helpers.joint_gain_oracle import exact_gain
+from helpers.messages import raises_pinned
 from helpers.oracles import exact_beliefs, p1_bruteforce
 from helpers.proposals import POSTERIORS, proposal
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
+from graphbandits._types import Floats
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
     as_process,
@@ -21,14 +23,13 @@ from graphbandits.graphs import (
 )
 from graphbandits.policies import as_policy
 from graphbandits.rules import ids_lp, ids_n, idsn_lp
-from graphbandits.testing.scenes import (
+from graphbandits.testing.scenarios import (
     Script,
     directed_ranks,
     directed_weights,
     lopsided_prior,
     rehearse,
 )
-from graphbandits.types import Floats
 
 #: A policy that does not know of graphs, and the one with graphs that it is on the empty one.
 SAME_WITHOUT_EDGES = [("ts", "ts-n"), ("ids", "ids-n"), ("v-ids", "v-ids-n")]
@@ -163,7 +164,7 @@ def test_joint_gain_changes_decisions() -> None:
 
 @pytest.mark.parametrize("wrong", ["exact", "1", "true", "none"])
 def test_wrong_gain_is_rejected(wrong: str) -> None:
-    with pytest.raises(InputError, match=r"^idsn-lp: gain is 'bound' \(G h\) or 'joint' .*, not "):
+    with raises_pinned(InputError):
         as_policy(f"idsn-lp(gain={wrong})")
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import rel_entr
 
-from graphbandits.policies.kl_kernels import upper_bound
+from graphbandits.policies._kl_kernels import upper_bound
 
 
 @given(

@@ -14,7 +14,7 @@ from graphbandits import Bernoulli, BetaBernoulli, simulate
 from graphbandits.graphs import (
     as_process,
 )
-from graphbandits.graphs.prospect import Prospect
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.policies import Problem, View
 from graphbandits.registry import build
 from graphbandits.rng import Keys
@@ -99,7 +99,7 @@ def test_propose_does_not_change_state() -> None:
     process, world = as_process("paper"), Bernoulli(BetaBernoulli.of(5))
     for name in POLICIES:
         policy = build("policy", name)
-        problem = Problem(world.prior, 10, policy.needs, Prospect(process))
+        problem = Problem(world.prior, 10, policy.needs, GraphInfo(process))
         state = policy.init(problem, keys)
         before = {key: value.copy() for key, value in state.items()}
         policy.propose(state, View(1, keys, problem, process.round(1, keys)))

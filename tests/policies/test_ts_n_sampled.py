@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import chisquare
 
 from graphbandits import BetaBernoulli, simulate
+from graphbandits._types import Floats, State
 from graphbandits.graphs import as_process
 from graphbandits.policies import Problem, View
 from graphbandits.policies.ts_n_sampled import TSNSampled
 from graphbandits.rng import Keys, Stream
-from graphbandits.types import Floats, State
 
 
 def test_exact_and_sampled_thompson_sampling_agree() -> None:

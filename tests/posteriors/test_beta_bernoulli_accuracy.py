@@ -28,8 +28,8 @@ from helpers.wide_range_oracle import WideBeliefs, wide_beliefs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphbandits._types import State
 from graphbandits.posteriors import Beliefs, BetaBernoulli
-from graphbandits.types import State
 
 ROUNDING = {"simulation": 1e-12, "strict": 1e-10}  # below this an estimate need not see an error
 STORED = read_fixture()

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from helpers.messages import raises_pinned
 from helpers.wide_range_oracle import wide_beliefs
 
 from graphbandits.errors import InputError
 from graphbandits.posteriors import Beliefs, BetaBernoulli, beta_bernoulli
-from graphbandits.posteriors.group_kernels import group_arms
+from graphbandits.posteriors._group_kernels import group_arms
 
 
 def beliefs(a: np.ndarray, b: np.ndarray, accuracy: str = "strict") -> Beliefs:
@@ -157,7 +158,7 @@ def test_groups_are_distinct_pairs_in_order_of_appearance(arms: int, seed: int) 
 def test_too_many_distinct_posteriors_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beta_bernoulli, "MOST_DISTINCT", 10)
     a = 1.0 + np.arange(11) / 7
-    with pytest.raises(InputError, match=r"11 arms that can still be best .* at most 10"):
+    with raises_pinned(InputError):
         beliefs(a, np.ones(11))
     assert beliefs(a[:10], np.ones(10)).alpha.sum() == pytest.approx(1.0)
     # those that cannot be best do not count

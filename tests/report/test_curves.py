@@ -12,8 +12,8 @@ import pytest
 from helpers.report_pages import made_up, page_of, study, table
 
 from graphbandits import Results
-from graphbandits.plots import COLOURS, looks
-from graphbandits.report.curves import DARK, dash, on_dark, without_outliers
+from graphbandits.plots.style import COLOURS, looks
+from graphbandits.report._curves import DARK, dash, on_dark, without_outliers
 from graphbandits.results import PolicyResult
 
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from helpers.messages import raises_pinned
 from helpers.report_pages import RERUN, SETTINGS, Node, Page, made_up, page_of, study, swept, table
 
 from graphbandits.errors import InputError
 from graphbandits.report import SimulationEntry, SweepEntry, report_html, write_report
-from graphbandits.report.curves import plotly_script
+from graphbandits.report._curves import plotly_script
 from graphbandits.report.page import inside
 from graphbandits.results import Claim, Published
 from graphbandits.theory import theorem_1
@@ -179,11 +180,11 @@ def test_the_same_studies_give_the_same_bytes(tmp_path, monkeypatch) -> None:
 def test_failed_report_keeps_the_old_page(tmp_path) -> None:
     path = write_report(tmp_path / "report.html", [study()], title="T")
     before = path.read_bytes()
-    with pytest.raises(InputError, match="at least one study"):
+    with raises_pinned(InputError):
         write_report(path, [], title="T")
-    with pytest.raises(InputError, match="same key"):
+    with raises_pinned(InputError):
         write_report(path, [study(), study()], title="T")
-    with pytest.raises(InputError, match="cannot write"):
+    with raises_pinned(InputError):
         write_report(tmp_path / "nowhere" / "report.html", [study()], title="T")
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]

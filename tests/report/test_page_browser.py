@@ -17,7 +17,7 @@ from helpers.report_pages import made_up
 
 from graphbandits import Results
 from graphbandits.report import SimulationEntry, SweepEntry, write_report
-from graphbandits.report.curves import plotly_script
+from graphbandits.report._curves import plotly_script
 from graphbandits.results import Claim, PolicyResult
 from graphbandits.theory import corollary_1, earlier_bound, theorem_1
 

@@ -62,7 +62,7 @@ def test_differences_from_the_best_are_those_of_all_pairs() -> None:
     pairs = {(row[0], row[2]): row for row in table(page, "differences").rows()}
     assert len(pairs) == 3
     best, *others = table(page, "regrets").rows()
-    words = {"clearly better": "clearly worse", "not told apart": "not told apart"}
+    words = {"clearly better": "clearly worse", "no clear difference": "no clear difference"}
     for row in others:
         pair = pairs[best[0], row[0]]
         low, high = ends(pair[5])
@@ -77,13 +77,13 @@ def test_text_states_whether_the_simultaneous_interval_excludes_zero() -> None:
     assert [(row[0], row[2]) for row in rows] == [(d.first, d.second) for d in found]
     said = set()
     for row, d in zip(rows, found, strict=True):
-        wanted = "clearly better" if d.high < 0 else "not told apart"
+        wanted = "clearly better" if d.high < 0 else "no clear difference"
         assert d.low < 0
         assert (row[1], float(row[3])) == (wanted, round(d.mean, 2))
         assert float(row[4]) == pytest.approx(d.standard_error, abs=0.0051)
         assert ends(row[5]) == pytest.approx((d.low, d.high), abs=0.0051)
         said.add(row[1])
-    assert said == {"clearly better", "not told apart"}
+    assert said == {"clearly better", "no clear difference"}
 
 
 def test_plays_are_named_and_counted_per_trial() -> None:
@@ -142,7 +142,7 @@ def test_policies_near_the_best_are_marked_in_the_overview() -> None:
     first = study(replace(results, policies=policies))
     row, _ = table(page_of(first, replace(first, key="other")), "overview").rows()
     assert row[2].startswith("≈ ")
-    assert row[2].endswith("not told apart from the least")
+    assert row[2].endswith("no clear difference from the least")
 
 
 def test_one_study_is_its_own_overview() -> None:
@@ -277,7 +277,7 @@ def test_claims_have_their_verdict_and_the_differences_behind_it() -> None:
     results = made_up(CLAIMED)
     page = page_of(study(results, claims=CLAIMS))
     parts = page.all("div", class_="claim")
-    wanted = ["holds", "fails", "not told apart"]
+    wanted = ["holds", "fails", "no clear difference"]
     assert [judge(claim, results).verdict for claim in CLAIMS] == wanted
     for part, claim, verdict in zip(parts, CLAIMS, wanted, strict=True):
         said = part.all("p")[0].text
@@ -320,7 +320,7 @@ def test_all_claims_of_all_studies_are_at_the_top() -> None:
     assert [(row[0], row[1], row[2]) for row in rows] == [
         ("Directed <sampling> wins.", "holds", "k"),
         ("Thompson wins.", "fails", "k"),
-        ("Neither.", "not told apart", "k"),
+        ("Neither.", "no clear difference", "k"),
         ("Thompson wins.", "holds", "other"),
     ]
     assert rows[1][3] == "ts-n − ids-n"  # noqa: RUF001

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from helpers import FIXTURES
 from helpers.made_up_results import made, old, random_regret, same
+from helpers.messages import raises_pinned
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
+from graphbandits._types import Floats
 from graphbandits.errors import InputError
-from graphbandits.graphs import Dense, Fixed, Uniform
+from graphbandits.graphs import DenseFeedback, Fixed, UniformFeedback
 from graphbandits.results import concat
-from graphbandits.types import Floats
 
 
 def test_format_2_can_be_combined_with_new_simulations() -> None:
@@ -36,7 +37,7 @@ def test_format_2_can_be_combined_with_new_simulations() -> None:
                 assert set(together.policies) == {"ids-n", "ts-n", "idsn-lp"}
                 assert together.settings["accuracy"] == "simulation"
         else:
-            with pytest.raises(InputError, match="accuracy is simulation and strict"):
+            with raises_pinned(InputError):
                 concat([kept, new])
 
 
@@ -69,9 +70,9 @@ def test_policies_of_the_same_worlds_are_combined() -> None:
 def test_grid_of_runs_and_policies_is_combined() -> None:
     parts = [p for name in "xyz" for p in halves({name: VALUES[name]}, 4)]
     assert concat(parts).hash == made(VALUES).hash
-    with pytest.raises(InputError, match="'z' is missing in seed 3, trials 4 to 5"):
+    with raises_pinned(InputError):
         concat(parts[:-1])
-    with pytest.raises(InputError, match="'z' is missing in seed 3, trials 0 to 3"):
+    with raises_pinned(InputError):
         concat([*parts[:4], parts[5]])
 
 
@@ -93,7 +94,7 @@ def test_combined_simulations_equal_a_single_one() -> None:
 
 @pytest.mark.parametrize("first", [0, 3, 5])
 def test_overlapping_trials_are_refused(first: int) -> None:
-    with pytest.raises(InputError, match=r"twice: seed 3, trials 0 to 5 and seed 3, trials"):
+    with raises_pinned(InputError):
         concat([made(VALUES), made({n: v[::-1][:5] for n, v in VALUES.items()}, first=first)])
 
 
@@ -120,7 +121,9 @@ def test_different_problems_are_not_combined(change: dict[str, Any], words: list
 
 def test_different_arms_rounds_and_graphs_are_not_combined() -> None:
     one, other = made(VALUES), made(VALUES, seed=9)
-    there, back = (Fixed(Dense(np.array(m))) for m in ([[1, 1], [0, 1]], [[1, 0], [0.5, 1]]))
+    there, back = (
+        Fixed(DenseFeedback(np.array(m))) for m in ([[1, 1], [0, 1]], [[1, 0], [0.5, 1]])
+    )
     for mine, theirs, words in [
         (one, replace(other, arms=("a", "c")), "names of the arms is .*'b'.*'c'"),
         (one, replace(other, rounds=other.rounds * 2), "recorded rounds is .*4.*8"),
@@ -132,7 +135,7 @@ def test_different_arms_rounds_and_graphs_are_not_combined() -> None:
         ),
         (
             replace(one, graph=there),
-            replace(other, graph=Fixed(Uniform(0.25, 2))),
+            replace(other, graph=Fixed(UniformFeedback(0.25, 2))),
             "1 edges and all others with probability 0.25",
         ),
     ]:
@@ -145,10 +148,10 @@ def test_different_arms_rounds_and_graphs_are_not_combined() -> None:
 def test_the_same_policy_with_other_numbers_or_another_source_is_refused() -> None:
     one = made(VALUES)
     changed = made(VALUES | {"y": VALUES["y"] * 2})
-    with pytest.raises(InputError, match=r"'y' is there twice.*final regret of its trial 0"):
+    with raises_pinned(InputError):
         concat([one, changed])
     ways = [made({"x": VALUES["x"]}, policies={"x": {"source": s}}) for s in ("1a", "2b")]
-    with pytest.raises(InputError, match="source of policy 'x' is 1a and 2b"):
+    with raises_pinned(InputError):
         concat(ways)
     moved = [
         made({"x": VALUES["x"]}, seed=s, policies={"x": {"source": "1a", "plugin": f"/{s}.py"}})
@@ -168,7 +171,7 @@ def test_need_unknown_to_older_versions_is_none() -> None:
     )
     assert concat([first, later]).trials == 2 * first.trials
     assert concat([later, first]).notes == {"x": "New."}
-    with pytest.raises(InputError, match="needs of policy 'x'"):
+    with raises_pinned(InputError):
         concat([first, changed])
 
 
@@ -182,15 +185,13 @@ def test_versions_that_differ_are_listed() -> None:
 
 
 def test_invalid_combinations_are_refused() -> None:
-    with pytest.raises(InputError, match="empty"):
+    with raises_pinned(InputError):
         concat([])
-    with pytest.raises(InputError, match="do not say their seed"):
+    with raises_pinned(InputError):
         concat([made(VALUES, seed=None), made(VALUES, seed=None)])
     first = old()
     later = replace(first, settings=dict(first.settings) | {"seed": 5})
-    with pytest.raises(
-        InputError, match=r"no trials can be added .*format 1 have to be simulated again"
-    ):
+    with raises_pinned(InputError):
         concat([first, later])
     alone = replace(first, policies={"ts-n": first["ts-n"]})
     assert concat([alone, first]).policies.keys() == {"ts-n", "ids-n"}
@@ -212,7 +213,7 @@ def test_other_sequences_of_graphs_are_other_problems() -> None:
     again = simulate("ids-n", graph=[np.eye(3)] * 6, **how)
     other = simulate("ids-n", graph=[np.ones((3, 3))] * 6, **how)
     assert set(Results.concat([alone, again]).policies) == {"ts-n", "ids-n"}
-    with pytest.raises(InputError, match="graph is list"):
+    with raises_pinned(InputError):
         Results.concat([alone, other])
 
 
@@ -228,5 +229,5 @@ def test_the_same_graph_from_two_places_is_the_same_problem(tmp_path: Path) -> N
     assert Results.concat([one, two]).trials == 8
     (tmp_path / "there" / "e.csv").write_text("source,target,p\nann,bob,0.25\nbob,eve,1\n")
     other = simulate("ts-n", graph=texts[1], horizon=5, trials=4, seed=1)
-    with pytest.raises(InputError, match="graph is"):
+    with raises_pinned(InputError):
         Results.concat([one, other])

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from graphbandits import Results
-from graphbandits.results import PolicyResult, compare
-from graphbandits.results.compare import independent_difference, max_t, standard_error
-from graphbandits.types import Floats
+from graphbandits._types import Floats
+from graphbandits.results import PolicyResult, differences
+from graphbandits.results.differences import independent_difference, max_t, standard_error
 
 
 def test_welch_interval_equals_scipy() -> None:
@@ -180,7 +180,7 @@ def test_family_of_comparisons_is_the_requested_one() -> None:
 
 def test_simultaneous_intervals_have_their_coverage(monkeypatch: Any) -> None:
     """600 experiments of 60 trials of 4 dependent policies; singly the pairs would hold 72%."""
-    monkeypatch.setattr(compare, "DIRECTIONS", 2**9)
+    monkeypatch.setattr(differences, "DIRECTIONS", 2**9)
     rng = np.random.default_rng(7)
     mixing = np.array([[1, 0.5, 0, 0], [0, 2, 1, 0], [0, 0, 0.5, -1], [0.3, 0, 0, 1]])
     held = alone = 0

@@ -12,13 +12,14 @@ import pytest
 from fixtures.make_results import make as make_results
 from helpers import FIXTURES
 from helpers.made_up_results import SPARSE, contents, made, old, same
+from helpers.messages import raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits import Results, simulate
 from graphbandits.errors import InputError
-from graphbandits.graphs import Fixed, Uniform, as_process
-from graphbandits.results import check_place
+from graphbandits.graphs import Fixed, UniformFeedback, as_process
+from graphbandits.results.file_formats import check_target
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_nothing_is_pickled(results: Results, tmp_path) -> None:
         as_process("paper"),
         Fixed(SPARSE),
         Fixed(SPARSE.to_dense(), ("1", "2", "3", "4", "5")),
-        Fixed(Uniform(0.3, 5)),
+        Fixed(UniformFeedback(0.3, 5)),
     ],
     ids=["none", "empty", "paper", "sparse", "named", "uniform"],
 )
@@ -79,9 +80,9 @@ def test_saving_what_was_loaded_gives_the_same_bytes(
     same(mine, loaded)
     loaded.save(tmp_path / "two")
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
-    edges = graph is not None and not isinstance(graph.feedback, Uniform)
+    edges = graph is not None and not isinstance(graph.feedback, UniformFeedback)
     assert (tmp_path / "one" / "graph.parquet").exists() == edges
-    check_place(tmp_path / "one")
+    check_target(tmp_path / "one")
 
 
 @settings(max_examples=25, deadline=None)
@@ -131,7 +132,7 @@ def test_hash_depends_on_every_part() -> None:
         replace(base, policies={"ids-n": replace(ids, ratios=ts.ratios), "ts-n": ts}),
         replace(base, settings=dict(base.settings) | {"horizon": 31}),
         replace(base, graph=None),
-        replace(base, graph=Fixed(Uniform(0.2, 3), base.arms)),
+        replace(base, graph=Fixed(UniformFeedback(0.2, 3), base.arms)),
         replace(base, rounds=base.rounds + 1),
     ]
     assert len({base.hash, *(other.hash for other in others)}) == 1 + len(others)
@@ -140,10 +141,10 @@ def test_hash_depends_on_every_part() -> None:
 
 def test_settings_that_are_not_json_are_refused(results: Results, tmp_path: Path) -> None:
     for value in (float("nan"), object(), {1, 2}):
-        with pytest.raises(InputError, match="plain values of JSON"):
+        with raises_pinned(InputError):
             replace(results, settings={"odd": value}).save(tmp_path / "odd")
     name = replace(results, policies={"\udc80": results["ts-n"]})
-    with pytest.raises(InputError, match="no text"):
+    with raises_pinned(InputError):
         name.save(tmp_path / "odd")
     assert list(tmp_path.iterdir()) == []
 

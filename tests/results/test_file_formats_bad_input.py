@@ -12,7 +12,7 @@ from helpers.bad_input import refused, tree
 
 from graphbandits import Results, simulate
 from graphbandits.errors import GraphBanditsError
-from graphbandits.results import FORMAT
+from graphbandits.results.file_formats import FORMAT
 
 TABLES = ["curve.parquet", "final.parquet", "plays.parquet", "regret.parquet"]
 

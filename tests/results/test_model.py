@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from helpers.bad_input import refused
 from helpers.made_up_results import old
+from helpers.messages import raises_pinned
 from scipy import stats
 
 import graphbandits
 from graphbandits import Results, as_process, simulate
 from graphbandits.errors import InputError
-from graphbandits.graphs import Dense, Fixed
-from graphbandits.results import QUANTILES, PolicyResult
+from graphbandits.graphs import DenseFeedback, Fixed
+from graphbandits.results import PolicyResult
+from graphbandits.results.data_frames import QUANTILES
 
 NAN, INF = math.nan, math.inf
 
@@ -48,9 +50,9 @@ def test_renamed_results_keep_their_numbers() -> None:
     assert list(results.policies) == list(results.settings["policies"]) == ["ts-n", "ids-n"]
     swapped = results.renamed({"ids-n": "ts-n", "ts-n": "ids-n"})
     assert np.array_equal(swapped["ts-n"].final, results["ids-n"].final)
-    with pytest.raises(InputError, match="no policy 'idsn'"):
+    with raises_pinned(InputError):
         results.renamed({"idsn": "directed"})
-    with pytest.raises(InputError, match="two policies would be called 'ts-n'"):
+    with raises_pinned(InputError):
         results.renamed({"ids-n": "ts-n"})
 
 
@@ -107,16 +109,14 @@ def test_any_quantile_is_computed_from_the_trials(results: Results) -> None:
     for q in (0.0, 0.33, 0.9, 1.0):
         assert (result.quantile(q) == np.quantile(result.regret, q, axis=0)).all()
     for q in (-0.1, 1.1, float("nan")):
-        with pytest.raises(InputError, match=r"level in \[0, 1\]"):
+        with raises_pinned(InputError):
             result.quantile(q)
 
 
 def test_format_1_has_only_its_stored_quantiles() -> None:
     result = old()["ids-n"]
     assert (result.quantile(0.75) == result.quantiles[QUANTILES.index(0.75)]).all()
-    with pytest.raises(
-        InputError, match=r"no quantile 0.3, but .*curves=True.*format 1 have to be simulated again"
-    ):
+    with raises_pinned(InputError):
         result.quantile(0.3)
 
 
@@ -131,25 +131,25 @@ def test_bands_are_intervals_or_quantiles(results: Results) -> None:
     low, high = results.band("ids-n", "quantiles", levels=(0.2, 0.8))
     assert (low == np.quantile(regret, 0.2, axis=0)).all()
     assert (high == np.quantile(regret, 0.8, axis=0)).all()
-    with pytest.raises(InputError, match="did you mean 'quantiles'"):
+    with raises_pinned(InputError):
         results.band("ids-n", "quantile")
-    with pytest.raises(InputError, match="levels"):
+    with raises_pinned(InputError):
         results.band("ids-n", "quantiles", levels=(0.9, 0.1))
-    with pytest.raises(InputError, match="confidence"):
+    with raises_pinned(InputError):
         results.band("ids-n", confidence=95)
 
 
 def test_inconsistent_results_are_refused(results: Results) -> None:
-    with pytest.raises(InputError, match="one policy at least"):
+    with raises_pinned(InputError):
         replace(results, policies={})
-    with pytest.raises(InputError, match=r"59 recorded rounds.*'mean' of 'ts-n'"):
+    with raises_pinned(InputError):
         replace(results, rounds=results.rounds[1:])
-    with pytest.raises(InputError, match="graph has 3 arms"):
+    with raises_pinned(InputError):
         replace(results, graph=as_process("star", 3))
-    other = Fixed(Dense(np.eye(5)), tuple("abcde"))
-    with pytest.raises(InputError, match="different names"):
+    other = Fixed(DenseFeedback(np.eye(5)), tuple("abcde"))
+    with raises_pinned(InputError):
         replace(results, graph=other)
-    with pytest.raises(InputError, match="39 trials together, the results 40"):
+    with raises_pinned(InputError):
         _ = replace(results, settings={"runs": [{"seed": 1, "trials": 39}]}).runs
 
 

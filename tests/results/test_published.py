@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from graphbandits import Results
+from graphbandits._types import Floats
 from graphbandits.errors import InputError
 from graphbandits.results import Claim, PolicyResult, Published, judge
 from graphbandits.results.published import compare
-from graphbandits.types import Floats
 
 TRIALS = 40
 
@@ -48,9 +48,9 @@ def test_claim_holds_fails_or_has_no_clear_difference(results: Results) -> None:
 
     assert verdict(("low", "near"), ("high", "higher")) == "holds"
     assert verdict(("high",), ("low",)) == "fails"
-    assert verdict(("near",), ("low",)) == "not told apart"
+    assert verdict(("near",), ("low",)) == "no clear difference"
     # one unclear pair keeps the claim from holding, and one above 0 fails it
-    assert verdict(("low",), ("near", "high")) == "not told apart"
+    assert verdict(("low",), ("near", "high")) == "no clear difference"
     assert verdict(("low", "higher"), ("near", "high")) == "fails"
 
 
@@ -80,18 +80,18 @@ def test_more_pairs_can_make_a_difference_unclear() -> None:
     results = of(**final)
     assert judge(Claim("x", ("zero",), ("p0",)), results).verdict == "holds"
     everything = Claim("x", ("zero",), tuple(f"p{i}" for i in range(10)))
-    assert judge(everything, results).verdict == "not told apart"
+    assert judge(everything, results).verdict == "no clear difference"
 
 
 def test_identical_policies_have_no_clear_difference(results: Results) -> None:
     judged = judge(Claim("x", ("low",), ("twin",)), results)
     (d,) = judged.differences
-    assert (d.mean, d.low, d.high, judged.verdict) == (0.0, 0.0, 0.0, "not told apart")
+    assert (d.mean, d.low, d.high, judged.verdict) == (0.0, 0.0, 0.0, "no clear difference")
     # a sum in another order is no difference either, though it is below 0 in every trial
     low = results["low"].final
     other = np.nextafter(low, np.inf)
     assert (low < other).all()
-    assert judge(Claim("x", ("a",), ("b",)), of(a=low, b=other)).verdict == "not told apart"
+    assert judge(Claim("x", ("a",), ("b",)), of(a=low, b=other)).verdict == "no clear difference"
     # the same distance in every trial, however small beside the spread, is one
     assert judge(Claim("x", ("a",), ("b",)), of(a=low, b=low + 1e-6)).verdict == "holds"
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from graphbandits.rules.hull_kernels import FEW, MANY, TIE, frontier
-from graphbandits.types import Floats, Ints
+from graphbandits._types import Floats, Ints
+from graphbandits.rules._hull_kernels import FEW, MANY, TIE, frontier
 
 
 @numba.njit(error_model="numpy")

@@ -11,12 +11,12 @@ from helpers.oracles import lp_value, p1_bruteforce
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphbandits._types import Floats
 from graphbandits.gains import joint_gain
-from graphbandits.graphs import Dense, Uniform, as_process, clique_cover
+from graphbandits.graphs import DenseFeedback, UniformFeedback, as_process, clique_cover
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rules import ids_lp, ids_n, idsn_lp, ts_n
 from graphbandits.theory import information_ratio
-from graphbandits.types import Floats
 
 
 def instance(rng: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats]:
@@ -207,7 +207,7 @@ def test_information_ratios_are_bounded_by_a_clique_cover(data, case) -> None:
     """
     cover, graph = cliques(data.draw, len(case))
     alpha, delta, h = statistics(case)
-    gain = Dense(graph).gain(h)
+    gain = DenseFeedback(graph).gain(h)
     psi = ratio(alpha, delta, gain)
     assert psi <= cover / 2 + 1e-9
     for rule in (ts_n, ids_n, idsn_lp):
@@ -221,7 +221,7 @@ def test_information_ratios_are_bounded_under_random_feedback(case, r) -> None:
     """Theorem 3: Psi <= psi <= K / (2 (K r + 1 - r))."""
     arms = len(case)
     alpha, delta, h = statistics(case)
-    gain = Uniform(r, arms).gain(h)
+    gain = UniformFeedback(r, arms).gain(h)
     bound = arms / (2 * (arms * r + 1 - r))
     for rule in (ts_n, ids_n, idsn_lp):
         assert ratio(rule(alpha, delta, h, gain), delta, gain) <= bound + 1e-9
@@ -241,7 +241,7 @@ def test_lemmas_two_and_three(case) -> None:
 @given(posteriors)
 def test_rules_are_greedy_on_complete_graph(case) -> None:
     alpha, delta, h = statistics(case)
-    gain = Dense(np.ones((len(case), len(case)))).gain(h)
+    gain = DenseFeedback(np.ones((len(case), len(case)))).gain(h)
     for rule in (ids_n, idsn_lp, ids_lp):
         pi = rule(alpha, delta, h, gain)
         assert (pi * delta).sum() == pytest.approx(delta.min(), abs=1e-11)
@@ -257,7 +257,7 @@ def test_p2_equals_p3_on_empty_graph(case) -> None:
 def test_transitive_tournament_needs_mutual_cliques() -> None:
     """1->2, 1->3, 2->3: psi is above 1/2, so one 'clique' of one-way edges proves nothing."""
     alpha, delta, h = statistics([(1.0, 2.0), (4.0, 4.0), (12.0, 9.0)])
-    gain = Dense(np.triu(np.ones((3, 3)))).gain(h)
+    gain = DenseFeedback(np.triu(np.ones((3, 3)))).gain(h)
     assert ratio(alpha, delta, gain) == pytest.approx(0.715401495806, abs=1e-12)
     # and so is Psi of TS-N, with the exact joint gain
     graph = as_process("edges(1>2 1>3 2>3)").feedback

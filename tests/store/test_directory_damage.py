@@ -11,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.messages import raises_pinned
 from helpers.stores import a_plan, a_shard, files_in, put_study, synthetic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.engine import Plays, Ratios, Shard
 from graphbandits.errors import InputError
-from graphbandits.store import Cover, DamagedShardError, ShardFile, Store
+from graphbandits.store import DamagedShardError, ShardFile, Store
+from graphbandits.store.directory import Cover
 from graphbandits.store.maintenance import Finding, gc, verify
 
 
@@ -37,7 +39,7 @@ def test_changed_shard_is_never_read(store: Store, how: str) -> None:
     data = path.read_bytes()
     changed = {"zero": b"", "short": data[:-1], "long": data + b"\0", "other": b"x" * len(data)}
     path.write_bytes(changed[how])
-    with pytest.raises(DamagedShardError, match="damaged: its sha256 is not its name's") as error:
+    with raises_pinned(DamagedShardError) as error:
         store.read(file)
     assert error.value.file == file
     assert str(path) in str(error.value)
@@ -67,7 +69,7 @@ def test_a_renamed_shard_is_noticed(store: Store, to: str) -> None:
     }[to]
     os.replace(store.path_of(file), store.path_of(renamed))
     assert renamed in store.shards(renamed.series)
-    with pytest.raises(DamagedShardError, match="of other trials than its name says"):
+    with raises_pinned(DamagedShardError):
         store.read(renamed)
     (found,) = wrong(store)
     assert found.path == store.path_of(renamed)
@@ -100,14 +102,14 @@ def test_foreign_content_under_a_valid_name_is_noticed(store: Store) -> None:
 def test_other_rounds_than_expected_are_noticed(store: Store) -> None:
     file = store.write(synthetic("a"), a_shard(0, 2, rounds=3), {})
     assert store.read(file, rounds=3).trials == 2
-    with pytest.raises(DamagedShardError, match="3 recorded rounds, not 4"):
+    with raises_pinned(DamagedShardError):
         store.read(file, rounds=4)
 
 
 def test_removed_shard_can_be_written_again(store: Store) -> None:
     file = store.write(synthetic("a"), a_shard(0, 2), {})
     store.path_of(file).unlink()
-    with pytest.raises(DamagedShardError, match="is gone"):
+    with raises_pinned(DamagedShardError):
         store.read(file)
     assert store.set_aside(file) is None
 
@@ -171,31 +173,31 @@ def test_inconsistent_tables_are_refused() -> None:
 def test_a_damaged_manifest_is_named(tmp_path: Path, text: str, how: Callable) -> None:
     path = tmp_path / "store.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InputError, match=r"store\.json is not the manifest .* or is damaged: if"):
+    with raises_pinned(InputError):
         how(tmp_path)
 
 
 @pytest.mark.parametrize("how", [Store.create, Store.open])
 def test_a_store_of_a_newer_format_is_refused_and_left_alone(tmp_path: Path, how: Callable) -> None:
     (tmp_path / "store.json").write_text('{"format": 2, "layout": "other"}')
-    with pytest.raises(InputError, match=r"format 2.*reads up to 1: update graphbandits"):
+    with raises_pinned(InputError):
         how(tmp_path)
     assert list(files_in(tmp_path)) == ["store.json"]
 
 
 def test_paths_without_a_store_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no store: it has no store\.json"):
+    with raises_pinned(InputError):
         Store.open(tmp_path)
-    with pytest.raises(InputError, match="no store: there is no such directory"):
+    with raises_pinned(InputError):
         Store.open(tmp_path / "nowhere")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(InputError, match="no such directory"):
+    with raises_pinned(InputError):
         Store.open(tmp_path / "file")
-    with pytest.raises(InputError, match=r"cannot write .*file: File exists; choose another place"):
+    with raises_pinned(InputError):
         Store.create(tmp_path / "file")
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "store.json").mkdir()
-    with pytest.raises(InputError, match="Is a directory"):
+    with raises_pinned(InputError):
         Store.create(tmp_path / "below")
 
 
@@ -247,23 +249,21 @@ def test_cells_are_named_by_their_content_and_repaired(store: Store) -> None:
     assert path.stat().st_ino == before
     assert store.put_cell({"rounds": [1, 3]}, arrays) != name
     path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(InputError, match="damaged: run the experiment again, which mends it"):
+    with raises_pinned(InputError):
         store.cell(name)
     store.put_cell({"rounds": [1, 2]}, arrays)
     meta, found = store.cell(name)
     assert meta == {"rounds": [1, 2]}
     assert (found["graph/matrix"] == arrays["graph/matrix"]).all()
     path.unlink()
-    with pytest.raises(InputError, match="is missing: run the experiment again"):
+    with raises_pinned(InputError):
         store.cell(name)
 
 
 def test_files_of_a_newer_format_are_not_overwritten(store: Store) -> None:
     store.put_study("density", {"format": 2, "new": 1})
     before = files_in(store.path)
-    with pytest.raises(
-        InputError, match=r"study 'density' in .* is of format 2, .* writes 1: update graphbandits"
-    ):
+    with raises_pinned(InputError):
         store.put_study("density", {"format": 1})
     assert files_in(store.path) == before
     store.put_study("density", {"format": 2})  # a later version may do this
@@ -289,21 +289,21 @@ def test_damaged_description_of_a_series_is_rewritten(store: Store) -> None:
 
 @pytest.mark.parametrize("key", ["", ".", "..", ".hidden", "a/b", "a\\b", "a\0b"])
 def test_keys_of_studies_are_names_of_files(store: Store, key: str) -> None:
-    with pytest.raises(InputError, match="key of a study is a name for a file"):
+    with raises_pinned(InputError):
         store.put_study(key, {})
-    with pytest.raises(InputError, match="key of a study is a name for a file"):
+    with raises_pinned(InputError):
         store.study(key)
 
 
 def test_invalid_studies_are_refused(store: Store) -> None:
     for record in ({"a": float("nan")}, {"a": object()}):
-        with pytest.raises(InputError, match="plain values of JSON"):
+        with raises_pinned(InputError):
             store.put_study("a", record)
     assert store.studies() == []
     store.put_study("density", {"format": 1})
-    with pytest.raises(InputError, match=r"no study 'densty' .*did you mean 'density'\?"):
+    with raises_pinned(InputError):
         store.study("densty")
     for text in ("", "[]", '{"format": ', "\xff"):
         (store.path / "studies" / "density.json").write_text(text, "latin-1")
-        with pytest.raises(InputError, match=r"density.json is damaged: run the experiment again"):
+        with raises_pinned(InputError):
             store.study("density")

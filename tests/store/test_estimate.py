@@ -9,22 +9,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from graphbandits._io import to_npz
 from graphbandits.cli import app
 from graphbandits.engine import Plan, Task
 from graphbandits.engine.loop import run_recorded
+from graphbandits.engine.provenance import series_of
 from graphbandits.experiments import Experiment
-from graphbandits.files import to_npz
 from graphbandits.plugins import unload_plugin
-from graphbandits.store import (
-    Store,
-    StudyRecord,
-    WorkerOptions,
-    describe_cell,
-    series_of,
-    wanted_tasks,
-)
+from graphbandits.store import Store, WorkerOptions
 from graphbandits.store import estimate as module
 from graphbandits.store.estimate import LEAST, Pace, estimate, measure
+from graphbandits.store.record import StudyRecord, describe_cell, wanted_tasks
 
 ONE = """title = "T"
 graph = "random(r=0.5)"

@@ -14,23 +14,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import SRC, TESTS
+from helpers.messages import raises_pinned
 from helpers.stores import PRIOR, a_plan, a_shard, fill, put_study, synthetic, whole_store
 
 from graphbandits.engine import Ratios, Shard
 from graphbandits.errors import InputError
 from graphbandits.experiments import Study
-from graphbandits.results import Moments, PolicyResult, Results, concat
-from graphbandits.store import (
-    DamagedShardError,
-    ShardFile,
-    Store,
-    simulate_plan,
-    summarise,
-    summary,
-    whole,
-)
+from graphbandits.results import PolicyResult, Results, concat
+from graphbandits.results.differences import Moments
+from graphbandits.store import DamagedShardError, ShardFile, Store, simulate_plan, summary
+from graphbandits.store.summary import summarise, whole
 from graphbandits.theory import general_bound
-from graphbandits.theory.regret import recorded_bounds
+from graphbandits.theory.regret_bounds import recorded_bounds
 
 
 def written(store: Store, shards: Iterable[Shard]) -> list[ShardFile]:
@@ -125,11 +120,11 @@ def test_shards_of_other_rounds_or_arms_are_refused(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     files = written(store, [a_shard(0, 4, rounds=6)])
     for read in (summarise, whole):
-        with pytest.raises(DamagedShardError, match="6 recorded rounds, not 5"):
+        with raises_pinned(DamagedShardError):
             read(store, files, 5, 3)
-        with pytest.raises(InputError, match="other arms than the 2"):
+        with raises_pinned(InputError):
             read(store, files, 6, 2)
-        with pytest.raises(InputError, match="there are no shards"):
+        with raises_pinned(InputError):
             read(store, [], 6, 3)
 
 
@@ -175,7 +170,7 @@ def test_general_bound_accepts_moments() -> None:
     # sqrt(H x) has the slope sqrt(H / x) / 2
     assert moments.error[0] == pytest.approx(math.sqrt(0.8 / 2) / 2 / math.sqrt(3), rel=1e-12)
     assert general_bound(Moments.of(sums[:1]), 0.8, [1, 2]).error is None
-    with pytest.raises(InputError, match="each of the 3 rounds"):
+    with raises_pinned(InputError):
         general_bound(Moments.of(sums), 0.8, [1, 2, 3])
 
 
@@ -216,7 +211,7 @@ def test_missing_parts_of_summaries_are_reported_with_their_location(stored) -> 
         lambda: results.to_pandas("regret"),
         lambda: concat([results, other]),
     ):
-        with pytest.raises(InputError, match=r"it has them: Cell\.results\(curves=True\)"):
+        with raises_pinned(InputError):
             attempt()
 
 
@@ -230,7 +225,7 @@ def test_policies_without_all_trials_are_named(tmp_path: Path) -> None:
     assert cell.complete() == ["ts-n"]
     for curves in (False, True):
         assert list(cell.results(["ts-n"], curves=curves).policies) == ["ts-n"]
-        with pytest.raises(InputError, match="lacks 8 of 12 trials of 'ucb-n'"):
+        with raises_pinned(InputError):
             cell.results(curves=curves)
 
 
@@ -238,7 +233,8 @@ MEMORY = """
     import sys
     import numpy as np
     from graphbandits.engine import Plays, Shard
-    from graphbandits.store import Store, summarise
+    from graphbandits.store import Store
+    from graphbandits.store.summary import summarise
     from helpers.stores import synthetic
     store = Store.create(sys.argv[1])
     trials, size, rounds = 100_000, 1000, 200

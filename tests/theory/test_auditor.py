@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from helpers.messages import raises_pinned
 
 from graphbandits import Bernoulli, BetaBernoulli
+from graphbandits._types import Floats
 from graphbandits.engine import Plan, run_block
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
@@ -23,9 +25,8 @@ from graphbandits.policies.ids_lp import IDSLP
 from graphbandits.policies.ids_n import IDSN
 from graphbandits.posteriors import Observations
 from graphbandits.rng import Keys
-from graphbandits.theory import audit, audits, ratio_limit
-from graphbandits.theory.audits import Tally
-from graphbandits.types import Floats
+from graphbandits.theory import audit, auditor, ratio_limit
+from graphbandits.theory.auditor import Tally
 
 PRIOR = BetaBernoulli(np.array([1.0, 4.0, 12.0]), np.array([2.0, 4.0, 9.0]))
 TOURNAMENT = "edges(1>2 1>3 2>3)"
@@ -145,7 +146,7 @@ def test_too_small_gain_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def halved(*given: Any) -> Floats:
         return 0.5 * joint_gain(*given)
 
-    monkeypatch.setattr(audits, "joint_gain", halved)
+    monkeypatch.setattr(auditor, "joint_gain", halved)
     found = tallies(plan_of("ts-n"))
     assert found["Proposition 1"].violations > 100
     worst = found["Proposition 1"].worst
@@ -180,7 +181,7 @@ def test_nan_and_zero_gain_are_violations(monkeypatch: pytest.MonkeyPatch, nothi
         gain[0] = nothing
         return gain
 
-    monkeypatch.setattr(audits, "joint_gain", wrong)
+    monkeypatch.setattr(auditor, "joint_gain", wrong)
     found = audit(plan_of("ts-n", horizon=3))
     violated = {tally.statement.name: tally.violations for tally in found.tallies}
     assert violated["Proposition 1"] == 9  # three arms, three rounds of the first trial
@@ -222,7 +223,7 @@ def test_policy_with_infinite_ratio_satisfies_lemma_1() -> None:
 def test_joint_gain_policy_is_audited_with_joint_gain() -> None:
     plan = plan_of(["idsn-lp(gain=joint)", "ids-n(gain=joint)", "ids-lp(gain=joint)"], horizon=40)
     assert audit(plan).broken == []
-    with pytest.raises(InputError, match="plays by the exact gain"):
+    with raises_pinned(InputError):
         audit(plan, gain="bound")
 
 
@@ -302,13 +303,13 @@ def test_joint_gain_is_used_if_cheap() -> None:
     assert exact.gain == "joint"
     assert exact.tallies[0].checks == 48
     many = Plan.of("ts-n", graph="random(r=0.5)", arms=20, horizon=3, trials=2)
-    with pytest.raises(InputError, match="outcomes"):
+    with raises_pinned(InputError):
         audit(many, gain="joint")
 
 
 def test_invalid_arguments_are_rejected() -> None:
-    with pytest.raises(InputError, match="gain is one of auto, joint, bound"):
+    with raises_pinned(InputError):
         audit(plan_of(), gain="exact")
     fixed = Plan.of("ts-n", Bernoulli(PRIOR, fixed=[0.1, 0.2, 0.3]), "empty", horizon=3, trials=2)
-    with pytest.raises(InputError, match="drawn from their Beta priors"):
+    with raises_pinned(InputError):
         audit(fixed)

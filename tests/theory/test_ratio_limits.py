@@ -15,21 +15,21 @@ from helpers.bound_cases import FIVE, LOG5, ROUNDS, UNEQUAL, by_name
 from scipy.integrate import quad
 
 from graphbandits.graphs import (
-    Dense,
+    DenseFeedback,
     Feedback,
     Fixed,
     GivenSequence,
     RandomFeedback,
     RevealedErdosRenyi,
-    Uniform,
+    UniformFeedback,
     as_process,
 )
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
 from graphbandits.theory import (
     earlier_bound,
-    limits,
     ratio_limit,
+    ratio_limits,
     regret_bounds,
     theorem_2,
     theorem_3,
@@ -56,8 +56,8 @@ class ListedGraphs:
     def round(self, t: int, keys: Keys) -> Feedback:
         graph = self.graphs[(t - 1) % len(self.graphs)]
         if len(graph) == 1:
-            return Dense(graph)
-        return Dense(graph[keys.trial_numbers % len(graph)])
+            return DenseFeedback(graph)
+        return DenseFeedback(graph[keys.trial_numbers % len(graph)])
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_fixed_graphs_with_known_clique_covers(graph: str, cover: int) -> None:
 
 
 def test_one_way_edge_is_no_clique() -> None:
-    found = by_name(regret_bounds(Fixed(Dense(OUT_STAR)), FIVE, [40]))
+    found = by_name(regret_bounds(Fixed(DenseFeedback(OUT_STAR)), FIVE, [40]))
     assert found["Corollary 1"].final == pytest.approx(found["Theorem 1"].final, rel=1e-12)
 
 
 def test_sequence_of_graphs_sums_clique_cover_numbers_and_keeps_largest() -> None:
     graphs = (COMPLETE, EMPTY, COMPLETE, as_process("paper").feedback.matrix[0])
-    process = GivenSequence(tuple(map(Dense, graphs)))
+    process = GivenSequence(tuple(map(DenseFeedback, graphs)))
     found = by_name(regret_bounds(process, FIVE, [1, 2, 3, 4]))
     assert list(found) == ["Theorem 1", "Theorem 2", "earlier bound"]
     two, before = found["Theorem 2"], found["earlier bound"]
@@ -129,7 +129,7 @@ def test_rates_0_and_1_are_treated_as_graphs() -> None:
 
 def test_general_probabilities_use_half_the_number_of_arms() -> None:
     matrix = np.array([[1.0, 0.5, 0.1], [0.0, 1.0, 0.9], [0.3, 1.0, 1.0]])
-    found = regret_bounds(Fixed(Dense(matrix)), UNEQUAL, ROUNDS)
+    found = regret_bounds(Fixed(DenseFeedback(matrix)), UNEQUAL, ROUNDS)
     assert [bound.name for bound in found] == ["Theorem 1", "Lemmas 1 and 2"]
     np.testing.assert_allclose(found[1].values, found[0].values, rtol=1e-12)
     assert "G h >= h" in found[1].note
@@ -140,7 +140,9 @@ def test_general_probabilities_use_half_the_number_of_arms() -> None:
 def test_mixed_sequence_uses_limit_of_each_round() -> None:
     half = np.where(np.eye(5) == 1.0, 1.0, 0.5)
     half[0, 1] = 0.4
-    process = GivenSequence((Dense(COMPLETE), Uniform(0.25, 5), Dense(half)))
+    process = GivenSequence(
+        (DenseFeedback(COMPLETE), UniformFeedback(0.25, 5), DenseFeedback(half))
+    )
     found = by_name(regret_bounds(process, FIVE, [1, 2, 3]))
     assert list(found) == ["Theorem 1", "Lemma 1"]
     np.testing.assert_allclose(found["Lemma 1"].values ** 2 / LOG5, [0.5, 1.75, 4.25], rtol=1e-9)
@@ -209,7 +211,7 @@ def test_many_arms_are_estimated_with_standard_error(monkeypatch: pytest.MonkeyP
     def edges(graph: Feedback) -> np.ndarray:
         return graph.matrix.sum(axis=(1, 2)).astype(int)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(limits, "clique_cover_numbers", edges)
+    monkeypatch.setattr(ratio_limits, "clique_cover_numbers", edges)
     process = RevealedErdosRenyi(8, 0.5)
     found = by_name(regret_bounds(process, BetaBernoulli.of(8), [100]))
     two = found["Theorem 2"]
@@ -251,7 +253,7 @@ def test_bounds_use_the_simulated_trials() -> None:
 
 
 def test_too_many_trials_for_budget_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "ENTRIES", 25 * 40)  # forty graphs: of ten rounds four trials
+    monkeypatch.setattr(ratio_limits, "ENTRIES", 25 * 40)  # forty graphs: of ten rounds four trials
     graphs = (np.stack([COMPLETE, EMPTY, EMPTY, COMPLETE]), EMPTY[None])
     found = by_name(regret_bounds(ListedGraphs(graphs), FIVE, [10], trials=1000))
     two = found["Theorem 2"]
@@ -265,13 +267,13 @@ def test_too_many_trials_for_budget_are_estimated(monkeypatch: pytest.MonkeyPatc
 
 def test_graphs_beyond_budget_count_all_arms(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound is larger then, and still one."""
-    monkeypatch.setattr(limits, "ENTRIES", 25 * 2)
+    monkeypatch.setattr(ratio_limits, "ENTRIES", 25 * 2)
     paper = as_process("paper").feedback.matrix
     process = ListedGraphs((COMPLETE[None], EMPTY[None], paper, COMPLETE[None]))
     two = by_name(regret_bounds(process, FIVE, [1, 2, 3, 4]))["Theorem 2"]
     np.testing.assert_allclose(two.values**2 / LOG5, [0.5, 3.0, 5.5, 6.0], rtol=1e-9)
     assert "1 graph " in two.note
-    monkeypatch.setattr(limits, "MOST_ARMS", 4)
+    monkeypatch.setattr(ratio_limits, "MOST_ARMS", 4)
     large = by_name(regret_bounds(process, FIVE, [4]))["Theorem 2"]
     assert large.final == pytest.approx(math.sqrt(10 * LOG5))
     assert "counts as 5" in large.note
@@ -292,8 +294,8 @@ def test_long_sequence_evaluates_each_graph_once(
         asked.append(graph)
         return np.array([3])
 
-    monkeypatch.setattr(limits, "clique_cover_numbers", once)
-    process = GivenSequence((Dense(COMPLETE), Dense(EMPTY)) * 500)
+    monkeypatch.setattr(ratio_limits, "clique_cover_numbers", once)
+    process = GivenSequence((DenseFeedback(COMPLETE), DenseFeedback(EMPTY)) * 500)
     two = by_name(regret_bounds(process, FIVE, [1000]))["Theorem 2"]
     assert len(asked) == 2
     assert two.final == pytest.approx(math.sqrt(1500 * LOG5))

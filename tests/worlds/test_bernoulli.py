@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.messages import raises_pinned
 from scipy.stats import beta, kstest
 
 from graphbandits import Bernoulli, BetaBernoulli, simulate
@@ -75,7 +76,7 @@ def test_outcomes_have_the_fixed_means() -> None:
     ],
 )
 def test_invalid_fixed_means_are_rejected(wrong: Any) -> None:
-    with pytest.raises(InputError, match=r"one number in \[0, 1\] for each of the 3 arms; got"):
+    with raises_pinned(InputError):
         Bernoulli(PRIOR, fixed=wrong)
 
 

@@ -29,6 +29,7 @@ from helpers.executor_tasks import (
     until,
     without_faults,
 )
+from helpers.messages import raises_pinned
 
 from graphbandits.engine import Plan
 from graphbandits.engine.executors import (
@@ -331,7 +332,7 @@ def test_executor_for_chooses_the_executor() -> None:
     assert isinstance(executor_for(2, "local", "auto", [plan]), DaskExecutor)
     assert isinstance(executor_for(1, None, "processes", [plan]), ProcessExecutor)
     assert executor_for(3, None, "threads", [plan]).workers == 3
-    with pytest.raises(InputError, match="parallel is 'auto', 'threads' or 'processes', not 'no'"):
+    with raises_pinned(InputError):
         executor_for(2, None, "no", [plan])
-    with pytest.raises(InputError, match="workers must be a whole number of at least 1, not 0"):
+    with raises_pinned(InputError):
         executor_for(0, None, "auto", [plan])

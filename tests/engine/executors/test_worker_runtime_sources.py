@@ -26,10 +26,9 @@ from graphbandits.engine.executors import (
 from graphbandits.engine.executors.processes import terminate_all
 from graphbandits.engine.executors.worker_runtime import pack, request_of
 from graphbandits.engine.plan import Task
-from graphbandits.engine.provenance import check_sources
+from graphbandits.engine.provenance import check_sources, series_of
 from graphbandits.errors import PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
-from graphbandits.store import series_of
 
 #: Plays arm 1 or arm 2, as given by a module next to it.
 POLICY = '''
@@ -154,7 +153,7 @@ with ProcessExecutor(1) as executor:
 
 @pytest.mark.parametrize(
     ("module", "refused"),
-    [("policies/ts_n.py", {"ts-n"}), ("graphs/storage.py", {"ts-n", "ucb-n"})],
+    [("policies/ts_n.py", {"ts-n"}), ("graphs/_storage.py", {"ts-n", "ucb-n"})],
 )
 def test_edited_package_is_detected(tmp_path: Path, module: str, refused: set[str]) -> None:
     """A module of the policy, and a module that decodes plans in a worker."""

@@ -17,15 +17,15 @@ from helpers.graph_number_oracles import (
 )
 from hypothesis import given, settings
 
-from graphbandits.graphs.invariants.bounds import (
+from graphbandits._types import Ints
+from graphbandits.graphs.invariants._bounds import (
     CliqueProgram,
     clique_size_bound,
     fractional_matching,
     matching_bound,
 )
-from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.sparse_kernels import clique_sizes
-from graphbandits.types import Ints
+from graphbandits.graphs.invariants._budget import Budget
+from graphbandits.graphs.invariants._sparse_kernels import clique_sizes
 
 
 def largest_with(edges: np.ndarray) -> Ints:
@@ -75,7 +75,7 @@ def test_clique_program_bounds_and_solves_both_numbers(listed: bool, edges: np.n
 
 @pytest.mark.parametrize("most", [0, 3])
 def test_bounds_hold_with_too_many_cliques(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphbandits.graphs.invariants.bounds.MOST_CLIQUES", most)
+    monkeypatch.setattr("graphbandits.graphs.invariants._bounds.MOST_CLIQUES", most)
     edges = networkx.to_numpy_array(networkx.petersen_graph()) > 0
     program = CliqueProgram(adjacency(edges), Budget())
     assert not program.complete

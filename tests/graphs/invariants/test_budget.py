@@ -8,22 +8,22 @@ from types import SimpleNamespace
 import pytest
 from numba.core import event
 
-from graphbandits import jit
-from graphbandits.graphs.invariants.budget import Budget
+from graphbandits import _jit
+from graphbandits.graphs.invariants._budget import Budget
 
 
 def test_budget_excludes_compilation_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(jit, "time", SimpleNamespace(monotonic=lambda: now))
-    before = jit.clock()
+    monkeypatch.setattr(_jit, "time", SimpleNamespace(monotonic=lambda: now))
+    before = _jit.clock()
     budget = Budget(seconds=5.0)
     part = budget.part(0.5)
     with event.trigger_event("numba:compile"):
         now += 3.0
         with event.trigger_event("numba:compile"):  # a callee
             now += 4.0
-    assert math.isclose(jit.clock(), before)
+    assert math.isclose(_jit.clock(), before)
     assert math.isclose(part.seconds, 2.5)
     now += 2.0
-    assert math.isclose(jit.clock(), before + 2.0)
+    assert math.isclose(_jit.clock(), before + 2.0)
     assert math.isclose(budget.seconds, 3.0)

@@ -12,26 +12,23 @@ from helpers.graph_number_oracles import (
     independence_by_subsets,
     random_matrix,
 )
+from helpers.messages import raises_pinned
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import Dense, Sparse, Uniform, as_process
-from graphbandits.graphs.invariants import (
-    clique_cover_numbers,
-    deterministic,
-    independence,
-    independence_number,
-)
+from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
+from graphbandits.graphs.invariants import _deterministic, independence
+from graphbandits.graphs.invariants._deterministic import clique_cover_numbers, independence_number
 
 
 def test_each_trial_has_its_clique_cover_number() -> None:
     rng = np.random.default_rng(8)
     stack = np.stack([random_matrix(rng, 6, p, True) for p in rng.random(60)])
     want = [cover_by_subsets(matrix) for matrix in stack]
-    assert clique_cover_numbers(Dense(stack)).tolist() == want
-    assert clique_cover_numbers(Dense(stack[::-1])).tolist() == want[::-1]
-    assert clique_cover_numbers(Uniform([0.0, 1.0, 0.0], 7)).tolist() == [7, 1, 7]
-    with pytest.raises(InputError, match="probabilities"):
-        clique_cover_numbers(Uniform(0.5, 3))
+    assert clique_cover_numbers(DenseFeedback(stack)).tolist() == want
+    assert clique_cover_numbers(DenseFeedback(stack[::-1])).tolist() == want[::-1]
+    assert clique_cover_numbers(UniformFeedback([0.0, 1.0, 0.0], 7)).tolist() == [7, 1, 7]
+    with raises_pinned(InputError):
+        clique_cover_numbers(UniformFeedback(0.5, 3))
 
 
 def test_numbers_are_right_if_another_thread_clears_the_cache(
@@ -40,28 +37,28 @@ def test_numbers_are_right_if_another_thread_clears_the_cache(
     rng = np.random.default_rng(3)
     stack = np.stack([random_matrix(rng, 6, 0.5) for _ in range(30)])
     kept: dict[int, dict[bytes, int]] = {}
-    monkeypatch.setattr(deterministic, "_COVERS", kept)
-    clique_cover_numbers(Dense(stack[:15]))
-    search = deterministic.kernels.cover_numbers
+    monkeypatch.setattr(_deterministic, "_COVERS", kept)
+    clique_cover_numbers(DenseFeedback(stack[:15]))
+    search = _deterministic.kernels.cover_numbers
 
     def forgetful(*given: Any) -> None:
         search(*given)
         kept[6].clear()
 
-    monkeypatch.setattr(deterministic.kernels, "cover_numbers", forgetful)
-    found = clique_cover_numbers(Dense(stack))
+    monkeypatch.setattr(_deterministic.kernels, "cover_numbers", forgetful)
+    found = clique_cover_numbers(DenseFeedback(stack))
     assert found.tolist() == [cover_by_subsets(matrix) for matrix in stack]
 
 
 def test_upper_bounds_of_hard_graphs_are_reproducible() -> None:
     matrix = random_matrix(np.random.default_rng(1), 150, 0.5)
-    graph = Dense(matrix)
+    graph = DenseFeedback(matrix)
     first = int(clique_cover_numbers(graph)[0])
-    assert clique_cover_numbers(Dense(matrix)).tolist() == [first]
+    assert clique_cover_numbers(DenseFeedback(matrix)).tolist() == [first]
     assert independence(matrix).lower <= first
-    several = clique_cover_numbers(Dense(np.stack([matrix] * 2)))
+    several = clique_cover_numbers(DenseFeedback(np.stack([matrix] * 2)))
     assert several[0] == several[1] >= first
-    assert independence_number(graph) == independence_number(Dense(matrix))
+    assert independence_number(graph) == independence_number(DenseFeedback(matrix))
     assert independence_number(graph) >= independence(matrix).lower
 
 
@@ -72,7 +69,9 @@ def test_independence_number_matches_search_over_subsets(arms: int, directed: bo
     for p in (0.0, 0.15, 0.3, 0.5, 0.8, 1.0):
         for _ in range(6):
             matrix = random_matrix(rng, arms, p, directed)
-            assert independence_number(Dense(matrix)) == independence_by_subsets(matrix), matrix
+            assert independence_number(DenseFeedback(matrix)) == independence_by_subsets(matrix), (
+                matrix
+            )
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -81,7 +80,7 @@ def test_independence_number_is_largest_clique_of_complement(arms: int, directed
     rng = np.random.default_rng(arms + 1000 * directed)
     for p in (0.1, 0.2, 0.5, 0.9):
         matrix = random_matrix(rng, arms, p, directed)
-        assert independence_number(Dense(matrix)) == by_cliques(matrix)
+        assert independence_number(DenseFeedback(matrix)) == by_cliques(matrix)
 
 
 def test_known_independence_numbers() -> None:
@@ -95,23 +94,23 @@ def test_known_independence_numbers() -> None:
         assert independence_number(as_process("star", arms).feedback) == max(arms - 1, 1)
         assert independence_number(as_process("cliques(size=3)", arms).feedback) == -(-arms // 3)
     assert independence_number(as_process("paper").feedback) == 2
-    assert independence_number(Uniform(0.0, 7)) == 7
-    assert independence_number(Uniform(1.0, 7)) == 1
+    assert independence_number(UniformFeedback(0.0, 7)) == 7
+    assert independence_number(UniformFeedback(1.0, 7)) == 1
 
 
 def test_sparse_and_dense_graphs_have_equal_independence_number() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):
         matrix = random_matrix(rng, 7, 0.3, directed=True)
-        sparse = Sparse.from_edges(7, *np.nonzero(matrix))
+        sparse = SparseFeedback.from_edges(7, *np.nonzero(matrix))
         assert independence_number(sparse) == independence_by_subsets(matrix)
 
 
 @pytest.mark.parametrize(
     ("feedback", "reason"),
     [
-        (Uniform(0.5, 3), "entries 0 and 1"),
-        (Dense(np.stack([np.eye(2)] * 2)), "all trials share"),
+        (UniformFeedback(0.5, 3), "entries 0 and 1"),
+        (DenseFeedback(np.stack([np.eye(2)] * 2)), "all trials share"),
     ],
     ids=["probabilities", "one for each trial"],
 )

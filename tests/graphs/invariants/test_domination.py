@@ -8,8 +8,8 @@ from helpers.graph_number_oracles import (
 )
 from scipy.sparse import csr_array
 
-from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.dominating import Revealing
+from graphbandits.graphs.invariants._budget import Budget
+from graphbandits.graphs.invariants._domination import Revealing
 
 
 class EndsAfterOneCheck(Budget):

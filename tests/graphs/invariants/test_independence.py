@@ -11,9 +11,9 @@ from helpers.graph_number_oracles import (
     reflexive,
 )
 
-from graphbandits.graphs.invariants.adjacency import Component
-from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.independent import enlarge
+from graphbandits.graphs.invariants._adjacency import Component
+from graphbandits.graphs.invariants._budget import Budget
+from graphbandits.graphs.invariants._independence import enlarge
 
 
 def swapped(edges: np.ndarray, found: np.ndarray, enough: int, steps: int) -> Component:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import networkx
 
-from graphbandits.graphs.invariants.budget import Budget
-from graphbandits.graphs.invariants.searches import CliqueSearch
+from graphbandits.graphs.invariants._budget import Budget
+from graphbandits.graphs.invariants._searches import CliqueSearch
 
 
 def test_known_clique_is_not_searched() -> None:

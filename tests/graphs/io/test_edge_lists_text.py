@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.messages import raises_pinned
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
-    Dense,
+    DenseFeedback,
     Fixed,
-    Sparse,
-    Uniform,
+    SparseFeedback,
+    UniformFeedback,
     as_process,
     edges_text,
     make_process,
@@ -81,7 +82,7 @@ def test_invalid_edges_text_is_rejected(text: str, message: str) -> None:
 
 
 def test_more_arms_than_requested_are_rejected() -> None:
-    with pytest.raises(InputError, match="has 4 arms, but 3 were asked for"):
+    with raises_pinned(InputError):
         as_process("edges(1-4)", 3)
 
 
@@ -108,7 +109,7 @@ def with_loops(matrix: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 @given(feedbacks(), st.booleans())
 def test_matrix_round_trips_through_text(matrix: np.ndarray[Any, Any], symmetric: bool) -> None:
     matrix = np.maximum(matrix, matrix.T) if symmetric else matrix
-    text = edges_text(Dense(matrix))
+    text = edges_text(DenseFeedback(matrix))
     assert matrix_of_text(text, len(matrix)) == matrix.tolist()
     assert matrix_of_text(text) == matrix.tolist()  # it knows its number of arms, too
     assert ">" not in text or not symmetric
@@ -116,30 +117,30 @@ def test_matrix_round_trips_through_text(matrix: np.ndarray[Any, Any], symmetric
 
 @pytest.mark.parametrize("r", [0.0, 1.0, 0.1, 1 / 3, 5e-324])
 def test_random_feedback_round_trips_through_text(r: float) -> None:
-    again = make_process(edges_text(Uniform(r, 4)), 4).round(1, Keys(0))
-    assert isinstance(again, Uniform)
+    again = make_process(edges_text(UniformFeedback(r, 4)), 4).round(1, Keys(0))
+    assert isinstance(again, UniformFeedback)
     assert again.r.tolist() == [r]
 
 
 def test_each_trial_has_its_text() -> None:
     process = as_process("revealed-er(p=0.5, directed=true)", 6)
     feedback = process.round(3, Keys(4, trials=5))
-    assert isinstance(feedback, Dense)
+    assert isinstance(feedback, DenseFeedback)
     for trial in range(5):
         text = edges_text(feedback, trial)
         assert matrix_of_text(text, 6) == feedback.matrix[trial].tolist()
     rates = as_process("random(r=uniform)", 3).round(2, Keys(4, trials=2))
-    assert isinstance(rates, Uniform)
+    assert isinstance(rates, UniformFeedback)
     assert edges_text(rates, 1) == f"random(r={rates.r.tolist()[1]!r})"
 
 
 def test_sparse_and_dense_feedback_have_equal_text() -> None:
-    sparse = Sparse.from_edges(5, [0, 1, 1, 3], [1, 0, 2, 1], [1.0, 1.0, 0.5, 0.25])
+    sparse = SparseFeedback.from_edges(5, [0, 1, 1, 3], [1, 0, 2, 1], [1.0, 1.0, 0.5, 0.25])
     assert edges_text(sparse) == edges_text(sparse.to_dense()) == "edges(1-2 2>3:0.5 4>2:0.25 5)"
 
 
 def test_large_edges_text_is_stored_sparse() -> None:
     process = as_process("edges(1>300)")
     assert isinstance(process, Fixed)
-    assert isinstance(process.feedback, Sparse)
+    assert isinstance(process.feedback, SparseFeedback)
     assert edges_text(process.feedback) == "edges(1>300)"

@@ -34,20 +34,21 @@ from helpers.graph_files import (
     number_cells,
     word_names,
 )
+from helpers.messages import raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
-    Sparse,
+    SparseFeedback,
     as_process,
     from_csv,
     from_edge_list,
     from_frame,
     load_graph,
 )
-from graphbandits.graphs.io.files import GraphFile
-from graphbandits.graphs.io.tables import names_edges
+from graphbandits.graphs.io._graph_file import GraphFile
+from graphbandits.graphs.io.edge_tables import names_edges
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -216,7 +217,7 @@ def test_wrong_data_frame_is_rejected(
 
 @pytest.mark.parametrize("frame", [None, [], {"source": ["a"]}, np.eye(2), pd.Series([1.0])])
 def test_invalid_data_frame_is_rejected(frame: object) -> None:
-    with pytest.raises(InputError, match="named columns"):
+    with raises_pinned(InputError):
         from_frame(frame)
 
 
@@ -242,9 +243,9 @@ def test_invalid_cells_of_data_frame_are_rejected(columns: dict[str, list], reas
 @pytest.mark.parametrize("cell", [3.0, "x", None, -1])
 def test_wrong_adjacency_frame_is_rejected(cell: object) -> None:
     frame = pd.DataFrame([[1, cell], [0, 1]], ["a", "b"], ["a", "b"])
-    with pytest.raises(InputError, match=r"entry \(a, b\) is a probability .*source= and target="):
+    with raises_pinned(InputError):
         as_process(frame)
-    with pytest.raises(InputError, match="from_matrix"):
+    with raises_pinned(InputError):
         as_process(frame.rename(index={"a": "c"}))
 
 
@@ -252,12 +253,12 @@ def test_column_of_probabilities_is_not_ignored(tmp_path: Path) -> None:
     """All edges would be sure without a word."""
     path = tmp_path / "edges.csv"
     path.write_text("from,to,strength,id\nann,bob,0.5,1\nbob,eve,1,0\n")
-    with pytest.raises(InputError, match=r"line 1: the column 'strength' looks like prob"):
+    with raises_pinned(InputError):
         load_graph(path)
     assert not load_graph(path, probability="strength").deterministic
     assert load_graph(path, probability=None).deterministic
     frame = pd.read_csv(path)
-    with pytest.raises(InputError, match="the column 'strength' looks like probabilities"):
+    with raises_pinned(InputError):
         from_frame(frame)
     assert from_frame(frame[["from", "to", "id"]]).deterministic  # whole numbers are ids
     path.write_text("from,to,prob\nann,bob,0.5\n")
@@ -426,7 +427,7 @@ def test_large_adjacency_table_is_stored_sparse(write: Write) -> None:
     out = io.StringIO()
     pd.DataFrame(matrix, names, names).to_csv(out)
     process = load_graph(write("graph.csv", out.getvalue()))
-    assert isinstance(process.feedback, Sparse)
+    assert isinstance(process.feedback, SparseFeedback)
     assert_same_graph(process, names, matrix)
 
 
@@ -489,7 +490,7 @@ def test_edges_with_gephi_types_are_read(folder: Path, types: list[str]) -> None
     rows = "".join(f"{a},{b},{kind}\n" for a, b, kind in zip("abc", "bcd", types * 2, strict=False))
     file = GraphFile(folder / "a.csv", f"sep=,\n# é\nu,v,Type\n{rows}e,,\n".encode())
     if "x" in types:
-        with pytest.raises(InputError, match="line 5: column 'Type': an edge is Directed or"):
+        with raises_pinned(InputError):
             from_csv(file)
         return
     found = from_csv(file)
@@ -499,7 +500,7 @@ def test_edges_with_gephi_types_are_read(folder: Path, types: list[str]) -> None
 
 def test_large_list_with_header_is_rejected(folder: Path) -> None:
     large = "source target\n" + "".join(f"node{i} node{i + 1}\n" for i in range(80_000))
-    with pytest.raises(InputError, match="line 1: 'source target' names columns"):
+    with raises_pinned(InputError):
         from_edge_list(GraphFile(folder / "a.txt", large.encode()))
 
 

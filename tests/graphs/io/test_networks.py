@@ -22,16 +22,17 @@ from helpers.graph_files import (
     networkx_of,
     xml_names,
 )
+from helpers.messages import raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
-    Dense,
+    DenseFeedback,
     Fixed,
     RandomFeedback,
-    Sparse,
-    Uniform,
+    SparseFeedback,
+    UniformFeedback,
     as_process,
     from_graphml,
     from_matrix,
@@ -147,20 +148,20 @@ def test_xml_entity_expansion_is_rejected(write: Write) -> None:
 
 
 def test_blank_networkx_nodes_are_rejected() -> None:
-    with pytest.raises(InputError, match=r"arm 1 .* is blank"):
+    with raises_pinned(InputError):
         as_process(nx.DiGraph([("a", " ")]))
-    with pytest.raises(InputError, match="two arms have the name 'a'"):
+    with raises_pinned(InputError):
         as_process(nx.DiGraph([("a", "a ")]))
 
 
 def test_wrong_networkx_weights_are_reported() -> None:
     graph = nx.Graph([("a", "b", {"weight": 3})])
-    with pytest.raises(InputError, match=r"a -> b has the weight 3.*\[0, 1\].*probability=None"):
+    with raises_pinned(InputError):
         as_process(graph)
-    with pytest.raises(InputError, match=r"no edge .* attribute 'chance'"):
+    with raises_pinned(InputError):
         from_networkx(graph, probability="chance")
     parallel = nx.MultiGraph([("a", "b", {"weight": 0.5}), ("b", "a", {"weight": 0.25})])
-    with pytest.raises(InputError, match=r"was given before with 0\.5, and now with 0\.25"):
+    with raises_pinned(InputError):
         as_process(parallel)
 
 
@@ -281,7 +282,7 @@ def test_yed_label_with_elements_is_read(write: Write) -> None:
     path = write("a.graphml", content)
     assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
     path = write("b.graphml", content.replace("Zoë", " "))
-    with pytest.raises(InputError, match=r"b\.graphml, line \d+: the node 'n1' has an empty label"):
+    with raises_pinned(InputError):
         from_graphml(path, label="label")
 
 
@@ -309,16 +310,16 @@ def test_weight_is_probability_if_no_other_attribute() -> None:
 def test_unnamed_nodes_are_numbers() -> None:
     there = to_networkx(as_process("star(direction=out)", arms=3))
     assert list(there.edges(data="probability")) == [(0, 1, 1.0), (0, 2, 1.0)]
-    assert to_networkx(Uniform(0.5, 2)).edges[1, 0] == {"probability": 0.5}
-    assert list(to_networkx(Uniform(0.0, 10_000)).edges) == []
-    assert len(to_networkx(Uniform(0.0, 3))) == 3
+    assert to_networkx(UniformFeedback(0.5, 2)).edges[1, 0] == {"probability": 0.5}
+    assert list(to_networkx(UniformFeedback(0.0, 10_000)).edges) == []
+    assert len(to_networkx(UniformFeedback(0.0, 3))) == 3
 
 
 def test_large_graph_networkx_round_trip() -> None:
     rng = np.random.default_rng(4)
     source, target = rng.integers(0, 300, (2, 1000))
     other = source != target
-    feedback = Sparse.from_edges(300, source[other], target[other], 0.25)
+    feedback = SparseFeedback.from_edges(300, source[other], target[other], 0.25)
     names = tuple(f"arm {i}" for i in range(300))
     there = to_networkx(Fixed(feedback, names))
     assert there.number_of_edges() == len(feedback.column) - 300
@@ -329,9 +330,9 @@ def test_large_graph_networkx_round_trip() -> None:
     "graph",
     [
         RandomFeedback(3, None),
-        Dense(np.stack([np.eye(2)] * 3)),
-        Uniform(np.array([0.1, 0.2]), 3),
-        Uniform(0.5, 1_000_000),
+        DenseFeedback(np.stack([np.eye(2)] * 3)),
+        UniformFeedback(np.array([0.1, 0.2]), 3),
+        UniformFeedback(0.5, 1_000_000),
         "paper",
         None,
         np.eye(3),
@@ -358,7 +359,7 @@ def test_networkx_graph_is_read(arms: int, directed: bool, weighted: bool) -> No
     for process in (from_networkx(graph), as_process(graph), as_process(graph, arms=arms)):
         assert (matrix_of(process) == want).all()
         assert process.names == tuple(str(i) for i in range(arms))
-        assert isinstance(process.round(1, Keys(0)), Dense) is (arms <= 100)
+        assert isinstance(process.round(1, Keys(0)), DenseFeedback) is (arms <= 100)
 
 
 def test_networkx_nodes_keep_order_and_can_be_any_object() -> None:
