@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import pkgutil
 import re
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
-from helpers import SRC, TESTS
+from helpers import ROOT, SRC, TESTS
+from numpydoc.docscrape import NumpyDocString
 
 import graphbandits
 from graphbandits import _jit, policies
@@ -16,7 +21,7 @@ from graphbandits.registry import build as build_plugin
 from graphbandits.registry import name_of, registered, summary_of, text_of
 
 #: Test files that mirror no module: they cross packages, or test helpers, documents and structure.
-WITHOUT_MODULE = ("integration", "benchmarks", "helpers", "test_documents.py", "test_package.py")
+WITHOUT_MODULE = ("benchmarks", "documents", "helpers", "integration", "test_package.py")
 SOURCES = sorted((SRC / "graphbandits").rglob("*.py"))
 
 
@@ -28,17 +33,10 @@ def test_every_kernel_is_in_a_file_that_the_cache_hashes() -> None:
 
 
 def test_every_policy_module_registers_one_policy() -> None:
-    support = {
-        "base",
-        "bayesian",
-        "count_kernels",
-        "indices",
-        "kl_kernels",
-        "weight_kernels",
-        "weights",
-    }
+    support = {"base", "bayesian", "exponential_weights", "index"}
     enrolled = {cls.__module__ for cls in registered("policy").values()}
-    modules = {m.name for m in pkgutil.iter_modules(policies.__path__)} - support
+    found = {module.name for module in pkgutil.iter_modules(policies.__path__)} - support
+    modules = {name for name in found if not name.startswith("_")}
     assert {f"graphbandits.policies.{name}" for name in modules} == enrolled
 
 
@@ -68,6 +66,119 @@ def test_every_module_has_a_docstring() -> None:
 
 def test_study_functions_are_public() -> None:
     assert {"open_study", "open_studies"} <= set(graphbandits.__all__)
+
+
+# --- names and language -------------------------------------------------------------------------
+
+
+def test_no_class_name_is_defined_twice() -> None:
+    names = Counter(
+        node.name
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_kernel_modules_are_private() -> None:
+    found = [path for path in SOURCES if "kernel" in path.name]
+    assert len(found) > 15
+    assert all(path.name.startswith("_") for path in found)
+
+
+def test_no_two_modules_of_a_package_differ_only_in_grammar() -> None:
+    endings = r"(s|es|ed|er|ers|or|ing|ings|ation|ations)$"
+    for package in {path.parent for path in SOURCES}:
+        stems = [re.sub(endings, "", path.stem.lstrip("_")) for path in package.glob("*.py")]
+        assert len(stems) == len(set(stems)), package
+
+
+#: Words of earlier versions and phrases that readers stumble over, as patterns.
+UNCLEAR = (
+    *("nobody", "somebody", "anybody", "told", "says", "excuse[sd]?", "rooms", "the house"),
+    *("ground floor", "mended", "all eyes", "hangs? on", "laid open", "as many as they are"),
+    *("has no say", "of these the contract", "is held against", "one row a trial"),
+)
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+TEXTS = [*DOCUMENTS, *SOURCES, *(SRC / "graphbandits").rglob("*.html")]
+TEXTS += [*(SRC / "graphbandits").rglob("*.toml"), *(SRC / "graphbandits").rglob("*.txt")]
+#: Files that mention old words because they translate or explain them.
+ABOUT_OLD_WORDS = {"_old_words.py", "results.md"}
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_texts_have_no_unclear_phrases(path: Path) -> None:
+    text = path.read_text("utf-8")
+    if path.name in ABOUT_OLD_WORDS:
+        text = re.sub(r"[`\"'(]told\b", "", text)
+    found = re.findall(rf"\b(?:{'|'.join(UNCLEAR)})\b", text, re.IGNORECASE)
+    assert found == []
+
+
+# --- docstrings ---------------------------------------------------------------------------------
+
+
+def public_objects() -> dict[str, Any]:
+    """Return everything in the ``__all__`` of a package, and all plug-ins, by full name."""
+    packages = ["graphbandits"]
+    for module in pkgutil.walk_packages(graphbandits.__path__, "graphbandits."):
+        if module.ispkg and module.name != "graphbandits.cli":
+            packages.append(module.name)
+    found: list[Any] = []
+    for name in packages:
+        package = importlib.import_module(name)
+        found += [getattr(package, public) for public in getattr(package, "__all__", ())]
+    found += [cls for kind in ("policy", "graph", "posterior") for cls in registered(kind).values()]
+    objects = [one for one in found if inspect.isclass(one) or inspect.isfunction(one)]
+    return {
+        f"{one.__module__}.{one.__qualname__}": one
+        for one in objects
+        if one.__module__.startswith("graphbandits.")
+    }
+
+
+def public_functions() -> dict[str, Any]:
+    """Return the public classes and functions, and the methods with docstrings of their own."""
+    found = dict[str, Any]()
+    for name, one in public_objects().items():
+        found[name] = one
+        if inspect.isclass(one):
+            for key, member in vars(one).items():
+                function = getattr(member, "__func__", member)
+                if not key.startswith("_") and inspect.isfunction(function) and function.__doc__:
+                    found[f"{name}.{key}"] = function
+    return found
+
+
+PUBLIC = public_functions()
+
+
+def parameters_in_signature(one: Any) -> list[str]:
+    if inspect.isclass(one) and (getattr(one, "_is_protocol", False) or issubclass(one, Exception)):
+        return []
+    names = inspect.signature(one).parameters
+    return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_docstring_agrees_with_signature(name: str) -> None:
+    one = PUBLIC[name]
+    assert one.__doc__, "a docstring is missing"
+    sections = NumpyDocString(one.__doc__)
+    documented = [
+        part.strip().lstrip("*") for entry in sections["Parameters"] for part in entry[0].split(",")
+    ]
+    assert documented == parameters_in_signature(one)
+    if inspect.isfunction(one) and one.__annotations__.get("return") not in (None, "None"):
+        assert sections["Returns"] or sections["Yields"], "a section Returns or Yields is missing"
+
+
+def test_there_are_many_public_functions() -> None:
+    assert len(PUBLIC) > 200
+
+
+# --- layout of the tests ------------------------------------------------------------------------
 
 
 def mirrors_a_module(file: Path) -> bool:

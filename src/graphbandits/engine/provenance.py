@@ -17,7 +17,7 @@ policies get their values from ``problem.graphs``: the values that a policy's so
 (:data:`GRAPH_VALUES`) are facts instead. No clock ends these searches, so that the values are the
 same everywhere. Linear programs count for the policies that play their solutions.
 
-``tests/test_provenance.py`` checks :data:`NUMERIC` against import statements and a traced run.
+``tests/engine/test_provenance.py`` checks :data:`NUMERIC` against import statements and a traced run.
 """
 
 from __future__ import annotations

@@ -1,0 +1,227 @@
+"""Tests of the reference pages: lists are complete, examples run, named functions exist."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow.parquet as pq
+import pytest
+from fixtures.make_results import make as make_results
+from helpers import FIXTURES, ROOT
+from helpers.stores import Point, fill, run_study, sweep, whole_store
+
+from graphbandits.engine import Plan
+from graphbandits.experiments import Experiment, load_experiment
+from graphbandits.experiments.experiment import TABLES, keys_of
+from graphbandits.experiments.export import ROWS
+from graphbandits.experiments.figures import OPTIONS, FigureTable
+from graphbandits.experiments.tables import KEYS, Table
+from graphbandits.results.data_frames import SCHEMA
+from graphbandits.store import simulate_plan
+
+ONE = """title = "T"
+graph = "random(r=0.5)"
+arms = 3
+horizon = 20
+trials = 4
+policies = ["ids-n", "ts-n"]
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def default_text(table: type[Table], key: str) -> str:
+    """The default of a key as the document writes it."""
+    field = next(f for n, f in table.model_fields.items() if (f.alias or n) == key)
+    if field.is_required():
+        return "needed"
+    default = field.default
+    if default is None or default == () or isinstance(default, Table):
+        return "—"
+    return f"`{json.dumps(default)}`"
+
+
+def test_experiments_md_lists_every_key_with_its_default() -> None:
+    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
+    headings = {"The experiment": Experiment} | {
+        f"`[{name}]`" if name in ("record", "published") else f"`[[{name}]]`": table
+        for name, table in TABLES.items()
+    }
+    for heading, table in headings.items():
+        section = document.split(f"## {heading}\n")[1].split("\n## ")[0]
+        rows = re.findall(r"^\| `(\w+)` \| (.+?) \| .+ \|$", section, re.MULTILINE)
+        wanted = [(key, default_text(table, key)) for key in keys_of(table)]
+        assert sorted(rows) == sorted(wanted), heading
+
+
+def test_experiments_md_lists_the_options_of_each_figure_kind() -> None:
+    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
+    section = document.split("## `[[figures]]`\n")[1].split("\n## ")[0]
+    for kind, options in OPTIONS.items():
+        (row,) = re.findall(rf'^\| `"{kind}"` \| .+? \| (.*?) \|$', section, re.MULTILINE)
+        assert tuple(re.findall(r"`(\w+)`", row)) == options, kind
+    assert set(get_args(FigureTable.model_fields["kind"].annotation)) == set(OPTIONS)
+
+
+def test_experiments_md_lists_what_can_be_swept() -> None:
+    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
+    sentence = re.search(r"A parameter that is one of the keys (.+?) sets that key", document)
+    assert sentence is not None
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == set(KEYS)
+
+
+def test_files_of_experiments_md_are_valid(place: Path) -> None:
+    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
+    found = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)
+    assert len(found) >= 3
+    for text in found:
+        whole = text if "title =" in text else ONE + text
+        (place / "shown.toml").write_text(whole, "utf-8")
+        assert load_experiment("shown.toml").plans()
+
+
+RESULTS_DOCUMENT = (ROOT / "docs" / "results.md").read_text("utf-8")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(FIXTURES / "results-3", tmp_path / "run"))
+
+
+def test_results_md_lists_exactly_the_columns(saved: Path) -> None:
+    sections = dict(re.findall(r"^### `(\w+)`:.*?\n(.*?)(?=^##)", RESULTS_DOCUMENT, re.M | re.S))
+    assert set(sections) == set(SCHEMA)
+    for table, section in sections.items():
+        written = dict(re.findall(r"^\| `([\w.]+)` \| (\w+) \|", section, re.MULTILINE))
+        schema = pq.read_schema(saved / f"{table}.parquet")
+        found = dict(zip(schema.names, map(str, schema.types), strict=True))
+        assert written == found == SCHEMA[table]
+
+
+def test_results_md_lists_every_field_of_the_manifest(tmp_path: Path) -> None:
+    place = make_results().save(tmp_path / "run")
+    manifest = json.loads((place / "manifest.json").read_text("utf-8"))
+    section = RESULTS_DOCUMENT.split("## The manifest")[1].split("**The hash**")[0]
+    first, second = section.split("`settings` is what")
+    rows = r"^\| `(\w+)` \|"
+    assert re.findall(rows, first, re.MULTILINE) == list(manifest)
+    optional = {"means", "graph_source"}  # of fixed means; of a graph without a hash
+    assert set(re.findall(rows, second, re.MULTILINE)) - optional == set(manifest["settings"])
+
+
+def test_python_of_results_md_runs(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved.rename(saved.with_name("my-results"))
+    monkeypatch.chdir(saved.parent)
+    blocks = re.findall(r"```python\n(.*?)```", RESULTS_DOCUMENT, re.DOTALL)
+    assert len(blocks) == 2
+    shown: list[Any] = []
+    monkeypatch.setattr(builtins, "print", shown.append)
+    for block in blocks:
+        names: dict[str, Any] = {}
+        exec(compile(block, "docs/results.md", "exec"), names)
+    assert shown[0]["mean"].tolist()[0] == 0.9720277158026444
+    assert shown[1].shape == (2, 2)
+
+
+def test_python_of_store_md_reads_a_store(tmp_path: Path, monkeypatch) -> None:
+    store, plan = whole_store(tmp_path / "my-store")
+    fill(store, plan, "ts-n", (1, 4))  # trials twice
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "store.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 3
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "store.md", "exec"), names)
+    simulated = simulate_plan(plan, progress=False)["ts-n"]
+    assert names["rounds"] == list(range(1, 16))
+    assert names["cpu"] == "test"
+    assert (names["final"].to_numpy() == simulated.final).all()
+    assert simulated.regret is not None
+    assert (names["curve"]["regret"].to_numpy() == simulated.regret.ravel()).all()
+    assert (names["result"].mean == simulated.mean).all()
+    assert (names["shard"].regret == simulated.regret[: names["shard"].trials]).all()
+
+
+def test_store_md_lists_every_directory_of_a_store(tmp_path: Path) -> None:
+    store, _ = whole_store(tmp_path)
+    text = (ROOT / "docs" / "store.md").read_text()
+    with store.announce():
+        for path in store.path.iterdir():
+            assert f"  {path.name}" in text
+
+
+NAMES = ["ts-n", "ids-n"]
+DIRECTED = "edges(1>2:0.5 2>3 3-1)"
+
+
+def plan(policies: list[str] = NAMES, **changes: Any) -> Plan:
+    how = {"graph": DIRECTED, "horizon": 20, "trials": 6, "seed": 3} | changes
+    return Plan.of(policies, **how)
+
+
+def test_python_of_reading_md_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    points = [
+        Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
+        for arms in (2, 3)
+        for r in (0.25, 0.5)
+    ]
+    run_study(tmp_path / "my-study", "my-study", points, sweeps=[sweep("r", "arms", x="r")])
+    document = (ROOT / "docs" / "reading.md").read_text("utf-8")
+    for block in re.findall(r"```python\n(.*?)```", document, re.DOTALL):
+        exec(compile(block, "reading.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "<Results of 20 trials, 5 arms, 1000 rounds" in printed
+    assert (tmp_path / "my-run" / "report.html").is_file()
+    assert "<Progress: 48 of 48 trials (100 %)>" in printed
+    assert "{'r': 0.25, 'arms': 2} True" in printed
+    assert f"at most {ROWS:,} rows" in document
+
+
+THEORY_DOCUMENT = (ROOT / "docs" / "theory.md").read_text("utf-8").split("## The audit")[0]
+THEORY_ROWS = re.findall(r"^\| (.+?) \| .+? \| (.+?) \| (.+?) \|$", THEORY_DOCUMENT, re.MULTILINE)[
+    1:
+]
+
+
+def test_theory_md_lists_every_numbered_statement() -> None:
+    numbered = [("Definition", 1), ("Proposition", 4), ("Lemma", 4), ("Theorem", 3)]
+    numbered += [("Corollary", 2), ("Fact", 2)]
+    wanted = {f"{kind} {i}" for kind, count in numbered for i in range(1, count + 1)}
+    assert wanted <= {name for name, _, _ in THEORY_ROWS}
+
+
+def test_functions_of_theory_md_can_be_imported() -> None:
+    for name, functions, _ in THEORY_ROWS:
+        found = re.findall(r"`(graphbandits[\w.]+)`", functions)
+        assert found, name
+        for path in found:
+            parts = path.split(".")
+            depth = next(
+                i for i, part in enumerate(parts) if not part.islower() or i == len(parts) - 1
+            )
+            target = importlib.import_module(".".join(parts[:depth]))
+            for part in parts[depth:]:
+                target = getattr(target, part)
+            assert callable(target), path
+
+
+def test_tests_of_theory_md_exist() -> None:
+    for name, _, tests in THEORY_ROWS:
+        found = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", tests)
+        assert found, name
+        for file, test in found:
+            assert f"def {test}(" in (ROOT / file).read_text("utf-8"), f"{file}::{test}"
