@@ -155,7 +155,7 @@ class Silent(UCB):
         super().propose(state, view)
 
 
-@fails("simplex", r"policy 'Raises' failed in round 5, in propose: .*mutants_policies.py, line \d+")
+@fails("simplex", r"policy 'Raises' failed in round 5, in propose: .*mutant_policies.py, line \d+")
 class Raises(UCB):
     """Has a bug in round 5."""
 
