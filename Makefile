@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
-UNMARKED := not process and not browser and not mutant and not statistical and not slow
+UNMARKED := not process and not browser and not mutant and not statistical and not oracle and not slow
 
 .PHONY: reproduce quick test slow messages bench clean
 
@@ -16,7 +16,7 @@ test: .venv/dev.done
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
-# Everything unmarked: no processes, browsers, mutants, statistics or long simulations.
+# Everything unmarked: no processes, browsers, mutants, statistics, oracles or long simulations.
 quick: .venv/dev.done
 	$(BIN)/python -m pytest -n $(WORKERS) -m "$(UNMARKED)"
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from graphbandits import _jit
 
 PROGRAM = """
@@ -56,6 +58,7 @@ def run_with_cache(folder: Path, *words: str) -> list[str]:
     return run.stdout.split()
 
 
+@pytest.mark.process
 def test_bits_do_not_depend_on_what_was_compiled_or_called_before(tmp_path: Path) -> None:
     compiled, cold = run_with_cache(tmp_path)
     loaded, warm = run_with_cache(tmp_path)

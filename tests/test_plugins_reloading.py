@@ -5,10 +5,13 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import pytest
 from helpers.small_runs import PLUGIN_SOURCE, SMALL_RUN
 
 from graphbandits import simulate
 from graphbandits.plugins import load_plugin, unload_plugin
+
+pytestmark = pytest.mark.process
 
 
 def test_edited_plugin_changes_only_after_reloading(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from rich.console import Console
 
 from graphbandits.errors import InputError
 
+pytestmark = pytest.mark.process
+
 FOLDER = ROOT / "benchmarks"
 
 

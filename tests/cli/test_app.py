@@ -143,6 +143,7 @@ def shards(place: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in place.glob("shards/*/*.parquet")}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("args", "key", "output", "policies"),
     [

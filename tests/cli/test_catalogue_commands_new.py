@@ -51,6 +51,7 @@ def test_new_policy_does_not_overwrite_files(plugin_place: Path) -> None:
     assert "my-ucb" in (plugin_place / "plug.py").read_text()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["none", "json", "random", "true"])
 def test_new_policy_with_reserved_name_works(tmp_path: Path, name: str) -> None:
     def command(*words: str) -> subprocess.CompletedProcess[str]:

@@ -97,6 +97,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     assert told[-1] == "Searching: clique cover, 2 to 5 ..."
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_graph_plot_is_reproducible(tmp_path: Path, ending: str) -> None:
     first, second = tmp_path / f"a.{ending}", tmp_path / "new" / f"b.{ending.upper()}"

@@ -21,6 +21,8 @@ from graphbandits.experiments import load_experiment
 from graphbandits.plugins import unload_plugin
 from graphbandits.store import Store, estimate, simulate_plan
 
+pytestmark = pytest.mark.process
+
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
 #: Raises in a block of two trials, as long as there is a file of this name.
@@ -373,6 +375,7 @@ def test_replaced_study_of_the_same_name_is_reported(place: Path) -> None:
     assert line.endswith("its trials stay until 'graphbandits store gc'")
 
 
+@pytest.mark.process
 def test_printed_command_reproduces_the_study(place: Path) -> None:
     (place / "seeds.toml").write_text(ONE + '[[sweeps]]\nparameter = "seed"\nvalues = [3, 4]\n')
     for name in ("one.toml", "seeds.toml", "study.toml"):

@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 from graphbandits import open_study, simulate
 from graphbandits.cli import app
 
+pytestmark = pytest.mark.process
+
 LOG5 = math.log(5)
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 

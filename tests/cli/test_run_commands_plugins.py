@@ -12,6 +12,8 @@ from helpers.plugin_command_line import EXPERIMENT, MINE, refused, run
 from graphbandits import open_study, simulate
 from graphbandits.plugins import load_plugin, unload_plugin
 
+pytestmark = pytest.mark.process
+
 
 def names_in(directory: Path) -> set[str]:
     return {path.name for path in directory.iterdir()}

@@ -21,6 +21,8 @@ from graphbandits.engine import Plan
 from graphbandits.experiments import load_experiment
 from graphbandits.results import Results
 
+pytestmark = pytest.mark.process
+
 RULES = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
 FIGURES = ["1a", "1b", "2a", "2b"]
 

@@ -24,6 +24,8 @@ from graphbandits.plots.style import Look, looks
 from graphbandits.results import Claim, judge
 from graphbandits.store import Store, simulate_plan
 
+pytestmark = pytest.mark.process
+
 RUNNER = CliRunner(env={"COLUMNS": "80"})
 
 
@@ -196,6 +198,7 @@ def test_stopped_sweep_keeps_finished_trials(place: Path, monkeypatch: pytest.Mo
         assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("change", "computed"),
     [

@@ -17,6 +17,8 @@ from helpers import ROOT
 from graphbandits import open_study
 from graphbandits.plugins import unload_plugin
 
+pytestmark = pytest.mark.process
+
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 
 

@@ -29,6 +29,7 @@ def assert_same_results(left: Results, right: Results) -> None:
         assert (left[name].plays == right[name].plays).all(), name
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_results_do_not_depend_on_block_size_workers_or_order(graph: str) -> None:
     def run(policies: list[str], **how: Any) -> Results:
@@ -80,6 +81,7 @@ def test_seeds_give_different_results() -> None:
     assert (one["ts-n"].final != two["ts-n"].final).all()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("policy", ["ts-n-sampled", "ids-n"])
 @pytest.mark.parametrize("graph", [*GRAPHS, "ring"])
 def test_memory_does_not_grow_with_rounds(policy: str, graph: str) -> None:

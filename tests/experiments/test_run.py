@@ -200,6 +200,7 @@ def test_a_plan_is_run_into_a_directory(tmp_path: Path) -> None:
     assert study.results(curves=True).hash == simulate_plan(plan, progress=False).hash
 
 
+@pytest.mark.process
 def test_the_figures_of_the_paper_are_reproduced(tmp_path: Path) -> None:
     studies = reproduce(["2b", "1a"], output=tmp_path, trials=2, workers=1, progress=False)
     assert [study.key for study in studies] == ["1a", "2b"]

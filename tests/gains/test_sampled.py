@@ -19,6 +19,8 @@ from graphbandits.graphs import (
 )
 from graphbandits.posteriors import BetaBernoulli
 
+pytestmark = pytest.mark.statistical
+
 
 def test_estimate_of_fourteen_arms_matches_exact_gain() -> None:
     params = [(1.0 + 0.37 * i, 2.0 - 0.05 * i) for i in range(14)]

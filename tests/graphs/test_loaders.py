@@ -64,6 +64,7 @@ def test_undirected_edge_may_be_given_in_both_directions(write: Write) -> None:
     assert matrix_of(from_csv(path, directed=False)).tolist() == [[1, 0.5], [0.5, 1]]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["edges.txt", "edges.csv", "edges.csv.gz"])
 @pytest.mark.parametrize("wrong", ["", "value", "edge"])
 def test_large_file_is_read_or_rejected(write: Write, name: str, wrong: str) -> None:

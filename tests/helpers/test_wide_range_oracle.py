@@ -24,6 +24,8 @@ from helpers.wide_range_cases import (
 )
 from helpers.wide_range_oracle import WideBeliefs, wide_beliefs
 
+pytestmark = pytest.mark.oracle
+
 
 def kl(p: arb, q: arb) -> arb:
     return p * (p / q).log() + (1 - p) * ((1 - p) / (1 - q)).log()

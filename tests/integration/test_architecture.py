@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from helpers import ROOT
 
+pytestmark = pytest.mark.process
+
 DOCUMENT = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 
 #: Prints the modules of the package whose functions are called, in the order of their first calls.

@@ -220,6 +220,7 @@ def test_store_of_version_0_6_0_passes_verify(name: str) -> None:
     assert found["shards"] == len(list((record.FIXTURES / name).glob("shards/*/*.parquet")))
 
 
+@pytest.mark.oracle
 def test_shards_contain_the_same_numbers(tmp_path: Path) -> None:
     exact, parts = golden("shards")
     record.run_experiment(tmp_path / "store")

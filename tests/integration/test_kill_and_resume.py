@@ -16,6 +16,8 @@ import pytest
 from graphbandits.experiments import Study
 from graphbandits.store import Store
 
+pytestmark = pytest.mark.process
+
 STUDY = """
 title = "Killed and killed again"
 graph = "edges(1>2 2>3:0.5 3>1 4)"

@@ -14,6 +14,8 @@ import pytest
 
 from graphbandits.registry import registered
 
+pytestmark = pytest.mark.process
+
 resource = pytest.importorskip("resource")
 PROGRAM = """
 import resource, sys

@@ -16,6 +16,8 @@ from scipy.stats import beta
 
 from graphbandits.graphs import Process, as_process
 
+pytestmark = pytest.mark.oracle
+
 REFERENCES: dict[str, Callable[..., Any]] = {
     "greedy": reference.Greedy,
     "ts": reference.TS,

@@ -21,6 +21,8 @@ from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.processes import fixed_feedback
 
+pytestmark = pytest.mark.oracle
+
 
 def total_quality(process: Process, horizon: int) -> float:
     """The sum of Q_t; the mean over random undirected graphs is taken as the library has it."""

@@ -27,6 +27,7 @@ from graphbandits.posteriors import Beliefs
 from graphbandits.rng import Keys
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("graph", "policy"),
     [

@@ -121,6 +121,7 @@ def test_the_same_figure_gives_the_same_files(named: Results, directed: Fixed, t
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(first)
 
 
+@pytest.mark.process
 def test_another_process_writes_the_same_bytes(tmp_path) -> None:
     program = (
         "import sys; from graphbandits import simulate; from graphbandits.plots import *;"

@@ -13,6 +13,8 @@ from graphbandits.policies import Problem, View
 from graphbandits.policies.ts_n_sampled import TSNSampled
 from graphbandits.rng import Keys, Stream
 
+pytestmark = pytest.mark.statistical
+
 
 def test_exact_and_sampled_thompson_sampling_agree() -> None:
     """Same distribution of plays, so the same expected regret."""

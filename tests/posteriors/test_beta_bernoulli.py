@@ -66,6 +66,7 @@ def random_posteriors(rng: np.random.Generator, arms: int, most: int) -> list[tu
     return [(1 + int(y), 1 + int(n - y)) for y, n in zip(ones, observed, strict=True)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("seed", range(40))
 def test_statistics_match_exact_rationals(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -82,6 +83,7 @@ def test_statistics_of_eight_arms_match_exact_rationals(seed: int) -> None:
     assert_accurate(case, exact_beliefs(case))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "case",
     [

@@ -31,6 +31,8 @@ from hypothesis import strategies as st
 from graphbandits._types import State
 from graphbandits.posteriors import Beliefs, BetaBernoulli
 
+pytestmark = pytest.mark.oracle
+
 ROUNDING = {"simulation": 1e-12, "strict": 1e-10}  # below this an estimate need not see an error
 STORED = read_fixture()
 LIVE = live_cases()

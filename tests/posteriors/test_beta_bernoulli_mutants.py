@@ -23,6 +23,8 @@ from scipy.special import betainc
 import graphbandits.posteriors
 from graphbandits.posteriors import Beliefs
 
+pytestmark = pytest.mark.mutant
+
 TESTS = Path(__file__).parents[1]
 ASKED = sorted({EASY, *((case, accuracy) for m in MUTANTS for case, accuracy, _ in m.breaks)})
 #: Posteriors with their truths: those of the fixture, and with v the easy one, the live ones that

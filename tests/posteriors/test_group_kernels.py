@@ -62,6 +62,7 @@ def test_three_groups_match_oracle(accuracy: str) -> None:
             assert len(set(found[which == k].tolist())) == 1
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "groups",
     [

@@ -57,6 +57,7 @@ def rows(*vectors: Floats) -> list[Floats]:
     return [np.ascontiguousarray(v[None]) for v in vectors]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("seed", range(10))
 def test_p1_is_minimum_over_all_pairs(seed: int) -> None:
     rng = np.random.default_rng(seed)

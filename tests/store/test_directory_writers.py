@@ -26,6 +26,8 @@ from graphbandits.store import ShardFile, Store, simulate_plan
 from graphbandits.store.directory import Cover
 from graphbandits.store.maintenance import Finding, gc, verify
 
+pytestmark = pytest.mark.process
+
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 

@@ -44,6 +44,7 @@ def assert_same(one: PolicyResult, other: PolicyResult) -> None:
         assert mine.tobytes() == theirs.tobytes(), part
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("rounds", [1, 2, 3, 7, 200])
 @pytest.mark.parametrize("trials", [1, 2, 3, 10, 173])
 @pytest.mark.parametrize(("entries", "copied"), [(1, 1), (700, 1), (700, 400), (2**23, 2**20)])
@@ -254,6 +255,7 @@ MEMORY = """
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 def test_memory_of_a_summary_of_100_000_trials_is_limited(tmp_path: Path) -> None:
     done = subprocess.run(

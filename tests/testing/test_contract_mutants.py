@@ -15,6 +15,8 @@ from graphbandits.testing import Verdict, cases, contract
 from graphbandits.testing import policy_checks as checks
 from graphbandits.testing.contract import _CHECKS
 
+pytestmark = pytest.mark.mutant
+
 KINDS = list(MUTANTS)
 ALL = [
     pytest.param(kind, *mutant, id=f"{mutant[1]}-{mutant[0].__name__}")

@@ -43,6 +43,7 @@ def tallies(plan: Plan, **how: Any) -> dict[str, Tally]:
     return {tally.statement.name: tally for tally in audit(plan, **how).tallies}
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("figure", PAPER)
 def test_short_runs_of_paper_experiments_have_no_violation(figure: str) -> None:
     plan = load_experiment(f"paper-{figure}").plan(trials=3)

@@ -32,6 +32,8 @@ from graphbandits.engine.plan import Task
 from graphbandits.errors import InputError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -43,6 +43,8 @@ from graphbandits.engine.plan import Task
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
 from graphbandits.plugins import load_plugin, loaded_plugins, unload_plugin
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

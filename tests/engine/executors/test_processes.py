@@ -28,6 +28,8 @@ from graphbandits.plugins import load_plugin, unload_plugin
 from graphbandits.policies import as_policy
 from graphbandits.registry import build
 
+pytestmark = pytest.mark.process
+
 UCB_FILE = '''
 import os
 from dataclasses import dataclass

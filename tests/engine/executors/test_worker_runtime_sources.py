@@ -30,6 +30,8 @@ from graphbandits.engine.provenance import check_sources, series_of
 from graphbandits.errors import PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
 
+pytestmark = pytest.mark.process
+
 #: Plays arm 1 or arm 2, as given by a module next to it.
 POLICY = '''
 from dataclasses import dataclass

@@ -423,6 +423,7 @@ def test_numbers_of_networks_are_consistent_with_short_time_limit(place: int, li
     check_all(found, len(graph), edges)
 
 
+@pytest.mark.oracle
 def test_social_network_is_solved() -> None:
     """Few maximal cliques: HiGHS solves both programs at once."""
     graph = networks()[0]
@@ -453,6 +454,7 @@ def sparse_edges(arms: int, degree: float, seed: int, directed: bool) -> tuple[n
     return source, target
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
 def test_certificates_of_100000_arms_are_valid(number, directed: bool) -> None:
@@ -481,6 +483,7 @@ def test_trees_of_100000_arms_are_solved() -> None:
     assert found.lower == found.upper == cover.lower == cover.upper == inside.sum()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
 @pytest.mark.parametrize("p", [0.004, 0.5])
 def test_certificates_of_1000_arms_are_valid(number, p: float) -> None:
