@@ -41,7 +41,7 @@ SIDES = (("p1", "p3"), ("p0", "p2"))
 FAR = "document.getElementById('study-far--plot')"
 
 # All tests share one browser: with pytest-xdist they stay on one worker.
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 def absent(reason: str) -> None:
