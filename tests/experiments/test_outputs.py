@@ -258,7 +258,7 @@ def test_covers_of_large_graphs_are_computed_only_if_asked_for(
         return clique_cover_numbers(feedback)
 
     monkeypatch.setattr("graphbandits.theory.ratio_limits.clique_cover_numbers", count)
-    monkeypatch.setattr("graphbandits.graphs.invariants.clique_cover_numbers", count)
+    monkeypatch.setattr("graphbandits.graphs.invariants._deterministic.clique_cover_numbers", count)
     (told,) = entries(tmp_path)
     assert isinstance(told, SimulationEntry)
     assert bool(calls) is bool(told.bounds) is computed

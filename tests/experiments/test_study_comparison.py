@@ -302,7 +302,7 @@ def test_equal_graphs_with_different_texts_are_the_same_problem(tmp_path: Path) 
 GRAPH = """
 from dataclasses import dataclass
 import numpy as np
-from graphbandits.graphs.feedback import Dense
+from graphbandits.graphs.feedback import DenseFeedback
 from graphbandits.registry import register
 
 @dataclass(frozen=True)

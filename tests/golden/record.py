@@ -44,7 +44,7 @@ GRAPHS = {
     "revealed": "revealed-er(p=0.4)",
     "random": "random(r=0.25)",
 }
-#: Settings other than the usual ones: policy, graph and what ``simulate`` is told besides.
+#: Settings other than the usual ones: policy, graph and other arguments of ``simulate``.
 VARIANTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "ratios by the joint gain": ("ids-n", "fixed", {"ratios": "joint"}),
     "ratios by the bound": ("ts-n", "revealed", {"ratios": "bound"}),
@@ -57,7 +57,7 @@ VARIANTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "few rounds": ("ts-n", "fixed", {"rounds": [1, 7, 31]}),
     "r of each trial": ("idsn-lp", "random(r=uniform)", {}),
     "shared directed graphs": ("ids-lp", "revealed-er(p=0.3, directed=true, shared=true)", {}),
-    "graphs told after": ("exp3-ix", "revealed-er(p=0.3, told=after)", {}),
+    "graphs told after": ("exp3-ix", "revealed-er(p=0.3, graph_known=after)", {}),
     "side observations": ("ids(side=true)", "fixed", {}),
     "ids-n, joint gain": ("ids-n(gain=joint)", "uncertain", {}),
     "idsn-lp, joint gain": ("idsn-lp(gain=joint)", "fixed", {}),
@@ -228,8 +228,8 @@ def _record(store: Path) -> dict[str, Any]:
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """``graphbandits`` with these arguments."""
-    told = [sys.executable, "-m", "graphbandits", *map(str, arguments)]
-    return subprocess.run(told, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "graphbandits", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def run_experiment(store: Path) -> None:
@@ -251,13 +251,13 @@ def write(name: str, parts: Mapping[str, tuple[Facts, Arrays]]) -> None:
 
 def read(name: str) -> tuple[dict[str, str], dict[str, tuple[Facts, Arrays]]]:
     """The fingerprint of a golden, and its parts."""
-    told = json.loads((PLACE / f"{name}.json").read_text("utf-8"))
-    parts: dict[str, tuple[Facts, Arrays]] = {k: (v, {}) for k, v in told["facts"].items()}
+    stored = json.loads((PLACE / f"{name}.json").read_text("utf-8"))
+    parts: dict[str, tuple[Facts, Arrays]] = {k: (v, {}) for k, v in stored["facts"].items()}
     with np.load(PLACE / f"{name}.npz", allow_pickle=False) as file:
         for key in file.files:
             part = next(p for p in _fronts(key) if p in parts)
             parts[part][1][key.removeprefix(f"{part}/")] = file[key]
-    return told["fingerprint"], parts
+    return stored["fingerprint"], parts
 
 
 def _fronts(key: str) -> list[str]:

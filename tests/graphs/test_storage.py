@@ -96,16 +96,16 @@ def test_custom_process_cannot_be_stored() -> None:
 
 
 @pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
-@pytest.mark.parametrize("told", ["never", "after", "before"])
-def test_graph_known_round_trips_through_text_and_storage(graph: str, told: str) -> None:
-    recipe = build("graph", graph.format(told))
-    assert ("told" in text_of(recipe)) == (told != "before")
+@pytest.mark.parametrize("known", ["never", "after", "before"])
+def test_graph_known_round_trips_through_text_and_storage(graph: str, known: str) -> None:
+    recipe = build("graph", graph.format(known))
+    assert ("graph_known" in text_of(recipe)) == (known != "before")
     assert build("graph", text_of(recipe)) == recipe
     process: Process = recipe.process(4)
     arrays: dict[str, np.ndarray] = {}
     config = pack_process(process, None, arrays)
-    assert ("told" in config["fields"]) == (told != "before")
-    assert unpack_process(config, arrays).graph_known == told
+    assert ("graph_known" in config["fields"]) == (known != "before")
+    assert unpack_process(config, arrays).graph_known == known
 
 
 #: sha256 of the stored form of each graph before ``graph_known`` was introduced.
@@ -131,5 +131,7 @@ def test_fingerprints_of_earlier_versions_are_unchanged(text: str, arms: int) ->
 
 @pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
 def test_fingerprints_depend_on_graph_known(graph: str) -> None:
-    each = [fingerprint(as_process(graph.format(told), 4)) for told in ("before", "after", "never")]
+    each = [
+        fingerprint(as_process(graph.format(known), 4)) for known in ("before", "after", "never")
+    ]
     assert len(set(each)) == 3

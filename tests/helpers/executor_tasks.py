@@ -66,7 +66,7 @@ GRAPH = '''
 from dataclasses import dataclass
 
 import numpy as np
-from graphbandits.graphs import Dense
+from graphbandits.graphs import DenseFeedback
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -82,7 +82,7 @@ class Drawn:
     def round(self, t, keys):
         u = Stream(keys, t, "drawn-graph").uniform(self.arms**2)
         edges = u.reshape(-1, self.arms, self.arms) < self.p
-        return Dense((edges | np.eye(self.arms, dtype=bool)).astype(float))
+        return DenseFeedback((edges | np.eye(self.arms, dtype=bool)).astype(float))
 
 
 @register("graph", "drawn-graph")

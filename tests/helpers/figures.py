@@ -104,7 +104,7 @@ def check_enlarged(figure: Figure, count: int) -> None:
     whole, part = figure.axes
     assert whole.get_xlim() == part.get_xlim()
     assert whole.get_title("left") == "all policies"
-    assert part.get_title("left") == f"enlarged: the {count} with least regret"
+    assert part.get_title("left") == f"enlarged: the {count} policies with the least regret"
     assert len(figure.legends) == 1
     assert whole.get_legend() is None
     (shade,) = gid(figure, "enlarged")

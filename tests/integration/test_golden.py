@@ -29,6 +29,7 @@ from golden import record
 from golden.record import Arrays, Facts
 
 from graphbandits import Agent, Results, open_study
+from graphbandits._old_words import translate_keys
 
 READ = 1e-12
 COMPUTED = 1e-9
@@ -65,7 +66,7 @@ def includes(found: Any, wanted: Any, where: str = "") -> None:
     """The same plain data; objects may have gained keys, for additions are no change."""
     if isinstance(wanted, dict):
         assert isinstance(found, dict), where
-        for key, value in wanted.items():
+        for key, value in translate_keys(wanted).items():  # words of earlier versions
             assert key in found, f"{where}: no '{key}'"
             includes(found[key], value, f"{where}.{key}")
     elif isinstance(wanted, list):

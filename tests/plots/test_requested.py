@@ -188,7 +188,7 @@ def test_a_sweep_of_some_policies_leaves_out_values_without_them(
         ({"kind": "final", "band": "none"}, "kind 'final' has no option 'band'"),
         ({"kind": "final", "widht": "one"}, "no option 'widht': did you mean 'width'?"),
         ({"kind": "final", "width": "three"}, "unknown width 'three'"),
-        ({"kind": "final", "policies": ["ids"]}, "none of the policies of the figure is in"),
+        ({"kind": "final", "policies": ["ids"]}, "have none of the policies of the figure"),
         ({"kind": "regret", "band": "bars"}, "unknown band 'bars'"),
     ],
 )

@@ -67,7 +67,7 @@ def test_title_of_the_page_is_not_repeated() -> None:
     def headings(*entries: SimulationEntry | SweepEntry) -> list[str]:
         return [h.text for h in page_of(*entries, title="A sweep").all("main")[0].all("h2")]
 
-    assert headings(swept()) == ["What came out"]
+    assert headings(swept()) == ["Results"]
     assert headings(swept(), study()) == ["A sweep", "A title"]
 
 
@@ -112,7 +112,7 @@ def test_hostile_texts_are_escaped_everywhere() -> None:
     """No text becomes markup, code or part of a template, in elements, attributes and JSON."""
     facts = {
         "summary": HOSTILE,
-        "told": HOSTILE,
+        "graph_known": HOSTILE,
         "plugin": HOSTILE,
         "source": HOSTILE,
         "note": HOSTILE,

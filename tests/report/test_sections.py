@@ -155,7 +155,7 @@ def test_table_shows_what_each_policy_knows() -> None:
     rows = {row[0]: row[1:] for row in table(page_of(study()), "wide").rows()}
     assert rows["ts-n"] == ["never", "anything", "no", "exact", "graphbandits", "Thompson."]
     assert rows["ids-n"][0] == "before the decision"
-    assert rows["mine(rate=0.5)"][:4] == ["after the play", "0/1", "yes", "not known, a draw"]
+    assert rows["mine(rate=0.5)"][:4] == ["after the play", "0/1", "yes", "unknown (draws an arm)"]
     assert rows["mine(rate=0.5)"][4] == "the file plugins/mine.py sha256 0123456789ab"
 
 
@@ -249,7 +249,7 @@ def test_old_results_use_the_registered_policies() -> None:
     rows = {row[0]: row[1:] for row in table(page, "wide").rows()}
     assert rows["ids-n"][:5] == ["before the decision", "anything", "no", "exact", "not recorded"]
     assert rows["ts-n"][0] == "never"
-    assert "These results do not record what their policies were told" in page.text
+    assert "These results do not record what their policies knew" in page.text
     found = settings_of(page)
     assert (found["seed"], found["versions"]) == ("4", "graphbandits 0.1.0")
 

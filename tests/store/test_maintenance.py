@@ -302,7 +302,7 @@ def test_gc_without_a_running_file_checks_before_every_removal(filled, monkeypat
     def full(*_: object, **__: object) -> None:
         raise InputError("the disk is full")
 
-    monkeypatch.setattr(activity, "announced", full)
+    monkeypatch.setattr(activity, "announce_run", full)
     monkeypatch.setattr(Path, "unlink", unlink_and_come)
     with raises_pinned(InputError):
         gc(store)

@@ -350,7 +350,9 @@ class Store:
         if hashlib.sha256(data).hexdigest() != name:
             raise InputError(f"{path} is damaged: {AGAIN}")
         meta, arrays = _io.from_npz(data)
-        return meta | {"settings": translate_settings(meta["settings"])}, arrays
+        if "settings" in meta:
+            meta["settings"] = translate_settings(meta["settings"])
+        return meta, arrays
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep what a study is made of, in the place of what it was before.
