@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs.dominating_sets import fractional_cover, whole_cover, whole_packing
+from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover, integer_packing
 from graphbandits.graphs.invariants._adjacency import Adjacency, Component
 from graphbandits.graphs.invariants._budget import Budget
 from graphbandits.graphs.invariants._sparse_kernels import clique_sizes
@@ -102,7 +102,7 @@ class CliqueProgram:
     def solve_cover(self, part: Component, budget: Budget) -> None:
         """Search for a least cover in whole numbers."""
         if part.open and self.complete and not budget.exhausted:
-            x, bound = whole_cover(self._matrix, budget.seconds)
+            x, bound = integer_cover(self._matrix, budget.seconds)
             if x is not None:
                 self._cover_by(part, x)
             part.lower = max(part.lower, min(math.ceil(bound - ROUNDING), part.upper))
@@ -131,7 +131,7 @@ class CliqueProgram:
         gap = part.upper - part.lower
         if not 0 < gap <= max(1.0, PROMISING * part.upper) or not len(self._z) or budget.exhausted:
             return
-        x, bound = whole_packing(self._matrix.T, budget.seconds)
+        x, bound = integer_packing(self._matrix.T, budget.seconds)
         apart = x is not None and not (part.graph.sparse() @ x)[x > 0.0].any()
         if x is not None and apart and x.sum() > part.lower:
             part.found, part.lower = np.flatnonzero(x), int(x.sum())

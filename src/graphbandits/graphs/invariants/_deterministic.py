@@ -8,7 +8,7 @@ import numpy as np
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
-from graphbandits.graphs.feedback import Feedback, UniformFeedback, matrices, remembered
+from graphbandits.graphs.feedback import Feedback, UniformFeedback, cached_by_graph, matrices
 from graphbandits.graphs.invariants import _colouring_kernels as kernels
 from graphbandits.graphs.invariants._adjacency import either, mutual
 from graphbandits.graphs.invariants._budget import Budget
@@ -58,7 +58,7 @@ def clique_cover_numbers(graph: Feedback) -> Ints:
         return np.where(graph.r > 0.0, 1, graph.arms)
     if not graph.shared:
         return _each(matrices(graph, 1))
-    return remembered(_COVERS_BY_GRAPH, graph, _cover_number)
+    return cached_by_graph(_COVERS_BY_GRAPH, graph, _cover_number)
 
 
 def check_deterministic(graph: Feedback) -> None:

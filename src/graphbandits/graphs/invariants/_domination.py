@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs.dominating_sets import fractional_cover, whole_cover
+from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover
 from graphbandits.graphs.invariants import _domination_kernels as kernels
 from graphbandits.graphs.invariants._adjacency import SEARCHED, Adjacency, rows
 from graphbandits.graphs.invariants._budget import Budget
@@ -150,7 +150,7 @@ def dominating_set(
         chosen = min([chosen, *guided], key=len)
         report(lower, len(chosen))
     if lower < len(chosen) and graph.matrix.nnz <= MOST_EDGES and not budget.exhausted:
-        x, bound = whole_cover(graph.matrix.T.astype(np.float64), budget.seconds)
+        x, bound = integer_cover(graph.matrix.T.astype(np.float64), budget.seconds)
         lower = max(lower, min(at_least(bound), len(chosen)))
         if x is not None and x.sum() < len(chosen):
             found = np.flatnonzero(x)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, check_bool
-from graphbandits.graphs.feedback import RepeatedEdgeError, from_edges, wrong_probability
+from graphbandits.graphs.feedback import RepeatedEdgeError, first_invalid_probability, from_edges
 from graphbandits.graphs.processes import Fixed
 
 #: The beginning of an error about edge k: ``edges.txt, line 3: ``, or nothing.
@@ -183,7 +183,7 @@ def probabilities(values: Sequence[Any], place: Place, hint: str = "", numbers: 
     array([1. , 0.5])
     """
     found = numbers_of(values) if numbers else floats(values)
-    wrong = wrong_probability(found)
+    wrong = first_invalid_probability(found)
     if wrong is None:
         return found
     value = values[wrong[0]]

@@ -16,7 +16,12 @@ import numpy as np
 
 from graphbandits.errors import InputError, InputWarning, check_integer
 from graphbandits.graphs._shape import edge_arrays
-from graphbandits.graphs.feedback import Feedback, UniformFeedback, from_edges, wrong_probability
+from graphbandits.graphs.feedback import (
+    Feedback,
+    UniformFeedback,
+    first_invalid_probability,
+    from_edges,
+)
 from graphbandits.graphs.io._edge_builder import (
     BATCH,
     EdgeBuilder,
@@ -147,7 +152,7 @@ def _refuse_others(file: GraphFile, text: str, first: Row) -> None:
     rows = [words for _, _, words in _rows(text)]
     if [len(row) for row in rows] == [3, 3, 3]:
         matrix = floats([word for row in rows for word in row])
-        if wrong_probability(matrix) is None:
+        if first_invalid_probability(matrix) is None:
             raise InputError(
                 f"{file.path} is three lines of three numbers in [0, 1], which look like a matrix: "
                 "give it the ending .csv, with commas, or save it as .npy; if they are edges, call "

@@ -12,7 +12,12 @@ import numpy as np
 from graphbandits._io import check_array_header, check_npz
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
-from graphbandits.graphs.feedback import DENSE_LIMIT, DenseFeedback, from_edges, wrong_probability
+from graphbandits.graphs.feedback import (
+    DENSE_LIMIT,
+    DenseFeedback,
+    first_invalid_probability,
+    from_edges,
+)
 from graphbandits.graphs.io._edge_builder import MOST_ARMS, floats, is_number, remedy
 from graphbandits.graphs.io._graph_file import GraphFile
 from graphbandits.graphs.processes import Fixed, check_names
@@ -63,7 +68,7 @@ def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     if stored.data.dtype.kind not in "biuf":
         raise InputError(f"a sparse matrix holds numbers in [0, 1], not {stored.data.dtype}")
     chance = np.asarray(stored.data, np.float64)
-    wrong = wrong_probability(chance)
+    wrong = first_invalid_probability(chance)
     if wrong is not None:
         raise InputError(
             "the entries of a sparse matrix are probabilities in [0, 1]; entry "
@@ -228,7 +233,7 @@ def adjacency(
     array([[1. , 0.5],
            [0. , 1. ]])
     """
-    wrong = wrong_probability(matrix)
+    wrong = first_invalid_probability(matrix)
     if wrong is not None:
         raise InputError(f"{entry(*wrong)} is a probability in [0, 1], not {matrix[wrong]:g}{hint}")
     diagonal = matrix.diagonal()
