@@ -49,7 +49,7 @@ def clique_cover_numbers(graph: Feedback) -> Ints:
     It does not depend on the clock. One graph for all trials gets a longer search than each of
     many; up to 40 arms both are exact but for rare exceptions.
 
-    >>> from graphbandits.graphs import Dense
+    >>> from graphbandits.graphs import DenseFeedback
     >>> clique_cover_numbers(DenseFeedback(np.stack([np.eye(3), np.ones((3, 3))])))
     array([3, 1])
     """
