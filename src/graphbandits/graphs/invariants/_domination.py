@@ -1,4 +1,4 @@
-"""The least number of arms that reveal all, whole and fractional, of a directed graph."""
+"""Domination number and fractional domination number of a directed graph."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from graphbandits.graphs.invariants._adjacency import SEARCHED, Adjacency, rows
 from graphbandits.graphs.invariants._budget import Budget
 from graphbandits.graphs.invariants._clique_kernels import bit_sets
 
-#: Two bounds that agree up to this share are one number.
+#: Bounds with at most this relative difference are considered equal.
 SAME = 1e-9
-#: Up to this many arms HiGHS solves the linear program at once.
+#: Up to this many arms, HiGHS solves the linear program without a first-order method before it.
 FEW_ARMS = 300
-#: With more edges HiGHS takes longer than seconds, and exceeds its time limit.
+#: Above this number of edges, HiGHS takes more than a few seconds and exceeds its time limit.
 MOST_EDGES = 400_000
-#: Arms of larger values in a fractional solution come first in a greedy one.
+#: Thresholds of a fractional solution: arms above one are tried first in the greedy algorithm.
 ROUNDED = (0.3, 0.5, 0.7, 0.9)
 NO_ARMS = np.empty(0, np.int64)
 
 
 class Revealing:
-    """Rows of the arms that each arm reveals (``forth``) and that reveal it (``back``)."""
+    """Out-neighbours (``forth``) and in-neighbours (``back``) of each arm, including itself."""
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = csr_array(matrix)
@@ -39,39 +39,39 @@ class Revealing:
         self._by_least = np.argsort(np.diff(self.forth.start), kind="stable")
 
     def greedy(self, before: Ints = NO_ARMS) -> Ints:
-        """A dominating set, starting with the arms of ``before``."""
+        """Compute a dominating set greedily, starting with the arms of ``before``."""
         chosen = np.empty(self.arms, np.int64)
         count = kernels.greedy_dominating(self.arrays, before, chosen)
         return np.sort(chosen[:count])
 
     def sums(self, y: Floats, rows_of: Adjacency) -> Floats:
-        """The sum of y over each row."""
+        """Return the sum of y over each row."""
         return np.add.reduceat(y[rows_of.column], rows_of.start[:-1])
 
     def duals(self) -> Floats:
-        """y >= 0 of which every arm reveals at most 1, as large as is quick."""
+        """Return a feasible dual y by a fast heuristic: every arm reveals at most 1 of y."""
         sizes = np.diff(self.forth.start)
         largest = np.maximum.reduceat(sizes[self.back.column], self.back.start[:-1])
         tries = [np.zeros(self.arms), 1.0 / largest]
         return max((self.feasible_duals(y) for y in tries), key=math.fsum)
 
     def primals(self) -> Floats:
-        """z >= 0 that reveals every arm once, as small as is quick."""
+        """Return a feasible primal z by a fast heuristic: every arm is revealed at least once."""
         z = np.zeros(self.arms)
         z[self.greedy()] = 1.0
-        fewest = np.diff(self.back.start)  # all arms that reveal an arm share it evenly
+        fewest = np.diff(self.back.start)  # in-neighbours share an arm equally
         spread = np.maximum.reduceat(1.0 / fewest[self.forth.column], self.forth.start[:-1])
         return min((self.feasible_primals(each) for each in (z, spread)), key=math.fsum)
 
     def feasible_duals(self, y: Floats) -> Floats:
-        """Lower y where an arm reveals more than 1 of it, then raise it where there is room."""
+        """Make y feasible: reduce it if an arm reveals more than 1, then increase it."""
         load = np.maximum(self.sums(np.maximum(y, 0.0), self.forth), 1.0)
         y = np.maximum(y, 0.0) / np.maximum.reduceat(load[self.back.column], self.back.start[:-1])
         kernels.raise_duals(self.arrays, self._by_fewest, y)
-        return y / max(float(self.sums(y, self.forth).max()), 1.0)  # against rounding errors
+        return y / max(float(self.sums(y, self.forth).max()), 1.0)  # corrects rounding errors
 
     def feasible_primals(self, z: Floats) -> Floats:
-        """Raise z at arms that are revealed less than once, then lower it where possible."""
+        """Make z feasible: increase it at uncovered arms, then reduce it if possible."""
         z = np.maximum(z, 0.0)
         z = z + np.maximum(1.0 - self.sums(z, self.back), 0.0)
         kernels.lower_primals(self.arrays, self._by_least, z)
@@ -80,10 +80,10 @@ class Revealing:
     def approach(
         self, budget: Budget, report: Callable[[float, float], None]
     ) -> tuple[Floats, Floats]:
-        """Feasible z and y close to the optimum, for too many arms for HiGHS.
+        """Return feasible z and y close to the optimum, for graphs that are too large for HiGHS.
 
-        Primal and dual steps in turns, with a step size for each arm (Chambolle and Pock 2011, Pock
-        and Chambolle 2011); from time to time the means since the last time are made feasible.
+        Alternates primal and dual steps with one step size per arm (Chambolle and Pock 2011, Pock
+        and Chambolle 2011). After every few steps their means are made feasible.
         """
         z, y = best_z, best_y = self.primals(), self.duals()
         step_z, step_y = 1.0 / np.diff(self.forth.start), 1.0 / np.diff(self.back.start)
@@ -109,7 +109,7 @@ class Revealing:
 def dominating_weights(
     graph: Revealing, budget: Budget, report: Callable[[float, float], None]
 ) -> tuple[float, float, Floats]:
-    """Bounds on the fractional domination number, and z of the upper one."""
+    """Return bounds on the fractional domination number, and z of the upper bound."""
     z, y = graph.primals(), graph.duals()
     report(math.fsum(y), max(math.fsum(y), math.fsum(z)))
     few = graph.matrix.nnz <= MOST_EDGES
@@ -129,14 +129,14 @@ def dominating_weights(
 
 
 def same(lower: float, upper: float) -> bool:
-    """Whether two bounds are one number."""
+    """Whether two bounds are equal up to a relative difference of ``SAME``."""
     return upper - lower <= SAME * upper
 
 
 def dominating_set(
     graph: Revealing, budget: Budget, report: Callable[[int, int], None]
 ) -> tuple[int, int, Ints]:
-    """Bounds on the domination number, and the set of the upper one."""
+    """Return bounds on the domination number, and the set of the upper bound."""
     chosen = graph.greedy()
     lower = at_least(math.fsum(graph.duals()))
     report(lower, len(chosen))
@@ -161,7 +161,7 @@ def dominating_set(
 
 
 def at_least(bound: float) -> int:
-    """The least whole number that is not below a bound, up to rounding errors."""
+    """Round a lower bound up to an integer, with a tolerance for rounding errors."""
     return max(1, math.ceil(bound - 1e-6))
 
 
@@ -172,7 +172,7 @@ def _search(
     budget: Budget,
     report: Callable[[int, int], None],
 ) -> tuple[int, Ints]:
-    """Branch and bound on bit sets, from a dominating set to ever smaller ones."""
+    """Search for smaller dominating sets by branch and bound on bit sets."""
     most = len(chosen) + 2
     reveals, by = bit_sets(graph.forth.matrix()), bit_sets(graph.back.matrix())
     unseen = np.zeros((most, reveals.shape[1]), np.uint64)
