@@ -106,7 +106,7 @@ class SimulationEntry:
     @property
     def drawn_bounds(self) -> tuple[Bound, ...]:
         """Those that figures can show: a line for each policy by itself would be too many."""
-        return tuple(bound for bound in self.bounds if not bound.whole)
+        return tuple(bound for bound in self.bounds if not bound.with_parameters)
 
     @cached_property
     def kept_bounds(self) -> list[BoundVerdict]:
