@@ -10,7 +10,7 @@ import numpy as np
 from graphbandits._types import Floats
 from graphbandits.graphs._outcome_space import most_outcomes
 from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, UniformFeedback, matrices
-from graphbandits.graphs.invariants._adjacency import undirected
+from graphbandits.graphs.invariants._adjacency import is_undirected
 from graphbandits.graphs.invariants._clique_kernels import independence_bound
 from graphbandits.graphs.invariants._deterministic import independence_number
 from graphbandits.graphs.processes import (
@@ -111,7 +111,7 @@ def _bound(feedback: Feedback) -> float:
     """Return Q of one round."""
     if isinstance(feedback, UniformFeedback):
         return float(_uniform_bound(feedback.r, feedback.arms)[0])
-    if not feedback.deterministic or not undirected(feedback):
+    if not feedback.deterministic or not is_undirected(feedback):
         return float(feedback.arms)
     return float(independence_number(feedback))
 

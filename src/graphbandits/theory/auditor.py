@@ -344,7 +344,7 @@ class Auditor:
         tally.checks += int(valid.sum())
         with np.errstate(divide="ignore", invalid="ignore"):
             margin = np.where(value == limit, 0.0, (limit - value) / limit)
-        margin[~np.isfinite(margin)] = -np.inf  # NaN is a violation
+        margin[~np.isfinite(margin)] = -np.inf  # infinite and NaN are violations
         margin[~valid] = np.inf
         least = float(margin.min())
         if least < tally.margin:

@@ -22,9 +22,9 @@ from graphbandits.graphs.invariants import _sparse_kernels as kernels
 from graphbandits.graphs.invariants._budget import Budget
 
 #: Components of at most this many vertices are searched on bit sets.
-SEARCHED = 3000
+EXACT_LIMIT = 3000
 #: In larger graphs, vertices with more neighbours are not tested for being simplicial.
-FEW = 16
+SIMPLICIAL_DEGREE = 16
 
 #: Called when the bounds of a component may have improved.
 Improved = Callable[[], None]
@@ -64,8 +64,8 @@ class Adjacency:
         order = np.argsort(label, kind="stable")
         ends = np.cumsum(np.bincount(label)).tolist()
         if len(ends) == 1:
-            return [(vertices, rows(inner))]
-        inner = rows(inner[order][:, order])  # components are diagonal blocks
+            return [(vertices, adjacency_lists(inner))]
+        inner = adjacency_lists(inner[order][:, order])  # components are diagonal blocks
         parts = []
         for first, last in zip([0, *ends[:-1]], ends, strict=True):
             start = inner.start[first : last + 1]
@@ -75,7 +75,7 @@ class Adjacency:
         return sorted(parts, key=lambda part: len(part[0]))
 
 
-def directed(graph: Feedback) -> Any:
+def reveal_matrix(graph: Feedback) -> Any:
     """Return a sparse matrix: row i has ones at the arms that i reveals, including i."""
     if isinstance(graph, SparseFeedback):
         ones = (graph.weight > 0.0).astype(np.int8)
@@ -86,25 +86,25 @@ def directed(graph: Feedback) -> Any:
     return csr_array((matrices(graph, 1)[0] > 0.0).astype(np.int8))
 
 
-def mutual(graph: Feedback) -> Adjacency:
+def mutual_edges(graph: Feedback) -> Adjacency:
     """Return the graph of the arms that reveal each other."""
-    forth = directed(graph)
-    return _without_loops(forth.multiply(forth.T.tocsr()))
+    matrix = reveal_matrix(graph)
+    return _without_loops(matrix.multiply(matrix.T.tocsr()))
 
 
-def either(graph: Feedback) -> Adjacency:
+def either_direction(graph: Feedback) -> Adjacency:
     """Return the graph of the arms with an edge in at least one direction."""
-    forth = directed(graph)
-    return _without_loops(forth.maximum(forth.T.tocsr()))
+    matrix = reveal_matrix(graph)
+    return _without_loops(matrix.maximum(matrix.T.tocsr()))
 
 
-def undirected(graph: Feedback) -> bool:
+def is_undirected(graph: Feedback) -> bool:
     """Whether every edge has both directions."""
-    forth = directed(graph)
-    return bool((forth != forth.T.tocsr()).nnz == 0)
+    matrix = reveal_matrix(graph)
+    return bool((matrix != matrix.T.tocsr()).nnz == 0)
 
 
-def rows(matrix: Any) -> Adjacency:
+def adjacency_lists(matrix: Any) -> Adjacency:
     """Convert a scipy sparse matrix to adjacency lists."""
     found = csr_array(matrix)
     found.sort_indices()
@@ -115,7 +115,7 @@ def _without_loops(matrix: Any) -> Adjacency:
     found = csr_array(matrix).tocoo()
     off = found.row != found.col
     ones = np.ones(int(off.sum()), np.int8)
-    return rows(csr_array((ones, (found.row[off], found.col[off])), shape=found.shape))
+    return adjacency_lists(csr_array((ones, (found.row[off], found.col[off])), shape=found.shape))
 
 
 @dataclass
@@ -137,7 +137,7 @@ class Component:
         return self.lower < self.upper
 
 
-def reduced(graph: Adjacency) -> tuple[Ints, Ints, list[Component]]:
+def reduce_graph(graph: Adjacency) -> tuple[Ints, Ints, list[Component]]:
     """Return the simplicial vertices, the clique label of each removed vertex, and components.
 
     Vertices that are not removed have the label -1. Each component has bounds on its independence
@@ -146,7 +146,7 @@ def reduced(graph: Adjacency) -> tuple[Ints, Ints, list[Component]]:
     """
     count = graph.count
     clique, degree, queue, taken = (np.empty(count, np.int64) for _ in range(4))
-    most = count if count <= SEARCHED else FEW
+    most = count if count <= EXACT_LIMIT else SIMPLICIAL_DEGREE
     found = kernels.simplicial(graph.start, graph.column, most, clique, degree, queue, taken)
     components = []
     for vertices, own in graph.components(np.flatnonzero(clique < 0)):

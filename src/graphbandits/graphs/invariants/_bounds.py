@@ -32,9 +32,9 @@ SCALE = 10**7
 #: Rounding errors of HiGHS.
 ROUNDING = 1e-6
 #: Vertices with more neighbours are not tested for triangles.
-FEW = 64
+TRIANGLE_DEGREE = 64
 #: The integer program is solved if its relaxation leaves a relative gap of at most this size.
-PROMISING = 0.1
+LARGEST_GAP = 0.1
 
 
 class CliqueProgram:
@@ -129,7 +129,11 @@ class CliqueProgram:
     def solve_independence(self, part: Component, budget: Budget) -> None:
         """Search for a largest independent set by integer programming, if the gap is small."""
         gap = part.upper - part.lower
-        if not 0 < gap <= max(1.0, PROMISING * part.upper) or not len(self._z) or budget.exhausted:
+        if (
+            not 0 < gap <= max(1.0, LARGEST_GAP * part.upper)
+            or not len(self._z)
+            or budget.exhausted
+        ):
             return
         x, bound = integer_packing(self._matrix.T, budget.seconds)
         valid = x is not None and not (part.graph.sparse() @ x)[x > 0.0].any()
@@ -205,7 +209,7 @@ def matching_bound(graph: Adjacency, twice: int) -> int:
     k vertices, which is 0 for k = 2.
     """
     sizes = np.empty(graph.count, np.int64)
-    clique_sizes(graph.start, graph.column, FEW, sizes)
+    clique_sizes(graph.start, graph.column, TRIANGLE_DEGREE, sizes)
     rest, share = Fraction(0), Fraction(0)
     for size, many in enumerate(np.bincount(sizes).tolist()):
         if size:

@@ -10,7 +10,7 @@ from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import Feedback, UniformFeedback, cached_by_graph, matrices
 from graphbandits.graphs.invariants import _colouring_kernels as kernels
-from graphbandits.graphs.invariants._adjacency import either, mutual
+from graphbandits.graphs.invariants._adjacency import either_direction, mutual_edges
 from graphbandits.graphs.invariants._budget import Budget
 from graphbandits.graphs.invariants._independence import cover_by_cliques, independent_set
 
@@ -42,7 +42,7 @@ def independence_number(graph: Feedback) -> int:
         )
     if isinstance(graph, UniformFeedback):
         return 1 if graph.r[0] > 0.0 else graph.arms
-    return independent_set(either(graph), Budget(steps=STEPS), lambda *_: None)[1]
+    return independent_set(either_direction(graph), Budget(steps=STEPS), lambda *_: None)[1]
 
 
 def clique_cover_numbers(graph: Feedback) -> Ints:
@@ -75,9 +75,9 @@ def check_deterministic(graph: Feedback) -> None:
 def _each(stack: Floats) -> Ints:
     """Return the number of each matrix, cached by its bits: an audit needs it in every round."""
     trials, arms, _ = stack.shape
-    mutual_edges = stack > 0.0
-    mutual_edges &= mutual_edges.transpose(0, 2, 1)
-    packed = np.packbits(mutual_edges.reshape(trials, -1), axis=1)
+    edges = stack > 0.0
+    edges &= edges.transpose(0, 2, 1)
+    packed = np.packbits(edges.reshape(trials, -1), axis=1)
     size, data = packed.shape[1], packed.tobytes()
     keys = [data[k : k + size] for k in range(0, len(data), size)]
     known = _COVERS.setdefault(arms, {})
@@ -85,7 +85,7 @@ def _each(stack: Floats) -> Ints:
     numbers = {key: known.get(key) for key in keys}
     place = {key: k for k, key in enumerate(keys) if numbers[key] is None}
     if place:
-        new = mutual_edges[list(place.values())]
+        new = edges[list(place.values())]
         found = np.empty(len(new), np.int64)
         kernels.cover_numbers(new, SMALL_NODES, found)
         computed = dict(zip(place, found.tolist(), strict=True))
@@ -97,4 +97,6 @@ def _each(stack: Floats) -> Ints:
 
 
 def _cover_number(graph: Feedback) -> Ints:
-    return np.array([cover_by_cliques(mutual(graph), Budget(steps=STEPS), lambda *_: None)[1]])
+    return np.array(
+        [cover_by_cliques(mutual_edges(graph), Budget(steps=STEPS), lambda *_: None)[1]]
+    )

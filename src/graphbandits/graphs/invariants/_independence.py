@@ -8,12 +8,12 @@ import numpy as np
 
 from graphbandits._types import Ints
 from graphbandits.graphs.invariants._adjacency import (
-    SEARCHED,
+    EXACT_LIMIT,
     Adjacency,
     Component,
     Improved,
     greedy_cover,
-    reduced,
+    reduce_graph,
     search_components,
 )
 from graphbandits.graphs.invariants._bounds import (
@@ -27,7 +27,7 @@ from graphbandits.graphs.invariants._searches import SEED, CliqueSearch, Colouri
 from graphbandits.graphs.invariants._sparse_kernels import swap
 
 #: Above this number of vertices, a fractional matching takes longer than all other steps.
-MATCHED = 200_000
+MOST_MATCHED = 200_000
 #: Visited neighbours per step of the local search.
 VISITS = 1_000_000
 
@@ -36,7 +36,7 @@ def independent_set(
     graph: Adjacency, budget: Budget, report: Callable[[int, int], None]
 ) -> tuple[int, int, Ints]:
     """Return bounds on the independence number, and the set of the lower bound."""
-    taken, _, components = reduced(graph)
+    taken, _, components = reduce_graph(graph)
     for one in components:
         one.upper = min(one.upper, int(greedy_cover(one.graph).max()) + 1)
     lower, upper = search_components(taken, components, _search_set, budget, report)
@@ -46,8 +46,8 @@ def independent_set(
 
 def _search_set(part: Component, budget: Budget, improved: Improved) -> None:
     count = part.graph.count
-    if count > SEARCHED:
-        if count <= MATCHED:
+    if count > EXACT_LIMIT:
+        if count <= MOST_MATCHED:
             # bound of the linear program with z_i + z_j <= 1 on edges
             part.upper = min(part.upper, count - -(-fractional_matching(part.graph)[0] // 2))
             improved()
@@ -120,7 +120,7 @@ def cover_by_cliques(
     graph: Adjacency, budget: Budget, report: Callable[[int, int], None]
 ) -> tuple[int, int, Ints]:
     """Return bounds on the clique cover number, and the clique label of each vertex."""
-    taken, clique, components = reduced(graph)
+    taken, clique, components = reduce_graph(graph)
     for one in components:
         one.found = greedy_cover(one.graph)
         one.upper = int(one.found.max()) + 1
@@ -134,9 +134,9 @@ def cover_by_cliques(
 
 def _search_cover(part: Component, budget: Budget, improved: Improved) -> None:
     count = part.graph.count
-    if count > SEARCHED:
+    if count > EXACT_LIMIT:
         twice = count
-        if count <= MATCHED:
+        if count <= MOST_MATCHED:
             twice, pairs = fractional_matching(part.graph)
             if (upper := int(pairs.max()) + 1) < part.upper:
                 part.upper, part.found = upper, pairs

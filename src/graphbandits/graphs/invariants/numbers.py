@@ -11,15 +11,20 @@ import numpy as np
 from graphbandits._types import Ints
 from graphbandits.errors import InputError, check_positive
 from graphbandits.graphs.feedback import Feedback, UniformFeedback
-from graphbandits.graphs.invariants._adjacency import directed, either, mutual, undirected
+from graphbandits.graphs.invariants._adjacency import (
+    either_direction,
+    is_undirected,
+    mutual_edges,
+    reveal_matrix,
+)
 from graphbandits.graphs.invariants._budget import Budget
 from graphbandits.graphs.invariants._deterministic import check_deterministic
 from graphbandits.graphs.invariants._domination import (
-    Revealing,
-    at_least,
+    DominationProblem,
     dominating_set,
     dominating_weights,
-    same,
+    nearly_equal,
+    round_up,
 )
 from graphbandits.graphs.invariants._independence import cover_by_cliques, independent_set
 from graphbandits.graphs.loaders import GraphLike, make_process
@@ -141,18 +146,18 @@ def _make_consistent(
     revealing: Arms = dominating.certificate  # type: ignore[assignment]
     z: tuple[float, ...] = fractional.certificate  # type: ignore[assignment]
     lower, upper = fractional.lower, fractional.upper
-    if not isinstance(feedback, UniformFeedback) and undirected(feedback):
-        apart = _maximal(directed(feedback), apart)  # which is a dominating set
+    if not isinstance(feedback, UniformFeedback) and is_undirected(feedback):
+        apart = _maximal(reveal_matrix(feedback), apart)  # which is a dominating set
         revealing = min(revealing, apart, key=len)
     if len(revealing) < upper:
         inside = np.zeros(feedback.arms)
         inside[list(revealing)] = 1.0
         z, upper = tuple(inside.tolist()), float(len(revealing))
-        lower = upper if same(lower, upper) else lower
+        lower = upper if nearly_equal(lower, upper) else lower
     return GraphNumbers(
         Bracket(max(cover.lower, len(apart)), cover.upper, cover.certificate),
         Bracket(len(apart), min(independent.upper, cover.upper), apart),
-        Bracket(max(dominating.lower, at_least(lower)), len(revealing), revealing),
+        Bracket(max(dominating.lower, round_up(lower)), len(revealing), revealing),
         Bracket(lower, upper, z),
     )
 
@@ -196,7 +201,7 @@ def clique_cover(
     feedback, budget, report = _start_search(graph, time_limit, progress)
     if count := _uniform_number(feedback, report):
         return Bracket(count, count, _cliques(np.arange(feedback.arms) % count))
-    lower, upper, label = cover_by_cliques(mutual(feedback), budget, report)
+    lower, upper, label = cover_by_cliques(mutual_edges(feedback), budget, report)
     return Bracket(lower, upper, _cliques(label))
 
 
@@ -229,7 +234,7 @@ def independence(
     feedback, budget, report = _start_search(graph, time_limit, progress)
     if count := _uniform_number(feedback, report):
         return Bracket(count, count, tuple(range(count)))
-    lower, upper, found = independent_set(either(feedback), budget, report)
+    lower, upper, found = independent_set(either_direction(feedback), budget, report)
     return Bracket(lower, upper, _arms(found))
 
 
@@ -260,7 +265,7 @@ def domination(
     feedback, budget, report = _start_search(graph, time_limit, progress)
     if count := _uniform_number(feedback, report):
         return Bracket(count, count, tuple(range(count)))
-    lower, upper, found = dominating_set(Revealing(directed(feedback)), budget, report)
+    lower, upper, found = dominating_set(DominationProblem(reveal_matrix(feedback)), budget, report)
     return Bracket(lower, upper, _arms(found))
 
 
@@ -296,7 +301,7 @@ def fractional_domination(
     feedback, budget, report = _start_search(graph, time_limit, progress)
     if count := float(_uniform_number(feedback, report)):
         return Bracket(count, count, tuple(float(arm < count) for arm in range(feedback.arms)))
-    lower, upper, z = dominating_weights(Revealing(directed(feedback)), budget, report)
+    lower, upper, z = dominating_weights(DominationProblem(reveal_matrix(feedback)), budget, report)
     return Bracket(lower, upper, tuple(z.tolist()))
 
 

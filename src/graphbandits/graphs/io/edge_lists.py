@@ -41,7 +41,7 @@ _UNDIRECTED = re.compile(
     r"(?:[^\S\n]*(?:(?:#|%|//)[^\n]*)?\n)*?(?:#\s*undirected graph|%\s*sym)\b", re.IGNORECASE
 )
 #: With at least this many lines, counts are unlikely to match by chance.
-MANY = 10
+MIN_LINES = 10
 
 #: The number, the text and the words of a line.
 Row = tuple[int, str, list[str]]
@@ -195,9 +195,9 @@ def _warn_of_counts(file: GraphFile, text: str, first: Row) -> None:
         if lines > 2 * edges or len(names) > nodes:
             return
     numbers = [int(name) for name in names if _is_count(name)]
-    if lines >= MANY and nodes == len(names):
+    if lines >= MIN_LINES and nodes == len(names):
         matches = lines in (edges, 2 * edges)
-    elif lines >= MANY:
+    elif lines >= MIN_LINES:
         matches = lines == edges and len(numbers) == len(names) and max(numbers) <= nodes
     else:
         matches = lines == edges > 2 and nodes == len(names) and words[1] not in names
