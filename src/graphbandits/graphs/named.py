@@ -101,7 +101,7 @@ class Complete:
 @register("graph", "star")
 @dataclass(frozen=True)
 class Star:
-    """Edges between arm 1 and every other arm.
+    """Edges between arm 1 and every other arm; ``direction`` out, in or both.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class _Consecutive:
 @register("graph", "ring")
 @dataclass(frozen=True)
 class Ring(_Consecutive):
-    """Edges from each arm to the next, and from the last to the first.
+    """Edges between consecutive arms, and between the last and the first arm.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Ring(_Consecutive):
 @register("graph", "path")
 @dataclass(frozen=True)
 class Path(_Consecutive):
-    """Edges from each arm to the next.
+    """Edges between consecutive arms.
 
     Parameters
     ----------
@@ -183,12 +183,12 @@ class Path(_Consecutive):
 @register("graph", "cliques")
 @dataclass(frozen=True)
 class Cliques:
-    """Disjoint cliques of consecutive arms.
+    """Disjoint cliques of ``size`` consecutive arms; the last may be smaller.
 
     Parameters
     ----------
     size
-        Number of arms in each clique; the last clique may be smaller.
+        Number of arms per clique.
     """
 
     size: int
@@ -219,7 +219,7 @@ class Cliques:
 @register("graph", "grid")
 @dataclass(frozen=True)
 class Grid:
-    """Rectangular grid: each arm has edges to its neighbours left, right, above and below.
+    """Rectangular grid with ``columns`` arms per row and edges between adjacent arms.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ class Random:
 @register("graph", "revealed-er")
 @dataclass(frozen=True)
 class Revealed:
-    """Erdos-Renyi graph, redrawn in each round and revealed.
+    """Erdos-Renyi graph of density ``p``, redrawn in each round and revealed.
 
     Parameters
     ----------

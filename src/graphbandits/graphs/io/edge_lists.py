@@ -229,7 +229,7 @@ _WORD = re.compile(r"([0-9]+)(?:([->])([0-9]+)(?::(.+))?)?")
 @register("graph", "edges")
 @dataclass(frozen=True)
 class EdgesText:
-    """Graph from a list of edges such as 1-2 2>3:0.5 5.
+    """Edges: 1-2 both directions, 1>2 one direction, 1>2:0.5 a probability, 4 an isolated arm.
 
     The number of arms is the largest arm number, or the requested number of arms if it is larger.
 
