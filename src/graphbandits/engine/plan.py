@@ -16,7 +16,7 @@ from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import GraphLike, Process, as_process
 from graphbandits.graphs._storage import fingerprint
 from graphbandits.graphs.graph_info import GraphInfo
-from graphbandits.graphs.named import given_text
+from graphbandits.graphs.named import recipe_text
 from graphbandits.plugins import data_files, file_of, source_hash
 from graphbandits.policies import Policy, Problem, as_policy
 from graphbandits.policies.base import check_needs, check_problem
@@ -80,7 +80,7 @@ class Plan:
         if world is not None and arms is not None and arms != world.arms:
             raise InputError(f"the world has {world.arms} arms, but arms={arms} was asked for")
         process = as_process(graph, known)
-        given = given_text(graph)
+        given = recipe_text(graph)
         named = named_policies(policies)
         plan = cls(
             policies=named,

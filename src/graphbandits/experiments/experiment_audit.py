@@ -16,7 +16,7 @@ from graphbandits.experiments._texts import errors_at
 from graphbandits.experiments.experiment import load_experiment
 from graphbandits.experiments.run import available_cores
 from graphbandits.plugins import load_plugin
-from graphbandits.theory.auditor import Audit, audit, audited
+from graphbandits.theory.auditor import Audit, audit, covered_policies
 
 #: Trials of an audit, if not given: every round of each is checked.
 TRIALS = 100
@@ -128,7 +128,7 @@ def _plans(
     with errors_at(str(experiment)):
         for plan in described.plans(trials=trials, seed=seed, policies=policies):
             asked = {name: policy for name, policy in plan.policies.items() if name in policies}
-            wanted = audited(plan.policies) | asked
+            wanted = covered_policies(plan.policies) | asked
             if not wanted:
                 raise InputError(
                     "none of its policies has a theorem: name one, as in --policy ids-n"

@@ -26,7 +26,7 @@ from graphbandits.results import Published, Results
 from graphbandits.rng import Keys
 from graphbandits.theory import Bound, bounds_for
 from graphbandits.theory.bounds import WITH_GRAPH
-from graphbandits.theory.regret_bounds import recorded_bounds, why_unfit
+from graphbandits.theory.regret_bounds import recorded_bounds, why_unsupported
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,7 +139,7 @@ def bounds_at(
     only if ``asked``.
     """
     settings, prior, process = results.settings, cell.prior, cell.process
-    if settings.get("means") is not None or why_unfit(prior):
+    if settings.get("means") is not None or why_unsupported(prior):
         return (), ()  # the page says why
     general = recorded_bounds(results, prior) if settings.get("ratios") else ()
     if process is None:

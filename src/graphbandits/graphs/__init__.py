@@ -1,4 +1,4 @@
-"""Who is observed: one-round feedback, graph processes, named graphs and loaders."""
+"""Feedback graphs: one-round feedback, graph processes, named graphs, readers and invariants."""
 
 from graphbandits._old_words import renamed_names
 from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback

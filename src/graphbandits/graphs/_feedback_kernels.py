@@ -1,4 +1,4 @@
-"""Gains and reveals: loops over trials, so that a trial's bits do not depend on its block."""
+"""Kernels for gains and observations; loops over trials, so results do not depend on blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphbandits._types import Floats, Ints
 
 @kernel()
 def dense_gain(matrix: Floats, h: Floats, out: Floats) -> None:
-    """out[b, i] = sum_j G[b or 0, i, j] h[b, j]."""
+    """Compute out[b, i] = sum_j G[b or 0, i, j] h[b, j]."""
     shared = matrix.shape[0] == 1
     for b in range(h.shape[0]):
         g = 0 if shared else b
@@ -24,7 +24,7 @@ def dense_gain(matrix: Floats, h: Floats, out: Floats) -> None:
 
 @kernel()
 def sparse_gain(start: Ints, column: Ints, weight: Floats, h: Floats, out: Floats) -> None:
-    """The same for the rows of a CSR matrix that all trials share."""
+    """Compute G h for a CSR matrix that all trials share."""
     for b in range(h.shape[0]):
         row = h[b]
         for i in range(h.shape[1]):
@@ -38,7 +38,7 @@ def sparse_gain(start: Ints, column: Ints, weight: Floats, h: Floats, out: Float
 
 @kernel()
 def uniform_gain(r: Floats, h: Floats, out: Floats) -> None:
-    """out = (1 - r) h + r sum(h), one r for all trials or one each."""
+    """Compute out = (1 - r) h + r sum(h), with one r for all trials or one per trial."""
     shared = r.size == 1
     for b in range(h.shape[0]):
         rate = r[0] if shared else r[b]
@@ -50,7 +50,7 @@ def uniform_gain(r: Floats, h: Floats, out: Floats) -> None:
 
 
 @kernel()
-def _seen(p: float, key: np.uint64, trial: int, t: int, arm: int) -> bool:
+def _is_observed(p: float, key: np.uint64, trial: int, t: int, arm: int) -> bool:
     if p >= 1.0:
         return True
     return p > 0.0 and uniform(key, trial, t, arm) < p
@@ -60,13 +60,13 @@ def _seen(p: float, key: np.uint64, trial: int, t: int, arm: int) -> bool:
 def dense_reveal(
     matrix: Floats, action: Ints, key: np.uint64, first_trial: int, t: int, trial: Ints, arm: Ints
 ) -> int:
-    """Write who is observed as (trial of the block, arm), in that order; return how many."""
+    """Write the observed (trial of the block, arm) pairs, ordered; return their number."""
     shared = matrix.shape[0] == 1
     count = 0
     for b in range(action.size):
         row = matrix[0 if shared else b, action[b]]
         for j in range(row.size):
-            if _seen(row[j], key, first_trial + b, t, j):
+            if _is_observed(row[j], key, first_trial + b, t, j):
                 trial[count] = b
                 arm[count] = j
                 count += 1
@@ -85,11 +85,11 @@ def sparse_reveal(
     trial: Ints,
     arm: Ints,
 ) -> int:
-    """The same from the rows of a CSR matrix."""
+    """Write the observed pairs for a CSR matrix; return their number."""
     count = 0
     for b in range(action.size):
         for e in range(start[action[b]], start[action[b] + 1]):
-            if _seen(weight[e], key, first_trial + b, t, column[e]):
+            if _is_observed(weight[e], key, first_trial + b, t, column[e]):
                 trial[count] = b
                 arm[count] = column[e]
                 count += 1
@@ -107,13 +107,13 @@ def uniform_reveal(
     trial: Ints,
     arm: Ints,
 ) -> int:
-    """The same where every other arm is observed with probability r."""
+    """Write the observed pairs if every other arm is observed with probability r."""
     shared = r.size == 1
     count = 0
     for b in range(action.size):
         rate = r[0] if shared else r[b]
         for j in range(arms):
-            if j == action[b] or _seen(rate, key, first_trial + b, t, j):
+            if j == action[b] or _is_observed(rate, key, first_trial + b, t, j):
                 trial[count] = b
                 arm[count] = j
                 count += 1
@@ -124,7 +124,7 @@ def uniform_reveal(
 def erdos_renyi(
     p: float, directed: bool, key: np.uint64, first_trial: int, t: int, out: Floats
 ) -> None:
-    """One 0/1 matrix a trial: edge (i, j) by the number with index i K + j."""
+    """Draw one 0/1 matrix per trial; edge (i, j) uses the random number with index i K + j."""
     arms = out.shape[1]
     for b in range(out.shape[0]):
         for i in range(arms):
@@ -139,7 +139,7 @@ def erdos_renyi(
 
 @kernel()
 def dense_observed(matrix: Floats, pi: Floats, out: Floats) -> None:
-    """out[b, j] = sum_i pi[b, i] G[b or 0, i, j]."""
+    """Compute out[b, j] = sum_i pi[b, i] G[b or 0, i, j]."""
     shared = matrix.shape[0] == 1
     for b in range(pi.shape[0]):
         g = 0 if shared else b
@@ -151,7 +151,7 @@ def dense_observed(matrix: Floats, pi: Floats, out: Floats) -> None:
 
 @kernel()
 def sparse_observed(start: Ints, column: Ints, weight: Floats, pi: Floats, out: Floats) -> None:
-    """The same for the rows of a CSR matrix that all trials share."""
+    """Compute G'pi for a CSR matrix that all trials share."""
     for b in range(pi.shape[0]):
         out[b, :] = 0.0
         for i in range(pi.shape[1]):
@@ -161,7 +161,7 @@ def sparse_observed(start: Ints, column: Ints, weight: Floats, pi: Floats, out: 
 
 @kernel()
 def uniform_observed(r: Floats, pi: Floats, out: Floats) -> None:
-    """out = pi + (1 - pi) r: an arm is played, or else seen with probability r."""
+    """Compute out = pi + (1 - pi) r: an arm is played, or observed with probability r."""
     shared = r.size == 1
     for b in range(pi.shape[0]):
         rate = r[0] if shared else r[b]
@@ -170,9 +170,11 @@ def uniform_observed(r: Floats, pi: Floats, out: Floats) -> None:
 
 
 @kernel()
-def dense_revealers(matrix: Floats, first: Floats, score: Floats, pi: Floats) -> None:
-    """Each arm's share of ``first`` goes to those of largest score among the arms that reveal it,
-    evenly; entries above 0 reveal."""
+def dense_in_neighbours(matrix: Floats, first: Floats, score: Floats, pi: Floats) -> None:
+    """Move ``first`` of each arm to its in-neighbours of largest score, in equal shares.
+
+    Entries above 0 are edges.
+    """
     shared = matrix.shape[0] == 1
     for b in range(first.shape[0]):
         g = 0 if shared else b
@@ -195,10 +197,10 @@ def dense_revealers(matrix: Floats, first: Floats, score: Floats, pi: Floats) ->
 
 
 @kernel()
-def sparse_revealers(
+def sparse_in_neighbours(
     start: Ints, column: Ints, weight: Floats, first: Floats, score: Floats, pi: Floats
 ) -> None:
-    """The same from the rows of a CSR matrix, in two walks along all edges."""
+    """Compute :func:`dense_in_neighbours` for a CSR matrix, in two passes over the edges."""
     arms = first.shape[1]
     best = np.empty(arms)
     ties = np.empty(arms, np.int64)

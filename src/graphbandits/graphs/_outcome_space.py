@@ -1,4 +1,4 @@
-"""What plays may show, as lists of arms, and how many outcomes that makes to tell apart."""
+"""Arms that each play may reveal, as lists, and the number of distinct joint outcomes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from graphbandits.graphs.processes import GivenSequence, Process, RandomFeedback
 
 
 class Rows(NamedTuple):
-    """Playing i in trial t may show ``arm[start[t, i]:start[t, i + 1]]``, with these chances.
+    """Rows of G as lists: playing i in trial t may reveal ``arm[start[t, i]:start[t, i + 1]]``.
 
-    There is one line of ``start`` if all trials share it.
+    ``chance`` has the probability of each entry of ``arm``. ``start`` has one row if all trials
+    share the graph.
     """
 
     start: Ints
@@ -31,7 +32,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(graph: Feedback, trials: int) -> Rows:
-    """The rows of a graph as lists.
+    """Return the rows of a graph as lists.
 
     >>> from graphbandits.graphs import as_process
     >>> rows_of(as_process("star(direction=out)", 3).feedback, trials=1)[:2]
@@ -47,11 +48,12 @@ def rows_of(graph: Feedback, trials: int) -> Rows:
 
 
 def count_outcomes(graph: Feedback, trials: int = 1) -> float:
-    """The sum of 2^|N| over the sets N of arms that may be seen, for the trial with the most.
+    """Return the sum of 2^|N| over the sets N of arms that may be observed.
 
-    A set that several plays may show counts once: 3^K where all see all with a probability. Of
-    plays that may show the same arms, some of them surely, all sets between the smallest and the
-    largest count, or those of each play by itself if these are fewer.
+    If trials differ, this is the largest of their sums. A set that several plays may reveal counts
+    once: the sum is 3^K if every play reveals every arm with a probability in (0, 1). For plays
+    that may reveal the same arms, some of them with certainty, all sets between the smallest and
+    the largest count, or the sets of each play separately if these are fewer.
 
     >>> from graphbandits.graphs import as_process
     >>> count_outcomes(as_process("paper").feedback), count_outcomes(UniformFeedback(0.25, count=5))
@@ -65,9 +67,10 @@ def count_outcomes(graph: Feedback, trials: int = 1) -> float:
 
 
 def at_most_outcomes(graph: Feedback, trials: int, limit: float) -> bool:
-    """Whether there are at most so many outcomes, without counting where that is plain to see.
+    """Whether there are at most ``limit`` outcomes; does not count them if a bound suffices.
 
-    >>> at_most_outcomes(UniformFeedback(0.25, count=5), 1, 243), at_most_outcomes(UniformFeedback(0.25, 5), 1, 242)
+    >>> graph = UniformFeedback(0.25, count=5)
+    >>> at_most_outcomes(graph, 1, 243), at_most_outcomes(graph, 1, 242)
     (True, False)
     """
     if isinstance(graph, DenseFeedback) and 2.0 * graph.arms * 3.0 ** (graph.arms - 1) <= limit:
@@ -76,10 +79,10 @@ def at_most_outcomes(graph: Feedback, trials: int, limit: float) -> bool:
 
 
 def most_outcomes(process: Process) -> float:
-    """The most outcomes (:func:`count_outcomes`) that a graph of the process can have.
+    """Return the largest number of outcomes (:func:`count_outcomes`) of any graph of a process.
 
     >>> from graphbandits.graphs import as_process
-    >>> most_outcomes(as_process("revealed-er(p=0.5)", 4))  # one arm sees all, the others but one
+    >>> most_outcomes(as_process("revealed-er(p=0.5)", 4))  # 4 sets of 3 arms and one of 4
     40.0
     """
     arms = process.arms
@@ -90,7 +93,7 @@ def most_outcomes(process: Process) -> float:
         return max(count_outcomes(feedback) for feedback in process.feedbacks)
     if isinstance(process, RandomFeedback):
         return _uniform(0.5, arms)
-    # sets of K - 1 arms that all differ, and one of all
+    # K distinct sets of K - 1 arms, and the set of all arms
     return (
         _power(2, arms - 1) * (arms + 1)
         if process.deterministic
@@ -109,16 +112,16 @@ def _uniform(r: float, arms: int) -> float:
 
 
 def _count(start: Ints, arm: Ints, chance: Floats) -> float:
-    """Of one trial: for each set that may be seen, the plays that may show it."""
-    alike = defaultdict[tuple[int, ...], list[set[int]]](list)
+    """Count the outcomes of one trial; plays that may reveal the same arms are grouped."""
+    groups = defaultdict[tuple[int, ...], list[set[int]]](list)
     for begin, end in pairwise(start.tolist()):
-        seen, sure = arm[begin:end], chance[begin:end] == 1.0
-        alike[tuple(seen.tolist())].append(set(seen[sure].tolist()))
+        revealed, certain = arm[begin:end], chance[begin:end] == 1.0
+        groups[tuple(revealed.tolist())].append(set(revealed[certain].tolist()))
     total = 0.0
-    for arms, sures in alike.items():
-        together, *each = (
-            _power(2, len(sure)) * _power(3, len(arms) - len(sure))
-            for sure in (set.intersection(*sures), *sures)
+    for arms, certain_sets in groups.items():
+        together, *separately = (
+            _power(2, len(certain_set)) * _power(3, len(arms) - len(certain_set))
+            for certain_set in (set.intersection(*certain_sets), *certain_sets)
         )
-        total += min(together, sum(each))
+        total += min(together, sum(separately))
     return total

@@ -1,4 +1,4 @@
-"""What is seen of a graph at a glance: edges, density, degrees, parts."""
+"""Basic properties of a graph: edges, density, degrees, connected components."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import Feedback, SparseFeedback, UniformFeedback, matrices
 
-#: So many edges, each with an object of its own in a text or in NetworkX, take gigabytes.
+#: Most edges that are listed: as Python objects, more edges would take gigabytes.
 MOST_EDGES = 10_000_000
 
 
 def edge_arrays(feedback: Feedback, trial: int = 0) -> tuple[Ints, Ints, Floats]:
-    """Sources, targets and probabilities of the edges between different arms, in one trial.
+    """Return sources, targets and probabilities of the edges of one trial, without self-loops.
 
     >>> from graphbandits.graphs import as_process
     >>> [part.tolist() for part in edge_arrays(as_process("edges(1>2:0.5 3>2)").feedback)]
@@ -31,31 +31,32 @@ def edge_arrays(feedback: Feedback, trial: int = 0) -> tuple[Ints, Ints, Floats]
             isinstance(feedback, UniformFeedback)
             and feedback.r[0 if feedback.shared else trial] == 0.0
         ):
-            nothing = np.empty(0, np.int64)
-            return nothing, nothing, np.empty(0)
+            empty = np.empty(0, np.int64)
+            return empty, empty, np.empty(0)
         if feedback.arms**2 > MOST_EDGES:
             raise InputError(
-                f"{feedback.arms} arms that may all be joined have {feedback.arms**2} edges: too "
-                "many to list"
+                f"cannot list the edges of a dense graph of {feedback.arms} arms "
+                f"({feedback.arms**2} entries): at most {MOST_EDGES} entries"
             )
         matrix = matrices(feedback, trial + 1)[0 if feedback.shared else trial]
         source, target = np.nonzero(matrix)
         weight = matrix[source, target]
-    there = (source != target) & (weight > 0.0)
-    return source[there], target[there], weight[there]
+    is_edge = (source != target) & (weight > 0.0)
+    return source[is_edge], target[is_edge], weight[is_edge]
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """Edges of a graph: those both ways count once if it is undirected; self-loops do not count.
+    """Number of edges, density, degrees and components of a graph, without self-loops.
 
-    ``density`` is the share of the possible edges that are there; ``seen`` is how many other arms
-    playing an arm shows, ``seen_by`` how many others show it. By probabilities all three are
-    expected values. ``parts`` are the arms joined by edges, whatever their direction.
+    ``edges`` counts an edge with both directions once if the graph is undirected. ``density`` is
+    the fraction of possible edges that exist, ``out_degree`` and ``in_degree`` have the number of
+    other arms that each arm reveals and is revealed by. For probabilities, these are expected
+    values. ``components`` is the number of weakly connected components.
 
     >>> from graphbandits.graphs import as_process
     >>> shape = Shape.of(as_process("star(out)", arms=4).feedback)
-    >>> shape.edges, shape.directed, shape.density, shape.seen.tolist(), shape.parts
+    >>> shape.edges, shape.directed, shape.density, shape.out_degree.tolist(), shape.components
     (3, True, 0.25, [3.0, 0.0, 0.0, 0.0], 1)
     """
 
@@ -63,32 +64,33 @@ class Shape:
     edges: int
     directed: bool
     density: float
-    seen: Floats
-    seen_by: Floats
-    parts: int
+    out_degree: Floats
+    in_degree: Floats
+    components: int
 
     @classmethod
     def of(cls, feedback: Feedback, trial: int = 0) -> Shape:
-        """The shape of one trial's graph."""
+        """Compute the properties of the graph of one trial."""
         arms = feedback.arms
         pairs = arms * (arms - 1)
-        if isinstance(feedback, UniformFeedback):  # never a matrix
+        if isinstance(feedback, UniformFeedback):  # without a matrix
             r = float(feedback.r[0 if feedback.shared else trial])
             joined = r > 0.0 and arms > 1
-            seen = np.full(arms, (arms - 1) * r)
+            degree = np.full(arms, (arms - 1) * r)
             edges = pairs // 2 if joined else 0
-            return cls(arms, edges, False, r if pairs else 0.0, seen, seen, 1 if joined else arms)
+            density, components = r if pairs else 0.0, 1 if joined else arms
+            return cls(arms, edges, False, density, degree, degree, components)
         source, target, weight = edge_arrays(feedback, trial)
-        there, back = np.argsort(source * arms + target), np.argsort(target * arms + source)
-        mutual = (source[there] == target[back]).all() and (target[there] == source[back]).all()
-        directed = not (mutual and (weight[there] == weight[back]).all())
+        forward, back = np.argsort(source * arms + target), np.argsort(target * arms + source)
+        mutual = (source[forward] == target[back]).all() and (target[forward] == source[back]).all()
+        directed = not (mutual and (weight[forward] == weight[back]).all())
         graph = coo_array((weight, (source, target)), shape=(arms, arms))
         return cls(
             arms=arms,
             edges=len(source) if directed else len(source) // 2,
             directed=bool(directed),
             density=float(weight.sum()) / pairs if pairs else 0.0,
-            seen=np.bincount(source, weight, arms).astype(np.float64),
-            seen_by=np.bincount(target, weight, arms).astype(np.float64),
-            parts=int(connected_components(graph, directed=False)[0]),
+            out_degree=np.bincount(source, weight, arms).astype(np.float64),
+            in_degree=np.bincount(target, weight, arms).astype(np.float64),
+            components=int(connected_components(graph, directed=False)[0]),
         )

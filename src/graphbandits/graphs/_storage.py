@@ -1,4 +1,4 @@
-"""Graph processes as JSON and named arrays, and back: how an agent keeps its graph."""
+"""Conversion of graph processes to JSON and named arrays, and back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from graphbandits.graphs.processes import (
 
 Arrays = dict[str, NDArray[Any]]
 
-#: Classes by their names in files, which stay the same when a class is renamed.
+#: Classes by their names in files; these names do not change when a class is renamed.
 _KINDS: dict[str, type] = {
     "Dense": DenseFeedback,
     "Sparse": SparseFeedback,
@@ -39,7 +39,7 @@ _KIND_NAMES = {cls: name for name, cls in _KINDS.items()}
 
 
 def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
-    """JSON for a process; its arrays are added to ``arrays`` under their path.
+    """Convert a process to JSON; add its arrays to ``arrays``, with their paths as keys.
 
     >>> from graphbandits.graphs import as_process
     >>> arrays: Arrays = {}
@@ -53,7 +53,7 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
         fields = {
             field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
             for field in dataclasses.fields(value)
-            # so that what is kept, and its hash, are those of earlier versions
+            # keep the stored form, and its hash, of earlier versions
             if "later" not in field.metadata or getattr(value, field.name) != field.default
         }
         return {"kind": _KIND_NAMES[type(value)], "fields": fields}
@@ -61,11 +61,11 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
         return [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise InputError(f"a graph of {type(value).__name__} cannot be saved")
+    raise InputError(f"cannot save a graph of type {type(value).__name__}")
 
 
 def unpack(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """What :func:`pack` packed."""
+    """Restore a value from the result of :func:`pack`."""
     if isinstance(config, dict) and "array" in config:
         return arrays[config["array"]]
     if isinstance(config, dict):
@@ -78,7 +78,7 @@ def unpack(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def pack_process(process: Process, text: str | None, arrays: Arrays) -> Any:
-    """JSON for a process; one of a plug-in's own class goes by the text that it was made from."""
+    """Convert a process to JSON; a process class of a plug-in is stored as its text."""
     try:
         return pack(process, arrays)
     except InputError:
@@ -88,7 +88,7 @@ def pack_process(process: Process, text: str | None, arrays: Arrays) -> Any:
 
 
 def unpack_process(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Process:
-    """What :func:`pack_process` packed.
+    """Restore a process from the result of :func:`pack_process`.
 
     >>> unpack_process({"text": "star", "arms": 4}, {}).arms
     4
@@ -100,11 +100,11 @@ def unpack_process(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Process:
 
 
 def fingerprint(process: Process) -> str | None:
-    """A sha256 of all that a process is, its names included; None for a plug-in's own class.
+    """Return the sha256 hash of a process, including names; None for classes of plug-ins.
 
     >>> from graphbandits.graphs import as_process
-    >>> same = as_process("star", 3), as_process("path", 3)
-    >>> fingerprint(same[0]) == fingerprint(same[1])
+    >>> star, path = as_process("star", 3), as_process("path", 3)
+    >>> fingerprint(star) == fingerprint(path)
     False
     """
     arrays: Arrays = {}
@@ -114,11 +114,11 @@ def fingerprint(process: Process) -> str | None:
         return None
     fields = config["fields"]
     for old, new in PARAMETERS.items():
-        if new in fields:  # the hash of a graph is the same in all versions
+        if new in fields:  # keep the hash of earlier versions
             fields[old] = fields.pop(new)
     digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.ravel().data)  # read in place, for it may be large
+        digest.update(array.ravel().data)  # no copy: the array may be large
     return digest.hexdigest()

@@ -1,8 +1,8 @@
-"""One round's feedback: entry (i, j) is the probability to observe arm j by playing arm i.
+"""Feedback of one round: entry (i, j) of G is the probability of observing arm j by playing arm i.
 
-Three representations behind one interface. Each has ones on its diagonal: you always observe
-what you play. ``gain(h)`` is the vector G h, ``observed(pi)`` is G'pi, ``reveal`` says who is
-observed, ``reach`` is the row of probabilities of the arms played.
+There are three representations with one interface: dense, sparse and uniform. The diagonal of G is
+1, because the played arm is always observed. ``gain(h)`` is the vector G h, ``observed(pi)`` is
+G'pi, ``reveal`` draws the observed arms, and ``reach`` returns the rows of the played arms.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
+from types import FunctionType
 from typing import Any, ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -22,13 +23,27 @@ from graphbandits.graphs import _feedback_kernels as kernels
 from graphbandits.rng import Keys
 
 T = TypeVar("T", bound=np.generic)
+Class = TypeVar("Class", bound=type)
 
-#: Up to here a fixed graph is kept as a matrix; above, as lists of neighbours.
+#: Fixed graphs of up to this many arms are stored as matrices, larger ones as rows of neighbours.
 DENSE_LIMIT = 100
 
 
+def inherit_docstrings(protocol: type) -> Callable[[Class], Class]:
+    """Copy the docstrings of a protocol to the undocumented members of a class."""
+
+    def decorate(cls: Class) -> Class:
+        for name, member in vars(cls).items():
+            documented = getattr(protocol, name, None)
+            if isinstance(member, FunctionType | property) and documented and not member.__doc__:
+                member.__doc__ = documented.__doc__
+        return cls
+
+    return decorate
+
+
 class RepeatedEdgeError(InputError):
-    """Two edges, by their numbers, that are one edge with different probabilities."""
+    """An edge is given twice with different probabilities; ``edges`` has both positions."""
 
     def __init__(self, message: str, edges: tuple[int, int] = (0, 0)) -> None:
         super().__init__(message)
@@ -36,11 +51,14 @@ class RepeatedEdgeError(InputError):
 
 
 class Feedback(Protocol):
-    """What playing an arm reveals, in one round."""
+    """Protocol of the feedback of one round, for each trial of a block.
+
+    B is the number of trials of the block, K the number of arms.
+    """
 
     @property
     def arms(self) -> int:
-        """K."""
+        """Number of arms, K."""
 
     @property
     def deterministic(self) -> bool:
@@ -51,22 +69,77 @@ class Feedback(Protocol):
         """Whether all trials have the same entries."""
 
     def gain(self, h: Floats) -> Floats:
-        """G h for each trial: (B, K) -> (B, K)."""
+        """Compute G h for each trial.
+
+        Parameters
+        ----------
+        h
+            Information in the outcome of each arm, (B, K).
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+        """
 
     def observed(self, pi: Floats) -> Floats:
-        """G'pi: how likely each arm is to be observed if the play is drawn from ``pi``, (B, K)."""
+        """Compute G'pi for each trial: the probability that each arm is observed.
+
+        Parameters
+        ----------
+        pi
+            Distribution of the play, (B, K).
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+        """
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
-        """The observed (trial of the block, arm) pairs, ordered."""
+        """Draw the observed arms.
+
+        Parameters
+        ----------
+        action
+            Played arm of each trial, (B,).
+        keys
+            Seed and trials of the random draws.
+        t
+            Round, starting at 1.
+
+        Returns
+        -------
+        trial, arm : ndarray
+            One entry per observation, ordered by trial and arm. Trials are numbered from 0 within
+            the block.
+        """
 
     def reach(self, action: Ints) -> Floats:
-        """Row ``action`` of G for each trial: (B, K)."""
+        """Return the row of G of the played arm, for each trial.
+
+        Parameters
+        ----------
+        action
+            Played arm of each trial, (B,).
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+        """
 
 
+@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class DenseFeedback:
-    """A matrix for each trial (B, K, K), or one for all (1, K, K); given as (K, K) too.
+    """Feedback as a dense matrix.
 
+    Parameters
+    ----------
+    matrix
+        Probabilities with ones on the diagonal: one matrix for all trials, (K, K) or (1, K, K), or
+        one per trial, (B, K, K).
+
+    Examples
+    --------
     >>> import numpy as np
     >>> graph = DenseFeedback(np.array([[1.0, 0.5], [0.0, 1.0]]))
     >>> graph.gain(np.array([[0.1, 0.2]]))
@@ -79,7 +152,7 @@ class DenseFeedback:
         matrix = _numbers(self.matrix, "a feedback matrix")
         if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
             raise InputError(
-                f"a feedback matrix is square, K x K; this one has the shape {matrix.shape}"
+                f"a feedback matrix must be square, K x K; got the shape {matrix.shape}"
             )
         _check_probabilities(matrix, "feedback matrix")
         matrix = matrix[None] if matrix.ndim == 2 else matrix
@@ -87,7 +160,7 @@ class DenseFeedback:
         if not (diagonal == 1.0).all():
             trial, arm = np.argwhere(diagonal != 1.0)[0]
             raise InputError(
-                f"a feedback matrix has ones on its diagonal, for the arm played is always "
+                "the diagonal of a feedback matrix must be 1, because the played arm is always "
                 f"observed; entry ({arm}, {arm}) is {diagonal[trial, arm]:g}"
             )
         object.__setattr__(self, "matrix", matrix)
@@ -112,8 +185,8 @@ class DenseFeedback:
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         action = _actions(action, self.arms, len(self.matrix))
-        room = len(action) * self.arms
-        return _revealed(kernels.dense_reveal, (self.matrix, action), room, keys, t)
+        capacity = len(action) * self.arms
+        return _revealed(kernels.dense_reveal, (self.matrix, action), capacity, keys, t)
 
     def reach(self, action: Ints) -> Floats:
         which = np.zeros_like(action) if len(self.matrix) == 1 else np.arange(len(action))
@@ -121,14 +194,26 @@ class DenseFeedback:
         return rows
 
 
+@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class SparseFeedback:
-    """Rows of neighbours shared by all trials: row i is ``column[start[i]:start[i+1]]``.
+    """Feedback as a sparse matrix in CSR format, shared by all trials.
 
-    Build it with :meth:`from_edges`, which adds the self-loops.
+    Use :meth:`from_edges` to build it from edges; it adds the self-loops.
 
+    Parameters
+    ----------
+    start
+        Row i is ``column[start[i]:start[i+1]]``, (K + 1,).
+    column
+        Observed arms of all rows; each row has its self-loop.
+    weight
+        Probability of each entry of ``column``.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> star = Sparse.from_edges(3, source=[0, 0], target=[1, 2])
+    >>> star = SparseFeedback.from_edges(3, source=[0, 0], target=[1, 2])
     >>> star.gain(np.array([[0.1, 0.2, 0.4]]))
     array([[0.7, 0.2, 0.4]])
     """
@@ -144,13 +229,13 @@ class SparseFeedback:
         arms = len(start) - 1
         _check_probabilities(weight, "sparse graph")
         row = np.repeat(np.arange(arms), np.maximum(np.diff(start), 0)) if arms > 0 else start
-        sound = arms > 0 and start[0] == 0 and (np.diff(start) >= 1).all()
-        sound = sound and start[-1] == len(column) == len(weight) == len(row)
-        sound = sound and column.min() >= 0 and column.max() < arms
-        if not sound or (weight[column == row] == 1.0).sum() != arms:
+        valid = arms > 0 and start[0] == 0 and (np.diff(start) >= 1).all()
+        valid = valid and start[-1] == len(column) == len(weight) == len(row)
+        valid = valid and column.min() >= 0 and column.max() < arms
+        if not valid or (weight[column == row] == 1.0).sum() != arms:
             raise InputError(
-                "a sparse graph has rows column[start[i]:start[i+1]] of arms in range, each with "
-                "its self-loop: build it with Sparse.from_edges"
+                "a sparse graph must have rows column[start[i]:start[i+1]] of valid arms, each "
+                "with its self-loop: build it with SparseFeedback.from_edges"
             )
         self.__dict__.update(start=start, column=column, weight=weight)
 
@@ -158,46 +243,65 @@ class SparseFeedback:
     def from_edges(
         cls, arms: int, source: object, target: object, weight: object = 1.0
     ) -> SparseFeedback:
-        """Edges with probabilities; self-loops are added, a repeated edge must agree."""
+        """Build the graph from a list of edges; self-loops are added.
+
+        Parameters
+        ----------
+        arms
+            Number of arms.
+        source, target
+            Played and observed arm of each edge, numbered from 0.
+        weight
+            Probability of each edge, or one for all edges.
+
+        Returns
+        -------
+        SparseFeedback
+
+        Raises
+        ------
+        InputError
+            If an edge is repeated with another probability.
+        """
         check_integer(arms, "the number of arms")
         ends = _arm_numbers(source, arms), _arm_numbers(target, arms)
-        given = _numbers(weight, "an edge list")
-        if not given.size:
-            given = np.ones(())
-        if ends[0].shape != ends[1].shape or given.shape not in ((), ends[0].shape):
+        weights = _numbers(weight, "an edge list")
+        if not weights.size:
+            weights = np.ones(())
+        if ends[0].shape != ends[1].shape or weights.shape not in ((), ends[0].shape):
             raise InputError(
-                f"an edge has a source, a target and a probability; got {len(ends[0])} sources, "
-                f"{len(ends[1])} targets and {given.size} probabilities"
+                "source, target and weight must have one entry per edge; got "
+                f"{len(ends[0])} sources, {len(ends[1])} targets and {weights.size} probabilities"
             )
-        _check_probabilities(given, "edge list")
+        _check_probabilities(weights, "edge list")
         edges = len(ends[0])
-        # the edges by row and column, and a loop after those that repeat it
+        # sort edges by row and column; added self-loops come after those in the list
         row, column = (np.append(part, np.arange(arms)) for part in ends)
         order = np.argsort(row * arms + column, kind="stable")
         start = np.append(0, np.cumsum(np.bincount(row)))
         column = column[order]
         chance = np.ones(edges + arms)
-        if given.ndim or given != 1.0:
+        if weights.ndim or weights != 1.0:
             edge = order < edges
-            chance[edge] = given[order[edge]] if given.ndim else given
+            chance[edge] = weights[order[edge]] if weights.ndim else weights
         new = np.ones(edges + arms, np.bool_)
         np.not_equal(column[1:], column[:-1], out=new[1:])
         new[start[:-1]] = True
-        again = np.flatnonzero(~new)
-        wrong = again[chance[again] != chance[again - 1]]
-        if wrong.size:
-            first = wrong[order[wrong].argmin()]
+        repeated = np.flatnonzero(~new)
+        conflicts = repeated[chance[repeated] != chance[repeated - 1]]
+        if conflicts.size:
+            first = conflicts[order[conflicts].argmin()]
             i, j = np.searchsorted(start, first, side="right") - 1, column[first]
             raise RepeatedEdgeError(
                 f"the edge {i} -> {j} is given twice with different probabilities"
-                + ("; an arm that is played is always observed" if i == j else ""),
+                + ("; the played arm is always observed, with probability 1" if i == j else ""),
                 (int(order[first - 1]), int(order[first])),
             )
-        there = new & (chance > 0.0)
-        if not there.all():
-            start = np.concatenate([[0], np.cumsum(there)])[start]
-            column, chance = column[there], chance[there]
-        sparse = object.__new__(cls)  # right by construction: no need for a second check
+        kept = new & (chance > 0.0)
+        if not kept.all():
+            start = np.concatenate([[0], np.cumsum(kept)])[start]
+            column, chance = column[kept], chance[kept]
+        sparse = object.__new__(cls)  # valid by construction: skip the checks
         sparse.__dict__.update(start=start, column=column, weight=chance)
         return sparse
 
@@ -218,9 +322,9 @@ class SparseFeedback:
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         action = _actions(action, self.arms)
-        room = int((self.start[action + 1] - self.start[action]).sum())
+        capacity = int((self.start[action + 1] - self.start[action]).sum())
         arrays = self.start, self.column, self.weight, action
-        return _revealed(kernels.sparse_reveal, arrays, room, keys, t)
+        return _revealed(kernels.sparse_reveal, arrays, capacity, keys, t)
 
     def reach(self, action: Ints) -> Floats:
         rows = np.zeros((len(action), self.arms))
@@ -230,14 +334,31 @@ class SparseFeedback:
         return rows
 
     def to_dense(self) -> DenseFeedback:
-        """The same graph as a matrix."""
+        """Convert to a dense matrix.
+
+        Returns
+        -------
+        DenseFeedback
+        """
         return DenseFeedback(self.reach(np.arange(self.arms)))
 
 
+@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class UniformFeedback:
-    """Every other arm with the same probability r: G h = (1-r) h + r sum(h), never a matrix.
+    """Feedback in which every arm that is not played is observed with the same probability r.
 
+    G h = (1-r) h + r sum(h) is computed without a matrix.
+
+    Parameters
+    ----------
+    r
+        One probability for all trials, or one per trial.
+    count
+        Number of arms.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> UniformFeedback(0.5, count=2).gain(np.array([[0.1, 0.2]]))
     array([[0.2 , 0.25]])
@@ -249,7 +370,7 @@ class UniformFeedback:
     def __init__(self, r: object, count: int) -> None:
         rate = np.atleast_1d(_numbers(r, "the probability r"))
         if rate.ndim != 1 or not rate.size:
-            raise InputError(f"r is one number, or one for each trial; got the shape {rate.shape}")
+            raise InputError(f"r must be one number, or one per trial; got the shape {rate.shape}")
         _check_probabilities(rate, "probability r")
         self.__dict__.update(r=rate, count=check_integer(count, "the number of arms"))
 
@@ -273,8 +394,8 @@ class UniformFeedback:
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         action = _actions(action, self.count, len(self.r))
-        room = len(action) * self.count
-        return _revealed(kernels.uniform_reveal, (self.r, self.count, action), room, keys, t)
+        capacity = len(action) * self.count
+        return _revealed(kernels.uniform_reveal, (self.r, self.count, action), capacity, keys, t)
 
     def reach(self, action: Ints) -> Floats:
         rows = np.repeat(np.broadcast_to(self.r, len(action))[:, None], self.count, axis=1)
@@ -285,13 +406,13 @@ class UniformFeedback:
 def from_edges(
     arms: int, source: object, target: object, weight: object = 1.0
 ) -> DenseFeedback | SparseFeedback:
-    """A fixed graph from its edges, as a matrix where it is small."""
+    """Build a fixed graph from its edges: dense up to ``DENSE_LIMIT`` arms, sparse above."""
     sparse = SparseFeedback.from_edges(arms, source, target, weight)
     return sparse.to_dense() if arms <= DENSE_LIMIT else sparse
 
 
 def matrices(graph: Feedback, trials: int) -> Floats:
-    """G as a matrix for all trials (1, K, K), or one for each (B, K, K).
+    """Return G as one matrix for all trials (1, K, K), or one per trial (B, K, K).
 
     >>> matrices(UniformFeedback(0.5, 2), trials=7)
     array([[[1. , 0.5],
@@ -305,65 +426,65 @@ def matrices(graph: Feedback, trials: int) -> Floats:
     return np.stack(rows, axis=1)
 
 
-def best_revealers(graph: Feedback, first: Floats, score: Floats) -> Floats:
-    """Pass the probability of each arm on to the arms of largest score that reveal it, evenly.
+def best_in_neighbours(graph: Feedback, first: Floats, score: Floats) -> Floats:
+    """Move the probability of each arm to its in-neighbours of largest score, in equal shares.
 
     pi_j = sum_i first_i 1{j in argmax over {k: G(k, i) = 1} of score_k} / (how many there are),
-    for a 0/1 graph. On an undirected graph the arms that reveal i are i and its neighbours.
+    for a 0/1 graph. The in-neighbours of i are the arms that reveal it, including i.
 
     >>> import numpy as np
     >>> star = DenseFeedback(np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
-    >>> best_revealers(star, np.array([[0.0, 1.0, 0.0]]), np.array([[0.7, 0.4, 0.9]]))
+    >>> best_in_neighbours(star, np.array([[0.0, 1.0, 0.0]]), np.array([[0.7, 0.4, 0.9]]))
     array([[1., 0., 0.]])
     """
     pi = np.empty_like(first)
     if isinstance(graph, SparseFeedback):
-        kernels.sparse_revealers(graph.start, graph.column, graph.weight, first, score, pi)
+        kernels.sparse_in_neighbours(graph.start, graph.column, graph.weight, first, score, pi)
         return pi
-    if isinstance(graph, UniformFeedback):  # never a matrix: all reveal all, or each itself
+    if isinstance(graph, UniformFeedback):  # every arm reveals all arms, or only itself
         top = (score == score.max(axis=1, keepdims=True)).astype(np.float64)
         return np.where(graph.r[:, None] > 0.0, top / top.sum(axis=1, keepdims=True), first)
-    kernels.dense_revealers(matrices(graph, len(first)), first, score, pi)
+    kernels.dense_in_neighbours(matrices(graph, len(first)), first, score, pi)
     return pi
 
 
-def remembered(
-    known: WeakKeyDictionary[Feedback, NDArray[T]],
+def cached_by_graph(
+    cache: WeakKeyDictionary[Feedback, NDArray[T]],
     graph: Feedback,
     compute: Callable[[Any], NDArray[T]],
 ) -> NDArray[T]:
-    """The read-only result of ``compute`` for a graph, kept as long as a graph that trials share.
+    """Return the read-only result of ``compute`` for a graph, cached if all trials share the graph.
 
     >>> from graphbandits.graphs import as_process
-    >>> star, asked = as_process("star", arms=3).feedback, []
-    >>> known = WeakKeyDictionary()
+    >>> star, calls = as_process("star", arms=3).feedback, []
+    >>> cache = WeakKeyDictionary()
     >>> for _ in range(2):
-    ...     found = remembered(known, star, lambda graph: asked.append(graph) or np.ones(1))
-    >>> len(asked)
+    ...     result = cached_by_graph(cache, star, lambda graph: calls.append(graph) or np.ones(1))
+    >>> len(calls)
     1
     """
     try:
-        found = known.get(graph)
-    except TypeError:  # the feedback of a plug-in, which need not be hashable
+        result = cache.get(graph)
+    except TypeError:  # the feedback class of a plug-in may not be hashable
         return compute(graph)
-    if found is None:
-        found = compute(graph)
-        found.setflags(write=False)
+    if result is None:
+        result = compute(graph)
+        result.setflags(write=False)
         if graph.shared:
-            known[graph] = found
-    return found
+            cache[graph] = result
+    return result
 
 
 def _numbers(values: object, what: str) -> Floats:
-    """A copy of the values as floats in C order, so that the caller's array may change."""
+    """Copy the values to a float array in C order; later changes by the caller have no effect."""
     try:
         array = np.asarray(values)
     except ValueError:
-        raise InputError(f"{what}: the rows differ in length") from None
+        raise InputError(f"{what} must have rows of equal length") from None
     if array.dtype == object and all(isinstance(value, Real) for value in array.flat):
         array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{what} holds numbers in [0, 1]; this one holds {array.dtype}")
+        raise InputError(f"{what} must hold numbers in [0, 1], not {array.dtype}")
     return np.array(array, np.float64, order="C")
 
 
@@ -372,24 +493,27 @@ def _arm_numbers(values: object, arms: int) -> Ints:
     if array.size == 0:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:
-        raise InputError(f"edges join arms by their numbers 0 to {arms - 1}, given as a list")
+        raise InputError(f"the ends of edges must be a list of arm numbers from 0 to {arms - 1}")
     if array.min() < 0 or array.max() >= arms:
-        raise InputError(f"edges join arms 0 to {arms - 1}; an edge goes outside")
+        outside = array.min() if array.min() < 0 else array.max()
+        raise InputError(
+            f"the ends of edges must be arm numbers from 0 to {arms - 1}; got {outside}"
+        )
     numbers = np.ascontiguousarray(array, np.int64)
-    # for read-only arrays a kernel would be compiled a second time
+    # copy read-only arrays, for which Numba would compile a kernel a second time
     return numbers if numbers.flags.writeable else numbers.copy()
 
 
 def _product(
     kernel: Callable[..., None], graph: tuple[NDArray[Any], ...], values: Floats, arms: int
 ) -> Floats:
-    """G h or G'pi: checked here, since kernels do not check where they read."""
+    """Compute G h or G'pi; check the shape, because kernels do not check bounds."""
     rows = np.ascontiguousarray(values, np.float64)
-    trials = len(graph[0]) if len(graph) == 1 else 1  # rows of neighbours are shared
+    trials = len(graph[0]) if len(graph) == 1 else 1  # sparse graphs are shared
     if rows.ndim != 2 or rows.shape[1] != arms or trials not in (1, len(rows)):
         raise InputError(
-            f"there is one row for each of the graph's trials and {arms} columns in it; the shape "
-            f"given is {rows.shape}"
+            f"expected one row per trial of the graph and {arms} columns; got the shape "
+            f"{rows.shape}"
         )
     out = np.empty_like(rows)
     kernel(*graph, rows, out)
@@ -397,35 +521,35 @@ def _product(
 
 
 def _revealed(
-    kernel: Callable[..., int], graph: tuple[Any, ...], room: int, keys: Keys, t: int
+    kernel: Callable[..., int], graph: tuple[Any, ...], capacity: int, keys: Keys, t: int
 ) -> tuple[Ints, Ints]:
-    trial, arm = np.empty(room, np.int64), np.empty(room, np.int64)
+    trial, arm = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     count = kernel(*graph, keys.key("reveal"), keys.first_trial, t, trial, arm)
     return trial[:count], arm[:count]
 
 
 def _actions(action: Ints, arms: int, trials: int = 1) -> Ints:
-    """One arm in range for each trial."""
+    """Check that there is one valid arm per trial."""
     played = np.ascontiguousarray(action, np.int64)
-    inside = played.ndim == 1 and trials in (1, len(played))
-    if not inside or (played.size and not 0 <= played.min() <= played.max() < arms):
-        raise InputError(f"actions are one arm from 0 to {arms - 1} for each trial, not {action}")
+    valid = played.ndim == 1 and trials in (1, len(played))
+    if not valid or (played.size and not 0 <= played.min() <= played.max() < arms):
+        raise InputError(f"action must have one arm from 0 to {arms - 1} per trial, not {action}")
     return played
 
 
-def wrong_probability(values: Floats) -> tuple[int, ...] | None:
-    """The place of the first entry that is no probability.
+def first_invalid_probability(values: Floats) -> tuple[int, ...] | None:
+    """Return the index of the first entry outside of [0, 1], or None.
 
-    >>> wrong_probability(np.array([[0.0, 1.0], [np.nan, 2.0]]))
+    >>> first_invalid_probability(np.array([[0.0, 1.0], [np.nan, 2.0]]))
     (1, 0)
     """
-    wrong = ~((values >= 0.0) & (values <= 1.0))  # NaN is wrong too
-    return tuple(np.argwhere(wrong)[0].tolist()) if wrong.any() else None
+    invalid = ~((values >= 0.0) & (values <= 1.0))  # NaN is invalid, too
+    return tuple(np.argwhere(invalid)[0].tolist()) if invalid.any() else None
 
 
 def _check_probabilities(values: Floats, what: str) -> None:
-    place = wrong_probability(values)
-    if place is not None:
+    index = first_invalid_probability(values)
+    if index is not None:
         raise InputError(
-            f"{what}: entries are probabilities in [0, 1]; entry {place} is {values[place]:g}"
+            f"{what}: entries must be probabilities in [0, 1]; entry {index} is {values[index]:g}"
         )

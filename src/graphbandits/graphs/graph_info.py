@@ -1,4 +1,4 @@
-"""What is known of the graphs before the first round: how they come about, but no draw of them."""
+"""Properties of a graph process that are known before the first round, without random draws."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from graphbandits._types import Floats
 from graphbandits.graphs._outcome_space import most_outcomes
 from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, UniformFeedback, matrices
-from graphbandits.graphs.invariants._adjacency import undirected
+from graphbandits.graphs.invariants._adjacency import is_undirected
 from graphbandits.graphs.invariants._clique_kernels import independence_bound
 from graphbandits.graphs.invariants._deterministic import independence_number
 from graphbandits.graphs.processes import (
@@ -22,19 +22,21 @@ from graphbandits.graphs.processes import (
 )
 from graphbandits.rng import Keys
 
-#: Graphs over which the expected independence number of a random graph is averaged: up to so many
-#: arms so many graphs, whose numbers differ the less the more arms there are.
+#: Number of random graphs that estimate the expected independence number, by the largest number of
+#: arms. More arms need fewer graphs, because their numbers vary less.
 DRAWS = {40: 2000, 100: 200, 500: 10}
-#: Nodes of the search in each of them, times the arms.
+#: Search nodes for each random graph, times the number of arms.
 DRAWN_WORK = 1_000_000
-#: Of a narrower interval for r the middle stands for all: differences of powers would cancel.
+#: For narrower intervals of r the midpoint is used: differences of powers would cancel.
 NARROW = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class GraphInfo:
-    """What policies may be set by before they have seen a graph.
+    """Properties of a graph process that policies may use before the first round.
 
+    Examples
+    --------
     >>> from graphbandits.graphs import as_process
     >>> GraphInfo(as_process("paper")).independence(rounds=100)
     200.0
@@ -45,14 +47,14 @@ class GraphInfo:
 
     @cached_property
     def fixed(self) -> Feedback | None:
-        """The feedback, if it is the same in every round; None if it may change."""
+        """Feedback, if it is the same in every round; None if it may change."""
         return fixed_feedback(self._process)
 
     @cached_property
     def independence_number(self) -> int:
-        """Of a fixed 0/1 graph, directed or not; K of any other.
+        """Independence number of a fixed 0/1 graph, directed or undirected; K for any other graph.
 
-        The least upper bound found, where the search does not end within its steps.
+        If the search exceeds its step budget, this is the best upper bound that was found.
         """
         graph = self.fixed
         if graph is None or not graph.deterministic:
@@ -61,19 +63,28 @@ class GraphInfo:
 
     @cached_property
     def outcomes(self) -> float:
-        """The most outcomes of arms seen together in a round, over all graphs that may come: see
-        :func:`graphbandits.graphs._outcome_space.most_outcomes`.
-        """
+        """Largest number of joint outcomes of the observed arms in one round, over all graphs."""
         return most_outcomes(self._process)
 
     def independence(self, rounds: int) -> float:
-        """sum over t <= ``rounds`` of Q_t, or its expectation where it is drawn.
+        """Return the sum of Q_t over rounds 1 to ``rounds``; its expectation for random graphs.
 
-        Q_t bounds sum_i p_i / q_i for every p: the independence number of an undirected 0/1 graph,
-        (1 - (1-r)^K) / r under random feedback, and K for any other. Where the search for an
-        independence number does not end within its steps, the least upper bound found stands for
-        it. Alon, Cesa-Bianchi, Gentile and Mansour (2013).
+        Q_t bounds sum_i p_i / q_i for every p: it is the independence number of an undirected 0/1
+        graph, (1 - (1-r)^K) / r for random feedback, and K for any other graph. If the search for
+        an independence number exceeds its step budget, the best upper bound that was found is used.
+        Alon, Cesa-Bianchi, Gentile and Mansour (2013).
 
+        Parameters
+        ----------
+        rounds
+            Number of rounds.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
         >>> from graphbandits.graphs import as_process
         >>> GraphInfo(as_process("random(r=uniform)", 3)).independence(rounds=60)  # 1 + 1/2 + 1/3
         110.0
@@ -97,16 +108,16 @@ class GraphInfo:
 
 
 def _bound(feedback: Feedback) -> float:
-    """Q of one round."""
+    """Return Q of one round."""
     if isinstance(feedback, UniformFeedback):
-        return float(_seen_before(feedback.r, feedback.arms)[0])
-    if not feedback.deterministic or not undirected(feedback):
+        return float(_uniform_bound(feedback.r, feedback.arms)[0])
+    if not feedback.deterministic or not is_undirected(feedback):
         return float(feedback.arms)
     return float(independence_number(feedback))
 
 
-def _seen_before(r: object, arms: int) -> Floats:
-    """(1 - (1-r)^K) / r, which is K at r = 0."""
+def _uniform_bound(r: object, arms: int) -> Floats:
+    """Return (1 - (1-r)^K) / r, which is K at r = 0."""
     rate = np.asarray(r, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):  # log(0) at r = 1, 0/0 at r = 0
         bound: Floats = -np.expm1(arms * np.log1p(-rate)) / rate
@@ -114,11 +125,11 @@ def _seen_before(r: object, arms: int) -> Floats:
 
 
 def _random_bound(process: RandomFeedback, rounds: int) -> float:
-    """The mean of Q over the rounds played, or over r uniform on [low, high]."""
+    """Return the mean of Q over the rounds, or over r uniform on [low, high]."""
     if process.r is not None:
-        return float(_seen_before(process.r, process.arms)[:rounds].mean())
+        return float(_uniform_bound(process.r, process.arms)[:rounds].mean())
     if process.high - process.low < NARROW:
-        return float(_seen_before((process.low + process.high) / 2.0, process.arms))
+        return float(_uniform_bound((process.low + process.high) / 2.0, process.arms))
     power = np.arange(1.0, process.arms + 1)
     each = ((1.0 - process.low) ** power - (1.0 - process.high) ** power) / power
     return float(each.sum() / (process.high - process.low))
@@ -126,7 +137,7 @@ def _random_bound(process: RandomFeedback, rounds: int) -> float:
 
 @lru_cache(maxsize=256)
 def _drawn_bound(arms: int, p: float, directed: bool) -> float:
-    """The mean over graphs that no trial meets; K where they are directed, or of over 500 arms."""
+    """Estimate the mean from graphs of a separate seed; K if directed or above 500 arms."""
     if p in (0.0, 1.0):
         return float(arms if p == 0.0 else 1)
     if directed or arms > max(DRAWS):

@@ -1,4 +1,4 @@
-"""The one front door for graphs: names, files, matrices, NetworkX, frames; each a process."""
+"""Conversion of names, files, matrices, NetworkX graphs and data frames to graph processes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,37 @@ from graphbandits.graphs.io.edge_lists import from_edge_list
 from graphbandits.graphs.io.edge_tables import from_csv, from_frame, is_frame
 from graphbandits.graphs.io.matrices import from_matrix, from_npy, from_sparse
 from graphbandits.graphs.io.networks import from_graphml, from_networkx
-from graphbandits.graphs.named import Recipe, process_of
+from graphbandits.graphs.named import Recipe, build_process
 from graphbandits.graphs.processes import Fixed, GivenSequence, Process
 from graphbandits.registry import build, register
 
-#: Anything that :func:`as_process` understands.
+#: Anything that :func:`as_process` accepts.
 GraphLike = Any
 
 
 def as_process(graph: GraphLike, arms: int | None = None) -> Process:
-    """A graph process from a text, a file, a matrix, NetworkX, a frame, a process or a list.
+    """Convert a graph description to a graph process.
 
+    Parameters
+    ----------
+    graph
+        A text such as "paper" or "file:edges.txt", a path, a K x K matrix (dense or scipy sparse),
+        a NetworkX graph, a data frame of edges, one-round feedback, a process, or a list of fixed
+        graphs with one graph per round.
+    arms
+        Number of arms. None uses the number of the graph, or 5 if the graph has none.
+
+    Returns
+    -------
+    Process
+
+    Raises
+    ------
+    InputError
+        If the graph cannot be read, or has another number of arms than ``arms``.
+
+    Examples
+    --------
     >>> as_process("paper").arms
     5
     >>> as_process("star", arms=7).arms
@@ -37,26 +57,42 @@ def as_process(graph: GraphLike, arms: int | None = None) -> Process:
     process = make_process(graph, arms)
     if arms is not None and process.arms != arms:
         name = f"graph '{graph}'" if isinstance(graph, str) else "the graph"
-        raise InputError(f"{name} has {process.arms} arms, but {arms} were asked for")
+        raise InputError(f"{name} has {process.arms} arms, but arms={arms} was given")
     return process
 
 
 def make_process(graph: GraphLike, arms: int | None) -> Process:
-    """The same, but a graph that has a number of arms of its own keeps it."""
+    """Convert a graph description to a graph process; a fixed number of arms takes precedence.
+
+    Like :func:`as_process`, but a graph with a fixed number of arms, such as a file, keeps it.
+
+    Parameters
+    ----------
+    graph
+        Anything that :func:`as_process` accepts.
+    arms
+        Number of arms of graphs that exist for any number; None for the default.
+
+    Returns
+    -------
+    Process
+    """
     if isinstance(arms, int) and arms > MOST_ARMS:
         raise InputError(f"arms must be at most {MOST_ARMS}, not {arms}")
     if isinstance(graph, str):
         if graph == "file:":
-            raise InputError("'file:' is followed by the path of a graph: file:edges.txt")
+            raise InputError("'file:' needs the path of a graph file, such as file:edges.txt")
         if graph.startswith("file:"):
             return load_graph(graph.removeprefix("file:"))
-        if os.path.isfile(graph):  # unlike that of Path, it bears a text too long for a name
-            raise InputError(f"'{graph}' is a file: write file:{graph}")
-        return process_of(build("graph", graph), arms)
-    if is_frame(graph):  # first, for a column may have any name that is asked for below
+        if os.path.isfile(
+            graph
+        ):  # unlike Path.is_file, accepts texts that are too long for a file name
+            raise InputError(f"'{graph}' is a file: use file:{graph}")
+        return build_process(build("graph", graph), arms)
+    if is_frame(graph):  # first: a column may have the name of any attribute tested below
         return from_frame(graph)
     if isinstance(graph, Recipe) and not isinstance(graph, type):
-        return process_of(graph, arms)
+        return build_process(graph, arms)
     if isinstance(graph, DenseFeedback | SparseFeedback | UniformFeedback):
         return Fixed(graph)
     if isinstance(graph, os.PathLike):
@@ -64,8 +100,8 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
     if isinstance(graph, np.ndarray):
         return from_matrix(graph)
     if hasattr(graph, "round") and hasattr(graph, "deterministic"):
-        given: Process = graph
-        return given
+        process: Process = graph
+        return process
     if hasattr(graph, "adjacency") and hasattr(graph, "is_directed"):
         return from_networkx(graph)
     if hasattr(graph, "tocoo"):
@@ -73,9 +109,9 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
     if isinstance(graph, list | tuple) and graph:
         return from_matrix(graph) if _is_row(graph[0]) else _sequence(graph, arms)
     raise InputError(
-        f"cannot make a graph of {type(graph).__name__}: give a text such as 'paper' or "
-        "'file:edges.txt', a K x K matrix (dense or scipy sparse), a NetworkX graph, a frame of "
-        "edges, a list of these, or a process"
+        f"cannot convert {type(graph).__name__} to a graph: give a text such as 'paper' or "
+        "'file:edges.txt', a K x K matrix (dense or scipy sparse), a NetworkX graph, a data frame "
+        "of edges, a list of these, or a process"
     )
 
 
@@ -89,7 +125,7 @@ def _sequence(graphs: list[GraphLike] | tuple[GraphLike, ...], arms: int | None)
     members = [make_process(one, arms) for one in graphs]
     fixed = [member for member in members if isinstance(member, Fixed)]
     if len(fixed) < len(members):
-        raise InputError("a sequence is a list of fixed graphs, one a round")
+        raise InputError("a sequence of graphs must be a list of fixed graphs, one per round")
     names = {member.names for member in fixed} - {None}
     if len(names) > 1:
         raise InputError("the graphs of a sequence must have the same arms in the same order")
@@ -99,9 +135,14 @@ def _sequence(graphs: list[GraphLike] | tuple[GraphLike, ...], arms: int | None)
 @register("graph", "file")
 @dataclass(frozen=True)
 class File:
-    """A graph from a file: edge list, CSV, GraphML or .npy; in short, file:edges.txt.
+    """Graph from a file: edge list, CSV, GraphML or .npy; short form file:edges.txt.
 
-    The parameters are those of :func:`load_graph`.
+    Parameters
+    ----------
+    path
+        Path of the file.
+    directed, source, target, probability, label
+        Options of :func:`load_graph`.
     """
 
     path: str
@@ -113,7 +154,12 @@ class File:
 
     @classmethod
     def examples(cls) -> list[File]:
-        """Of these the contract is tried: a small file that comes with the package."""
+        """Return the instances used by the contract tests: a small file of the package.
+
+        Returns
+        -------
+        list of File
+        """
         return [cls(str(Path(__file__).parent / "io" / "friends.csv"))]
 
     def __post_init__(self) -> None:
@@ -121,7 +167,17 @@ class File:
             check_bool(self.directed, "file: directed")
 
     def process(self, arms: int | None) -> Process:
-        """The graph of the file, whatever the number of arms asked for."""
+        """Read the file.
+
+        Parameters
+        ----------
+        arms
+            Ignored: the file determines the number of arms.
+
+        Returns
+        -------
+        Process
+        """
         return load_graph(**vars(self))
 
 
@@ -134,17 +190,40 @@ def load_graph(
     probability: str | None = "auto",
     label: str | None = None,
 ) -> Fixed:
-    r"""A fixed graph from a file, by its ending and its first bytes.
+    r"""Read a fixed graph from a file; extension and first bytes determine the format.
 
-    ``.csv`` and ``.tsv`` are tables (:func:`from_csv`), ``.npy`` is a matrix, and so is a ``.npz``
-    of scipy (:func:`from_npy`), ``.graphml`` and anything that begins as XML is GraphML
-    (:func:`from_graphml`), and any other text is a list of edges (:func:`from_edge_list`). The
-    options are those of these functions; one that the file has no use for is refused. Blanks around
-    a name do not count, and ``~`` is the home directory.
+    ``.csv`` and ``.tsv`` files are tables (:func:`from_csv`), ``.npy`` files and the ``.npz`` files
+    of scipy are matrices (:func:`from_npy`), ``.graphml`` files and files that start like XML are
+    GraphML (:func:`from_graphml`). Any other text file is an edge list (:func:`from_edge_list`).
+    Whitespace around names is ignored. Only regular files are read. A file may be gz-compressed, up
+    to 1 GiB of decompressed data (``graphbandits._io.MOST_UNPACKED``).
 
-    Only regular files are read. Each may be compressed with gz; what unpacks to more than 1 GiB
-    (``graphbandits._io.MOST_UNPACKED``) is refused.
+    Parameters
+    ----------
+    path
+        Path of the file; a leading ``~`` is the home directory.
+    directed
+        Whether an edge has one direction only (edge lists and tables). None follows the file.
+    source, target
+        Names of the columns with the played and the observed arm (tables). None selects them by
+        their usual names.
+    probability
+        Name of the column or edge attribute with the probabilities; "auto" selects it by its usual
+        names, None gives every edge probability 1.
+    label
+        Node attribute with the names of the arms (GraphML). None uses the node ids.
 
+    Returns
+    -------
+    Fixed
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as a graph, or an option does not apply to its format.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -161,20 +240,22 @@ def load_graph(
         given["probability"] = probability
     kind, reader, allowed = _reader(file)
     for option in (name for name in given if name not in allowed):
-        has = f"it takes {', '.join(allowed)}" if allowed else "it takes no options"
-        raise InputError(f"{file.path} is {kind}, which takes no {option}=: {has}")
+        accepted = ", ".join(allowed) if allowed else "none"
+        raise InputError(
+            f"{file.path} is {kind}, which has no option {option}=; its options: {accepted}"
+        )
     try:
         return reader(file, **given)
     except MemoryError:
-        raise InputError(f"{file.path}: the graph does not fit into memory") from None
+        raise InputError(f"{file.path}: not enough memory for the graph") from None
 
 
 def _reader(file: GraphFile) -> tuple[str, Callable[..., Fixed], tuple[str, ...]]:
-    """Return the kind of a file, the function that reads it, and the options that it takes."""
+    """Return the format of a file, the function that reads it, and the options that it accepts."""
     if file.ending in (".npy", ".npz") or file.data.startswith(b"\x93NUMPY"):
         return "a matrix", from_npy, ()
     if file.ending == ".graphml" or file.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return "GraphML", from_graphml, ("probability", "label")
     if file.ending in (".csv", ".tsv"):
         return "a table", from_csv, ("directed", "source", "target", "probability")
-    return "a list of edges", from_edge_list, ("directed", "probability")
+    return "an edge list", from_edge_list, ("directed", "probability")

@@ -1,7 +1,7 @@
-"""Graphs by name, as the command line writes them: ``paper``, ``star``, ``random(r=0.25)``.
+"""Named graphs, as written on the command line: ``paper``, ``star``, ``random(r=0.25)``.
 
-Each is a small recipe; ``process(arms)`` makes the graph process for K arms. Arms are numbered
-from 0 here and shown from 1.
+Each class holds the parameters of a named graph; ``process(arms)`` builds the graph process for K
+arms. Arms are numbered from 0 in code and from 1 in texts.
 """
 
 from __future__ import annotations
@@ -16,24 +16,31 @@ from graphbandits.graphs.feedback import DENSE_LIMIT, UniformFeedback, from_edge
 from graphbandits.graphs.processes import Fixed, Process, RandomFeedback, RevealedErdosRenyi
 from graphbandits.registry import name_of, register, text_of
 
-#: The number of arms of the paper's experiments, where neither graph nor user says one.
+#: Number of arms if neither the graph nor the user sets it; the paper's experiments have five.
 DEFAULT_ARMS = 5
-_PARTS = ("arms", "names", "deterministic", "rounds", "round")
+_PROCESS_ATTRIBUTES = ("arms", "names", "deterministic", "rounds", "round")
 
 
 @runtime_checkable
 class Recipe(Protocol):
-    """A named graph: parameters, and a process once the number of arms is known."""
+    """Protocol of named graphs: parameters from which a process is built for K arms."""
 
     def process(self, arms: int | None) -> Process:
-        """The process for K arms; None where the user has not said.
+        """Build the graph process.
 
-        A graph with a number of its own keeps it.
+        Parameters
+        ----------
+        arms
+            Number of arms, or None for the default. Graphs with a fixed number of arms ignore it.
+
+        Returns
+        -------
+        Process
         """
 
 
-def process_of(recipe: Recipe, arms: int | None) -> Process:
-    """What a recipe makes, checked: a plug-in may make anything."""
+def build_process(recipe: Recipe, arms: int | None) -> Process:
+    """Build the process of a named graph and check that it has the attributes of a process."""
     name = text_of(recipe)
     try:
         process = recipe.process(arms)
@@ -41,19 +48,20 @@ def process_of(recipe: Recipe, arms: int | None) -> Process:
         raise
     except Exception as error:
         raise InputError(f"graph '{name}' failed: {type(error).__name__}: {error}") from error
-    lacking = [part for part in _PARTS if not hasattr(process, part)]
-    if lacking:
+    missing = [name for name in _PROCESS_ATTRIBUTES if not hasattr(process, name)]
+    if missing:
         raise InputError(
-            f"graph '{name}' made {type(process).__name__}, which has no {', no '.join(lacking)}: "
-            "process(arms) returns a process, such as from_matrix(...)"
+            f"graph '{name}' returned {type(process).__name__}, which has no "
+            f"{', no '.join(missing)}: process(arms) must return a process, such as "
+            "from_matrix(...)"
         )
     return process
 
 
-def given_text(graph: object) -> str | None:
-    """The text that a graph can be made from again; None for other objects than recipes.
+def recipe_text(graph: object) -> str | None:
+    """Return the text from which a named graph can be rebuilt; None for any other object.
 
-    >>> given_text("star"), given_text(Star("out")), given_text([[1]])
+    >>> recipe_text("star"), recipe_text(Star("out")), recipe_text([[1]])
     ('star', 'star(direction=out)', None)
     """
     text = text_of(graph) if isinstance(graph, Recipe) and not isinstance(graph, type) else graph
@@ -61,7 +69,7 @@ def given_text(graph: object) -> str | None:
 
 
 def _fixed(arms: int, source: object, target: object, both: bool = False) -> Fixed:
-    """Make a fixed 0/1 graph from edges that go one way or ``both`` ways."""
+    """Build a fixed 0/1 graph from edges in one direction, or in ``both`` directions."""
     ends = np.asarray(source, np.int64), np.asarray(target, np.int64)
     if both:
         ends = np.concatenate(ends), np.concatenate(ends[::-1])
@@ -93,18 +101,29 @@ class Complete:
 @register("graph", "star")
 @dataclass(frozen=True)
 class Star:
-    """Arm 1 in the middle, the others around it; ``direction`` out, in or both."""
+    """Edges between arm 1 and every other arm; ``direction`` out, in or both.
+
+    Parameters
+    ----------
+    direction
+        Direction of the edges: "out" of arm 1, "in" to arm 1, or "both".
+    """
 
     direction: str = "both"
 
     @classmethod
     def examples(cls) -> list[Star]:
-        """Of these the contract is tried."""
+        """Return the instances used by the contract tests.
+
+        Returns
+        -------
+        list of Star
+        """
         return [cls(direction) for direction in ("both", "out", "in")]
 
     def __post_init__(self) -> None:
         if self.direction not in ("both", "out", "in"):
-            raise InputError(f"star: direction is both, out or in, not '{self.direction}'")
+            raise InputError(f"star: direction must be both, out or in, not '{self.direction}'")
 
     def process(self, arms: int | None) -> Process:
         leaves = np.arange(1, _arms(arms))
@@ -116,11 +135,13 @@ class Star:
 
 @dataclass(frozen=True)
 class _Consecutive:
+    """Parameters of graphs whose edges join consecutive arms."""
+
     directed: bool = False
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Of these the contract is tried."""
+        """Return the instances used by the contract tests."""
         return [cls(), cls(directed=True)]
 
     def __post_init__(self) -> None:
@@ -130,7 +151,13 @@ class _Consecutive:
 @register("graph", "ring")
 @dataclass(frozen=True)
 class Ring(_Consecutive):
-    """Each arm with the next, and the last with the first; one way if ``directed``."""
+    """Edges between consecutive arms, and between the last and the first arm.
+
+    Parameters
+    ----------
+    directed
+        If True, edges have one direction; otherwise both.
+    """
 
     def process(self, arms: int | None) -> Process:
         here = np.arange(_arms(arms))
@@ -140,7 +167,13 @@ class Ring(_Consecutive):
 @register("graph", "path")
 @dataclass(frozen=True)
 class Path(_Consecutive):
-    """Each arm with the next; one way if ``directed``."""
+    """Edges between consecutive arms.
+
+    Parameters
+    ----------
+    directed
+        If True, edges have one direction; otherwise both.
+    """
 
     def process(self, arms: int | None) -> Process:
         here = np.arange(_arms(arms) - 1)
@@ -150,13 +183,24 @@ class Path(_Consecutive):
 @register("graph", "cliques")
 @dataclass(frozen=True)
 class Cliques:
-    """Disjoint cliques of ``size`` consecutive arms; the last may be smaller."""
+    """Disjoint cliques of ``size`` consecutive arms; the last may be smaller.
+
+    Parameters
+    ----------
+    size
+        Number of arms per clique.
+    """
 
     size: int
 
     @classmethod
     def examples(cls) -> list[Cliques]:
-        """Of these the contract is tried."""
+        """Return the instances used by the contract tests.
+
+        Returns
+        -------
+        list of Cliques
+        """
         return [cls(size=1), cls(size=4)]
 
     def __post_init__(self) -> None:
@@ -175,13 +219,24 @@ class Cliques:
 @register("graph", "grid")
 @dataclass(frozen=True)
 class Grid:
-    """A rectangle of ``columns`` arms a row, each with its neighbours left, right, up and down."""
+    """Rectangular grid with ``columns`` arms per row and edges between adjacent arms.
+
+    Parameters
+    ----------
+    columns
+        Number of arms per row. The number of arms must be a multiple of it.
+    """
 
     columns: int
 
     @classmethod
     def examples(cls) -> list[Grid]:
-        """Of these the contract is tried."""
+        """Return the instances used by the contract tests.
+
+        Returns
+        -------
+        list of Grid
+        """
         return [cls(columns=2), cls(columns=3)]
 
     def __post_init__(self) -> None:
@@ -192,7 +247,7 @@ class Grid:
         if count % self.columns:
             raise InputError(
                 f"grid(columns={self.columns}) needs a multiple of {self.columns} arms, not "
-                f"{count}: say how many arms"
+                f"{count}: set the number of arms"
             )
         here = np.arange(count)
         across = here[here % self.columns < self.columns - 1]
@@ -216,9 +271,17 @@ class Paper:
 class Random:
     """Random feedback: every other arm is observed with probability r.
 
-    r is a number, ``uniform`` (drawn each round on [low, high], for each trial or ``shared``), or
-    a list with one number a round. Policies are
-    told r before the decision, or as ``graph_known`` says, after the play or never.
+    Parameters
+    ----------
+    r
+        A number, a list with one number per round, or "uniform": r_t is drawn uniformly from
+        [low, high] in each round.
+    low, high
+        Range of r with ``r="uniform"``.
+    shared
+        If True, all trials share the drawn r_t; otherwise each trial draws its own.
+    graph_known
+        When policies see r_t: "before" the decision, "after" the play, or "never".
     """
 
     r: float | str | tuple[float, ...]
@@ -229,7 +292,12 @@ class Random:
 
     @classmethod
     def examples(cls) -> list[Random]:
-        """Of these the contract is tried."""
+        """Return the instances used by the contract tests.
+
+        Returns
+        -------
+        list of Random
+        """
         rates = (0.0, 0.3, 1.0, (0.1, 0.9))
         drawn = cls("uniform"), cls("uniform", 0.2, 0.6, shared=True, graph_known="never")
         return [*(cls(r=r) for r in rates), *drawn]
@@ -237,10 +305,10 @@ class Random:
     def __post_init__(self) -> None:
         if self.r is None or (isinstance(self.r, str) and self.r != "uniform"):
             raise InputError(
-                f"random: r is a number in [0, 1], 'uniform' or a list, not '{self.r}'"
+                f"random: r must be a number in [0, 1], 'uniform' or a list, not '{self.r}'"
             )
         if self.r != "uniform" and (self.low, self.high, self.shared) != (0.0, 1.0, False):
-            raise InputError("random: low, high and shared go with r=uniform")
+            raise InputError("random: low, high and shared are only allowed with r=uniform")
         self.process(2)
 
     def process(self, arms: int | None) -> Process:
@@ -252,10 +320,18 @@ class Random:
 @register("graph", "revealed-er")
 @dataclass(frozen=True)
 class Revealed:
-    """An Erdos-Renyi graph of density p, redrawn each round and revealed.
+    """Erdos-Renyi graph of density ``p``, redrawn in each round and revealed.
 
-    Undirected unless ``directed``; each trial has its own graphs unless ``shared``. ``graph_known`` is
-    when policies are told the graph, if not before the decision: after the play, or never.
+    Parameters
+    ----------
+    p
+        Probability of each edge.
+    directed
+        If True, the two directions of an edge are drawn independently.
+    shared
+        If True, all trials share the graphs; otherwise each trial draws its own.
+    graph_known
+        When policies see the graph: "before" the decision, "after" the play, or "never".
     """
 
     p: float = 0.25
@@ -265,7 +341,12 @@ class Revealed:
 
     @classmethod
     def examples(cls) -> list[Revealed]:
-        """Of these the contract is tried."""
+        """Return the instances used by the contract tests.
+
+        Returns
+        -------
+        list of Revealed
+        """
         return [
             cls(),
             cls(0.6, directed=True, graph_known="after"),

@@ -1,8 +1,8 @@
 """Graph processes: the feedback of round t, for each trial of a block.
 
-The feedback is known before the decision, unless its process is one that is ``graph_known`` later or
-never; what it does not tell is which of the arms that *may* be observed will be.
-``deterministic`` processes leave nothing open: all entries are 0 or 1.
+Policies see the feedback of a round before the decision, unless ``graph_known`` of the process is
+"after" or "never". The feedback has the probability of observing each arm; which arms are observed
+is drawn after the play. In ``deterministic`` processes all probabilities are 0 or 1.
 """
 
 from __future__ import annotations
@@ -16,44 +16,72 @@ import numpy as np
 
 from graphbandits.errors import InputError, check_bool, check_integer, check_probability, nearest
 from graphbandits.graphs._feedback_kernels import erdos_renyi
-from graphbandits.graphs.feedback import DENSE_LIMIT, DenseFeedback, Feedback, UniformFeedback
+from graphbandits.graphs.feedback import (
+    DENSE_LIMIT,
+    DenseFeedback,
+    Feedback,
+    UniformFeedback,
+    inherit_docstrings,
+)
 from graphbandits.rng import Keys, Stream
 
-#: A matrix for all trials is drawn up to this many arms.
+#: Most arms of a random graph that all trials share.
 SHARED_LIMIT = 2000
-#: When policies are told the graph of a round, from least to most.
+#: When policies see the graph of a round, in increasing order of information.
 GRAPH_KNOWN = ("never", "after", "before")
-#: Marks fields that processes of earlier versions did not have: at its default one is not kept.
+#: Metadata of fields that earlier versions did not have: default values are not stored.
 LATER = {"later": True}
 
 
 class Process(Protocol):
-    """Where the feedback of each round comes from."""
+    """Protocol of graph processes: the feedback of each round."""
 
     @property
     def arms(self) -> int:
-        """K."""
+        """Number of arms, K."""
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the arms, where the graph has any."""
+        """Names of the arms; None if they have none."""
 
     @property
     def deterministic(self) -> bool:
-        """Whether every graph it yields has entries 0 and 1 only."""
+        """Whether all graphs have entries 0 and 1 only."""
 
     @property
     def rounds(self) -> int | None:
-        """How many rounds it can serve; None is without end."""
+        """Number of rounds that have feedback; None if unlimited."""
 
     def round(self, t: int, keys: Keys) -> Feedback:
-        """The feedback of round t = 1, 2, ..."""
+        """Return the feedback of a round.
+
+        Parameters
+        ----------
+        t
+            Round, starting at 1.
+        keys
+            Seed and trials of the random draws.
+
+        Returns
+        -------
+        Feedback
+        """
 
 
+@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class Fixed:
     """The same feedback in every round: a deterministic graph or a probabilistic matrix.
 
+    Parameters
+    ----------
+    feedback
+        Feedback of every round, the same for all trials.
+    names
+        Names of the arms, if any: distinct texts or whole numbers, one for each arm.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> Fixed(DenseFeedback(np.eye(3))).round(7, Keys(seed=0)).arms
     3
@@ -79,10 +107,20 @@ class Fixed:
         return self.feedback
 
 
+@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class GivenSequence:
-    """Round t has the t-th feedback of a list, the same for all trials.
+    """A list of feedback, one entry per round, the same for all trials.
 
+    Parameters
+    ----------
+    feedbacks
+        Feedback of rounds 1, 2, ...
+    names
+        Names of the arms, if any: distinct texts or whole numbers, one for each arm.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> process = GivenSequence((DenseFeedback(np.eye(2)), DenseFeedback(np.ones((2, 2)))))
     >>> process.round(2, Keys(seed=0)).reach(np.array([0]))
@@ -97,7 +135,7 @@ class GivenSequence:
         sizes = {feedback.arms for feedback in self.feedbacks}
         if len(sizes) != 1:
             raise InputError(
-                f"a sequence of graphs needs one number of arms; this one has {sorted(sizes)}"
+                f"all graphs of a sequence must have the same number of arms; got {sorted(sizes)}"
             )
         for feedback in self.feedbacks:
             _check_shared(feedback)
@@ -116,15 +154,28 @@ class GivenSequence:
         return len(self.feedbacks)
 
     def round(self, t: int, keys: Keys) -> Feedback:
-        return self.feedbacks[_within(t, len(self.feedbacks), "graphs")]
+        return self.feedbacks[_index_of_round(t, len(self.feedbacks), "graphs")]
 
 
+@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class RevealedErdosRenyi:
-    """A 0/1 Erdos-Renyi graph of density p, drawn anew each round and revealed.
+    """Erdos-Renyi graph of entries 0 and 1, redrawn in each round and revealed.
 
-    Each trial has its own graphs, or all share them (``shared``). Policies are ``graph_known`` each
-    graph "before" the decision, "after" the play, or "never".
+    Parameters
+    ----------
+    arms
+        Number of arms.
+    p
+        Probability of each edge.
+    directed
+        If True, the two directions of an edge are drawn independently.
+    shared
+        If True, all trials share the graphs; otherwise each trial draws its own.
+    names
+        Names of the arms, if any: distinct texts or whole numbers, one for each arm.
+    graph_known
+        When policies see the graph: "before" the decision, "after" the play, or "never".
     """
 
     arms: int
@@ -147,29 +198,41 @@ class RevealedErdosRenyi:
         if self.arms > limit:
             raise InputError(
                 f"revealed-er draws a {self.arms} x {self.arms} matrix "
-                + ("a round" if self.shared else "for each trial and round")
-                + f": at most {limit} arms"
-                + ("" if self.shared else f", or {SHARED_LIMIT} with shared=true")
+                + ("per round" if self.shared else "per trial and round")
+                + f": use at most {limit} arms"
+                + ("" if self.shared else f", or at most {SHARED_LIMIT} with shared=true")
             )
 
     def round(self, t: int, keys: Keys) -> Feedback:
         trials, first = (1, 0) if self.shared else (keys.trials, keys.first_trial)
         matrix = np.empty((trials, self.arms, self.arms))
         erdos_renyi(self.p, self.directed, keys.key("graph"), first, t, matrix)
-        feedback = object.__new__(
-            DenseFeedback
-        )  # right by construction: no need to check every round
+        # valid by construction: skip the checks, which would run in every round
+        feedback = object.__new__(DenseFeedback)
         feedback.__dict__.update(matrix=matrix)
         return feedback
 
 
+@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class RandomFeedback:
-    """Each other arm is observed with probability r_t, which is told.
+    """Random feedback: each arm that is not played is observed with probability r_t.
 
-    ``r`` is a number, a sequence with one number a round, or None for r_t uniform on
-    [low, high], drawn for each round and trial (or each round only: ``shared``). Policies are
-    ``graph_known`` r_t "before" the decision, "after" the play, or "never".
+    Parameters
+    ----------
+    arms
+        Number of arms.
+    r
+        A number, a sequence with one number per round, or None: r_t is drawn uniformly from
+        [low, high] in each round.
+    low, high
+        Range of r_t if ``r`` is None.
+    shared
+        If True, all trials share the drawn r_t; otherwise each trial draws its own.
+    names
+        Names of the arms, if any: distinct texts or whole numbers, one for each arm.
+    graph_known
+        When policies see r_t: "before" the decision, "after" the play, or "never".
     """
 
     arms: int
@@ -192,7 +255,7 @@ class RandomFeedback:
         self.__dict__.update(names=check_names(self.names, self.arms))
         if isinstance(self.r, np.ndarray | Sequence) and not isinstance(self.r, str):
             if not len(self.r):
-                raise InputError("the sequence of r is empty")
+                raise InputError("r is an empty sequence: give one probability per round")
             rates = tuple(check_probability(r, f"r of round {t}") for t, r in enumerate(self.r, 1))
             self.__dict__.update(r=rates)
         elif self.r is not None:
@@ -200,7 +263,7 @@ class RandomFeedback:
 
     @property
     def rates(self) -> tuple[float, ...]:
-        """The values of r_t, or the two ends of their range."""
+        """Values of r_t, or the two ends of their range."""
         if self.r is None:
             return self.low, self.high
         return self.r if isinstance(self.r, tuple) else (self.r,)
@@ -216,16 +279,17 @@ class RandomFeedback:
 
     def round(self, t: int, keys: Keys) -> Feedback:
         if isinstance(self.r, tuple):
-            return UniformFeedback(self.r[_within(t, len(self.r), "values of r")], self.arms)
+            index = _index_of_round(t, len(self.r), "values of r")
+            return UniformFeedback(self.r[index], self.arms)
         if self.r is not None:
             return UniformFeedback(self.r, self.arms)
-        mine = Keys(keys.seed) if self.shared else keys
-        u = Stream(mine, t, "r").uniform(1)[:, 0]
+        drawn_by = Keys(keys.seed) if self.shared else keys
+        u = Stream(drawn_by, t, "r").uniform(1)[:, 0]
         return UniformFeedback(self.low + (self.high - self.low) * u, self.arms)
 
 
 def fixed_feedback(process: Process) -> Feedback | None:
-    """The feedback of every round, if it is the same in all; None if it may change.
+    """Return the feedback if it is the same in all rounds; None if it may change.
 
     >>> fixed_feedback(RandomFeedback(arms=4, r=0.5)).arms
     4
@@ -240,19 +304,19 @@ def fixed_feedback(process: Process) -> Feedback | None:
     return UniformFeedback(rates[0], process.arms) if len(set(rates)) == 1 else None
 
 
-def check_graph_known(told: object) -> None:
-    """When policies are told the graph."""
-    if told not in GRAPH_KNOWN:
+def check_graph_known(value: object) -> None:
+    """Check that ``value`` is one of ``GRAPH_KNOWN``."""
+    if value not in GRAPH_KNOWN:
         raise InputError(
-            f"told is when policies are told the graph: {nearest(str(told), GRAPH_KNOWN)}"
+            f"graph_known must be before, after or never, not {value!r}: "
+            f"{nearest(str(value), GRAPH_KNOWN)}"
         )
 
 
 def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | None:
-    """One distinct name for each arm, if there are names, as texts without blanks around them.
+    """Check that names are distinct and not blank, one for each arm; return them as texts.
 
-    Whole numbers become texts; nothing else does, and a blank, which would print as nothing, is
-    no name.
+    Whitespace around names is removed. Whole numbers are converted to texts.
 
     >>> check_names(range(2), 2), check_names([" ann", "bob"], 2)
     (('0', '1'), ('ann', 'bob'))
@@ -260,20 +324,19 @@ def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | 
     if names is None:
         return None
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f"the names of the arms are a list of texts, not {names!r}")
+        raise InputError(f"names must be a list of texts, not {names!r}")
     known = dict[str, None]()
-    given = tuple(names)
-    if len(given) != arms:
-        raise InputError(f"{len(given)} names were given for {arms} arms")
-    for k, value in enumerate(given):
+    values = tuple(names)
+    if len(values) != arms:
+        raise InputError(f"names must have one entry per arm: got {len(values)} for {arms} arms")
+    for k, value in enumerate(values):
         name = value.strip() if type(value) is str else _name(value, k)
         if not name:
             raise InputError(
-                f"the name of arm {k} (the first is 0) is blank ({value!r}): an arm without a name "
-                "cannot be told from others; give it one"
+                f"the name of arm {k} (the first is 0) is blank ({value!r}): give every arm a name"
             )
         if name in known:
-            raise InputError(f"two arms have the name '{name}': names must differ")
+            raise InputError(f"two arms have the name '{name}': names must be distinct")
         known[name] = None
     return tuple(known)
 
@@ -284,16 +347,18 @@ def _name(value: object, k: int) -> str:
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(int(value))
     raise InputError(
-        f"the name of arm {k} (the first is 0) is a text or a whole number, not {value!r}"
+        f"the name of arm {k} (the first is 0) must be a text or a whole number, not {value!r}"
     )
 
 
 def _check_shared(feedback: Feedback) -> None:
     if not feedback.shared:
-        raise InputError("a fixed graph is one matrix (or one r) for all trials, not one for each")
+        raise InputError(
+            "a fixed graph must have one matrix (or one r) for all trials, not one per trial"
+        )
 
 
-def _within(t: int, rounds: int, what: str) -> int:
+def _index_of_round(t: int, rounds: int, what: str) -> int:
     if not 1 <= t <= rounds:
-        raise InputError(f"the sequence has {rounds} {what}; there is none for round {t}")
+        raise InputError(f"the sequence has {rounds} {what}, one per round; got round {t}")
     return t - 1

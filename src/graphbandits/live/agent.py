@@ -26,7 +26,7 @@ from graphbandits.errors import (
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs._storage import Arrays, pack_process, unpack_process
 from graphbandits.graphs.graph_info import GraphInfo
-from graphbandits.graphs.named import given_text
+from graphbandits.graphs.named import recipe_text
 from graphbandits.graphs.processes import check_names
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
 from graphbandits.policies.base import check_needs, check_saved
@@ -109,7 +109,7 @@ class Agent:
         self.process = as_process(graph, count)
         if count is None and _fits_any_number(graph, self.process.arms):
             raise InputError(f"graph {graph!r} fits any number of arms: say arms=... as well")
-        self._graph_text = given_text(graph)
+        self._graph_text = recipe_text(graph)
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else check_horizon(horizon)
         check_needs(self.policy, self.process, self.horizon)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graphbandits._types import Floats, State
-from graphbandits.graphs.feedback import best_revealers
+from graphbandits.graphs.feedback import best_in_neighbours
 from graphbandits.policies.base import Needs, View
 from graphbandits.policies.bayesian import PosteriorPolicy
 from graphbandits.registry import register
@@ -30,4 +30,4 @@ class TSMaxN(PosteriorPolicy):
     def propose(self, state: State, view: View) -> Floats:
         posterior = view.problem.posterior
         first = posterior.beliefs(state).alpha
-        return best_revealers(view.graph, first, posterior.mean(state))
+        return best_in_neighbours(view.graph, first, posterior.mean(state))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graphbandits._types import Floats, State
-from graphbandits.graphs.feedback import best_revealers
+from graphbandits.graphs.feedback import best_in_neighbours
 from graphbandits.policies.base import Needs, View
 from graphbandits.policies.index import IndexPolicy, counts, largest, means, upper_confidence
 from graphbandits.registry import register
@@ -35,4 +35,4 @@ class UCBMaxN(IndexPolicy):
 
     def propose(self, state: State, view: View) -> Floats:
         first = largest(self.indices(state, view))
-        return best_revealers(view.graph, first, means(state))
+        return best_in_neighbours(view.graph, first, means(state))

@@ -106,7 +106,7 @@ class SimulationEntry:
     @property
     def drawn_bounds(self) -> tuple[Bound, ...]:
         """Bounds that figures show: without those that have a line per policy."""
-        return tuple(bound for bound in self.bounds if not bound.whole)
+        return tuple(bound for bound in self.bounds if not bound.with_parameters)
 
     @cached_property
     def kept_bounds(self) -> list[BoundVerdict]:

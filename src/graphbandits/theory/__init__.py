@@ -1,4 +1,4 @@
-"""Information ratios, regret bounds, and an audit of the statements behind them."""
+"""Information ratios, regret bounds, and an audit of the statements that imply them."""
 
 from graphbandits.gains import information_ratio
 from graphbandits.theory.auditor import Audit, Violation, audit

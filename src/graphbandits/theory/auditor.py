@@ -1,4 +1,4 @@
-"""An audit: the paper's statements, checked in every round and trial of a simulation."""
+"""Audit: check the statements of the paper in every round and trial of a simulation."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ from graphbandits.theory.ratio_limits import ratio_limit
 from graphbandits.theory.regret_bounds import entropy_of
 from graphbandits.worlds import Bernoulli
 
-#: True for some of the trials.
-Marks = NDArray[np.bool_]
+#: One flag per trial.
+Flags = NDArray[np.bool_]
 
-#: Below this a gain has no digits that count: above it the statistics are right relatively.
+#: Smaller information gains have no significant digits; larger ones have a small relative error.
 FLOOR = 1e-30
-#: Rounds that teach less than this are counted by themselves.
+#: Rounds with a smaller information gain are counted separately.
 SMALL = 1e-12
-#: An expected regret below this is rounding where nothing is learned.
-NOTHING = 1e-12
-#: A number may exceed its limit by this, relatively: the accuracy of the statistics.
+#: A smaller expected regret is a rounding error.
+NEGLIGIBLE_REGRET = 1e-12
+#: Relative tolerance of all comparisons: the accuracy of the statistics.
 TOLERANCE = 1e-7
-#: A mean exceeds its bound if it would by chance with this probability, in one round.
-CHANCE = 1e-6
-#: In the first round all trials are alike, and only rounding tells a mean from its bound.
+#: Significance level, per round, at which a mean exceeds its bound.
+SIGNIFICANCE = 1e-6
+#: Relative tolerance of means: in the first round all trials are equal and have no standard error.
 ROUNDING = 1e-9
-#: Trials that are audited at once by a worker.
+#: Trials per block.
 BLOCK = 25
-#: The gains that Psi can be by: g wherever it is affordable, g, or G h.
+#: Denominators of Psi: g if it is affordable, g, or G h.
 GAINS = ("auto", "joint", "bound")
-#: Outcomes of the arms seen together up to which g is computed in every round unasked.
-QUICK = 5000
-#: The policies that Proposition 2 and Theorems 2 and 3 are about, and those derived from them.
-COVERED: tuple[type, ...] = (TSN, IDSN, IDSNLP)
-#: The policy that Theorem 1 is about.
-LINEAR: tuple[type, ...] = (IDSLP,)
+#: Most joint outcomes of the observed arms for which gain="auto" computes g.
+MOST_OUTCOMES = 5000
+#: Policies of Proposition 2 and Theorems 2 and 3, including subclasses.
+THEOREM_2_POLICIES: tuple[type, ...] = (TSN, IDSN, IDSNLP)
+#: Policies of Theorem 1, including subclasses.
+THEOREM_1_POLICIES: tuple[type, ...] = (IDSLP,)
 
 
-# --- statements on one round
+# --- statements about one round
 
 
 def _expected(weights: Floats, values: Floats) -> Floats:
@@ -72,10 +72,10 @@ def _expected(weights: Floats, values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class AuditedDecision:
-    """What was believed, shown and proposed in one round of each trial.
+    """Beliefs, gains and proposed play of one round, for each trial.
 
-    ``bound`` is G h, ``joint`` the exact gain g where it is computed, ``limit`` what psi cannot
-    exceed on this graph, one number a trial.
+    ``bound`` is G h, ``joint`` the exact gain g if it is computed, ``limit`` the upper bound on psi
+    on this graph.
     """
 
     alpha: Floats
@@ -88,35 +88,35 @@ class AuditedDecision:
 
     @property
     def gain(self) -> Floats:
-        """g, or G h in its place, which makes ratios larger."""
+        """Exact gain g if it is computed, otherwise G h, which gives larger ratios."""
         return self.bound if self.joint is None else self.joint
 
     @cached_property
     def ratio(self) -> Floats:
-        """Psi_t of the policy."""
+        """Information ratio Psi_t of the policy."""
         return information_ratio(self.pi, self.delta, self.gain)
 
     @cached_property
     def psi(self) -> Floats:
-        """psi_t, which bounds it."""
+        """Upper bound psi_t on the information ratio."""
         return information_ratio(self.alpha, self.delta, self.bound)
 
 
-#: The number of each trial (or of each trial and arm), its limit, and the gain that this rests on,
-#: which decides whether it has digits that count.
+#: Value of each trial (or of each trial and arm), its limit, and the gain in the denominator, which
+#: determines whether the value has significant digits.
 Compared = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True)
 class Statement:
-    """``compare`` gives the number and its limit, ``about`` is the policies it is of."""
+    """A statement of the paper: value and limit from ``compare``, for the policies ``about``."""
 
     name: str
     text: str
     compare: Callable[[AuditedDecision], Compared]
     about: tuple[type, ...] = (object,)
     feedback: str = "any"  # or "deterministic", or "random"
-    joint: bool = False  # whether it is about g itself
+    joint: bool = False  # whether it needs g
 
 
 def _proposition_1(d: AuditedDecision) -> Compared:
@@ -144,25 +144,47 @@ def _theorem_1(d: AuditedDecision) -> Compared:
 
 
 def _theorem_2_and_3(d: AuditedDecision) -> Compared:
-    """Psi <= psi <= limit; the larger of the two is compared."""
+    """Compare the larger of Psi and psi with the limit."""
     limit = np.broadcast_to(d.limit, d.psi.shape)
     return np.maximum(d.ratio, d.psi), limit, _expected(d.alpha, d.bound)
 
 
 STATEMENTS = (
     Statement("Proposition 1", "g >= G h", _proposition_1, joint=True),
-    Statement("Proposition 2", "Psi <= psi", _proposition_2, COVERED),
+    Statement("Proposition 2", "Psi <= psi", _proposition_2, THEOREM_2_POLICIES),
     Statement("Lemma 2", "(alpha.Delta)^2/(alpha.h) <= K/2", _lemma_2),
     Statement("Lemma 3", "(alpha.Delta)^2/(h.1) <= 1/2", _lemma_3),
-    Statement("Theorem 1", "Psi <= K/2", _theorem_1, LINEAR),
-    Statement("Theorem 2", "Psi, psi <= chi(G)/2", _theorem_2_and_3, COVERED, "deterministic"),
-    Statement("Theorem 3", "Psi, psi <= K/(2(Kr+1-r))", _theorem_2_and_3, COVERED, "random"),
+    Statement("Theorem 1", "Psi <= K/2", _theorem_1, THEOREM_1_POLICIES),
+    Statement(
+        "Theorem 2", "Psi, psi <= chi(G)/2", _theorem_2_and_3, THEOREM_2_POLICIES, "deterministic"
+    ),
+    Statement(
+        "Theorem 3", "Psi, psi <= K/(2(Kr+1-r))", _theorem_2_and_3, THEOREM_2_POLICIES, "random"
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Violation:
-    """The statement, where it was broken and by how much, and the command that shows the state."""
+    """A violated statement, with its location, its margin and a command that shows the state.
+
+    Parameters
+    ----------
+    statement, text
+        Name and formula of the statement.
+    policy
+        Text of the policy.
+    seed, trial, round
+        Location in the simulation.
+    value, limit
+        Value and the limit that it exceeds.
+    margin
+        (limit - value) / limit, which is negative.
+    replay
+        Shell command that shows the decision.
+    pi
+        Distribution of the play.
+    """
 
     statement: str
     text: str
@@ -172,7 +194,7 @@ class Violation:
     round: int
     value: float
     limit: float
-    margin: float  # (limit - value) / limit, below 0
+    margin: float
     replay: str
     pi: tuple[float, ...]
 
@@ -180,18 +202,18 @@ class Violation:
         return (
             f"{self.statement} ({self.text}) does not hold: {self.value:.9g} is above "
             f"{self.limit:.9g}, for {self.policy} in round {self.round} of trial {self.trial}, "
-            f"seed {self.seed}, with pi = ({', '.join(f'{p:.6g}' for p in self.pi)}); to see the "
-            f"state: {self.replay}"
+            f"seed {self.seed}, with pi = ({', '.join(f'{p:.6g}' for p in self.pi)}); to show the "
+            f"state, run: {self.replay}"
         )
 
 
-def replay(state: State, graph: Feedback, trial: int) -> str:
-    """The shell command that lays open one trial's decision, of Beta posteriors ``a``, ``b``.
+def replay_command(state: State, graph: Feedback, trial: int) -> str:
+    """Return the shell command that shows the decision of one trial, for Beta posteriors.
 
     >>> import numpy as np
     >>> from graphbandits.graphs import as_process
     >>> state = {"a": np.array([[1.0, 2.5]]), "b": np.array([[3.0, 1.0]])}
-    >>> replay(state, as_process("star", arms=2).feedback, 0)
+    >>> replay_command(state, as_process("star", arms=2).feedback, 0)
     "graphbandits inspect --beta=1,3 --beta=2.5,1 --graph='edges(1-2)'"
     """
     pairs = zip(state["a"][trial].tolist(), state["b"][trial].tolist(), strict=True)
@@ -205,21 +227,21 @@ def replay(state: State, graph: Feedback, trial: int) -> str:
 
 @dataclass
 class Tally:
-    """How often a statement was checked, the least relative margin, and the worst violation.
+    """Number of checks of a statement, smallest relative margin, and worst violation.
 
-    The margin is (limit - number) / limit, of the round that came nearest to its limit.
+    The margin is (limit - value) / limit in the round that is closest to its limit.
     """
 
     statement: Statement
     checks: int = 0
     margin: float = math.inf
-    nearest: str = ""  # the policy of that round
+    nearest: str = ""  # policy of that round
     violations: int = 0
     worst: Violation | None = None
 
     @classmethod
     def merged(cls, parts: Sequence[Tally]) -> Tally:
-        """The tally of several blocks and policies."""
+        """Merge the tallies of several blocks and policies."""
         least = min(parts, key=lambda part: part.margin)
         found = [part.worst for part in parts if part.worst is not None]
         return cls(
@@ -232,32 +254,32 @@ class Tally:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers."""
+        """Convert to JSON values."""
         about = {"name": self.statement.name, "text": self.statement.text}
         return about | {key: value for key, value in asdict(self).items() if key != "statement"}
 
 
 @dataclass
 class Rounds:
-    """How many rounds there were, over all trials and policies, and how many taught how little."""
+    """Number of rounds, over all trials and policies, and of rounds with a small gain."""
 
     all: int = 0
-    unchecked: int = 0  # below 1e-30, and nothing was lost
-    small: int = 0  # below 1e-12, those included
+    unchecked: int = 0  # gain below 1e-30 and no regret
+    small: int = 0  # gain below 1e-12, including the unchecked rounds
 
     @classmethod
     def merged(cls, parts: Sequence[Rounds]) -> Rounds:
-        """The rounds of several blocks and policies."""
+        """Add the rounds of several blocks and policies."""
         return cls(*(sum(counts) for counts in zip(*map(astuple, parts), strict=True)))
 
     @property
     def share(self) -> float:
-        """The share of the rounds that was checked."""
+        """Fraction of the rounds that were checked."""
         return 1.0 - self.unchecked / self.all
 
 
 def _kind(graph: Feedback) -> str:
-    """Which theorem a graph is of: 0/1, one r for all others, or other probabilities."""
+    """Return the kind of a graph: "deterministic", "random" (one r), or "other"."""
     if graph.deterministic:
         return "deterministic"
     return "random" if isinstance(graph, UniformFeedback) else "other"
@@ -265,7 +287,7 @@ def _kind(graph: Feedback) -> str:
 
 @dataclass(eq=False)
 class Auditor:
-    """Keeps a posterior of what a policy has observed, and checks each of its decisions."""
+    """Run monitor that updates a posterior with all observations and checks every decision."""
 
     name: str
     policy: Policy
@@ -278,52 +300,52 @@ class Auditor:
     def __post_init__(self) -> None:
         self.tallies = [Tally(statement) for statement in STATEMENTS]
         self.rounds = Rounds()
-        self.kinds: set[str] = set()  # of the graphs that there were
-        # of each round, over the trials: regret and its square, ratio and its square, their
-        # product, and the limit of the ratio, each added up until then
+        self.kinds: set[str] = set()  # kinds of all graphs
+        # sums over the trials of cumulative values after each round: regret and its square, ratio
+        # and its square, their product, and the limit of the ratio
         self.sums = np.zeros((6, self.horizon))
         self._state = self.posterior.init(self.keys.trials)
         self._regret, self._ratio, self._limits = np.zeros((3, self.keys.trials))
 
     def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
-        """Check the statements that are about this policy and graph."""
+        """Check the statements that apply to this policy and graph."""
         beliefs = self.posterior.beliefs(self._state)
         joint = joint_gain(self.posterior, self._state, graph) if self.gain == "joint" else None
         bound, limit = graph.gain(beliefs.h), self.limit(graph)
         decision = AuditedDecision(beliefs.alpha, beliefs.delta, beliefs.h, bound, joint, pi, limit)
-        learned, lost = ((pi * of).sum(axis=1) for of in (bound, beliefs.delta))
-        # a play that loses and teaches nothing breaks what can be checked
-        checked = (learned >= FLOOR) | (lost > NOTHING)
+        gained, regret = ((pi * values).sum(axis=1) for values in (bound, beliefs.delta))
+        # a play with regret and without gain violates the statements
+        checked = (gained >= FLOOR) | (regret > NEGLIGIBLE_REGRET)
         self.kinds.add(_kind(graph))
         self.rounds.all += len(pi)
         self.rounds.unchecked += int((~checked).sum())
-        self.rounds.small += int((learned < SMALL).sum())
+        self.rounds.small += int((gained < SMALL).sum())
         for tally in self.tallies:
             if self._applies(tally.statement, graph):
                 self._check(tally, decision, checked, t, graph)
         self._add(t - 1, decision, checked)
 
     def observed(self, t: int, seen: Observations) -> None:
-        """Learn what the policy could have learned."""
+        """Update the posterior with the observations of the policy."""
         self._state = self.posterior.update(self._state, seen)
 
     def _applies(self, statement: Statement, graph: Feedback) -> bool:
-        known = self.gain == "joint" or not statement.joint
-        fits = statement.feedback in ("any", _kind(graph))
-        return known and fits and isinstance(self.policy, statement.about)
+        has_gain = self.gain == "joint" or not statement.joint
+        has_graph = statement.feedback in ("any", _kind(graph))
+        return has_gain and has_graph and isinstance(self.policy, statement.about)
 
     def _check(
-        self, tally: Tally, decision: AuditedDecision, checked: Marks, t: int, graph: Feedback
+        self, tally: Tally, decision: AuditedDecision, checked: Flags, t: int, graph: Feedback
     ) -> None:
         value, limit, divisor = tally.statement.compare(decision)
-        counts = (checked if value.ndim == 1 else checked[:, None]) & (divisor >= FLOOR)
-        if not counts.any():
+        valid = (checked if value.ndim == 1 else checked[:, None]) & (divisor >= FLOOR)
+        if not valid.any():
             return
-        tally.checks += int(counts.sum())
+        tally.checks += int(valid.sum())
         with np.errstate(divide="ignore", invalid="ignore"):
             margin = np.where(value == limit, 0.0, (limit - value) / limit)
-        margin[~np.isfinite(margin)] = -np.inf  # what is no number does not hold
-        margin[~counts] = np.inf
+        margin[~np.isfinite(margin)] = -np.inf  # infinite and NaN are violations
+        margin[~valid] = np.inf
         least = float(margin.min())
         if least < tally.margin:
             tally.margin, tally.nearest = least, self.name
@@ -341,17 +363,17 @@ class Auditor:
                 value=float(value[place]),
                 limit=float(limit[place]),
                 margin=least,
-                replay=replay(self._state, graph, trial),
+                replay=replay_command(self._state, graph, trial),
                 pi=tuple(decision.pi[trial].tolist()),
             )
 
-    def _add(self, place: int, decision: AuditedDecision, checked: Marks) -> None:
-        """Add this round to what the means over the trials are compared with."""
+    def _add(self, place: int, decision: AuditedDecision, checked: Flags) -> None:
+        """Add this round to the sums from which means over trials are computed."""
         arms = decision.alpha.shape[1]
-        linear = isinstance(self.policy, LINEAR)
+        is_theorem_1 = isinstance(self.policy, THEOREM_1_POLICIES)
         self._regret += (decision.pi * decision.delta).sum(axis=1)
-        self._ratio += np.where(checked, decision.ratio, 0.0)  # infinite where all is lost
-        self._limits += arms / 2.0 if linear else decision.limit
+        self._ratio += np.where(checked, decision.ratio, 0.0)  # infinite for regret without gain
+        self._limits += arms / 2.0 if is_theorem_1 else decision.limit
         regret, ratio = self._regret, self._ratio
         together = (regret, regret**2, ratio, ratio**2, regret * ratio, self._limits)
         self.sums[:, place] = np.array(together).sum(axis=1)
@@ -359,11 +381,11 @@ class Auditor:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The mean regret of a policy in each round, and what Lemma 1 and its theorem allow it.
+    """Mean regret of a policy in each round, and its bounds by Lemma 1 and by a theorem.
 
-    The regret is the sum of pi.Delta: what was expected to be lost, given all that was known.
-    ``general`` is sqrt(H sum_t mean Psi_t), Lemma 1; ``bound`` that of the ``theorem``, or infinite
-    where there is none for the policy.
+    The regret is the sum of pi.Delta, the expected regret given the observations. ``general`` is
+    the bound sqrt(H sum_t mean Psi_t) of Lemma 1. ``bound`` is the bound of ``theorem``, infinite
+    if no theorem applies to the policy.
     """
 
     policy: str
@@ -371,24 +393,24 @@ class Curve:
     mean: Floats
     standard_error: Floats
     general: Floats
-    general_error: Floats  # of the mean minus what Lemma 1 allows, which hangs on the trials too
+    general_error: Floats  # of mean - general; both are estimated from the trials
     theorem: str
     bound: Floats
 
     @classmethod
     def of(cls, parts: Sequence[Auditor], information: float) -> Curve:
-        """Of all blocks of a policy; ``information`` is H, the entropy of alpha_1."""
+        """Compute the curve from all blocks of a policy; ``information`` is the entropy H."""
         trials = sum(part.keys.trials for part in parts)
         sums = np.sum([part.sums for part in parts], axis=0)
         regret, regret_squared, ratio, ratio_squared, product, limit = sums / trials
-        with np.errstate(invalid="ignore"):  # of what is infinite nothing is asked
+        with np.errstate(invalid="ignore"):  # infinite ratios have no variance
             general = np.sqrt(np.where(np.isinf(ratio), np.inf, information * ratio))
             # sqrt(H x) has the slope sqrt(H x) / (2 x)
-            known = (ratio > 0.0) & np.isfinite(ratio_squared)
-            slope = np.divide(general, 2.0 * ratio, where=known, out=np.zeros_like(general))
+            finite = (ratio > 0.0) & np.isfinite(ratio_squared)
+            slope = np.divide(general, 2.0 * ratio, where=finite, out=np.zeros_like(general))
             variance = regret_squared - regret**2
-            ratio_variance = np.where(known, ratio_squared - ratio**2, 0.0)
-            covariance = np.where(known, product - regret * ratio, 0.0)
+            ratio_variance = np.where(finite, ratio_squared - ratio**2, 0.0)
+            covariance = np.where(finite, product - regret * ratio, 0.0)
         of_difference = variance - 2.0 * slope * covariance + slope**2 * ratio_variance
         theorem = _theorem(parts)
         return cls(
@@ -404,17 +426,17 @@ class Curve:
 
     @property
     def broken(self) -> list[str]:
-        """Which bounds the mean exceeds by more than chance, in words; one trial says nothing."""
+        """Messages about bounds that the mean exceeds significantly; empty for one trial."""
         if self.trials == 1:
             return []
-        allowed = float(stdtrit(self.trials - 1, 1.0 - CHANCE))
+        quantile = float(stdtrit(self.trials - 1, 1.0 - SIGNIFICANCE))
         bounds = {
             "Lemma 1": (self.general, self.general_error),
             self.theorem: (self.bound, self.standard_error),
         }
         found = []
         for name, (bound, error) in bounds.items():
-            rounds = np.flatnonzero(self.mean - bound > allowed * error + ROUNDING * self.mean)
+            rounds = np.flatnonzero(self.mean - bound > quantile * error + ROUNDING * self.mean)
             if rounds.size:
                 t = rounds[0]
                 found.append(
@@ -426,7 +448,7 @@ class Curve:
 
 
 def _error(variance: Floats, trials: int) -> Floats:
-    """The standard error of a mean over trials; NaN for one."""
+    """Return the standard error of a mean over trials; NaN for one trial."""
     if trials == 1:
         return np.full_like(variance, np.nan)
     found: Floats = np.sqrt(np.maximum(variance, 0.0) / (trials - 1))
@@ -434,23 +456,33 @@ def _error(variance: Floats, trials: int) -> Floats:
 
 
 def _theorem(parts: Sequence[Auditor]) -> str:
-    """The theorem that bounds the regret of the policy on these graphs; empty if none does."""
+    """Return the theorem that bounds the regret of the policy on these graphs; empty if none."""
     policy = parts[0].policy
-    if isinstance(policy, LINEAR):
+    if isinstance(policy, THEOREM_1_POLICIES):
         return "Theorem 1"
-    if not isinstance(policy, COVERED):
+    if not isinstance(policy, THEOREM_2_POLICIES):
         return ""
     names = {"deterministic": "Theorem 2", "random": "Theorem 3", "other": "Lemma 2"}
-    met = {names[kind] for part in parts for kind in part.kinds}
-    return " and ".join(sorted(met))
+    theorems = {names[kind] for part in parts for kind in part.kinds}
+    return " and ".join(sorted(theorems))
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What came out: a tally for each statement, and a curve for each policy.
+    """Result of an audit.
 
-    ``rounds`` counts rounds of all policies and trials, and how many of them could be checked.
-    ``gain`` is "joint" where Psi is by the exact g; where it is "bound", by G h, ``why`` says why.
+    Parameters
+    ----------
+    tallies
+        Number of checks, smallest margin and worst violation of each statement.
+    curves
+        Mean regret and bounds of each policy.
+    rounds
+        Number of rounds of all policies and trials, and how many were checked.
+    gain
+        Denominator of Psi: "joint" for the exact g, "bound" for G h.
+    why
+        Reason if ``gain`` is "bound".
     """
 
     tallies: tuple[Tally, ...]
@@ -461,17 +493,22 @@ class Audit:
 
     @property
     def violations(self) -> list[Violation]:
-        """The worst violation of each statement that has one."""
+        """Worst violation of each violated statement."""
         return [tally.worst for tally in self.tallies if tally.worst is not None]
 
     @property
     def broken(self) -> list[str]:
-        """All that does not hold, a sentence for each."""
-        means = [sentence for curve in self.curves for sentence in curve.broken]
+        """One message for each statement and bound that does not hold."""
+        means = [message for curve in self.curves for message in curve.broken]
         return [str(violation) for violation in self.violations] + means
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers; of a curve those of its last round."""
+        """Convert to JSON values; curves have the values of the last round.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "gain": self.gain,
             "why": self.why,
@@ -492,14 +529,15 @@ class Audit:
         }
 
 
-def audited(policies: Mapping[str, Policy]) -> dict[str, Policy]:
-    """Those of the policies that a theorem is about, or that are derived from one of them.
+def covered_policies(policies: Mapping[str, Policy]) -> dict[str, Policy]:
+    """Return the policies that are covered by a theorem, including subclasses.
 
     >>> from graphbandits.policies import as_policy
-    >>> list(audited({name: as_policy(name) for name in ("ucb-n", "ids-lp", "ts-n")}))
+    >>> list(covered_policies({name: as_policy(name) for name in ("ucb-n", "ids-lp", "ts-n")}))
     ['ids-lp', 'ts-n']
     """
-    return {n: policy for n, policy in policies.items() if isinstance(policy, COVERED + LINEAR)}
+    covered = THEOREM_2_POLICIES + THEOREM_1_POLICIES
+    return {name: policy for name, policy in policies.items() if isinstance(policy, covered)}
 
 
 def audit(
@@ -510,32 +548,55 @@ def audit(
     workers: int = 1,
     progress: Advance | None = None,
 ) -> Audit:
-    """Play the plan by strict statistics, and check in every round what the paper proves of it.
+    """Run a plan with strict statistics and check the statements of the paper in every round.
 
-    Propositions 1 and 2, Lemmas 2 and 3 and Theorems 1 to 3 of Liu, Buccapatnam and Shroff (2018),
-    each for the policies and graphs that it is about; then Lemma 1 and the theorems for the means
-    over the trials. ``gain`` says what Psi is divided by: the exact joint gain ("joint"), the bound
-    G h ("bound"), or the first where it is quick in every round ("auto"). ``limit`` is what
-    psi cannot exceed on a graph. Rounds whose play teaches less than 1e-30 and loses nothing are
-    not checked: there the statistics have no digits that count.
+    Checks Propositions 1 and 2, Lemmas 2 and 3 and Theorems 1 to 3 of Liu, Buccapatnam and Shroff
+    (2018), each for the policies and graphs to which it applies, and then Lemma 1 and the theorems
+    for the means over trials. Rounds with an information gain below 1e-30 and without regret are
+    not checked, because their statistics have no significant digits.
 
+    Parameters
+    ----------
+    plan
+        Plan of the simulation; the means of the arms must be drawn from Beta priors.
+    gain
+        Denominator of Psi: the exact joint gain ("joint"), the bound G h ("bound"), or the joint
+        gain if it is fast in every round ("auto").
+    limit
+        Function that returns the upper bound on psi on a graph.
+    workers
+        Number of threads.
+    progress
+        Called with the number of finished rounds, summed over trials.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    InputError
+        If the statements do not apply to the plan.
+
+    Examples
+    --------
     >>> plan = Plan.of(["ts-n", "ids-lp"], graph="paper", horizon=20, trials=3)
     >>> found = audit(plan)
     >>> found.broken, found.rounds.all, found.tallies[0].statement.name
     ([], 120, 'Proposition 1')
     """
     if gain not in GAINS:
-        raise InputError(f"gain is one of {', '.join(GAINS)}, not {gain!r}")
+        raise InputError(f"gain must be one of {', '.join(GAINS)}, not {gain!r}")
     check_integer(workers, "workers")
     world = plan.world
     if type(world) is not Bernoulli or world.fixed is not None:
         raise InputError(
-            "the statements are on Bernoulli arms whose means are drawn from their Beta priors: "
-            "audit a world that draws them"
+            "an audit needs Bernoulli arms whose means are drawn from Beta priors: do not fix the "
+            "means"
         )
-    chosen, why = _gain(plan, gain)
+    chosen, why = _choose_gain(plan, gain)
     posterior = replace(world.prior, accuracy="strict")
-    # policies decide by what they are judged by: a ratio of small numbers has no other digits
+    # policies use the same strict statistics: ratios of small numbers need this accuracy
     plan = replace(plan, world=Bernoulli(posterior))
     information = entropy_of(posterior)
     starts = range(plan.first_trial, plan.first_trial + plan.trials, BLOCK)
@@ -556,8 +617,8 @@ def audit(
                 with lock:
                     progress(rounds * keys.trials)
 
-        given = (plan.policies[name], plan.world, plan.process, plan.horizon, keys, every)
-        run_block(*given, advance=advance, watch=auditor)
+        arguments = (plan.policies[name], plan.world, plan.process, plan.horizon, keys, every)
+        run_block(*arguments, advance=advance, watch=auditor)
         return auditor
 
     with ThreadPoolExecutor(workers) as pool:
@@ -576,22 +637,22 @@ def audit(
     return Audit(tuple(tallies), tuple(curves), rounds, chosen, why)
 
 
-def _gain(plan: Plan, wanted: str) -> tuple[str, str]:
-    """Which gain Psi is by, and why if it is not the exact one."""
+def _choose_gain(plan: Plan, requested: str) -> tuple[str, str]:
+    """Return the gain in the denominator of Psi, and the reason if it is not the exact one."""
     gains = {name: getattr(policy, "gain", None) for name, policy in plan.policies.items()}
     by_joint = [name for name, gain in gains.items() if gain == "joint"]
-    if wanted == "bound" and by_joint:
+    if requested == "bound" and by_joint:
         raise InputError(
-            f"'{by_joint[0]}' plays by the exact gain, and of its ratio by G h nothing is proved: "
-            "audit it with the gain joint"
+            f"'{by_joint[0]}' plays by the exact gain, and nothing is proved for its ratio by G h: "
+            "audit it with gain=joint"
         )
-    if wanted == "bound":
-        return "bound", "the bound G h was asked for"
-    if wanted == "joint" or by_joint:
+    if requested == "bound":
+        return "bound", "the bound G h was requested"
+    if requested == "joint" or by_joint:
         check_joint(plan.world.prior, plan.process)
         return "joint", ""
     outcomes = most_outcomes(plan.process)
-    if outcomes > QUICK:
-        why = f"the arms seen together may have {outcomes:.2g} outcomes in a round, and above "
-        return "bound", why + f"{QUICK} the exact gain is computed only if it is asked for"
+    if outcomes > MOST_OUTCOMES:
+        why = f"the observed arms may have {outcomes:.2g} joint outcomes in a round, and above "
+        return "bound", why + f"{MOST_OUTCOMES} the exact gain is computed only on request"
     return "joint", ""

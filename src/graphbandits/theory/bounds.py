@@ -1,4 +1,4 @@
-"""Upper bounds on the expected regret: the theorems of the paper, as numbers."""
+"""Upper bounds on the expected regret: the theorems of the paper as functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphbandits.results.differences import Moments
 
 PAPER = "Liu, Buccapatnam and Shroff (2018)"
 EARLIER = "Tossou, Dimitrakakis and Dubhashi (2017), for TS-N"
-#: The formula of each bound, by its name.
+#: Formula of each bound, by name.
 FORMULAS = {
     "Theorem 1": "sqrt(H K T / 2)",
     "Theorem 2": "sqrt(H sum_t chi(G_t) / 2)",
@@ -24,18 +24,40 @@ FORMULAS = {
     "Lemmas 1 and 2": "sqrt(H K T / 2)",
     "Lemma 1": "sqrt(H sum_t c_t)",
 }
-#: The policies of Proposition 2, whose ratio is at most psi_t; a sampled TS-N plays as TS-N does.
+#: Policies of Proposition 2, whose ratio is at most psi_t; ts-n-sampled plays like ts-n.
 WITH_GRAPH = ("ts-n", "ts-n-sampled", "ids-n", "idsn-lp")
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """What the expected regret of some ``policies`` cannot exceed, after each of the ``rounds``.
+    """Upper bound on the expected regret of some policies, after each of several rounds.
 
-    It is on the Bayesian regret: averaged over means of the arms that are drawn from the prior
-    which the policies start from. ``error`` is the standard error of ``values`` where they are an
-    estimate, from some of the graphs that a process draws; else None.
+    The bound is on the Bayesian regret, which is averaged over means of the arms that are drawn
+    from the prior of the policies.
 
+    Parameters
+    ----------
+    name
+        Name of the bound, such as "Theorem 1".
+    formula
+        Formula of the bound.
+    policies
+        Names of the policies for which the bound is proved.
+    rounds
+        Rounds, in increasing order.
+    values
+        Bound after each round.
+    error
+        Standard error of ``values`` if they are estimated from random graphs; None if exact.
+    note
+        Remark about the computation.
+    source
+        Publication of the bound.
+    with_parameters
+        Whether ``policies`` has full texts with parameters instead of names.
+
+    Examples
+    --------
     >>> bound = corollary_1(2, entropy=np.log(5), rounds=[1000])
     >>> bound.name, bound.formula, bound.values.round(2)
     ('Corollary 1', 'sqrt(H chi(G) T / 2)', array([40.12]))
@@ -51,106 +73,203 @@ class Bound:
     error: Floats | None = None
     note: str = ""
     source: str = PAPER
-    whole: bool = False  # whether policies are named by their whole texts, parameters and all
+    with_parameters: bool = False
 
     @property
     def exact(self) -> bool:
-        """Whether the values are the bound itself, and not an estimate of it."""
+        """Whether the values are exact, not estimated."""
         return self.error is None
 
     @property
     def final(self) -> float:
-        """The bound after the last round."""
+        """Bound after the last round."""
         return float(self.values[-1])
 
     @property
     def final_error(self) -> float:
-        """Its standard error; 0 where it is exact."""
+        """Standard error of the bound after the last round; 0 if it is exact."""
         return 0.0 if self.error is None else float(self.error[-1])
 
     def is_for(self, policy: str) -> bool:
-        """Whether it is proved for a policy, whatever the parameters that its text gives."""
-        name = policy if self.whole else policy.split("(")[0].strip()
+        """Check whether the bound is proved for a policy.
+
+        Parameters
+        ----------
+        policy
+            Text of the policy. Its parameters are ignored, unless ``with_parameters`` is set.
+
+        Returns
+        -------
+        bool
+        """
+        name = policy if self.with_parameters else policy.split("(")[0].strip()
         return name in self.policies
 
 
 def theorem_1(arms: int, entropy: float, rounds: object) -> Bound:
-    """IDS-LP, whatever the feedback: sqrt(H K T / 2). Theorem 1 of the paper.
+    """Bound for IDS-LP with any feedback: sqrt(H K T / 2). Theorem 1 of the paper.
 
-    ``entropy`` is H, that of the best arm under the prior, in nats: log K for arms alike.
+    Parameters
+    ----------
+    arms
+        Number of arms, K.
+    entropy
+        Entropy H of the best arm under the prior, in nats; log K if all arms have the same prior.
+    rounds
+        Rounds T, in increasing order.
 
+    Returns
+    -------
+    Bound
+
+    Examples
+    --------
     >>> theorem_1(5, np.log(5), rounds=[250, 1000]).values.round(2)
     array([31.72, 63.43])
     """
-    at = rounds_of(rounds)
+    at = check_rounds(rounds)
     total = np.multiply(at, check_integer(arms, "arms") / 2.0)
     return bound("Theorem 1", at, total, entropy, policies=("ids-lp",))
 
 
 def theorem_2(covers: object, entropy: float, rounds: object = None) -> Bound:
-    """TS-N, IDS-N and IDSN-LP on 0/1 graphs: sqrt(H sum_t chi(G_t) / 2). Theorem 2 of the paper.
+    """Bound for TS-N, IDS-N and IDSN-LP on 0/1 graphs: sqrt(H sum_t chi(G_t) / 2). Theorem 2.
 
-    ``covers`` has chi(G_t), the clique cover number, of each round; with one row for each trial,
-    where trials have graphs of their own, it is sqrt(H E[sum_t chi(G_t)] / 2), by Jensen's
-    inequality. ``rounds`` are all of them unless given.
+    Parameters
+    ----------
+    covers
+        Clique cover number chi(G_t) of each round, or one row per trial if trials have different
+        graphs. Then the bound is sqrt(H E[sum_t chi(G_t)] / 2), by Jensen's inequality.
+    entropy
+        Entropy H of the best arm under the prior, in nats.
+    rounds
+        Rounds in increasing order; None for all rounds of ``covers``.
 
+    Returns
+    -------
+    Bound
+
+    Examples
+    --------
     >>> theorem_2([2, 1, 5], np.log(5)).values.round(3)
     array([1.269, 1.554, 2.537])
     """
     chi = _by_round(covers, "clique cover numbers", 1.0)
-    at = rounds_of(rounds, chi.shape[1])
+    at = check_rounds(rounds, chi.shape[1])
     total = np.cumsum(chi / 2.0, axis=1).mean(axis=0)[at - 1]
     return bound("Theorem 2", at, total, entropy)
 
 
 def corollary_1(cover: float, entropy: float, rounds: object) -> Bound:
-    """Theorem 2 where the graph stays the same: sqrt(H chi(G) T / 2). Corollary 1 of the paper.
+    """Bound of Theorem 2 for a fixed graph: sqrt(H chi(G) T / 2). Corollary 1 of the paper.
 
-    >>> corollary_1(1, np.log(4), rounds=[100]).values.round(3)  # all is seen
+    Parameters
+    ----------
+    cover
+        Clique cover number chi(G).
+    entropy
+        Entropy H of the best arm under the prior, in nats.
+    rounds
+        Rounds T, in increasing order.
+
+    Returns
+    -------
+    Bound
+
+    Examples
+    --------
+    >>> corollary_1(1, np.log(4), rounds=[100]).values.round(3)  # complete graph
     array([8.326])
     """
-    at = rounds_of(rounds)
+    at = check_rounds(rounds)
     total = _by_round([cover], "clique cover numbers", 1.0)[0] / 2.0 * at
     return bound("Corollary 1", at, total, entropy)
 
 
 def earlier_bound(covers: object, entropy: float, rounds: object = None) -> Bound:
-    """The bound of TS-N before Theorem 2: sqrt(H max_t chi(G_t) T / 2), the larger of the two.
+    """Earlier bound for TS-N, at least as large as Theorem 2: sqrt(H max_t chi(G_t) T / 2).
 
-    Tossou, Dimitrakakis and Dubhashi (2017). By Theorem 2, which is at most as large, IDS-N and
-    IDSN-LP keep to it too. ``covers`` and ``rounds`` are those of :func:`theorem_2`.
+    Tossou, Dimitrakakis and Dubhashi (2017). By Theorem 2 it also holds for IDS-N and IDSN-LP.
 
+    Parameters
+    ----------
+    covers
+        Clique cover number chi(G_t) of each round, or one row per trial.
+    entropy
+        Entropy H of the best arm under the prior, in nats.
+    rounds
+        Rounds in increasing order; None for all rounds of ``covers``.
+
+    Returns
+    -------
+    Bound
+
+    Examples
+    --------
     >>> earlier_bound([2, 1, 5], np.log(5)).values.round(3)
     array([1.269, 1.794, 3.474])
     """
     chi = _by_round(covers, "clique cover numbers", 1.0)
-    at = rounds_of(rounds, chi.shape[1])
+    at = check_rounds(rounds, chi.shape[1])
     largest = np.maximum.accumulate(chi, axis=1).mean(axis=0)[at - 1]
     return bound("earlier bound", at, largest / 2.0 * at, entropy)
 
 
 def theorem_3(arms: int, rates: object, entropy: float, rounds: object = None) -> Bound:
-    """TS-N, IDS-N and IDSN-LP where every other arm is seen with probability r_t. Theorem 3.
+    """Bound for TS-N, IDS-N and IDSN-LP with random feedback. Theorem 3 of the paper.
 
-    sqrt(H sum_t K / (2 (K r_t + 1 - r_t))). ``rates`` has r_t of each round, with one row for each
-    trial where they differ; ``rounds`` are all of them unless given.
+    sqrt(H sum_t K / (2 (K r_t + 1 - r_t))), if every other arm is observed with probability r_t.
 
+    Parameters
+    ----------
+    arms
+        Number of arms, K.
+    rates
+        Probability r_t of each round, or one row per trial if trials differ.
+    entropy
+        Entropy H of the best arm under the prior, in nats.
+    rounds
+        Rounds in increasing order; None for all rounds of ``rates``.
+
+    Returns
+    -------
+    Bound
+
+    Examples
+    --------
     >>> theorem_3(5, [0.0, 0.25, 1.0], np.log(5)).values.round(3)
     array([2.006, 2.457, 2.615])
     """
-    at_most = _by_round(rates, "probabilities r", 0.0, 1.0)
-    at = rounds_of(rounds, at_most.shape[1])
-    total = np.cumsum(rate_limit(arms, at_most), axis=1).mean(axis=0)[at - 1]
+    r = _by_round(rates, "probabilities r", 0.0, 1.0)
+    at = check_rounds(rounds, r.shape[1])
+    total = np.cumsum(rate_limit(arms, r), axis=1).mean(axis=0)[at - 1]
     return bound("Theorem 3", at, total, entropy)
 
 
 def corollary_2(arms: int, rate: float, entropy: float, rounds: object) -> Bound:
-    """Theorem 3 where r stays the same: sqrt(H K T / (2 (K r + 1 - r))). Corollary 2.
+    """Bound of Theorem 3 for a fixed r: sqrt(H K T / (2 (K r + 1 - r))). Corollary 2 of the paper.
 
+    Parameters
+    ----------
+    arms
+        Number of arms, K.
+    rate
+        Probability r.
+    entropy
+        Entropy H of the best arm under the prior, in nats.
+    rounds
+        Rounds T, in increasing order.
+
+    Returns
+    -------
+    Bound
+
+    Examples
+    --------
     >>> corollary_2(5, 0.25, np.log(5), rounds=[1000]).values.round(2)
     array([44.85])
     """
-    at = rounds_of(rounds)
+    at = check_rounds(rounds)
     total = rate_limit(arms, check_probability(rate, "r")) * at
     return bound("Corollary 2", at, total, entropy)
 
@@ -158,25 +277,39 @@ def corollary_2(arms: int, rate: float, entropy: float, rounds: object) -> Bound
 def general_bound(
     sums: object, entropy: float, rounds: object, policies: tuple[str, ...] = ()
 ) -> Bound:
-    """Any policy, from its own information ratios: sqrt(H sum_t E Psi_t). Lemma 1 of the paper.
+    """Bound for any policy from its information ratios: sqrt(H sum_t E Psi_t). Lemma 1.
 
-    ``sums`` has sum_{s <= t} Psi_s after each of the ``rounds``, with one row for each trial: then
-    their mean is taken, and the bound has a standard error. Or it has the mean and its error, as
-    :class:`graphbandits.results.Moments`. ``policies`` are those it is for.
+    Parameters
+    ----------
+    sums
+        Sum of Psi_s over s <= t after each of the rounds. With one row per trial, the mean is used
+        and the bound has a standard error. :class:`graphbandits.results.Moments` has both.
+    entropy
+        Entropy H of the best arm under the prior, in nats.
+    rounds
+        Rounds in increasing order.
+    policies
+        Policies to which the information ratios belong.
 
+    Returns
+    -------
+    Bound
+
+    Examples
+    --------
     >>> general_bound([0.5, 1.0], np.log(5), rounds=[1, 2]).values.round(3)  # Psi_t = 1/2
     array([0.897, 1.269])
     """
-    at = rounds_of(rounds)
+    at = check_rounds(rounds)
     given = sums.mean if isinstance(sums, Moments) else sums
     ratios = _by_round(given, "sums of information ratios", 0.0)
     if ratios.shape[1] != len(at):
         raise InputError(
-            f"there is one sum of information ratios for each of the {len(at)} rounds; got "
+            f"sums must have one sum of information ratios per round: expected {len(at)}, got "
             f"{ratios.shape[1]}"
         )
     found = sums if isinstance(sums, Moments) else Moments.of(ratios)
-    # one trial tells nothing of it
+    # one trial has no standard error
     error = None if np.isnan(found.standard_error).all() else found.standard_error
     general = bound("Lemma 1", at, found.mean, entropy, error, policies=policies)
     return replace(general, formula="sqrt(H sum_t E[Psi_t])")
@@ -191,11 +324,12 @@ def bound(
     note: str = "",
     policies: tuple[str, ...] = WITH_GRAPH,
 ) -> Bound:
-    """sqrt(H total): ``total`` is what the ratios add up to until each round, at most."""
+    """Return the bound sqrt(H total); ``total`` bounds the sum of ratios until each round."""
     known = isinstance(entropy, int | float | np.floating) and not isinstance(entropy, bool)
     if not known or not 0.0 <= float(entropy) < math.inf:
         raise InputError(
-            f"entropy is that of the best arm, in nats: a number of at least 0, not {entropy!r}"
+            "entropy (of the best arm, in nats) must be a finite number of at least 0, not "
+            f"{entropy!r}"
         )
     values: Floats = np.sqrt(entropy * total)
     if error is not None:  # sqrt(H x) has the slope sqrt(H x) / (2 x)
@@ -205,28 +339,28 @@ def bound(
 
 
 def rate_limit(arms: int, rate: Floats | float) -> Floats:
-    """K / (2 (K r + 1 - r)): the limit of a round's ratio in Theorem 3."""
+    """Return K / (2 (K r + 1 - r)), the bound on the ratio of a round in Theorem 3."""
     count = check_integer(arms, "arms")
     return np.asarray(count / (2.0 * (count * np.asarray(rate) + 1.0 - np.asarray(rate))))
 
 
-def rounds_of(rounds: object, last: int | None = None) -> Ints:
-    """Rounds as whole numbers in increasing order; all until the ``last`` if there are none."""
+def check_rounds(rounds: object, last: int | None = None) -> Ints:
+    """Check that rounds are increasing whole numbers; None means all rounds up to ``last``."""
     if rounds is None and last is not None:
         return np.arange(1, last + 1)
     array = np.atleast_1d(np.asarray(rounds))
-    sound = array.ndim == 1 and array.size and array.dtype.kind in "iu"
-    if not sound or array[0] < 1 or (np.diff(array.astype(np.int64)) <= 0).any():
+    valid = array.ndim == 1 and array.size and array.dtype.kind in "iu"
+    if not valid or array[0] < 1 or (np.diff(array.astype(np.int64)) <= 0).any():
         raise InputError(
-            f"rounds are whole numbers of at least 1 in increasing order, not {rounds!r}"
+            f"rounds must be whole numbers of at least 1 in increasing order, not {rounds!r}"
         )
     if last is not None and array[-1] > last:
-        raise InputError(f"there are {last} rounds; there is nothing to say of round {array[-1]}")
+        raise InputError(f"rounds must be at most {last}; got round {array[-1]}")
     return array.astype(np.int64)
 
 
 def _by_round(values: object, what: str, least: float, most: float = math.inf) -> Floats:
-    """One number a round, as one row for all trials or one for each."""
+    """Check for one number per round; return one row for all trials or one per trial."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
@@ -236,7 +370,6 @@ def _by_round(values: object, what: str, least: float, most: float = math.inf) -
     if array.ndim != 2 or not array.size or not inside.all():
         span = f"in [{least:g}, {most:g}]" if most < math.inf else f"of at least {least:g}"
         raise InputError(
-            f"{what} are numbers {span}, one for each round, or a row of them for each trial; "
-            f"got {values!r}"
+            f"{what} must be numbers {span}, one per round, or one row per trial; got {values!r}"
         )
     return array

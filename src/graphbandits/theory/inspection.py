@@ -19,39 +19,48 @@ from graphbandits.registry import registered
 from graphbandits.rng import Keys
 from graphbandits.theory.ratio_limits import ratio_limit
 
-#: Of the statistics: one decision may take its time.
+#: Accuracy of the statistics; speed does not matter for one decision.
 ACCURACY = "strict"
-#: Cliques of larger graphs are not counted: the search would take longer than the rest.
+#: Most arms for which the clique cover is computed; above, the search would take too long.
 MOST_COVERED = 500
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """The numbers of one decision; lists have an entry for each arm.
+    """Statistics of one decision; lists have one entry per arm.
 
     Parameters
     ----------
     arms
-        Their names.
-    alpha, delta, h, rho
-        The probability of being best, the expected regret, the information about the best arm in
-        the arm's own outcome, and the expected mean of the best arm.
+        Names of the arms.
+    alpha
+        Probability that each arm is the best.
+    delta
+        Expected regret of each arm.
+    h
+        Information about the best arm in the outcome of each arm.
+    rho
+        Expected mean of the best arm.
     accuracy
-        The setting of the statistics, and an estimate of their relative error.
+        Accuracy setting of the statistics, and an estimate of their relative error.
     gain
-        The information gain: "bound" is G h, "joint" the exact g, or None with a "reason".
+        Information gain: "bound" is G h; "joint" is the exact g, or None with a "reason".
     pi
-        The play of each policy; (gain=joint) plays by the exact gain.
-    ratio, joint_ratio
-        The information ratio of each of these, by G h and by g; the latter is None without g.
-    psi, limit
-        The ratio of Thompson sampling by G h, and the most it can be on this graph, if known.
+        Distribution of the play of each policy; (gain=joint) uses the exact gain.
+    ratio
+        Information ratio of each policy by G h.
+    joint_ratio
+        Information ratio of each policy by g; None without g.
+    psi
+        Information ratio of Thompson sampling by G h.
+    limit
+        Upper bound on ``psi`` on this graph; None if it was not computed.
     sampled
-        The estimate of g, if it was asked for.
+        Estimate of g; None if it was not requested.
     parameters
-        The parameters (a, b) of each arm.
+        Parameters (a, b) of each arm.
     changes
-        Whether the graph changes: the decision is that of round 1 of trial 0, seed 0.
+        Whether the graph changes. If so, the graph of round 1, trial 0, seed 0 is used.
     """
 
     arms: list[str]
@@ -71,7 +80,12 @@ class Inspection:
     changes: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, as ``graphbandits inspect --json`` prints them."""
+        """Convert to JSON values, as printed by ``graphbandits inspect --json``.
+
+        Returns
+        -------
+        dict
+        """
         hidden = {"parameters", "changes"} | ({"sampled"} if self.sampled is None else set())
         return {key: value for key, value in asdict(self).items() if key not in hidden}
 
@@ -84,20 +98,22 @@ def inspect_decision(
     seed: int = 0,
     progress: bool = False,
 ) -> Inspection:
-    """Compute what a decision rests on, and the play of every Bayesian policy.
+    """Compute the statistics of one decision, and the play of every Bayesian policy.
 
-    A graph that changes from round to round is taken as it is in round 1 of trial 0, seed 0.
+    If the graph changes from round to round, the graph of round 1, trial 0, seed 0 is used.
 
     Parameters
     ----------
     betas
-        The posterior Beta(a, b) of each arm, as a pair or as a text "a,b".
+        Posterior Beta(a, b) of each arm, as a pair or as a text "a,b".
     graph
-        What playing an arm shows: any graph that :func:`graphbandits.as_process` takes.
-    samples, seed
-        Estimate the joint gain from so many draws, too, with this seed.
+        Any graph that :func:`graphbandits.as_process` accepts.
+    samples
+        Number of random draws for an additional estimate of the joint gain; None for no estimate.
+    seed
+        Seed of these draws.
     progress
-        Whether to say on a terminal that the first call compiles.
+        Whether to announce the compilation of the first call on a terminal.
 
     Returns
     -------
@@ -113,7 +129,7 @@ def inspect_decision(
     if process.arms != len(parameters):
         raise InputError(
             f"the graph has {process.arms} arms, but {len(parameters)} posteriors were given: "
-            "give --beta once for each arm"
+            "give --beta once per arm"
         )
     a, b = np.array(parameters, np.float64).T
     posterior = BetaBernoulli(a, b, ACCURACY)
@@ -121,7 +137,7 @@ def inspect_decision(
         announce_compilation("a minute")
     state = posterior.init(trials=1)
     beliefs = posterior.beliefs(state, estimate=True)
-    assert beliefs.error is not None  # it was asked for
+    assert beliefs.error is not None  # because of estimate=True
     feedback = process.round(1, Keys(seed=0))
     gains = {"bound": feedback.gain(beliefs.h)}
     reason = None
@@ -178,6 +194,6 @@ def _pair(beta: str | tuple[float, float]) -> tuple[float, float]:
         return float(a), float(b)
     except (TypeError, ValueError):
         raise InputError(
-            f"--beta takes two numbers A,B such as 3,7 (successes and failures, the prior "
-            f"counted in), not '{beta}'"
+            "--beta must be two numbers A,B such as 3,7 (successes and failures, including the "
+            f"prior), not '{beta}'"
         ) from None

@@ -1,4 +1,4 @@
-"""How large the information ratio of one round can be, and its sum over the rounds."""
+"""Upper bounds on the information ratio of one round, and their sums over rounds."""
 
 from __future__ import annotations
 
@@ -23,24 +23,35 @@ from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import rate_limit
 
-#: Distinct graphs whose clique covers are sought have this many entries together, K^2 each ...
+#: Most matrix entries, K^2 per graph, of all distinct graphs whose clique cover is computed.
 ENTRIES = 10**6
-#: ... and no more arms than this. What is not sought counts as K, which chi does not exceed.
+#: Most arms of graphs whose clique cover is computed; above, chi <= K is used.
 MOST_ARMS = 2000
-#: Draws of a random graph from which E chi is estimated, if the entries allow as many.
+#: Most random graphs from which E chi is estimated; ``ENTRIES`` may reduce the number.
 DRAWS = 1000
-#: Up to here all graphs on K arms are gone through, 1024 of them, and E chi is exact.
+#: Up to this many arms, E chi is exact: all graphs are enumerated (1024 for five arms).
 ALL_GRAPHS = 5
 
 
 def ratio_limit(graph: Feedback) -> Floats:
-    """What psi_t = (alpha.Delta)^2 / (alpha.Gh) cannot exceed on this graph, one number a trial.
+    """Return an upper bound on psi_t = (alpha.Delta)^2 / (alpha.Gh) on a graph.
 
-    chi(G)/2 for a graph of entries 0 and 1 (the proof of Theorem 2), K / (2 (K r + 1 - r)) where
-    every other arm is seen with probability r (Theorem 3), and K/2 for any other matrix of
-    probabilities (Lemma 2). Liu, Buccapatnam and Shroff (2018). One number where all trials share
-    the graph.
+    The bound is chi(G)/2 for a graph of entries 0 and 1 (proof of Theorem 2),
+    K / (2 (K r + 1 - r)) if every other arm is observed with probability r (Theorem 3), and K/2 for
+    any other matrix of probabilities (Lemma 2). Liu, Buccapatnam and Shroff (2018).
 
+    Parameters
+    ----------
+    graph
+        Feedback of one round.
+
+    Returns
+    -------
+    ndarray
+        One number per trial, or one number if all trials share the graph.
+
+    Examples
+    --------
     >>> from graphbandits.graphs import as_process
     >>> ratio_limit(as_process("paper").feedback), ratio_limit(UniformFeedback(0.25, count=5))
     (array([1.]), array([1.25]))
@@ -53,30 +64,29 @@ def ratio_limit(graph: Feedback) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """sum_{s <= t} of the limit of round s, after each of the rounds asked for.
+class LimitSums:
+    """Sum of the ratio limits of rounds s <= t, after each of the requested rounds t.
 
-    ``total`` is its mean over trials, with the standard error ``error`` where it is estimated;
-    ``largest`` is t times the mean of the largest limit until then, None where it is not known,
+    ``total`` is the mean of the sum over trials, and ``error`` its standard error if it is
+    estimated. ``largest`` is t times the mean of the largest limit up to round t, None if unknown,
     with the standard error ``largest_error``.
     """
 
     total: Floats
     largest: Floats | None
     deterministic: bool  # every graph has entries 0 and 1
-    uniform: bool  # in every round all other arms are seen with one probability
+    uniform: bool  # in every round all other arms are observed with one probability
     constant: bool = False
     error: Floats | None = None
     largest_error: Floats | None = None
     note: str = ""
 
 
-def sums_of(process: Process, rounds: Ints, keys: Keys) -> Sums:
-    """The sums of a process, over the trials of ``keys``.
+def limit_sums(process: Process, rounds: Ints, keys: Keys) -> LimitSums:
+    """Return the sums of ratio limits of a process, over the trials of ``keys``.
 
-    Exact wherever there is a formula: for a feedback that stays the same, for given sequences, for
-    r uniform on an interval, and for random graphs of few arms. The graphs of any other process
-    are gone through round by round.
+    They are exact for fixed feedback, given sequences, r uniform on an interval, and random graphs
+    of few arms. The graphs of any other process are evaluated round by round.
     """
     fixed = fixed_feedback(process)
     if fixed is not None:
@@ -86,54 +96,54 @@ def sums_of(process: Process, rounds: Ints, keys: Keys) -> Sums:
     if isinstance(process, RevealedErdosRenyi):
         if process.arms <= ALL_GRAPHS and not process.shared:
             return _over_all_graphs(process, rounds)
-        if not process.shared or rounds[-1] > _graphs(process.arms):
+        if not process.shared or rounds[-1] > _most_graphs(process.arms):
             return _over_some_graphs(process, rounds, keys)
-    return _walked(process, rounds, keys)
+    return _round_by_round(process, rounds, keys)
 
 
-def _constant(graph: Feedback, rounds: Ints) -> Sums:
+def _constant(graph: Feedback, rounds: Ints) -> LimitSums:
     total = ratio_limit(graph) * rounds
-    return Sums(
+    return LimitSums(
         total, total, graph.deterministic, isinstance(graph, UniformFeedback), constant=True
     )
 
 
-def _random(process: RandomFeedback, rounds: Ints) -> Sums:
-    """r_t from a list, or drawn uniformly for each trial and round: then the mean of its limit."""
+def _random(process: RandomFeedback, rounds: Ints) -> LimitSums:
+    """Return the sums for r_t from a list, or the mean for r_t drawn uniformly."""
     arms = process.arms
     if isinstance(process.r, tuple):
         limits = rate_limit(arms, np.array(process.r))
         total = np.cumsum(limits)[rounds - 1]
         largest: Floats = np.maximum.accumulate(limits)[rounds - 1] * rounds
-        return Sums(total, largest, process.deterministic, uniform=True)
-    # K/(2 (K-1) (high-low)) log((1+(K-1) high) / (1+(K-1) low)), also where high is next to low
+        return LimitSums(total, largest, process.deterministic, uniform=True)
+    # K/(2 (K-1) (high-low)) log((1+(K-1) high) / (1+(K-1) low)), stable if high is close to low
     base = 1.0 + (arms - 1) * process.low
     x = (arms - 1) * (process.high - process.low) / base
     mean = arms / (2.0 * base) * (math.log1p(x) / x if x > 0.0 else 1.0)
-    return Sums(np.multiply(rounds, mean), None, process.deterministic, uniform=True)
+    return LimitSums(np.multiply(rounds, mean), None, process.deterministic, uniform=True)
 
 
-def _over_all_graphs(process: RevealedErdosRenyi, rounds: Ints) -> Sums:
-    """E chi, and the expectation of the largest of t values of chi, from all graphs there are."""
+def _over_all_graphs(process: RevealedErdosRenyi, rounds: Ints) -> LimitSums:
+    """Compute E chi and the expected maximum of t values of chi by enumerating all graphs."""
     arms = process.arms
-    p = process.p**2 if process.directed else process.p  # of an edge both ways
+    p = process.p**2 if process.directed else process.p  # probability of a mutual edge
     pairs = list(itertools.combinations(range(arms), 2))
-    there = np.array(list(itertools.product((0.0, 1.0), repeat=len(pairs))))
-    matrix = np.tile(np.eye(arms), (len(there), 1, 1))
+    has_edge = np.array(list(itertools.product((0.0, 1.0), repeat=len(pairs))))
+    matrix = np.tile(np.eye(arms), (len(has_edge), 1, 1))
     for edge, (i, j) in enumerate(pairs):
-        matrix[:, i, j] = matrix[:, j, i] = there[:, edge]
-    edges = there.sum(axis=1)
+        matrix[:, i, j] = matrix[:, j, i] = has_edge[:, edge]
+    edges = has_edge.sum(axis=1)
     weight = p**edges * (1.0 - p) ** (len(pairs) - edges)
     chi = clique_cover_numbers(DenseFeedback(matrix))
     below = np.array([weight[chi < count].sum() for count in range(1, arms + 1)])
-    largest = (1.0 - below ** rounds[:, None]).sum(axis=1)  # of P(largest >= count)
+    largest = (1.0 - below ** rounds[:, None]).sum(axis=1)  # sum of P(largest >= count)
     mean = float(weight @ chi)
-    return Sums(np.multiply(rounds, mean / 2.0), largest / 2.0 * rounds, True, False)
+    return LimitSums(np.multiply(rounds, mean / 2.0), largest / 2.0 * rounds, True, False)
 
 
-def _over_some_graphs(process: RevealedErdosRenyi, rounds: Ints, keys: Keys) -> Sums:
-    """E chi from draws: it does not depend on the round. The largest chi is not told by few."""
-    draws = max(2, min(DRAWS, _graphs(process.arms)))
+def _over_some_graphs(process: RevealedErdosRenyi, rounds: Ints, keys: Keys) -> LimitSums:
+    """Estimate E chi, which is the same in all rounds; a sample does not give the largest chi."""
+    draws = max(2, min(DRAWS, _most_graphs(process.arms)))
     if process.shared:
         graphs = [process.round(t, Keys(keys.seed)) for t in range(1, draws + 1)]
     else:
@@ -141,21 +151,21 @@ def _over_some_graphs(process: RevealedErdosRenyi, rounds: Ints, keys: Keys) -> 
     chi = np.concatenate([clique_cover_numbers(graph) for graph in graphs])
     mean, error = float(chi.mean()), float(chi.std(ddof=1)) / math.sqrt(draws)
     total, error_of_total = np.multiply(rounds, mean / 2.0), np.multiply(rounds, error / 2.0)
-    note = f"E chi from {draws} draws of the graph."
-    return Sums(total, None, True, False, error=error_of_total, note=note)
+    note = f"E chi is estimated from {draws} random graphs."
+    return LimitSums(total, None, True, False, error=error_of_total, note=note)
 
 
-def _walked(process: Process, rounds: Ints, keys: Keys) -> Sums:
-    """Round by round, for as many of the trials as the budget of graphs allows, at least two."""
+def _round_by_round(process: Process, rounds: Ints, keys: Keys) -> LimitSums:
+    """Evaluate the graphs of each round, for at least two trials within the limit of graphs."""
     last = int(rounds[-1])
-    count = max(2, min(keys.trials, _graphs(process.arms) // last))
-    some = Keys(keys.seed, keys.first_trial, count)
+    count = max(2, min(keys.trials, _most_graphs(process.arms) // last))
+    selected = Keys(keys.seed, keys.first_trial, count)
     covers = _Covers(process.arms)
     limits = np.empty((count, last))
     deterministic = uniform = shared = True
     previous: Feedback | None = None
     for t in range(1, last + 1):
-        graph = process.round(t, some)
+        graph = process.round(t, selected)
         if graph is previous:
             limits[:, t - 1] = limits[:, t - 2]
             continue
@@ -166,22 +176,24 @@ def _walked(process: Process, rounds: Ints, keys: Keys) -> Sums:
         shared = shared and graph.shared
     until = np.cumsum(limits, axis=1)[:, rounds - 1]
     largest = np.maximum.accumulate(limits, axis=1)[:, rounds - 1] * rounds
-    found = Sums(until.mean(axis=0), largest.mean(axis=0), deterministic, uniform, note=covers.note)
-    if shared:  # nothing is left to chance
+    found = LimitSums(
+        until.mean(axis=0), largest.mean(axis=0), deterministic, uniform, note=covers.note
+    )
+    if shared:  # exact
         return found
     error, largest_error = (x.std(axis=0, ddof=1) / math.sqrt(count) for x in (until, largest))
-    note = f"From the graphs of {count} trials. {covers.note}".strip()
+    note = f"Estimated from the graphs of {count} trials. {covers.note}".strip()
     return replace(found, error=error, largest_error=largest_error, note=note)
 
 
-def _graphs(arms: int) -> int:
-    """How many distinct graphs are covered."""
+def _most_graphs(arms: int) -> int:
+    """Return the largest number of distinct graphs whose clique cover is computed."""
     return ENTRIES // arms**2
 
 
 @dataclass
 class _Covers:
-    """The limits of graphs, each computed once, while the budget lasts."""
+    """Cache of ratio limits of graphs, up to a maximum number of graphs."""
 
     arms: int
     known: dict[bytes, float] = field(default_factory=dict)
@@ -189,14 +201,14 @@ class _Covers:
 
     @property
     def note(self) -> str:
-        """What was not computed."""
+        """Number of graphs whose limit was not computed, as a text."""
         if not self.left_out:
             return ""
         which = "1 graph" if self.left_out == 1 else f"{self.left_out} graphs"
-        return f"chi of {which} was not sought, and counts as {self.arms}."
+        return f"chi of {which} was not computed; the upper bound {self.arms} is used."
 
     def limits(self, graph: Feedback, trials: int) -> Floats:
-        """One limit for all trials, or one for each."""
+        """Return one limit for all trials, or one per trial."""
         if isinstance(graph, UniformFeedback) or not graph.deterministic:
             return ratio_limit(graph)
         if self.arms > MOST_ARMS:
@@ -205,7 +217,7 @@ class _Covers:
         found = []
         for matrix in matrices(graph, trials):
             key = np.packbits(matrix > 0.0).tobytes()
-            if key not in self.known and len(self.known) < max(2, _graphs(self.arms)):
+            if key not in self.known and len(self.known) < max(2, _most_graphs(self.arms)):
                 self.known[key] = float(clique_cover_numbers(DenseFeedback(matrix))[0]) / 2.0
             self.left_out += key not in self.known
             found.append(self.known.get(key, self.arms / 2.0))

@@ -1,4 +1,4 @@
-"""The bounds that hold for a simulation, and what its results say of them."""
+"""Bounds that hold for a simulation, and their comparison with its results."""
 
 from __future__ import annotations
 
@@ -17,20 +17,38 @@ from graphbandits.posteriors import Posterior
 from graphbandits.results import Results
 from graphbandits.results.differences import Moments, student
 from graphbandits.rng import Keys
-from graphbandits.theory.bounds import WITH_GRAPH, Bound, bound, general_bound, rounds_of, theorem_1
-from graphbandits.theory.ratio_limits import Sums, sums_of
+from graphbandits.theory.bounds import (
+    WITH_GRAPH,
+    Bound,
+    bound,
+    check_rounds,
+    general_bound,
+    theorem_1,
+)
+from graphbandits.theory.ratio_limits import LimitSums, limit_sums
 from graphbandits.worlds import World
 
-#: Why a world whose means are fixed has no bounds.
+#: Reason why there are no bounds for fixed means.
 FIXED_MEANS = (
-    "the means of the arms are fixed: the bounds are on the regret averaged over means that are "
-    "drawn from the prior"
+    "the means of the arms are fixed, but the bounds are on the regret averaged over means drawn "
+    "from the prior"
 )
 
 
 def entropy_of(posterior: Posterior) -> float:
-    """H: the entropy of which arm is best, under the prior, in nats; log K for arms alike.
+    """Return the entropy H of the best arm under the prior, in nats.
 
+    Parameters
+    ----------
+    posterior
+        Posterior in its initial state, the prior. If all arms have the same prior, H = log K.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> round(entropy_of(BetaBernoulli.of(5)), 6)  # log 5
     1.609438
@@ -47,34 +65,54 @@ def regret_bounds(
     first_trial: int = 0,
     trials: int = 20,
 ) -> tuple[Bound, ...]:
-    """The bounds that are proved for a process, after each of the ``rounds``.
+    """Compute all bounds that are proved for a process, after each of several rounds.
 
-    Theorem 1 always. For TS-N, IDS-N and IDSN-LP: Theorem 2 and the earlier bound where all graphs
-    are 0/1 (Corollary 1 if the graph stays the same), Theorem 3 where all others are seen with
-    probability r_t (Corollary 2 if it stays the same), and K/2 a round for any other
-    probabilities. Liu, Buccapatnam and Shroff (2018). Where each trial draws graphs of its own it
-    is sqrt(H E[sum_t ...]), by Jensen's inequality: with the expectation where there is a
-    formula, else estimated from ``trials`` of the ``seed``, or as many as ``limits.ENTRIES``
-    allows.
+    Theorem 1 (IDS-LP) always holds. The bound for TS-N, IDS-N and IDSN-LP depends on the graphs:
 
+    - Theorem 2 and the earlier bound if all graphs are 0/1; Corollary 1 if the graph is fixed.
+    - Theorem 3 if all other arms are observed with probability r_t; Corollary 2 if r is fixed.
+    - K/2 per round for any other probabilities.
+
+    Liu, Buccapatnam and Shroff (2018). If each trial draws its own graphs, the bound is
+    sqrt(H E[sum_t ...]), by Jensen's inequality. The expectation is exact if there is a formula,
+    and otherwise estimated from random graphs.
+
+    Parameters
+    ----------
+    process
+        Graph process.
+    posterior
+        Prior of the arms.
+    rounds
+        Rounds in increasing order.
+    seed, first_trial, trials
+        Seed and trials of the random graphs for estimates. ``ratio_limits.ENTRIES`` limits the
+        number of trials.
+
+    Returns
+    -------
+    tuple of Bound
+
+    Examples
+    --------
     >>> from graphbandits.graphs import as_process
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> found = regret_bounds(as_process("paper"), BetaBernoulli.of(5), [1000])
     >>> [(bound.name, round(bound.final, 2)) for bound in found]
     [('Theorem 1', 63.43), ('Corollary 1', 40.12), ('earlier bound', 40.12)]
     """
-    if reason := why_unfit(posterior):
+    if reason := why_unsupported(posterior):
         raise InputError(f"no regret bounds: {reason}")
     if process.arms != posterior.arms:
-        raise InputError(f"the graph has {process.arms} arms, the prior {posterior.arms}")
-    at = rounds_of(rounds)
+        raise InputError(f"the graph has {process.arms} arms, but the prior has {posterior.arms}")
+    at = check_rounds(rounds)
     if process.rounds is not None and at[-1] > process.rounds:
         raise InputError(
-            f"the graph process serves {process.rounds} rounds; there is no bound for round "
-            f"{at[-1]}"
+            f"rounds must be at most {process.rounds}, the number of rounds of the graph process; "
+            f"got round {at[-1]}"
         )
     information = entropy_of(posterior)
-    sums = sums_of(process, at, Keys(seed, first_trial, trials))
+    sums = limit_sums(process, at, Keys(seed, first_trial, trials))
     name, note = _statement(sums)
     note = f"{note} {sums.note}".strip()
     found = [
@@ -88,11 +126,23 @@ def regret_bounds(
 
 
 def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
-    """The bounds for the policies of a plan, after the rounds that its results record.
+    """Compute the bounds for the policies of a plan, after the recorded rounds.
 
-    None where none is proved: :func:`why_no_bounds` says why. ``results`` with recorded ratios add
-    the general bound of each policy (Lemma 1).
+    Parameters
+    ----------
+    plan
+        Plan of a simulation.
+    results
+        Results of the plan. If they have recorded information ratios, the general bound of each
+        policy (Lemma 1) is included.
 
+    Returns
+    -------
+    tuple of Bound
+        Empty if no bound is proved; :func:`why_no_bounds` returns the reason.
+
+    Examples
+    --------
     >>> plan = Plan.of(["ts-n", "ucb-n"], graph="random(r=0.25)", horizon=1000, trials=10)
     >>> [(bound.name, round(bound.final, 2)) for bound in bounds_of(plan)]
     [('Corollary 2', 44.85)]
@@ -108,7 +158,25 @@ def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
 def bounds_for(
     policies: Collection[str], process: Process, prior: Posterior, rounds: object, keys: Keys
 ) -> tuple[Bound, ...]:
-    """The :func:`regret_bounds` that are for one of the policies; estimates are from ``keys``."""
+    """Compute the :func:`regret_bounds` that are proved for at least one of the policies.
+
+    Parameters
+    ----------
+    policies
+        Texts of the policies.
+    process
+        Graph process.
+    prior
+        Prior of the arms.
+    rounds
+        Rounds in increasing order.
+    keys
+        Seed and trials of the random graphs for estimates.
+
+    Returns
+    -------
+    tuple of Bound
+    """
     if not any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in policies):
         return ()
     found = regret_bounds(process, prior, rounds, **asdict(keys))
@@ -116,10 +184,10 @@ def bounds_for(
 
 
 def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
-    """Lemma 1 for each policy whose information ratios were recorded: sqrt(H sum_t mean Psi_t).
+    """Compute sqrt(H sum_t mean Psi_t) (Lemma 1) for policies with recorded information ratios.
 
-    One that is above the number of rounds is left out, for no regret is: a policy that loses where
-    nothing is to be learned has ratios without end.
+    Bounds above the number of rounds are omitted, because the regret cannot exceed it. A policy
+    that has regret without information gain has unbounded ratios.
 
     >>> from graphbandits.store import simulate_plan
     >>> policies = ["ts-n", "ucb-n"]
@@ -136,57 +204,68 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
         if sums is not None and np.isfinite(sums.mean).all():
             general = general_bound(sums, information, results.rounds, (policy,))
             if general.final <= results.rounds[-1]:
-                found.append(replace(general, name=f"Lemma 1 ({policy})", whole=True))
+                found.append(replace(general, name=f"Lemma 1 ({policy})", with_parameters=True))
     return tuple(found)
 
 
 def why_no_bounds(world: World) -> str:
-    """Why nothing is proved in a world, in words; empty where the bounds hold.
+    """Return the reason why no bound is proved for a world; empty if the bounds hold.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> from graphbandits.worlds import Bernoulli
     >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2)))
     ''
     >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2), fixed=[0.2, 0.7]))[:35]
-    'the means of the arms are fixed: th'
+    'the means of the arms are fixed, bu'
     """
     if getattr(world, "fixed", None) is not None:
         return FIXED_MEANS
-    return why_unfit(world.prior)
+    return why_unsupported(world.prior)
 
 
-def why_unfit(posterior: Posterior) -> str:
-    """Why nothing is proved for a posterior; empty where the bounds hold."""
+def why_unsupported(posterior: Posterior) -> str:
+    """Return the reason why no bound is proved for a posterior; empty if the bounds hold."""
     rewards = posterior.outcomes
     if rewards is not None and all(0.0 <= reward <= 1.0 for reward in rewards):
         return ""
-    return "they are proved for rewards in [0, 1], and this posterior does not promise these"
+    return "the bounds are proved for rewards in [0, 1], which this posterior does not guarantee"
 
 
-def _statement(sums: Sums) -> tuple[str, str]:
-    """Name and note of the bound of TS-N, IDS-N and IDSN-LP."""
+def _statement(sums: LimitSums) -> tuple[str, str]:
+    """Return name and note of the bound for TS-N, IDS-N and IDSN-LP."""
     if sums.deterministic:
         return "Corollary 1" if sums.constant else "Theorem 2", ""
     if sums.uniform:
         return "Corollary 2" if sums.constant else "Theorem 3", ""
     if sums.constant:
-        note = "For probabilities that differ only K/2 a round is proved, since G h >= h."
+        note = "For different probabilities only K/2 per round is proved, since G h >= h."
         return "Lemmas 1 and 2", note
     note = (
-        "c_t is chi(G_t)/2 in rounds whose graph is 0/1, K / (2 (K r_t + 1 - r_t)) where all "
-        "others are seen with probability r_t, and K/2 for other probabilities, of which no more "
-        "is proved."
+        "c_t is chi(G_t)/2 in rounds with a 0/1 graph, K / (2 (K r_t + 1 - r_t)) if all other "
+        "arms are observed with probability r_t, and K/2 for other probabilities, for which no "
+        "smaller bound is proved."
     )
     return "Lemma 1", note
 
 
 @dataclass(frozen=True)
 class BoundVerdict:
-    """A bound beside the mean regret of one policy that it is for, after the last round.
+    """Comparison of a bound with the mean regret of one policy, after the last round.
 
-    ``verdict``: "below" (the whole interval [low, high] of the expected regret is at most the
-    bound, or the lower end of its interval where it is an estimate), "above" (all of it is more),
-    "no clear difference" (neither), "unknown" (one trial has no interval).
+    Parameters
+    ----------
+    bound
+        Bound that is proved for the policy.
+    policy
+        Text of the policy.
+    mean
+        Mean regret.
+    low, high
+        Confidence interval of the expected regret.
+    verdict
+        "below" if ``high`` is at most the bound, "above" if ``low`` is larger than the bound,
+        "no clear difference" otherwise, "unknown" if there is only one trial. For an estimated
+        bound, the ends of its confidence interval are used.
     """
 
     bound: Bound
@@ -200,8 +279,23 @@ class BoundVerdict:
 def judge_bounds(
     bounds: Iterable[Bound], results: Results, confidence: float = 0.95
 ) -> list[BoundVerdict]:
-    """Hold bounds against the regrets found, each for all policies of the results it is for.
+    """Compare bounds with results, for all policies of the results for which they are proved.
 
+    Parameters
+    ----------
+    bounds
+        Bounds after the last round of the results.
+    results
+        Results of a simulation.
+    confidence
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    list of BoundVerdict
+
+    Examples
+    --------
     >>> from graphbandits.store import simulate_plan
     >>> plan = Plan.of(["ts-n", "ids-lp"], graph="paper", horizon=100, trials=50)
     >>> judged = judge_bounds(bounds_of(plan), simulate_plan(plan))
@@ -212,8 +306,8 @@ def judge_bounds(
     for one in bounds:
         if int(one.rounds[-1]) != int(results.rounds[-1]):
             raise InputError(
-                f"the bound '{one.name}' is for {one.rounds[-1]} rounds, the results have "
-                f"{results.rounds[-1]}"
+                f"the bound '{one.name}' is for {one.rounds[-1]} rounds, but the results have "
+                f"{results.rounds[-1]} rounds"
             )
         for name in filter(one.is_for, results.policies):
             low, high = results.interval(name, confidence)
@@ -228,7 +322,7 @@ def judge_bounds(
 
 
 def bounds_summary(bounds: Sequence[Bound], results: Results) -> list[dict[str, Any]]:
-    """Bounds as plain numbers, each with the verdict on each policy that it is for."""
+    """Convert bounds and their verdicts for each policy to JSON values."""
     judged = judge_bounds(bounds, results)
     return [
         {

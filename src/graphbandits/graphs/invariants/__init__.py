@@ -1,4 +1,4 @@
-"""Clique cover, independence and domination numbers of a graph, bounded from both sides."""
+"""Clique cover, independence and domination numbers of a graph, with lower and upper bounds."""
 
 from graphbandits.graphs.invariants.numbers import (
     Bracket,

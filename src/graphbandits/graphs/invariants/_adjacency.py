@@ -1,8 +1,8 @@
-"""One 0/1 graph as lists of neighbours, its reduction and its components.
+"""Adjacency lists of a 0/1 graph, its reduction and its connected components.
 
-A simplicial vertex, whose neighbours are a clique, belongs to some largest independent set, and
-forms a clique of some least clique cover with its neighbours. Both are removed, again and again;
-what remains falls into components, which are searched one by one.
+A vertex is simplicial if its neighbours are a clique. It belongs to some largest independent set,
+and together with its neighbours it is a clique of some minimum clique cover. Simplicial vertices
+and their neighbours are removed repeatedly; the components of the rest are searched one by one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from graphbandits.graphs.invariants import _sparse_kernels as kernels
 from graphbandits.graphs.invariants._budget import Budget
 
 #: Components of at most this many vertices are searched on bit sets.
-SEARCHED = 3000
-#: Above, vertices with more neighbours are not tested for being simplicial.
-FEW = 16
+EXACT_LIMIT = 3000
+#: In larger graphs, vertices with more neighbours are not tested for being simplicial.
+SIMPLICIAL_DEGREE = 16
 
 #: Called when the bounds of a component may have improved.
 Improved = Callable[[], None]
@@ -32,29 +32,29 @@ Improved = Callable[[], None]
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """Neighbours of v, increasing: ``column[start[v]:start[v+1]]``."""
+    """Adjacency lists: ``column[start[v]:start[v+1]]`` are the neighbours of v, increasing."""
 
     start: Ints
     column: Ints
 
     @property
     def count(self) -> int:
-        """The number of vertices."""
+        """Number of vertices."""
         return len(self.start) - 1
 
     def sparse(self) -> Any:
-        """The graph as a matrix of scipy."""
+        """Return the graph as a scipy sparse matrix."""
         ones = np.ones(len(self.column), np.int8)
         return csr_array((ones, self.column, self.start), shape=(self.count, self.count))
 
     def matrix(self) -> NDArray[np.bool_]:
-        """The graph as a matrix (n, n), for few vertices."""
+        """Return the graph as a dense matrix (n, n), for few vertices."""
         matrix = np.zeros((self.count, self.count), np.bool_)
         matrix[np.repeat(np.arange(self.count), np.diff(self.start)), self.column] = True
         return matrix
 
     def components(self, vertices: Ints) -> list[tuple[Ints, Adjacency]]:
-        """Connected components among ``vertices`` (increasing), renumbered, smallest first."""
+        """Return the components of the subgraph of ``vertices``, renumbered, smallest first."""
         if not len(vertices):
             return []
         inner = self.sparse()
@@ -64,8 +64,8 @@ class Adjacency:
         order = np.argsort(label, kind="stable")
         ends = np.cumsum(np.bincount(label)).tolist()
         if len(ends) == 1:
-            return [(vertices, rows(inner))]
-        inner = rows(inner[order][:, order])  # each component is a block of it
+            return [(vertices, adjacency_lists(inner))]
+        inner = adjacency_lists(inner[order][:, order])  # components are diagonal blocks
         parts = []
         for first, last in zip([0, *ends[:-1]], ends, strict=True):
             start = inner.start[first : last + 1]
@@ -75,37 +75,37 @@ class Adjacency:
         return sorted(parts, key=lambda part: len(part[0]))
 
 
-def directed(graph: Feedback) -> Any:
-    """A matrix of scipy: row i has ones at the arms that i reveals, itself too."""
+def reveal_matrix(graph: Feedback) -> Any:
+    """Return a sparse matrix: row i has ones at the arms that i reveals, including i."""
     if isinstance(graph, SparseFeedback):
-        there = (graph.weight > 0.0).astype(np.int8)
-        found = csr_array((there, graph.column, graph.start), shape=(graph.arms, graph.arms))
-        if not there.all():
+        ones = (graph.weight > 0.0).astype(np.int8)
+        found = csr_array((ones, graph.column, graph.start), shape=(graph.arms, graph.arms))
+        if not ones.all():
             found.eliminate_zeros()
         return found
     return csr_array((matrices(graph, 1)[0] > 0.0).astype(np.int8))
 
 
-def mutual(graph: Feedback) -> Adjacency:
-    """An edge between arms that observe each other."""
-    forth = directed(graph)
-    return _without_loops(forth.multiply(forth.T.tocsr()))
+def mutual_edges(graph: Feedback) -> Adjacency:
+    """Return the graph of the arms that reveal each other."""
+    matrix = reveal_matrix(graph)
+    return _without_loops(matrix.multiply(matrix.T.tocsr()))
 
 
-def either(graph: Feedback) -> Adjacency:
-    """An edge between arms of which at least one observes the other."""
-    forth = directed(graph)
-    return _without_loops(forth.maximum(forth.T.tocsr()))
+def either_direction(graph: Feedback) -> Adjacency:
+    """Return the graph of the arms with an edge in at least one direction."""
+    matrix = reveal_matrix(graph)
+    return _without_loops(matrix.maximum(matrix.T.tocsr()))
 
 
-def undirected(graph: Feedback) -> bool:
+def is_undirected(graph: Feedback) -> bool:
     """Whether every edge has both directions."""
-    forth = directed(graph)
-    return bool((forth != forth.T.tocsr()).nnz == 0)
+    matrix = reveal_matrix(graph)
+    return bool((matrix != matrix.T.tocsr()).nnz == 0)
 
 
-def rows(matrix: Any) -> Adjacency:
-    """The entries of each row of a matrix of scipy."""
+def adjacency_lists(matrix: Any) -> Adjacency:
+    """Convert a scipy sparse matrix to adjacency lists."""
     found = csr_array(matrix)
     found.sort_indices()
     return Adjacency(found.indptr.astype(np.int64), found.indices.astype(np.int64))
@@ -115,14 +115,14 @@ def _without_loops(matrix: Any) -> Adjacency:
     found = csr_array(matrix).tocoo()
     off = found.row != found.col
     ones = np.ones(int(off.sum()), np.int8)
-    return rows(csr_array((ones, (found.row[off], found.col[off])), shape=found.shape))
+    return adjacency_lists(csr_array((ones, (found.row[off], found.col[off])), shape=found.shape))
 
 
 @dataclass
 class Component:
-    """A component, the bounds on its number, and the certificate of one of them.
+    """A connected component, the bounds on its number, and the certificate of one bound.
 
-    ``found`` holds the vertices of an independent set, or the clique number of each vertex.
+    ``found`` has the vertices of an independent set, or the clique label of each vertex.
     """
 
     vertices: Ints
@@ -137,15 +137,16 @@ class Component:
         return self.lower < self.upper
 
 
-def reduced(graph: Adjacency) -> tuple[Ints, Ints, list[Component]]:
-    """Simplicial vertices, the clique of each vertex removed with them (else -1), components.
+def reduce_graph(graph: Adjacency) -> tuple[Ints, Ints, list[Component]]:
+    """Return the simplicial vertices, the clique label of each removed vertex, and components.
 
-    Each component has bounds on its independence number, which are lower bounds on its cover
-    number as well, and the independent set of the lower one.
+    Vertices that are not removed have the label -1. Each component has bounds on its independence
+    number, which are also lower bounds on its cover number, and the independent set of the lower
+    bound.
     """
     count = graph.count
     clique, degree, queue, taken = (np.empty(count, np.int64) for _ in range(4))
-    most = count if count <= SEARCHED else FEW
+    most = count if count <= EXACT_LIMIT else SIMPLICIAL_DEGREE
     found = kernels.simplicial(graph.start, graph.column, most, clique, degree, queue, taken)
     components = []
     for vertices, own in graph.components(np.flatnonzero(clique < 0)):
@@ -157,7 +158,7 @@ def reduced(graph: Adjacency) -> tuple[Ints, Ints, list[Component]]:
 
 
 def greedy_cover(graph: Adjacency) -> Ints:
-    """A clique cover by a greedy choice: the clique number of each vertex."""
+    """Compute a greedy clique cover; return the clique label of each vertex."""
     clique = np.empty(graph.count, np.int64)
     kernels.greedy_cliques(graph.start, graph.column, clique)
     return clique
@@ -170,9 +171,9 @@ def search_components(
     budget: Budget,
     report: Callable[[int, int], None],
 ) -> tuple[int, int]:
-    """Search the components whose bounds differ, small ones first; returns bounds on the number.
+    """Search the components whose bounds differ, smallest first; return bounds on the number.
 
-    Each vertex of ``taken`` adds one to the number. Each component has its share of the budget.
+    Each vertex of ``taken`` adds one to the number. The budget is divided among the components.
     """
 
     def bounds() -> tuple[int, int]:
@@ -183,10 +184,10 @@ def search_components(
         report(*bounds())
 
     improved()
-    left = [one for one in components if one.open]
-    for k, one in enumerate(left):
+    remaining = [one for one in components if one.open]
+    for k, one in enumerate(remaining):
         if budget.exhausted:
             break
-        search(one, budget.part(1.0 / (len(left) - k)), improved)
+        search(one, budget.part(1.0 / (len(remaining) - k)), improved)
         improved()
     return bounds()

@@ -1,8 +1,8 @@
 """Bounds on independence and clique cover numbers by cliques, linear programs and matchings.
 
 independence <= fractional clique cover <= clique cover: the linear program over the cliques of a
-graph bounds the first from above and the last from below, and HiGHS solves both in whole numbers
-where the cliques are few, as they are in most real networks.
+graph bounds the first from above and the last from below. If there are few cliques, as in most real
+networks, HiGHS also solves both integer programs.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs.dominating_sets import fractional_cover, whole_cover, whole_packing
+from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover, integer_packing
 from graphbandits.graphs.invariants._adjacency import Adjacency, Component
 from graphbandits.graphs.invariants._budget import Budget
 from graphbandits.graphs.invariants._sparse_kernels import clique_sizes
 
-#: With more edges the cliques are not listed.
+#: Above this number of edges, the cliques are not listed.
 MOST_EDGES = 100_000
-#: Programs of more cliques or entries take longer than seconds, and exceed their time limit.
+#: Programs with more cliques or entries take more than a few seconds and exceed the time limit.
 MOST_CLIQUES = 20_000
 MOST_ENTRIES = 400_000
-#: Weights are rounded to multiples of 1 / SCALE, so that bounds are exact.
+#: Weights are rounded to multiples of 1 / SCALE to make the bounds exact.
 SCALE = 10**7
 #: Rounding errors of HiGHS.
 ROUNDING = 1e-6
 #: Vertices with more neighbours are not tested for triangles.
-FEW = 64
-#: The program in whole numbers is tried if its relaxation leaves a gap of at most this share.
-PROMISING = 0.1
+TRIANGLE_DEGREE = 64
+#: The integer program is solved if its relaxation leaves a relative gap of at most this size.
+LARGEST_GAP = 0.1
 
 
 class CliqueProgram:
-    """The linear program over cliques of a component, relaxed and in whole numbers.
+    """Integer program over the cliques of a component, and its linear relaxation.
 
-    All maximal cliques are listed if they are few. Otherwise the list has a clique for each edge,
-    which suffices for the bounds on the independence number. If all maximal cliques, at most
-    ``visits``, were visited, ``sizes`` has the size of the largest one with each vertex.
+    If there are few maximal cliques, all are listed. Otherwise the list has a clique for each edge,
+    which suffices for bounds on the independence number. If all maximal cliques, at most
+    ``visits``, were visited, ``sizes`` has the size of the largest clique of each vertex.
     """
 
     def __init__(self, graph: Adjacency, budget: Budget, visits: float = math.inf) -> None:
@@ -63,7 +63,7 @@ class CliqueProgram:
             self._matrix = csr_array((np.ones(len(entries)), (entries, column)), shape=shape)
 
     def _maximal(self, near: list[set[int]], budget: Budget, visits: float) -> list[list[int]]:
-        """All maximal cliques; none if they are too many."""
+        """List all maximal cliques; empty if there are too many."""
         import networkx  # slow to import, rarely needed
 
         graph = networkx.from_dict_of_lists(dict(enumerate(near)))
@@ -81,13 +81,13 @@ class CliqueProgram:
         return cliques if self.complete else []
 
     def _relax(self, budget: Budget) -> bool:
-        """Solve the relaxation; returns whether there is a solution."""
+        """Solve the relaxation; return whether a solution was found."""
         if self._matrix is not None and not len(self._z) and not budget.exhausted:
             self._z, self._y = fractional_cover(self._matrix, budget.seconds) or (self._z, self._y)
         return len(self._z) > 0
 
     def bound_cover(self, part: Component, budget: Budget) -> None:
-        """Raise the lower bound on the cover number, and round the relaxation to a cover."""
+        """Improve the lower bound on the cover number, and round the relaxation to a cover."""
         if self.sizes is not None:
             part.lower = max(part.lower, clique_size_bound(self.sizes))
         if not self._relax(budget):
@@ -100,15 +100,15 @@ class CliqueProgram:
         self._cover_by(part, self._z)
 
     def solve_cover(self, part: Component, budget: Budget) -> None:
-        """Search for a least cover in whole numbers."""
+        """Search for a minimum cover by integer programming."""
         if part.open and self.complete and not budget.exhausted:
-            x, bound = whole_cover(self._matrix, budget.seconds)
+            x, bound = integer_cover(self._matrix, budget.seconds)
             if x is not None:
                 self._cover_by(part, x)
             part.lower = max(part.lower, min(math.ceil(bound - ROUNDING), part.upper))
 
     def _cover_by(self, part: Component, x: Floats) -> None:
-        """Cover by cliques of large x first, as far as they are needed."""
+        """Build a cover greedily from cliques in decreasing order of x."""
         label, used = np.full(part.graph.count, -1), 0
         cliques = self._matrix.T.tocsr()
         for k in np.lexsort((-np.diff(cliques.indptr), -x)).tolist():
@@ -121,26 +121,30 @@ class CliqueProgram:
             part.found, part.upper = label, used
 
     def bound_independence(self, part: Component, budget: Budget) -> None:
-        """Lower the upper bound on the independence number."""
+        """Improve the upper bound on the independence number."""
         if self._relax(budget):
             upper = float(self._z.sum() / (self._matrix @ self._z).min())
             part.upper = min(part.upper, math.floor(upper + ROUNDING))
 
     def solve_independence(self, part: Component, budget: Budget) -> None:
-        """Search for a largest independent set in whole numbers, if the relaxation is close."""
+        """Search for a largest independent set by integer programming, if the gap is small."""
         gap = part.upper - part.lower
-        if not 0 < gap <= max(1.0, PROMISING * part.upper) or not len(self._z) or budget.exhausted:
+        if (
+            not 0 < gap <= max(1.0, LARGEST_GAP * part.upper)
+            or not len(self._z)
+            or budget.exhausted
+        ):
             return
-        x, bound = whole_packing(self._matrix.T, budget.seconds)
-        apart = x is not None and not (part.graph.sparse() @ x)[x > 0.0].any()
-        if x is not None and apart and x.sum() > part.lower:
+        x, bound = integer_packing(self._matrix.T, budget.seconds)
+        valid = x is not None and not (part.graph.sparse() @ x)[x > 0.0].any()
+        if x is not None and valid and x.sum() > part.lower:
             part.found, part.lower = np.flatnonzero(x), int(x.sum())
         if bound < part.upper:
             part.upper = max(part.lower, math.floor(bound + ROUNDING))
 
 
 def _one_for_each_edge(near: list[set[int]], budget: Budget) -> list[list[int]]:
-    """Cliques that have every edge in one of them; none if there was no time."""
+    """Return cliques that together have all edges; empty if the budget is used up."""
     cliques: list[list[int]] = []
     done: list[set[int]] = [{v} for v in range(len(near))]
     order = sorted(range(len(near)), key=lambda v: len(near[v]))
@@ -161,9 +165,9 @@ def _one_for_each_edge(near: list[set[int]], budget: Budget) -> list[list[int]]:
 
 
 def clique_size_bound(sizes: Ints) -> int:
-    """A lower bound on the cover number where v is in no clique of more than ``sizes[v]`` members.
+    """Return a lower bound on the cover number from the largest clique size of each vertex.
 
-    A clique of k members is the sum of 1/k over them: there are at least sum 1 / sizes[v].
+    A clique of k vertices is the sum of 1/k over them, so there are at least sum 1 / sizes[v].
 
     >>> clique_size_bound(np.array([3, 3, 3, 2, 2, 2]))
     3
@@ -173,16 +177,18 @@ def clique_size_bound(sizes: Ints) -> int:
 
 
 def fractional_matching(graph: Adjacency) -> tuple[int, Ints]:
-    """Twice the size of a largest fractional matching, and a cover by pairs and single vertices.
+    """Return twice the size of a largest fractional matching, and a cover by pairs and vertices.
 
-    A largest matching between two copies of the graph leads from vertex to vertex along paths and
-    cycles, of which every second edge is a pair: only odd cycles leave a vertex that the fractional
-    matching has. Balinski (1965).
+    A largest matching between two copies of the graph consists of paths and cycles. Every second
+    edge of them is a pair of the cover; odd cycles leave one vertex unpaired. Balinski (1965).
     """
     after = maximum_bipartite_matching(graph.sparse(), perm_type="column")
     heads = np.setdiff1d(np.arange(graph.count), after)
     following, label, used = after.tolist(), [-1] * graph.count, 0
-    for v in [*heads.tolist(), *range(graph.count)]:  # paths from their beginnings, then cycles
+    for v in [
+        *heads.tolist(),
+        *range(graph.count),
+    ]:  # first paths from their first vertex, then cycles
         while v >= 0 and label[v] < 0:
             u = following[v]
             label[v] = used
@@ -195,14 +201,15 @@ def fractional_matching(graph: Adjacency) -> tuple[int, Ints]:
 
 
 def matching_bound(graph: Adjacency, twice: int) -> int:
-    """A lower bound on the cover number where fractional matchings have at most ``twice`` / 2.
+    """Return a lower bound on the cover number; fractional matchings have at most ``twice`` / 2.
 
-    A clique of s members saves s - 1 = floor(s/2) + ceil(s/2) - 1 of as many cliques as there are
-    vertices. The first terms sum up to a matching; of the rest, a vertex in cliques of at most k
-    members has at most max (ceil(s/2) - 1) / s over s <= k, which is 0 for k = 2.
+    Compared with one clique per vertex, a clique of s vertices saves
+    s - 1 = floor(s/2) + ceil(s/2) - 1. The first terms sum to the size of a matching. The other
+    terms are at most max (ceil(s/2) - 1) / s over s <= k for each vertex whose cliques have at most
+    k vertices, which is 0 for k = 2.
     """
     sizes = np.empty(graph.count, np.int64)
-    clique_sizes(graph.start, graph.column, FEW, sizes)
+    clique_sizes(graph.start, graph.column, TRIANGLE_DEGREE, sizes)
     rest, share = Fraction(0), Fraction(0)
     for size, many in enumerate(np.bincount(sizes).tolist()):
         if size:

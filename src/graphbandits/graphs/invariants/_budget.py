@@ -1,4 +1,4 @@
-"""Budgets of searches: a time limit, or a number of steps that is the same on every machine."""
+"""Search budgets: a time limit, or a number of steps, which is independent of the machine."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from graphbandits._jit import clock
 
 
 class Budget:
-    """Seconds or steps that a search may take; a part of a budget spends from the whole.
+    """Time limit or step limit of a search; steps of a part also count for its parent.
 
-    Time in which functions compile does not count: only the first call on a machine compiles.
-    Searches that affect simulations use steps, because a clock would make their results depend on
-    the machine.
+    Compilation time does not count. Searches that affect simulations use a step budget instead of a
+    time limit, because with a time limit the results would depend on the machine.
 
-    >>> whole = Budget(steps=10)
-    >>> part = whole.part(0.5)
+    >>> budget = Budget(steps=10)
+    >>> part = budget.part(0.5)
     >>> part.spend(6)
-    >>> part.exhausted, whole.exhausted
+    >>> part.exhausted, budget.exhausted
     (True, False)
     """
 
     def __init__(
-        self, seconds: float = math.inf, steps: float = math.inf, whole: Budget | None = None
+        self, seconds: float = math.inf, steps: float = math.inf, parent: Budget | None = None
     ) -> None:
         self._end = clock() + seconds
         self._steps = steps
-        self._whole = whole
+        self._parent = parent
 
     @property
     def timed(self) -> bool:
@@ -35,21 +34,21 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """The seconds left."""
+        """Remaining seconds."""
         return max(self._end - clock(), 0.0)
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing is left."""
+        """Whether the budget is used up."""
         return self._steps <= 0 or (self.timed and self.seconds <= 0.0)
 
     def spend(self, steps: float = 1) -> None:
-        """Count steps that were taken."""
+        """Count steps."""
         self._steps -= steps
-        if self._whole is not None:
-            self._whole.spend(steps)
+        if self._parent is not None:
+            self._parent.spend(steps)
 
-    def part(self, share: float) -> Budget:
-        """A share of what is left."""
-        seconds = share * self.seconds if self.timed else math.inf
-        return Budget(seconds, share * self._steps, self)
+    def part(self, fraction: float) -> Budget:
+        """Return a fraction of the remaining budget."""
+        seconds = fraction * self.seconds if self.timed else math.inf
+        return Budget(seconds, fraction * self._steps, self)

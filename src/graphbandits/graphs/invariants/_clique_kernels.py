@@ -1,4 +1,4 @@
-"""Largest cliques by branch and bound on bit sets, in steps that can be resumed.
+"""Largest cliques by resumable branch and bound on bit sets.
 
 Tomita and Seki (2003) and San Segundo, Rodriguez-Losada and Jimenez (2011) for the colouring bound
 on bit sets.
@@ -14,7 +14,7 @@ from graphbandits._types import Ints
 
 Words = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
-#: A row is a depth: candidates, their order and colours, the position in it, the vertex chosen.
+#: One row per depth: candidates, their order and colours, position in the order, chosen vertex.
 Stack = tuple[Words, NDArray[np.int32], Ints, Ints, Ints]
 
 _0 = np.uint64(0)
@@ -26,13 +26,13 @@ _PAIRS = np.uint64(0x5555555555555555)
 _FOURS = np.uint64(0x3333333333333333)
 _EIGHTS = np.uint64(0x0F0F0F0F0F0F0F0F)
 _SUMS = np.uint64(0x0101010101010101)
-#: Places in ``state``.
+#: Indices in ``state``.
 DEPTH, BEST, SIZE = 0, 1, 2
 
 
 @kernel(inline=True)
 def bits(word: np.uint64) -> int:
-    """The number of members of a word; compiled to one instruction where the machine has it."""
+    """Count the ones of a word; compiled to one instruction if the machine supports it."""
     word = word - ((word >> _1) & _PAIRS)
     word = (word & _FOURS) + ((word >> _2) & _FOURS)
     word = (word + (word >> _4)) & _EIGHTS
@@ -41,13 +41,13 @@ def bits(word: np.uint64) -> int:
 
 @kernel(inline=True)
 def first(word: np.uint64) -> int:
-    """The position of the lowest member of a word that is not empty."""
+    """Return the position of the lowest one of a nonzero word."""
     return bits((word & (~word + _1)) - _1)
 
 
 @kernel()
 def bit_sets(matrix: Flags) -> Words:
-    """Rows of a matrix (n, m) as bit sets (n, ceil(m / 64))."""
+    """Convert the rows of a matrix (n, m) to bit sets (n, ceil(m / 64))."""
     words = np.zeros((matrix.shape[0], (matrix.shape[1] + 63) >> 6), np.uint64)
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):
@@ -66,10 +66,10 @@ def colour_order(
     left: Words,
     free: Words,
 ) -> int:
-    """Bound the cliques among ``members``: one of order[:k+1] and the unlisted has <= bound[k].
+    """Bound cliques of ``members``: within order[:k+1] and the unlisted they have <= bound[k].
 
-    A colour class has no edge, so a clique has at most one member of it. Vertices with a bound of
-    at most ``need`` are not listed. Returns the number of those listed.
+    A colour class has no edges, and a clique has at most one vertex of it. Vertices with a bound of
+    at most ``need`` are not listed. Returns the number of listed vertices.
     """
     words = adjacent.shape[1]
     left[:] = members
@@ -98,7 +98,7 @@ def colour_order(
 
 @kernel()
 def new_stack(adjacent: Words, depths: int, known: int) -> Stack:
-    """The stack at the root of the search for cliques of more than ``known`` members."""
+    """Return the stack at the root of the search for cliques of more than ``known`` vertices."""
     count, words = adjacent.shape
     candidates = np.zeros((depths, words), np.uint64)
     order = np.zeros((depths, count), np.int32)
@@ -114,10 +114,10 @@ def new_stack(adjacent: Words, depths: int, known: int) -> Stack:
 
 @kernel()
 def clique_search(adjacent: Words, stack: Stack, best: Ints, state: Ints, budget: int) -> bool:
-    """Visit ``budget`` more nodes of the tree; returns whether the search is complete.
+    """Visit ``budget`` more nodes of the tree; return whether the search is complete.
 
-    ``state`` has the depth, the size of the largest clique known and the size of the largest one
-    found, whose members are ``best[:size]``.
+    ``state`` has the depth, the size of the largest known clique and the size of the largest clique
+    found here, whose vertices are ``best[:size]``.
     """
     candidates, order, bound, place, chosen = stack
     words = adjacent.shape[1]
@@ -155,8 +155,8 @@ def clique_search(adjacent: Words, stack: Stack, best: Ints, state: Ints, budget
 
 @kernel()
 def upper_bound(stack: Stack, state: Ints) -> int:
-    """No clique has more members; valid at any time of the search."""
-    k = stack[3][0] + (1 if state[DEPTH] > 0 else 0)  # the branch in progress is not complete
+    """Return an upper bound on the size of all cliques, valid at any time of the search."""
+    k = stack[3][0] + (1 if state[DEPTH] > 0 else 0)  # the current branch is not complete
     if state[DEPTH] < 0 or k < 0:
         return int(state[BEST])
     return int(max(state[BEST], stack[2][0, k]))
@@ -164,7 +164,7 @@ def upper_bound(stack: Stack, state: Ints) -> int:
 
 @kernel()
 def complement(edges: Flags) -> Flags:
-    """The complement, vertices with many neighbours in it first."""
+    """Return the complement, with vertices in decreasing order of degree."""
     count = len(edges)
     degree = np.zeros(count, np.int64)
     for i in range(count):
@@ -181,7 +181,7 @@ def complement(edges: Flags) -> Flags:
 
 @kernel()
 def largest_clique(edges: Flags, nodes: int, best: Ints) -> tuple[int, int]:
-    """The size of the largest clique found, which is in ``best``, and an upper bound."""
+    """Return the size of the largest clique found, stored in ``best``, and an upper bound."""
     adjacent = bit_sets(edges)
     stack, state = new_stack(adjacent, len(edges) + 2, 0), np.zeros(3, np.int64)
     clique_search(adjacent, stack, best, state, nodes)
@@ -190,5 +190,5 @@ def largest_clique(edges: Flags, nodes: int, best: Ints) -> tuple[int, int]:
 
 @kernel()
 def independence_bound(edges: Flags, nodes: int) -> int:
-    """The independence number, or an upper bound if ``nodes`` nodes do not suffice."""
+    """Return the independence number, or an upper bound if ``nodes`` nodes do not suffice."""
     return largest_clique(complement(edges), nodes, np.zeros(len(edges) + 2, np.int64))[1]

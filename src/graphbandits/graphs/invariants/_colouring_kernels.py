@@ -1,4 +1,4 @@
-"""Colourings with few colours: exact by DSATUR with backtracking, good ones by tabu search.
+"""Colourings with few colours: exact by DSATUR with backtracking, heuristic by tabu search.
 
 Brelaz (1979) for the choice of the next vertex; Hertz and de Werra (1987) for the tabu search.
 """
@@ -17,15 +17,15 @@ Small = NDArray[np.int32]
 Rows = tuple[Ints, Small]
 #: Colour of each vertex, near, saturation; vertex, colour tried and colours used at each depth.
 Stack = tuple[Ints, Small, Ints, Ints, Ints, Ints]
-#: Places in ``state`` of the exact search.
+#: Indices in ``state`` of the exact search.
 DEPTH, BEST, TRYING = 0, 1, 2
-#: Places in ``state`` of the tabu search.
+#: Indices in ``state`` of the tabu search.
 CONFLICTS, STEP, SEED, LEAST = 0, 1, 2, 3
 
 
 @kernel()
 def paint(rows: Rows, v: int, c: int, change: int, near: Small, saturation: Ints) -> None:
-    """Count at the neighbours of v that it takes colour c (change = 1) or loses it (-1)."""
+    """Update the counts of v's neighbours after v gains (change = 1) or loses (-1) colour c."""
     start, column = rows
     some = 1 if change > 0 else 0
     for e in range(start[v], start[v + 1]):
@@ -37,7 +37,7 @@ def paint(rows: Rows, v: int, c: int, change: int, near: Small, saturation: Ints
 
 @kernel()
 def new_stack(rows: Rows, clique: Ints, colours: int) -> Stack:
-    """The stack at the root: the vertices of a clique have the colours 0, 1, ..."""
+    """Return the stack at the root, in which the vertices of a clique have colours 0, 1, ..."""
     count, size = len(rows[0]) - 1, len(clique)
     colour, near = np.full(count, -1, np.int64), np.zeros((count, colours), np.int32)
     saturation, vertex = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -53,12 +53,12 @@ def new_stack(rows: Rows, clique: Ints, colours: int) -> Stack:
 def dsatur(
     rows: Rows, stack: Stack, best: Ints, state: Ints, fixed: int, enough: int, budget: int
 ) -> bool:
-    """Visit ``budget`` more nodes; returns whether no colouring has fewer than ``state[BEST]``.
+    """Visit ``budget`` more nodes; return whether ``state[BEST]`` colours are proved minimal.
 
-    It stops as well if ``enough`` colours suffice. The first ``fixed`` vertices of the stack keep
-    their colours: they are a clique. ``near[v, c]`` counts the neighbours of v of colour c,
-    ``used[d]`` the colours before depth d; the best colouring is in ``best``. Of equally saturated
-    vertices the first comes next.
+    Also stops and returns True if ``enough`` colours suffice. The first ``fixed`` vertices of the
+    stack are a clique and keep their colours. ``near[v, c]`` is the number of neighbours of v with
+    colour c, ``used[d]`` the number of colours before depth d. The best colouring is in ``best``.
+    Among equally saturated vertices, the first one is next.
     """
     colour, near, saturation, vertex, tried, used = stack
     count = len(colour)
@@ -112,7 +112,7 @@ def dsatur(
 
 @kernel()
 def count_conflicts(rows: Rows, colour: Ints, near: Small) -> int:
-    """Fill ``near``; returns the number of edges whose ends have one colour."""
+    """Fill ``near``; return the number of edges whose ends have the same colour."""
     start, column = rows
     twice = 0
     for v in range(len(colour)):
@@ -124,7 +124,7 @@ def count_conflicts(rows: Rows, colour: Ints, near: Small) -> int:
 
 @kernel(inline=True)
 def next_random(seed: np.uint64) -> np.uint64:
-    """The next state of an xorshift generator."""
+    """Return the next state of an xorshift generator."""
     seed ^= seed << np.uint64(13)
     seed ^= seed >> np.uint64(7)
     seed ^= seed << np.uint64(17)
@@ -133,10 +133,10 @@ def next_random(seed: np.uint64) -> np.uint64:
 
 @kernel()
 def tabu(rows: Rows, colour: Ints, near: Small, barred: Ints, state: Ints, budget: int) -> bool:
-    """``budget`` more moves towards a colouring without conflicts; returns whether it has none.
+    """Make ``budget`` more moves to reduce conflicts; return whether there are none left.
 
-    ``barred[v, c]`` is the step up to which v may not return to colour c. ``state`` has the
-    conflicts, the step, a seed and the least conflicts so far.
+    ``barred[v, c]`` is the step until which v may not return to colour c. ``state`` has the number
+    of conflicts, the step, the seed and the least number of conflicts so far.
     """
     start, column = rows
     count, colours = near.shape
@@ -182,7 +182,7 @@ def tabu(rows: Rows, colour: Ints, near: Small, barred: Ints, state: Ints, budge
 
 @kernel()
 def cover_numbers(stack: NDArray[np.bool_], nodes: int, out: Ints) -> None:
-    """The clique cover number of each graph (B, K, K), or an upper bound after ``nodes`` nodes."""
+    """Compute the clique cover number of each graph (B, K, K); a bound after ``nodes`` nodes."""
     count = stack.shape[1]
     members, best = np.zeros(count + 2, np.int64), np.zeros(count, np.int64)
     start, column = np.zeros(count + 1, np.int64), np.empty(count * count, np.int32)
@@ -199,6 +199,6 @@ def cover_numbers(stack: NDArray[np.bool_], nodes: int, out: Ints) -> None:
         rows = start, column
         state = np.array([size, count + 1, 0])
         root = new_stack(rows, members[:size], count + 1)
-        # the first colouring takes no more than count + 1 nodes
+        # the first colouring needs at most count + 1 nodes
         dsatur(rows, root, best, state, size, size, max(nodes, count + 1))
         out[b] = state[BEST]

@@ -1,4 +1,4 @@
-"""The least number of arms that reveal all, whole and fractional, of a directed graph."""
+"""Domination number and fractional domination number of a directed graph."""
 
 from __future__ import annotations
 
@@ -10,90 +10,103 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs.dominating_sets import fractional_cover, whole_cover
+from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover
 from graphbandits.graphs.invariants import _domination_kernels as kernels
-from graphbandits.graphs.invariants._adjacency import SEARCHED, Adjacency, rows
+from graphbandits.graphs.invariants._adjacency import EXACT_LIMIT, Adjacency, adjacency_lists
 from graphbandits.graphs.invariants._budget import Budget
 from graphbandits.graphs.invariants._clique_kernels import bit_sets
 
-#: Two bounds that agree up to this share are one number.
-SAME = 1e-9
-#: Up to this many arms HiGHS solves the linear program at once.
+#: Bounds with at most this relative difference are considered equal.
+RELATIVE_TOLERANCE = 1e-9
+#: Up to this many arms, HiGHS solves the linear program without a first-order method before it.
 FEW_ARMS = 300
-#: With more edges HiGHS takes longer than seconds, and exceeds its time limit.
+#: Above this number of edges, HiGHS takes more than a few seconds and exceeds its time limit.
 MOST_EDGES = 400_000
-#: Arms of larger values in a fractional solution come first in a greedy one.
-ROUNDED = (0.3, 0.5, 0.7, 0.9)
+#: Thresholds of a fractional solution: arms above one are tried first in the greedy algorithm.
+THRESHOLDS = (0.3, 0.5, 0.7, 0.9)
 NO_ARMS = np.empty(0, np.int64)
 
 
-class Revealing:
-    """Rows of the arms that each arm reveals (``forth``) and that reveal it (``back``)."""
+class DominationProblem:
+    """Arms that each arm reveals (``outgoing``) and that reveal it (``incoming``)."""
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = csr_array(matrix)
-        self.forth, self.back = rows(self.matrix), rows(self.matrix.T)
-        self.arrays = self.forth.start, self.forth.column, self.back.start, self.back.column
-        self.arms = self.forth.count
-        self._by_fewest = np.argsort(np.diff(self.back.start), kind="stable")
-        self._by_least = np.argsort(np.diff(self.forth.start), kind="stable")
+        self.outgoing, self.incoming = (
+            adjacency_lists(self.matrix),
+            adjacency_lists(self.matrix.T),
+        )
+        self.arrays = (
+            self.outgoing.start,
+            self.outgoing.column,
+            self.incoming.start,
+            self.incoming.column,
+        )
+        self.arms = self.outgoing.count
+        self._by_fewest = np.argsort(np.diff(self.incoming.start), kind="stable")
+        self._by_least = np.argsort(np.diff(self.outgoing.start), kind="stable")
 
     def greedy(self, before: Ints = NO_ARMS) -> Ints:
-        """A dominating set, starting with the arms of ``before``."""
+        """Compute a dominating set greedily, starting with the arms of ``before``."""
         chosen = np.empty(self.arms, np.int64)
         count = kernels.greedy_dominating(self.arrays, before, chosen)
         return np.sort(chosen[:count])
 
-    def sums(self, y: Floats, rows_of: Adjacency) -> Floats:
-        """The sum of y over each row."""
-        return np.add.reduceat(y[rows_of.column], rows_of.start[:-1])
+    def sums(self, y: Floats, neighbours: Adjacency) -> Floats:
+        """Return the sum of y over each row."""
+        return np.add.reduceat(y[neighbours.column], neighbours.start[:-1])
 
-    def duals(self) -> Floats:
-        """y >= 0 of which every arm reveals at most 1, as large as is quick."""
-        sizes = np.diff(self.forth.start)
-        largest = np.maximum.reduceat(sizes[self.back.column], self.back.start[:-1])
+    def initial_duals(self) -> Floats:
+        """Return a feasible dual y by a fast heuristic: every arm reveals at most 1 of y."""
+        sizes = np.diff(self.outgoing.start)
+        largest = np.maximum.reduceat(sizes[self.incoming.column], self.incoming.start[:-1])
         tries = [np.zeros(self.arms), 1.0 / largest]
         return max((self.feasible_duals(y) for y in tries), key=math.fsum)
 
-    def primals(self) -> Floats:
-        """z >= 0 that reveals every arm once, as small as is quick."""
+    def initial_primals(self) -> Floats:
+        """Return a feasible primal z by a fast heuristic: every arm is revealed at least once."""
         z = np.zeros(self.arms)
         z[self.greedy()] = 1.0
-        fewest = np.diff(self.back.start)  # all arms that reveal an arm share it evenly
-        spread = np.maximum.reduceat(1.0 / fewest[self.forth.column], self.forth.start[:-1])
+        fewest = np.diff(self.incoming.start)  # in-neighbours share an arm equally
+        spread = np.maximum.reduceat(1.0 / fewest[self.outgoing.column], self.outgoing.start[:-1])
         return min((self.feasible_primals(each) for each in (z, spread)), key=math.fsum)
 
     def feasible_duals(self, y: Floats) -> Floats:
-        """Lower y where an arm reveals more than 1 of it, then raise it where there is room."""
-        load = np.maximum(self.sums(np.maximum(y, 0.0), self.forth), 1.0)
-        y = np.maximum(y, 0.0) / np.maximum.reduceat(load[self.back.column], self.back.start[:-1])
+        """Make y feasible: reduce it if an arm reveals more than 1, then increase it."""
+        load = np.maximum(self.sums(np.maximum(y, 0.0), self.outgoing), 1.0)
+        y = np.maximum(y, 0.0) / np.maximum.reduceat(
+            load[self.incoming.column], self.incoming.start[:-1]
+        )
         kernels.raise_duals(self.arrays, self._by_fewest, y)
-        return y / max(float(self.sums(y, self.forth).max()), 1.0)  # against rounding errors
+        return y / max(float(self.sums(y, self.outgoing).max()), 1.0)  # corrects rounding errors
 
     def feasible_primals(self, z: Floats) -> Floats:
-        """Raise z at arms that are revealed less than once, then lower it where possible."""
+        """Make z feasible: increase it at uncovered arms, then reduce it if possible."""
         z = np.maximum(z, 0.0)
-        z = z + np.maximum(1.0 - self.sums(z, self.back), 0.0)
+        z = z + np.maximum(1.0 - self.sums(z, self.incoming), 0.0)
         kernels.lower_primals(self.arrays, self._by_least, z)
-        return z / min(float(self.sums(z, self.back).min()), 1.0)
+        return z / min(float(self.sums(z, self.incoming).min()), 1.0)
 
-    def approach(
+    def primal_dual(
         self, budget: Budget, report: Callable[[float, float], None]
     ) -> tuple[Floats, Floats]:
-        """Feasible z and y close to the optimum, for too many arms for HiGHS.
+        """Return feasible z and y close to the optimum, for graphs that are too large for HiGHS.
 
-        Primal and dual steps in turns, with a step size for each arm (Chambolle and Pock 2011, Pock
-        and Chambolle 2011); from time to time the means since the last time are made feasible.
+        Alternates primal and dual steps with one step size per arm (Chambolle and Pock 2011, Pock
+        and Chambolle 2011). After every few steps their means are made feasible.
         """
-        z, y = best_z, best_y = self.primals(), self.duals()
-        step_z, step_y = 1.0 / np.diff(self.forth.start), 1.0 / np.diff(self.back.start)
+        z, y = best_z, best_y = self.initial_primals(), self.initial_duals()
+        step_z, step_y = (
+            1.0 / np.diff(self.outgoing.start),
+            1.0 / np.diff(self.incoming.start),
+        )
         turns = 32
-        while not budget.exhausted and not same(math.fsum(best_y), math.fsum(best_z)):
+        while not budget.exhausted and not nearly_equal(math.fsum(best_y), math.fsum(best_z)):
             mean_z, mean_y = np.zeros_like(z), np.zeros_like(y)
             done = 0
             while done == 0 or (done < turns and not budget.exhausted):
-                after = np.maximum(z - step_z * (1.0 - self.sums(y, self.forth)), 0.0)
-                y = np.maximum(y + step_y * (1.0 - self.sums(2.0 * after - z, self.back)), 0.0)
+                after = np.maximum(z - step_z * (1.0 - self.sums(y, self.outgoing)), 0.0)
+                y = np.maximum(y + step_y * (1.0 - self.sums(2.0 * after - z, self.incoming)), 0.0)
                 z = after
                 mean_z += z
                 mean_y += y
@@ -107,51 +120,51 @@ class Revealing:
 
 
 def dominating_weights(
-    graph: Revealing, budget: Budget, report: Callable[[float, float], None]
+    graph: DominationProblem, budget: Budget, report: Callable[[float, float], None]
 ) -> tuple[float, float, Floats]:
-    """Bounds on the fractional domination number, and z of the upper one."""
-    z, y = graph.primals(), graph.duals()
+    """Return bounds on the fractional domination number, and z of the upper bound."""
+    z, y = graph.initial_primals(), graph.initial_duals()
     report(math.fsum(y), max(math.fsum(y), math.fsum(z)))
     few = graph.matrix.nnz <= MOST_EDGES
-    if not same(math.fsum(y), math.fsum(z)):
+    if not nearly_equal(math.fsum(y), math.fsum(z)):
         if graph.arms > FEW_ARMS:
-            z, y = graph.approach(budget.part(0.2 if few else 1.0), report)
+            z, y = graph.primal_dual(budget.part(0.2 if few else 1.0), report)
         if few and not budget.exhausted:
             found = fractional_cover(graph.matrix.T.astype(np.float64), budget.seconds)
             if found is not None:
                 z = min(z, graph.feasible_primals(found[0]), key=math.fsum)
                 y = max(y, graph.feasible_duals(found[1]), key=math.fsum)
     lower, upper = math.fsum(y), math.fsum(z)
-    if same(lower, upper):
+    if nearly_equal(lower, upper):
         lower = upper
     report(lower, upper)
     return lower, upper, z
 
 
-def same(lower: float, upper: float) -> bool:
-    """Whether two bounds are one number."""
-    return upper - lower <= SAME * upper
+def nearly_equal(lower: float, upper: float) -> bool:
+    """Whether two bounds are equal up to a relative difference of ``RELATIVE_TOLERANCE``."""
+    return upper - lower <= RELATIVE_TOLERANCE * upper
 
 
 def dominating_set(
-    graph: Revealing, budget: Budget, report: Callable[[int, int], None]
+    graph: DominationProblem, budget: Budget, report: Callable[[int, int], None]
 ) -> tuple[int, int, Ints]:
-    """Bounds on the domination number, and the set of the upper one."""
+    """Return bounds on the domination number, and the set of the upper bound."""
     chosen = graph.greedy()
-    lower = at_least(math.fsum(graph.duals()))
+    lower = round_up(math.fsum(graph.initial_duals()))
     report(lower, len(chosen))
-    if lower < len(chosen) and graph.arms <= SEARCHED:
+    if lower < len(chosen) and graph.arms <= EXACT_LIMIT:
         lower, chosen = _search(graph, chosen, lower, budget.part(0.3), report)
     if lower < len(chosen) and graph.arms > FEW_ARMS:
-        z, y = graph.approach(budget.part(0.2), lambda *_: None)
-        lower = max(lower, at_least(math.fsum(y)))
+        z, y = graph.primal_dual(budget.part(0.2), lambda *_: None)
+        lower = max(lower, round_up(math.fsum(y)))
         order = np.argsort(-z, kind="stable")
-        guided = [graph.greedy(order[z[order] > least]) for least in ROUNDED]
+        guided = [graph.greedy(order[z[order] > least]) for least in THRESHOLDS]
         chosen = min([chosen, *guided], key=len)
         report(lower, len(chosen))
     if lower < len(chosen) and graph.matrix.nnz <= MOST_EDGES and not budget.exhausted:
-        x, bound = whole_cover(graph.matrix.T.astype(np.float64), budget.seconds)
-        lower = max(lower, min(at_least(bound), len(chosen)))
+        x, bound = integer_cover(graph.matrix.T.astype(np.float64), budget.seconds)
+        lower = max(lower, min(round_up(bound), len(chosen)))
         if x is not None and x.sum() < len(chosen):
             found = np.flatnonzero(x)
             if (graph.matrix[found].sum(axis=0) > 0).all():
@@ -160,21 +173,21 @@ def dominating_set(
     return lower, len(chosen), chosen
 
 
-def at_least(bound: float) -> int:
-    """The least whole number that is not below a bound, up to rounding errors."""
+def round_up(bound: float) -> int:
+    """Round a lower bound up to an integer, with a tolerance for rounding errors."""
     return max(1, math.ceil(bound - 1e-6))
 
 
 def _search(
-    graph: Revealing,
+    graph: DominationProblem,
     chosen: Ints,
     lower: int,
     budget: Budget,
     report: Callable[[int, int], None],
 ) -> tuple[int, Ints]:
-    """Branch and bound on bit sets, from a dominating set to ever smaller ones."""
+    """Search for smaller dominating sets by branch and bound on bit sets."""
     most = len(chosen) + 2
-    reveals, by = bit_sets(graph.forth.matrix()), bit_sets(graph.back.matrix())
+    reveals, by = bit_sets(graph.outgoing.matrix()), bit_sets(graph.incoming.matrix())
     unseen = np.zeros((most, reveals.shape[1]), np.uint64)
     unseen[0] = bit_sets(np.ones((1, graph.arms), np.bool_))[0]
     order = np.zeros((most, graph.arms), np.int64)

@@ -1,4 +1,4 @@
-"""Dominating sets: exact by branch and bound on bit sets, greedy for very many arms.
+"""Dominating sets: exact by branch and bound on bit sets, greedy for many arms.
 
 A graph is (start, column, back, by): ``column[start[j]:start[j+1]]`` are the arms that arm j
 reveals, ``by[back[i]:back[i+1]]`` the arms that reveal arm i.
@@ -13,13 +13,13 @@ from graphbandits._types import Floats, Ints
 from graphbandits.graphs.invariants._clique_kernels import Words, bits, first
 
 Graph = tuple[Ints, Ints, Ints, Ints]
-#: A row is a depth: arms not revealed, arms allowed, the order of those tried, the position in it,
-#: how many they are, the arm chosen.
+#: One row per depth: unrevealed arms, allowed arms, order of the tried arms, position in it, their
+#: number, chosen arm.
 Stack = tuple[Words, Words, Ints, Ints, Ints, Ints]
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
-#: Places in ``state``.
+#: Indices in ``state``.
 DEPTH, BEST, ENTERING = 0, 1, 2
 
 
@@ -33,11 +33,12 @@ def dominating_search(
     enough: int,
     budget: int,
 ) -> bool:
-    """Visit ``budget`` more nodes; returns whether no set has fewer arms than ``state[BEST]``.
+    """Visit ``budget`` more nodes; return whether ``state[BEST]`` arms are proved minimal.
 
-    A node branches on the arm that the fewest allowed arms reveal: each of these in turn joins the
-    set, the one that reveals most first, and is not allowed afterwards. The number of arms that the
-    best arms left could reveal together bounds the number needed. The best set is ``best[:BEST]``.
+    A node branches on the arm that the fewest allowed arms reveal. Each of these is added to the
+    set in turn, in decreasing order of the arms it reveals, and is not allowed afterwards. The
+    number of arms that the best remaining arms can reveal bounds the number needed. The best set is
+    ``best[:state[BEST]]``.
     """
     unseen, allowed, order, place, listed, chosen = stack
     arms, words = reveals.shape
@@ -59,7 +60,7 @@ def dominating_search(
                 best[:depth] = chosen[:depth]
                 depth -= 1
                 continue
-            steps = state[BEST] - 1 - depth  # so many more would still be an improvement
+            steps = state[BEST] - 1 - depth  # most arms that may be added for an improvement
             if steps <= 0:
                 depth -= 1
                 continue
@@ -126,7 +127,7 @@ def dominating_search(
 
 @kernel()
 def choose(graph: Graph, j: int, times: Ints, gain: Ints) -> None:
-    """Count the arms that arm j reveals, and reduce the gain of others that reveal them."""
+    """Count the arms that arm j reveals, and reduce the gain of their in-neighbours."""
     start, column, back, by = graph
     for e in range(start[j], start[j + 1]):
         i = column[e]
@@ -138,10 +139,10 @@ def choose(graph: Graph, j: int, times: Ints, gain: Ints) -> None:
 
 @kernel()
 def greedy_dominating(graph: Graph, before: Ints, chosen: Ints) -> int:
-    """Always choose the arm that reveals most of the rest, then drop the redundant ones.
+    """Choose the arm that reveals most new arms repeatedly, then remove redundant arms.
 
-    The arms of ``before`` come first, unless they reveal nothing new. Returns the number of arms
-    of the dominating set ``chosen``.
+    The arms of ``before`` are chosen first, unless they reveal no new arm. Returns the size of the
+    dominating set ``chosen``.
     """
     start, column = graph[0], graph[1]
     arms = len(start) - 1
@@ -172,7 +173,7 @@ def greedy_dominating(graph: Graph, before: Ints, chosen: Ints) -> int:
         count += 1
         choose(graph, j, times, gain)
     kept = 0
-    for k in range(count):  # arms chosen later may have made the first ones redundant
+    for k in range(count):  # later arms may make earlier ones redundant
         j = chosen[k]
         needed = False
         for e in range(start[j], start[j + 1]):
@@ -188,7 +189,7 @@ def greedy_dominating(graph: Graph, before: Ints, chosen: Ints) -> int:
 
 @kernel()
 def raise_duals(graph: Graph, order: Ints, y: Floats) -> None:
-    """Raise y, arm after arm, as far as every arm reveals at most 1 of it in sum.
+    """Increase y, one arm at a time, while every arm reveals at most 1 of y in sum.
 
     The sum of such y is a lower bound on the fractional domination number.
     """
@@ -209,7 +210,7 @@ def raise_duals(graph: Graph, order: Ints, y: Floats) -> None:
 
 @kernel()
 def lower_primals(graph: Graph, order: Ints, z: Floats) -> None:
-    """Lower z, arm after arm, as far as every arm is revealed at least once in sum."""
+    """Reduce z, one arm at a time, while every arm is revealed at least once in sum."""
     start, column, back, by = graph
     seen = np.zeros(len(start) - 1)
     for i in range(len(seen)):

@@ -1,4 +1,4 @@
-"""The largest independent set and the least clique cover of an undirected graph."""
+"""Largest independent set and minimum clique cover of an undirected graph."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from graphbandits._types import Ints
 from graphbandits.graphs.invariants._adjacency import (
-    SEARCHED,
+    EXACT_LIMIT,
     Adjacency,
     Component,
     Improved,
     greedy_cover,
-    reduced,
+    reduce_graph,
     search_components,
 )
 from graphbandits.graphs.invariants._bounds import (
@@ -26,17 +26,17 @@ from graphbandits.graphs.invariants._budget import Budget
 from graphbandits.graphs.invariants._searches import SEED, CliqueSearch, Colouring
 from graphbandits.graphs.invariants._sparse_kernels import swap
 
-#: With more vertices a fractional matching takes longer than all the rest.
-MATCHED = 200_000
-#: Visits of neighbours in a step of the local search.
+#: Above this number of vertices, a fractional matching takes longer than all other steps.
+MOST_MATCHED = 200_000
+#: Visited neighbours per step of the local search.
 VISITS = 1_000_000
 
 
 def independent_set(
     graph: Adjacency, budget: Budget, report: Callable[[int, int], None]
 ) -> tuple[int, int, Ints]:
-    """Bounds on the size of the largest independent set, and the set of the lower bound."""
-    taken, _, components = reduced(graph)
+    """Return bounds on the independence number, and the set of the lower bound."""
+    taken, _, components = reduce_graph(graph)
     for one in components:
         one.upper = min(one.upper, int(greedy_cover(one.graph).max()) + 1)
     lower, upper = search_components(taken, components, _search_set, budget, report)
@@ -46,9 +46,9 @@ def independent_set(
 
 def _search_set(part: Component, budget: Budget, improved: Improved) -> None:
     count = part.graph.count
-    if count > SEARCHED:
-        if count <= MATCHED:
-            # the linear program with z_i + z_j <= 1 on edges
+    if count > EXACT_LIMIT:
+        if count <= MOST_MATCHED:
+            # bound of the linear program with z_i + z_j <= 1 on edges
             part.upper = min(part.upper, count - -(-fractional_matching(part.graph)[0] // 2))
             improved()
         if budget.timed:
@@ -74,19 +74,19 @@ def _search_set(part: Component, budget: Budget, improved: Improved) -> None:
         enlarge(part, budget.part(0.05), improved)
         _solve(part, budget.part(0.5), improved)
     if part.open:
-        search.know(part.lower)
+        search.set_known(part.lower)
         search.run(budget.part(0.6), searched)
     if part.open:
         enlarge(part, budget.part(0.5), improved)
-        # each clique of a cover has at most one member of the set
+        # each clique of a cover has at most one vertex of the set
         cover = Colouring(apart, np.empty(0, np.int64))
-        cover.know(greedy_cover(part.graph))
+        cover.set_known(greedy_cover(part.graph))
         cover.improve(budget, improved, part.lower)
         part.upper = min(part.upper, cover.best)
 
 
 def enlarge(part: Component, budget: Budget, improved: Improved) -> None:
-    """Search for a larger independent set by swaps, until it has ``part.upper`` members.
+    """Search for a larger independent set by swaps, until it has ``part.upper`` vertices.
 
     >>> star = Adjacency(np.array([0, 3, 4, 5, 6]), np.array([1, 2, 3, 0, 0, 0]))
     >>> part = Component(np.arange(4), star, lower=1, upper=3, found=np.array([0]))
@@ -107,7 +107,7 @@ def enlarge(part: Component, budget: Budget, improved: Improved) -> None:
 
 
 def _solve(part: Component, budget: Budget, improved: Improved) -> None:
-    """Bound the number by the linear program over cliques, and solve it in whole numbers."""
+    """Bound the number by the linear program over cliques, then solve the integer program."""
     if part.open and not budget.exhausted:
         program = CliqueProgram(part.graph, budget, MOST_CLIQUES)
         program.bound_independence(part, budget)
@@ -119,8 +119,8 @@ def _solve(part: Component, budget: Budget, improved: Improved) -> None:
 def cover_by_cliques(
     graph: Adjacency, budget: Budget, report: Callable[[int, int], None]
 ) -> tuple[int, int, Ints]:
-    """Bounds on the number of cliques, and for each vertex the number of its clique."""
-    taken, clique, components = reduced(graph)
+    """Return bounds on the clique cover number, and the clique label of each vertex."""
+    taken, clique, components = reduce_graph(graph)
     for one in components:
         one.found = greedy_cover(one.graph)
         one.upper = int(one.found.max()) + 1
@@ -134,9 +134,9 @@ def cover_by_cliques(
 
 def _search_cover(part: Component, budget: Budget, improved: Improved) -> None:
     count = part.graph.count
-    if count > SEARCHED:
+    if count > EXACT_LIMIT:
         twice = count
-        if count <= MATCHED:
+        if count <= MOST_MATCHED:
             twice, pairs = fractional_matching(part.graph)
             if (upper := int(pairs.max()) + 1) < part.upper:
                 part.upper, part.found = upper, pairs
@@ -158,7 +158,7 @@ def _search_cover(part: Component, budget: Budget, improved: Improved) -> None:
     larger()
     independent.run(budget.part(0.05 if budget.timed else 0.25), larger)
     colouring = Colouring(apart, independent.clique)
-    colouring.know(part.found)
+    colouring.set_known(part.found)
 
     def fewer() -> None:
         if colouring.best < part.upper:
@@ -175,15 +175,15 @@ def _search_cover(part: Component, budget: Budget, improved: Improved) -> None:
         program = CliqueProgram(part.graph, budget.part(0.4))
         program.bound_cover(part, budget.part(0.4))
         improved()
-        if program.sizes is None:  # too many cliques to visit them all
+        if program.sizes is None:  # too many cliques to list
             largest = CliqueSearch(part.graph.matrix())
             largest.run(budget.part(0.3), improved)
             part.lower = max(part.lower, -(-count // largest.upper))
             improved()
-        colouring.know(part.found)
+        colouring.set_known(part.found)
         colouring.improve(budget.part(0.2), fewer, part.lower)
         program.solve_cover(part, budget.part(0.7))
-        colouring.know(part.found)
+        colouring.set_known(part.found)
         colouring.improve(budget.part(0.5), fewer, part.lower)
     if part.open:
         colouring.run(budget, fewer, part.lower)

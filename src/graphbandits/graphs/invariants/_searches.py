@@ -1,7 +1,7 @@
-"""Resumable searches: largest clique, colouring with few colours.
+"""Resumable searches for a largest clique and for a colouring with few colours.
 
-Kernels cannot read the clock. Each search keeps its stack outside the kernel and proceeds in steps
-of some milliseconds; between them the budget is checked, progress is reported and Ctrl-C works.
+Kernels cannot read the clock. Each search stores its stack outside of the kernel and runs in steps
+of a few milliseconds. Between steps the budget is checked, progress is reported and Ctrl-C works.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from graphbandits.graphs.invariants import _clique_kernels, _colouring_kernels
 from graphbandits.graphs.invariants._adjacency import Improved
 from graphbandits.graphs.invariants._budget import Budget
 
-#: Seed of the searches that choose at random.
+#: Seed of the randomized searches.
 SEED = 88172645463325252
 
 
 def degeneracy_order(matrix: NDArray[np.bool_]) -> Ints:
-    """Vertices of least degree, each among those left, last."""
+    """Return the vertices in degeneracy order: the vertex of least degree comes last."""
     count = len(matrix)
     degree = matrix.sum(axis=1)
     order = np.empty(count, np.int64)
@@ -32,7 +32,7 @@ def degeneracy_order(matrix: NDArray[np.bool_]) -> Ints:
 
 
 class CliqueSearch:
-    """Branch and bound for a clique of more than ``known`` members of a graph (n, n).
+    """Branch and bound for a clique of more than ``known`` vertices of a graph (n, n).
 
     >>> import numpy as np
     >>> ring = np.roll(np.eye(5, dtype=bool), 1, axis=1)
@@ -48,34 +48,34 @@ class CliqueSearch:
         self._adjacent = _clique_kernels.bit_sets(matrix[np.ix_(self._order, self._order)])
         self._chunk = max(1, 20_000_000 // (count * count))
         colours = int(_clique_kernels.new_stack(self._adjacent, 1, 0)[2].max())
-        # the number of colours bounds the depth, which keeps the stack small
+        # the number of colours bounds the depth and keeps the stack small
         self._stack = _clique_kernels.new_stack(self._adjacent, colours + 2, known)
         self._best = np.zeros(colours + 2, np.int64)
         self._state = np.array([0, known, 0])
         self.finished = bool(self._stack[3][0] < 0)
 
-    def know(self, size: int) -> None:
-        """Continue with larger cliques than one of this size, found elsewhere."""
+    def set_known(self, size: int) -> None:
+        """Set the size of a clique found elsewhere; only larger ones are searched."""
         if size > self.best:
             self._state[_clique_kernels.BEST], self._state[_clique_kernels.SIZE] = size, 0
 
     @property
     def best(self) -> int:
-        """The size of the largest clique known."""
+        """Size of the largest known clique."""
         return int(self._state[_clique_kernels.BEST])
 
     @property
     def clique(self) -> Ints:
-        """Its vertices, in increasing order; none if the search has not found it."""
+        """Vertices of the largest clique that this search found, in increasing order."""
         return np.sort(self._order[self._best[: self._state[_clique_kernels.SIZE]]])
 
     @property
     def upper(self) -> int:
-        """An upper bound on the size of all cliques."""
+        """Upper bound on the size of all cliques."""
         return _clique_kernels.upper_bound(self._stack, self._state)
 
     def run(self, budget: Budget, improved: Improved) -> None:
-        """Search until the end of the tree or of the budget."""
+        """Search until the tree is complete or the budget is used up."""
         while not self.finished and not budget.exhausted:
             self.finished = _clique_kernels.clique_search(
                 self._adjacent, self._stack, self._best, self._state, self._chunk
@@ -85,7 +85,7 @@ class CliqueSearch:
 
 
 class Colouring:
-    """DSATUR with backtracking from a clique of ``matrix``, and tabu search beside it.
+    """Exact search (DSATUR with backtracking, starting from a clique) and tabu search.
 
     >>> import numpy as np
     >>> ring = np.roll(np.eye(5, dtype=bool), 1, axis=1)
@@ -100,7 +100,7 @@ class Colouring:
         degree = matrix.sum(axis=1)
         first = np.zeros(count, np.bool_)
         first[clique] = True
-        self._order = np.lexsort((-degree, ~first))  # the clique, then many neighbours first
+        self._order = np.lexsort((-degree, ~first))  # first the clique, then by decreasing degree
         own = matrix[np.ix_(self._order, self._order)]
         start = np.concatenate([[0], np.cumsum(own.sum(axis=1))])
         self._rows = start, np.nonzero(own)[1].astype(np.int32)
@@ -116,23 +116,23 @@ class Colouring:
 
     @property
     def best(self) -> int:
-        """The number of colours of the best colouring."""
+        """Number of colours of the best colouring."""
         return int(self._state[_colouring_kernels.BEST])
 
     @property
     def colours(self) -> Ints:
-        """The best colouring."""
+        """Best colouring."""
         out = np.empty_like(self._best)
         out[self._order] = self._best
         return out
 
-    def know(self, colours: Ints) -> None:
-        """Continue with fewer colours than those of a colouring found elsewhere."""
+    def set_known(self, colours: Ints) -> None:
+        """Set a colouring found elsewhere; only colourings with fewer colours are searched."""
         if (used := int(colours.max()) + 1) < self.best:
             self._best, self._state[_colouring_kernels.BEST] = colours[self._order], used
 
     def run(self, budget: Budget, improved: Improved, enough: int = 0) -> None:
-        """Search until no colouring has fewer colours, ``enough`` suffice, or the budget ends."""
+        """Search until the best is proved, has ``enough`` colours, or the budget is used up."""
         while not self.finished and self.best > enough and not budget.exhausted:
             self.finished = _colouring_kernels.dsatur(
                 self._rows,
@@ -147,7 +147,7 @@ class Colouring:
             improved()
 
     def improve(self, budget: Budget, improved: Improved, enough: int) -> None:
-        """Tabu search for colourings with ever fewer colours, down to ``enough``."""
+        """Reduce the number of colours by tabu search, down to ``enough``."""
         while self.best > enough and not budget.exhausted:
             colours = self.best - 1
             sizes = np.bincount(self._best, minlength=self.best)

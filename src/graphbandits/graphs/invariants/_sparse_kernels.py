@@ -1,7 +1,7 @@
-"""Graphs of many arms: exact reductions, and bounds in nearly linear time.
+"""Kernels for graphs of many arms: exact reductions, and bounds in nearly linear time.
 
-A graph here is undirected, without loops: the neighbours of v, in increasing order, are
-``column[start[v]:start[v+1]]``.
+Graphs are undirected, without self-loops. ``column[start[v]:start[v+1]]`` are the neighbours of v,
+in increasing order.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import numpy as np
 
 from graphbandits._jit import kernel
 from graphbandits._types import Ints
+from graphbandits.graphs.invariants._clique_kernels import Flags
 
 
 @kernel()
 def joined(start: Ints, column: Ints, u: int, v: int) -> bool:
-    """Whether u and v have an edge, by bisection."""
+    """Whether there is an edge between u and v, by bisection."""
     low, high = start[u], start[u + 1]
     while low < high:
         middle = (low + high) >> 1
@@ -29,11 +30,13 @@ def joined(start: Ints, column: Ints, u: int, v: int) -> bool:
 def simplicial(
     start: Ints, column: Ints, most: int, clique: Ints, degree: Ints, queue: Ints, taken: Ints
 ) -> int:
-    """Take every vertex whose remaining neighbours, at most ``most``, are a clique.
+    """Remove simplicial vertices of at most ``most`` neighbours repeatedly; return their number.
 
-    Some largest independent set holds it, and some least clique cover has it with all its
-    neighbours: they form clique number k, and ``taken[k]`` is the vertex. ``clique`` is -1 for the
-    vertices that remain, and ``degree`` counts their neighbours that remain. Gives how many.
+    A vertex is simplicial if its remaining neighbours are a clique. It is in some largest
+    independent set, and with its neighbours it is a clique of some minimum clique cover.
+    ``taken[k]`` is the k-th such vertex, and k is the label in ``clique`` of it and its neighbours.
+    ``clique`` is -1 for the remaining vertices; ``degree`` has their number of remaining
+    neighbours.
     """
     count = len(start) - 1
     waiting = np.ones(count, np.bool_)
@@ -83,17 +86,57 @@ def simplicial(
 
 
 @kernel()
-def peel(start: Ints, column: Ints, inside: Ints) -> int:
-    """A large independent set, ``inside`` = 1; gives how many vertices were left out at a venture.
+def pop_largest(
+    head: Ints, bucket: Ints, degree: Ints, alive: Flags, largest: int
+) -> tuple[int, int]:
+    """Pop a vertex of largest degree from the lists by degree; return it, or -1, and its degree.
 
-    Vertices of degree 0 and 1, and of degree 2 in a triangle, are taken, which loses nothing; where
-    there is none, the one of largest degree is dropped, which loses at most one: the largest
-    independent set has at most so many more. Chang, Li and Zhang (2017).
+    A vertex whose degree has decreased moves to the list of its degree when it is found.
+    """
+    while largest > 0:
+        v = head[largest]
+        if v < 0:
+            largest -= 1
+            continue
+        head[largest] = bucket[v]
+        if not alive[v]:
+            continue
+        if degree[v] == largest:
+            return v, largest
+        bucket[v] = head[degree[v]]
+        head[degree[v]] = v
+    return -1, largest
+
+
+@kernel()
+def add_free(start: Ints, column: Ints, inside: Ints) -> int:
+    """Add the vertices without neighbours in the set ``inside`` = 1; return their number."""
+    added = 0
+    for v in range(len(start) - 1):
+        if inside[v] == 0:
+            free = True
+            for e in range(start[v], start[v + 1]):
+                if inside[column[e]] == 1:
+                    free = False
+                    break
+            if free:
+                inside[v] = 1
+                added += 1
+    return added
+
+
+@kernel()
+def peel(start: Ints, column: Ints, inside: Ints) -> int:
+    """Find a large independent set, ``inside`` = 1; return how much larger the largest set can be.
+
+    Vertices of degree 0 and 1, and of degree 2 in a triangle, are added to the set; this is
+    optimal. If there are none, the vertex of largest degree is dropped, which loses at most one.
+    Chang, Li and Zhang (2017).
     """
     count = len(start) - 1
     degree, bucket = np.empty(count, np.int64), np.empty(count, np.int64)
     alive = np.ones(count, np.bool_)
-    stack, height = np.empty(4 * count, np.int64), 0  # each comes at most at the start and thrice
+    stack, height = np.empty(4 * count, np.int64), 0  # each vertex at most four times
     largest = 0
     for v in range(count):
         degree[v] = start[v + 1] - start[v]
@@ -103,10 +146,10 @@ def peel(start: Ints, column: Ints, inside: Ints) -> int:
             height += 1
         inside[v] = 0
     head = np.full(largest + 1, -1, np.int64)
-    for v in range(count):  # a list for each degree; who has less by now goes to its own when met
+    for v in range(count):  # a linked list of vertices for each degree
         bucket[v] = head[degree[v]]
         head[degree[v]] = v
-    ventured = 0
+    dropped = 0
     gone = np.empty(3, np.int64)
     while True:
         removed = 0
@@ -126,23 +169,12 @@ def peel(start: Ints, column: Ints, inside: Ints) -> int:
             removed = 1 + near
             inside[v] = 1
         else:
-            while largest > 0:
-                v = head[largest]
-                if v < 0:
-                    largest -= 1
-                    continue
-                head[largest] = bucket[v]
-                if not alive[v]:
-                    continue
-                if degree[v] == largest:
-                    gone[0] = v
-                    removed = 1
-                    ventured += 1
-                    break
-                bucket[v] = head[degree[v]]
-                head[degree[v]] = v
-            if removed == 0:
+            v, largest = pop_largest(head, bucket, degree, alive, largest)
+            if v < 0:
                 break
+            gone[0] = v
+            removed = 1
+            dropped += 1
         for i in range(removed):
             alive[gone[i]] = False
         for i in range(removed):
@@ -153,22 +185,12 @@ def peel(start: Ints, column: Ints, inside: Ints) -> int:
                     if degree[u] <= 2:
                         stack[height] = u
                         height += 1
-    for v in range(count):
-        if inside[v] == 0:
-            free = True
-            for e in range(start[v], start[v + 1]):
-                if inside[column[e]] == 1:
-                    free = False
-                    break
-            if free:  # dropped, but nothing stands against it in the end
-                inside[v] = 1
-                ventured -= 1
-    return ventured
+    return dropped - add_free(start, column, inside)
 
 
 @kernel()
 def greedy_cliques(start: Ints, column: Ints, clique: Ints) -> int:
-    """Part the vertices into cliques, from a vertex of least degree each time; gives how many."""
+    """Partition the vertices into cliques, each from a vertex of least degree; return how many."""
     count = len(start) - 1
     degree = np.empty(count, np.int64)
     largest = 0
@@ -203,7 +225,7 @@ def greedy_cliques(start: Ints, column: Ints, clique: Ints) -> int:
             if clique[column[e]] < 0:
                 near[some] = column[e]
                 some += 1
-        while some > 0:  # the neighbour of least degree that goes with all members
+        while some > 0:  # add the common neighbour of least degree
             pick = 0
             for i in range(some):
                 if degree[near[i]] < degree[near[pick]]:
@@ -235,9 +257,9 @@ def greedy_cliques(start: Ints, column: Ints, clique: Ints) -> int:
 
 @kernel()
 def clique_sizes(start: Ints, column: Ints, most: int, high: Ints) -> None:
-    """Upper bounds on the size of the largest clique with each vertex; exact up to three members.
+    """Compute upper bounds on the largest clique of each vertex; exact up to three vertices.
 
-    Vertices of more than ``most`` neighbours get their degree + 1.
+    The bound is the degree + 1 for vertices of more than ``most`` neighbours.
     """
     for v in range(len(start) - 1):
         degree = start[v + 1] - start[v]
@@ -256,11 +278,11 @@ def clique_sizes(start: Ints, column: Ints, most: int, high: Ints) -> None:
 
 @kernel()
 def swap(start: Ints, column: Ints, inside: Ints, barred: Ints, state: Ints, visits: int) -> int:
-    """Enlarge an independent set, ``inside`` = 1, by local search; returns the members gained.
+    """Enlarge an independent set, ``inside`` = 1, by local search; return the number added.
 
-    A vertex without a neighbour in the set joins it; one with a single such neighbour replaces it,
-    and the neighbour stays outside for some steps. The set never shrinks. ``barred`` has the step
-    until which a vertex stays outside, ``state`` the step and a seed. Stops after ``visits``
+    A vertex without neighbours in the set is added. A vertex with one neighbour in the set replaces
+    it, and the neighbour is excluded for some steps. The set never shrinks. ``barred`` has the step
+    until which a vertex is excluded, ``state`` the step and the seed. Stops after ``visits``
     visits. Andrade, Resende and Werneck (2012) for the swaps.
     """
     count, gained = len(inside), 0

@@ -1,6 +1,7 @@
-"""The last step of every reader: names become numbers, edges are checked, a graph is built.
+"""Graphs from named edges: number the arms, check the edges, build the graph.
 
-All errors about edges and probabilities are raised here, with the place that the reader gives.
+Used by all readers. Errors about edges and probabilities are raised here; the reader supplies the
+location.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, check_bool
-from graphbandits.graphs.feedback import RepeatedEdgeError, from_edges, wrong_probability
+from graphbandits.graphs.feedback import RepeatedEdgeError, first_invalid_probability, from_edges
 from graphbandits.graphs.processes import Fixed
 
-#: The beginning of an error about edge k: ``edges.txt, line 3: ``, or nothing.
+#: Returns the start of an error message about edge k: ``edges.txt, line 3: ``, or an empty text.
 Place = Callable[[int], str]
 
-#: More arms than this would fill the memory of any machine.
+#: Largest number of arms; more would not fit into memory.
 MOST_ARMS = 10**9
-#: Rows that are read at once: enough for NumPy, and too few to start Python's garbage collector,
-#: whose passes over 100,000 rows take longer than reading them.
+#: Rows per batch: enough for NumPy, and too few to trigger Python's garbage collector, whose passes
+#: over 100,000 rows take longer than reading them.
 BATCH = 300
 
 
@@ -39,7 +40,7 @@ class EdgeBuilder:
     Parameters
     ----------
     place
-        Beginning of an error message about a row, from the number of the row.
+        Function of the row number that returns the start of an error message.
     weight
         Continuation of an error message about a probability: ``column 'p': ``.
     hint
@@ -47,7 +48,7 @@ class EdgeBuilder:
     empty
         Middle of the error message about a row without a source.
     numbers
-        What holds the probabilities, such as "column", if they are numbers and not words.
+        Source of the probabilities, such as "column", if they are numbers and not texts.
 
     Examples
     --------
@@ -78,15 +79,15 @@ class EdgeBuilder:
         weight: Sequence[object] | None = None,
         types: Sequence[str] | None = None,
     ) -> None:
-        """Add rows; one with an empty target is an arm without an edge.
+        """Add rows; a row with an empty target is an arm without edges.
 
-        ``row`` numbers the rows for error messages; ``types`` may say Directed or Undirected.
+        ``row`` has row numbers for error messages, ``types`` the texts Directed or Undirected.
         """
         rows = np.fromiter(row, np.int64, len(source))
         if "" in source:
             raise InputError(
-                f"{self.place(int(rows[source.index('')]))}{self.empty}; an arm without an edge "
-                "has its target left out, not its source"
+                f"{self.place(int(rows[source.index('')]))}{self.empty}; for an arm without edges, "
+                "leave the target empty, not the source"
             )
         words = [word for pair in zip(source, target, strict=True) for word in pair]
         arm = np.fromiter(map(self._index.__getitem__, words), np.int64, len(words)).reshape(-1, 2)
@@ -105,7 +106,7 @@ class EdgeBuilder:
             self._types += [types[k] for k in edge.tolist()]
 
     def fixed(self, directed: bool | None = None) -> Fixed:
-        """Build the graph; ``directed=None`` follows the types, and without these is True."""
+        """Build the graph; ``directed=None`` follows the types, or is True without types."""
         if directed is not None:
             check_bool(directed, "directed")
         source, target, weight, row = map(np.concatenate, zip(*self._parts, strict=True))
@@ -125,18 +126,19 @@ def fixed_graph(
     both: bool | NDArray[np.bool_] = False,
     place: Place = lambda k: "",
 ) -> Fixed:
-    """Build a fixed graph from edges k = 0, 1, ...; those of ``both`` go both ways.
+    """Build a fixed graph from edges k = 0, 1, ...; edges of ``both`` have both directions.
 
-    Self-loops are added; one that is given has probability 1. Repeated edges must agree.
+    Self-loops are added. A self-loop in the input must have probability 1, and repeated edges must
+    have the same probability.
     """
     loop = np.flatnonzero((source == target) & (weight != 1.0))
     if loop.size:
         k = int(loop[0])
         raise InputError(
-            f"{place(k)}the arm {names[source[k]]} that is played is always observed, not with "
-            f"{weight[k]:g}: leave its self-loop out, or give it 1"
+            f"{place(k)}the self-loop of arm {names[source[k]]} has probability {weight[k]:g}, but "
+            "the played arm is always observed: remove the self-loop, or give it probability 1"
         )
-    # each edge is followed by its way back
+    # each edge is followed by its reverse
     edge = np.repeat(np.arange(len(source)), np.broadcast_to(both, source.shape) + 1)
     back = np.diff(edge, prepend=-1) == 0
     start = np.where(back, target[edge], source[edge])
@@ -144,19 +146,19 @@ def fixed_graph(
     try:
         feedback = from_edges(len(names), start, end, weight[edge])
     except RepeatedEdgeError as error:
-        before, now = (int(edge[k]) for k in error.edges)
-        wrong = error.edges[1]
+        earlier, repeated = (int(edge[k]) for k in error.edges)
+        k = error.edges[1]
         raise InputError(
-            f"{place(now)}the edge {names[start[wrong]]} -> {names[end[wrong]]} was given before "
-            f"with {weight[before]:g}, and now with {weight[now]:g}"
+            f"{place(repeated)}the edge {names[start[k]]} -> {names[end[k]]} has probability "
+            f"{weight[repeated]:g} here, but {weight[earlier]:g} earlier: repeated edges must agree"
         ) from None
     return Fixed(feedback, tuple(names))
 
 
 def undirected(types: Sequence[str], place: Place) -> bool | NDArray[np.bool_]:
-    """Return which edges go both ways, by the column ``Type`` of Gephi: Directed or Undirected.
+    """Return which edges have both directions, by Gephi's column ``Type``.
 
-    A column that has neither word is about something else, and every edge is directed.
+    If no entry is Directed or Undirected, the column has another meaning: all edges are directed.
 
     >>> undirected(["Directed", "undirected"], "line {}: ".format)
     array([False,  True])
@@ -170,35 +172,37 @@ def undirected(types: Sequence[str], place: Place) -> bool | NDArray[np.bool_]:
     for k, word in enumerate(types):
         if meaning[word] is None:
             raise InputError(
-                f"{place(k)}column 'Type': an edge is Directed or Undirected, not '{word}'; "
-                "directed=True or directed=False says it for all of them"
+                f"{place(k)}column 'Type' must be Directed or Undirected, not '{word}'; "
+                "directed=True or directed=False overrides the column"
             )
     return np.fromiter(map(meaning.__getitem__, types), np.bool_, len(types))
 
 
 def probabilities(values: Sequence[Any], place: Place, hint: str = "", numbers: str = "") -> Floats:
-    """Return words, or numbers, as probabilities; raise for the first that is none.
+    """Convert texts or numbers to probabilities; raise an error for the first invalid one.
 
     >>> probabilities(["1", "0.5"], "line {}: ".format)
     array([1. , 0.5])
     """
-    found = numbers_of(values) if numbers else floats(values)
-    wrong = wrong_probability(found)
-    if wrong is None:
+    found = convert_numbers(values) if numbers else parse_floats(values)
+    invalid = first_invalid_probability(found)
+    if invalid is None:
         return found
-    value = values[wrong[0]]
+    value = values[invalid[0]]
     text = "" if is_missing(value) else value
     if isinstance(text, str):
-        hint = f"; it is a text: make the {numbers} one of numbers" if numbers else hint
-        hint = remedy(text) or hint
+        hint = f"; it is a text: convert the {numbers} to numbers" if numbers else hint
+        hint = correction(text) or hint
     shown = f"'{value}'" if isinstance(value, str) else repr(value)
-    raise InputError(f"{place(wrong[0])}a probability is a number in [0, 1], not {shown}{hint}")
+    raise InputError(
+        f"{place(invalid[0])}a probability must be a number in [0, 1], not {shown}{hint}"
+    )
 
 
-def remedy(word: str) -> str:
-    """Return what to write instead of a word that is no probability, where the word tells.
+def correction(word: str) -> str:
+    """Return a hint on how to write an invalid probability; empty if there is none.
 
-    >>> remedy("0,5"), remedy("50%"), remedy("often")
+    >>> correction("0,5"), correction("50%"), correction("often")
     ('; write 0.5', '; write 0.5', '')
     """
     if re.fullmatch(r"[01]?,[0-9]+", word):
@@ -206,22 +210,22 @@ def remedy(word: str) -> str:
     if re.fullmatch(r"[0-9]+([.,][0-9]+)?\s*%", word):
         return f"; write {float(word.rstrip('% ').replace(',', '.')) / 100:g}"
     if word.strip().casefold() in ("", "na", "n/a", "<na>", "nan", "null", "none", "-", "?"):
-        return "; a missing one does not make an edge sure: write 1, or 0 for no edge"
+        return "; a missing probability is not 1: write 1 for a certain edge, or 0 for no edge"
     return ""
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or the NA of pandas, which cannot be compared."""
+    """Whether a value is None, NaN, NaT or pandas.NA, which cannot be compared."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"
 
 
-def floats(words: Sequence[str]) -> Floats:
-    """Return words as floats, NaN for what is no number in plain digits.
+def parse_floats(words: Sequence[str]) -> Floats:
+    """Convert texts to floats; NaN for any text that is not a number in ASCII digits.
 
-    >>> floats(["1e-1", "0_1", "x"])
+    >>> parse_floats(["1e-1", "0_1", "x"])
     array([0.1, nan, nan])
     """
     together = "".join(words)
@@ -233,10 +237,10 @@ def floats(words: Sequence[str]) -> Floats:
     return np.array([float(word) if is_number(word) else np.nan for word in words], np.float64)
 
 
-def numbers_of(values: Iterable[object]) -> Floats:
-    """Return values as floats, NaN for what is no number.
+def convert_numbers(values: Iterable[object]) -> Floats:
+    """Convert numbers to floats; NaN for any other value.
 
-    >>> numbers_of([1, True, "0.5"])
+    >>> convert_numbers([1, True, "0.5"])
     array([ 1.,  1., nan])
     """
     return np.array(
@@ -245,9 +249,9 @@ def numbers_of(values: Iterable[object]) -> Floats:
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number in plain digits; 'nan' is one, though no probability.
+    """Whether a text is a number in ASCII digits, or 'nan'.
 
-    Python also takes 0_1 and the digits of every script for numbers.
+    ``float`` alone also accepts 0_1 and the digits of all scripts.
     """
     try:
         float(word)

@@ -1,4 +1,4 @@
-"""A graph file: read, decompressed and decoded, with the places of its errors."""
+"""Graph files: reading, decompression, decoding, and locations for error messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class GraphFile:
-    """The path of a graph and its bytes, decompressed.
+    """Path and decompressed bytes of a graph file.
 
     >>> GraphFile(Path("edges.txt.gz"), b"ann bob").where(3), GraphFile(Path("a.CSV"), b"").ending
     ('edges.txt.gz, line 3', '.csv')
@@ -29,18 +29,17 @@ class GraphFile:
 
     @classmethod
     def read(cls, path: object) -> GraphFile:
-        """Read a regular file; its first bytes tell whether it is compressed, not its ending.
+        """Read a regular file; gz compression is detected by the first bytes.
 
-        ``~`` at the beginning of a path is the home directory. A file that has been read is
-        returned as it is.
+        A leading ``~`` is the home directory. A GraphFile is returned unchanged.
         """
         if isinstance(path, GraphFile):
             return path
         if not isinstance(path, str | os.PathLike):
-            raise InputError(f"a graph file is given by its path, not by {path!r}")
+            raise InputError(f"the path of a graph file must be a text or a path, not {path!r}")
         place = Path(path)
         if str(place).startswith("~"):
-            with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: no home to expand
+            with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: no home directory
                 place = place if place.exists() else place.expanduser()
         data = read_bytes(place, "graph file")
         if data.startswith(b"\x1f\x8b"):
@@ -49,12 +48,13 @@ class GraphFile:
                     data = stream.read(MOST_UNPACKED + 1)
             except (EOFError, OSError, zlib.error) as error:
                 raise InputError(
-                    f"the graph file {place} is gz-compressed, but cut off or damaged: {error}"
+                    f"the graph file {place} is gz-compressed, but truncated or damaged: {error}"
                 ) from None
             if len(data) > MOST_UNPACKED:
                 raise InputError(
-                    f"the graph file {place} unpacks to more than {MOST_UNPACKED >> 20} MiB, the "
-                    "most that is unpacked: unpack it yourself, and give the unpacked file"
+                    f"the graph file {place} has more than {MOST_UNPACKED >> 20} MiB of "
+                    "decompressed data, which is the limit: decompress it and give the "
+                    "decompressed file"
                 )
         file = cls(place, data)
         if data.startswith(b"PK\x03\x04") and file.ending != ".npz":
@@ -66,19 +66,19 @@ class GraphFile:
 
     @property
     def ending(self) -> str:
-        """``.csv`` of ``edges.CSV.gz``."""
+        """File extension in lower case, without ``.gz``: ``.csv`` for ``edges.CSV.gz``."""
         return Path(self.path.name.lower().removesuffix(".gz")).suffix
 
     def where(self, line: int) -> str:
-        """Name a line in an error."""
+        """Return the location of a line for error messages."""
         return f"{self.path}, line {line}"
 
     def place(self, line: int) -> str:
-        """Begin an error about a line."""
+        """Return the start of an error message about a line."""
         return f"{self.where(line)}: "
 
     def text(self) -> str:
-        """Decode the text, which is UTF-8, with or without a byte order mark."""
+        """Decode the text as UTF-8, with or without a byte order mark."""
         try:
             text = self.data.decode("utf-8-sig")
             at = self.data.find(b"\0")
@@ -90,7 +90,7 @@ class GraphFile:
             reason = "it looks like UTF-16"
         else:
             line = self.data.count(b"\n", 0, at) + 1
-            reason = f"line {line} holds the byte 0x{self.data[at]:02x}"
+            reason = f"line {line} has the byte 0x{self.data[at]:02x}"
         raise InputError(
             f"the graph file {self.path} is not text in UTF-8 ({reason}): save it as UTF-8"
         )

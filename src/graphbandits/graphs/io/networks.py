@@ -1,6 +1,6 @@
-"""Graphs of NetworkX, in both directions, and GraphML (Brandes et al. 2002).
+"""Conversion from and to NetworkX, and reading of GraphML (Brandes et al. 2002).
 
-GraphML (graphml.graphdrawing.org) is read with the line of each element.
+The GraphML reader (graphml.graphdrawing.org) keeps line numbers for error messages.
 """
 
 from __future__ import annotations
@@ -23,25 +23,38 @@ from graphbandits.graphs.processes import Fixed, Process
 if TYPE_CHECKING:
     import networkx
 
-#: Edge attributes that are probabilities by default; the first one that occurs.
+#: Edge attributes that are probabilities by default; the first existing one is used.
 ATTRIBUTES = ("probability", "weight")
 
 
 def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fixed:
-    """A fixed graph from NetworkX: nodes in their order, undirected edges both ways.
+    """Convert a NetworkX graph to a fixed graph.
 
-    The edge attribute ``probability`` is the probability; where no edge has it, ``weight`` is. An
-    edge without it is sure. ``probability=`` says another attribute, and ``probability=None``
-    makes every edge sure. Parallel edges must agree. Names are the nodes as texts, without blanks
-    around them.
+    Arms are the nodes in their order; the names are the nodes as texts, without surrounding
+    whitespace. Undirected edges have both directions. Parallel edges must agree.
 
+    Parameters
+    ----------
+    graph
+        A NetworkX graph, directed or undirected.
+    probability
+        Edge attribute with the probability. "auto" uses ``probability``, or ``weight`` if no edge
+        has ``probability``; None gives every edge probability 1. Edges without the attribute have
+        probability 1.
+
+    Returns
+    -------
+    Fixed
+
+    Examples
+    --------
     >>> import networkx
     >>> from_networkx(networkx.path_graph(["ann", "bob", "eve"])).names
     ('ann', 'bob', 'eve')
     """
     index = {node: i for i, node in enumerate(graph.nodes)}
     if not index:
-        raise InputError("the NetworkX graph has no nodes: an arm is needed at least")
+        raise InputError("the NetworkX graph has no nodes: at least one is required")
     names = [str(node) for node in index]
     ends = np.array([(index[u], index[v]) for u, v in graph.edges()], np.int64).reshape(-1, 2)
     weight = np.ones(len(ends))
@@ -58,7 +71,7 @@ def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fi
                 f"the edge {names[ends[k, 0]]} -> {names[ends[k, 1]]} has the {attribute} "
                 f"{given[k]!r}: "
             ),
-            "; with probability=None the attribute does not count",
+            "; probability=None ignores the attribute",
             "attribute",
         )
     return fixed_graph(names, ends[:, 0], ends[:, 1], weight, not graph.is_directed())
@@ -69,13 +82,24 @@ def _has(graph: networkx.Graph, attribute: str) -> bool:
 
 
 def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
-    """A fixed graph, or the feedback of one round, for NetworkX.
+    """Convert a fixed graph, or the feedback of one round, to NetworkX.
 
-    Always directed, since the way back may have another probability; ``to_undirected()`` where it
-    has not. Nodes are the names of the arms, or 0, 1, ... where they have none, in the order of the
-    arms; the edge attribute ``probability`` is the entry of the matrix. Self-loops, which every
-    arm has, are left out. :func:`from_networkx` takes it back.
+    The result is directed, because the two directions of an edge may have different probabilities.
+    Use ``to_undirected()`` if they do not. Nodes are the names of the arms, or 0, 1, ... without
+    names. The edge attribute ``probability`` is the entry of the matrix. Self-loops, which every
+    arm has, are omitted. :func:`from_networkx` is the inverse.
 
+    Parameters
+    ----------
+    graph
+        A fixed graph, or feedback that all trials share.
+
+    Returns
+    -------
+    networkx.DiGraph
+
+    Examples
+    --------
     >>> from graphbandits.graphs import as_process
     >>> to_networkx(as_process("star", arms=3)).edges(data="probability")
     OutEdgeDataView([(0, 1, 1.0), (0, 2, 1.0), (1, 0, 1.0), (2, 0, 1.0)])
@@ -86,11 +110,11 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
     names = graph.names if isinstance(graph, Fixed) else None
     if not is_feedback(feedback):
         raise InputError(
-            "to_networkx takes a fixed graph or the feedback of one round: of a process that "
-            "changes, give process.round(t, Keys(seed)); of anything else, as_process(graph)"
+            "to_networkx needs a fixed graph or the feedback of one round: for a process that "
+            "changes, pass process.round(t, Keys(seed)); for anything else, as_process(graph)"
         )
     if not feedback.shared:
-        raise InputError("to_networkx takes one graph, but this feedback has one for each trial")
+        raise InputError("to_networkx needs one graph, but this feedback has one per trial")
     nodes: Sequence[object] = names or range(feedback.arms)
     source, target, weight = edge_arrays(feedback)
     result = networkx.DiGraph()
@@ -103,7 +127,7 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
 
 
 def is_feedback(graph: object) -> TypeGuard[Feedback]:
-    """Whether it is the feedback of one round, and not a process."""
+    """Whether an object is the feedback of one round, and not a process."""
     return hasattr(graph, "reach") and hasattr(graph, "shared")
 
 
@@ -113,15 +137,33 @@ def from_graphml(
     probability: str | None = "auto",
     label: str | None = None,
 ) -> Fixed:
-    r"""A fixed graph from GraphML, as NetworkX, Gephi, igraph and yEd write it.
+    r"""Read a fixed graph from a GraphML file of NetworkX, Gephi, igraph or yEd.
 
-    Arms are the nodes in their order, named by their ids, or by the node attribute ``label``, which
-    every node must have, not empty and no two the same. ``edgedefault``, or ``directed`` of an
-    edge, says whether an edge goes both ways. The edge attribute ``probability`` is the
-    probability, and where no edge has it, ``weight``; ``probability=`` says another,
-    ``probability=None`` makes every edge sure, and so is an edge without the attribute (and without
-    a default in its key).
+    Arms are the nodes in their order. The attribute ``edgedefault`` of the graph, or ``directed``
+    of an edge, determines whether an edge has both directions.
 
+    Parameters
+    ----------
+    path
+        Path of the file, which may be gz-compressed.
+    probability
+        Edge attribute with the probability. "auto" uses ``probability``, or ``weight`` if no edge
+        has ``probability``; None gives every edge probability 1. Edges without the attribute, and
+        without a default in its key, have probability 1.
+    label
+        Node attribute with the names of the arms, distinct and not empty. None uses the node ids.
+
+    Returns
+    -------
+    Fixed
+
+    Raises
+    ------
+    InputError
+        If the file is not valid GraphML; the message has the line number.
+
+    Examples
+    --------
     >>> import networkx
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -135,13 +177,13 @@ def from_graphml(
     reader.read()
     nodes, edges, index = reader.nodes, reader.edges, reader.index
     if not index:
-        raise InputError(f"{file.path} has no node: an arm is needed at least")
+        raise InputError(f"{file.path} has no nodes: at least one is required")
     try:
         arm = np.fromiter((index[end] for ends in reader.ends for end in ends), np.int64)
-    except KeyError as lost:
-        k = next(k for k, ends in enumerate(reader.ends) if lost.args[0] in ends)
+    except KeyError as missing:
+        k = next(k for k, ends in enumerate(reader.ends) if missing.args[0] in ends)
         raise InputError(
-            f"{file.where(edges.lines[k])}: there is no node '{lost.args[0]}'"
+            f"{file.where(edges.lines[k])}: there is no node '{missing.args[0]}'"
         ) from None
     given: dict[int, str] = {}
     if probability is not None:
@@ -154,7 +196,7 @@ def from_graphml(
     weight[at] = probabilities(
         [{"true": "1", "false": "0"}.get(word, word) for word in given.values()],
         lambda k: file.place(edges.lines[at[k]]),
-        "; with probability=None the attribute does not count",
+        "; probability=None ignores the attribute",
     )
     return fixed_graph(
         tuple(index) if label is None else _labels(nodes, tuple(index), label),
@@ -168,7 +210,7 @@ def from_graphml(
 
 @dataclass
 class _Elements:
-    """Nodes or edges: the line of each, the keys of attributes, and data by key and number."""
+    """Nodes or edges: line numbers, keys of attributes, and data by key and element number."""
 
     what: str
     file: GraphFile
@@ -178,7 +220,7 @@ class _Elements:
     data: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def values(self, name: str, required: bool = True) -> dict[int, str]:
-        """Return the values of an attribute by the numbers of its elements, in order."""
+        """Return the values of an attribute by element number, in increasing order."""
         keys = [key for key, known in self.keys.items() if known == name]
         if required and not keys:
             raise InputError(
@@ -197,23 +239,23 @@ def _labels(nodes: _Elements, ids: tuple[str, ...], label: str) -> tuple[str, ..
     values, seen = nodes.values(label), dict[str, int]()
     for k, (id, line) in enumerate(zip(ids, nodes.lines, strict=True)):
         if not values.get(k):
-            lack = "an empty" if k in values else "no"
-            raise InputError(f"{nodes.file.where(line)}: the node '{id}' has {lack} {label}")
+            article = "an empty" if k in values else "no"
+            raise InputError(f"{nodes.file.where(line)}: the node '{id}' has {article} {label}")
         if values[k] in seen:
             raise InputError(
-                f"{nodes.file.where(line)}: the {label} '{values[k]}' was given in line "
-                f"{seen[values[k]]} before; names must differ"
+                f"{nodes.file.where(line)}: the {label} '{values[k]}' is already used in line "
+                f"{seen[values[k]]}; names must be distinct"
             )
         seen[values[k]] = line
     return tuple(seen)
 
 
-#: Elements whose text is read.
+#: Elements with text content.
 _TEXTS = ("data", "default", "NodeLabel")
 
 
 class _Reader:
-    """Handlers of the parser, element by element."""
+    """Handlers of the XML parser."""
 
     def __init__(self, file: GraphFile) -> None:
         self.file = file
@@ -235,39 +277,40 @@ class _Reader:
         self.parser.CharacterDataHandler = self.text.append
 
     def read(self) -> None:
-        """Parse the file; an error names its line."""
+        """Parse the file; error messages have the line number."""
         try:
             self.parser.Parse(self.file.data, True)
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
-            raise InputError(f"{self.file.where(error.lineno)}: no XML: {reason}") from None
+            raise InputError(f"{self.file.where(error.lineno)}: not valid XML: {reason}") from None
         except InputError:
             raise
         except (LookupError, ValueError) as error:
-            raise InputError(f"{self.file.path}: the encoding of this XML: {error}") from None
+            raise InputError(f"{self.file.path}: invalid XML encoding: {error}") from None
         if self.edgedefault is None:
-            raise InputError(f"{self.file.path}: there is no <graph> in this file")
+            raise InputError(f"{self.file.path}: the file has no <graph> element")
 
-    def wrong(self, message: str) -> InputError:
+    def error(self, message: str) -> InputError:
+        """Return an error with the current line number."""
         return InputError(f"{self.file.where(self.parser.CurrentLineNumber)}: {message}")
 
     def start(self, tag: str, given: dict[str, str]) -> None:
         name = tag.rpartition(" ")[2]
         inside = self.open[-1] if self.open else ""
         self.open.append(name)
-        # what was read of an element whose text counts, until its inner ones are over
+        # save the text of the enclosing element until this element ends
         self.outer.append(self.text[:] if inside in _TEXTS else [])
         self.text.clear()
         if not inside and name != "graphml":
-            raise self.wrong(f"GraphML begins with <graphml>, not with <{name}>")
+            raise self.error(f"GraphML must start with <graphml>, not with <{name}>")
         try:
             if name == "edge" and inside == "graph":
                 self.start_edge(given["source"], given["target"], given.get("directed"))
             elif name == "data" and inside in ("node", "edge"):
                 self.key = given["key"]
                 if self.key not in self.keys:
-                    raise self.wrong(
-                        f"no key is called '{self.key}': {nearest(self.key, self.keys)}"
+                    raise self.error(
+                        f"there is no key '{self.key}': {nearest(self.key, self.keys)}"
                     )
             elif name == "node" and inside == "graph":
                 self.start_node(given["id"])
@@ -280,30 +323,30 @@ class _Reader:
             elif name == "graph":
                 self.start_graph(given["edgedefault"])
             elif name == "hyperedge":
-                raise self.wrong("an edge has two ends; <hyperedge> is not read")
+                raise self.error("<hyperedge> is not supported: an edge must have two ends")
         except KeyError as missing:
-            raise self.wrong(f"<{name}> has no attribute {missing.args[0]}") from None
+            raise self.error(f"<{name}> has no attribute {missing.args[0]}") from None
 
     def start_graph(self, edgedefault: str) -> None:
         if self.edgedefault is not None:
-            raise self.wrong("a second <graph>: a file has one, and none inside another")
+            raise self.error("second <graph>: a file must have one graph, without nested graphs")
         if edgedefault not in ("directed", "undirected"):
-            raise self.wrong(f"edgedefault is directed or undirected, not '{edgedefault}'")
+            raise self.error(f"edgedefault must be directed or undirected, not '{edgedefault}'")
         self.edgedefault = edgedefault
 
     def start_node(self, id: str) -> None:
         if not id.strip():
-            raise self.wrong("a <node> has an empty id")
+            raise self.error("a <node> has an empty id")
         if id in self.index:
             line = self.nodes.lines[self.index[id]]
-            raise self.wrong(f"the node '{id}' was given in line {line} before")
+            raise self.error(f"the node '{id}' is already defined in line {line}")
         self.index[id] = len(self.index)
         self.element = self.nodes
         self.element.lines.append(self.parser.CurrentLineNumber)
 
     def start_edge(self, source: str, target: str, directed: str | None) -> None:
         if directed not in ("true", "false", None):
-            raise self.wrong(f"directed is true or false, not '{directed}'")
+            raise self.error(f"directed must be true or false, not '{directed}'")
         self.ends.append((source, target))
         self.directed.append((directed or self.edgedefault) in ("true", "directed"))
         self.element = self.edges
@@ -319,7 +362,7 @@ class _Reader:
         elif name == "default" and self.key:
             self.nodes.defaults[self.key] = self.edges.defaults[self.key] = text
         elif name == "NodeLabel" and self.element is self.nodes:
-            # yEd has the label in an element of its own
+            # yEd writes labels as separate elements
             self.nodes.keys.setdefault("label", "label")
             labels = self.nodes.data.setdefault("label", {})
             labels[len(self.index) - 1] = labels.get(len(self.index) - 1) or text
