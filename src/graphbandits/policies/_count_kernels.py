@@ -1,4 +1,4 @@
-"""Counting observations, trial by trial."""
+"""Counts of observations, for each trial."""
 
 from __future__ import annotations
 

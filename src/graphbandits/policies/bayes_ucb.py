@@ -1,4 +1,4 @@
-"""Bayes-UCB: the largest quantile of the posterior, without the graph."""
+"""Bayes-UCB: the largest posterior quantile, without the graph."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from graphbandits.registry import register
 @register("policy", "bayes-ucb")
 @dataclass(frozen=True)
 class BayesUCB(OwnOutcomePolicy):
-    """The largest quantile of the posterior, of a level that rises, without the graph (Bayes-UCB).
+    """Largest posterior quantile of an increasing level, without the graph (Bayes-UCB).
 
-    The index of an arm is the quantile 1 - 1/t of what its mean is believed to be in round t, of
-    what was seen of the arms played; in round 1 all are equal. Kaufmann, Cappé and Garivier (2012),
-    with c = 0.
+    The index of an arm in round t is the posterior quantile of level 1 - 1/t of its mean; in round
+    1 all are equal. The policy learns from the arms played only. Kaufmann, Cappé and Garivier
+    (2012), with c = 0.
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> agent = Agent("bayes-ucb", arms=4, graph="star", seed=1)
     >>> decision = agent.decide()

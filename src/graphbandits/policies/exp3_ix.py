@@ -18,13 +18,15 @@ from graphbandits.rng import Keys
 @register("policy", "exp3-ix")
 @dataclass(frozen=True)
 class Exp3IX(ExponentialWeights):
-    """Exponential weights of losses that are estimated a little low (Exp3-IX).
+    """Exponential weights with implicit exploration (Exp3-IX).
 
-    L_i += l_i 1{i seen} / (o_i + gamma_t), o = G'pi, with eta_t = gamma_t =
-    sqrt(ln K / (K + sum_{s<t} Q_s)) and Q_s = sum_i pi_i / (o_i + gamma_s). It needs no horizon.
-    An observation that comes late has the gamma of the moment it comes.
-    Kocak, Neu, Valko and Munos (2014).
+    L_i += l_i 1{i observed} / (o_i + gamma_t), o = G'pi, with eta_t = gamma_t =
+    sqrt(ln K / (K + sum_{s<t} Q_s)) and Q_s = sum_i pi_i / (o_i + gamma_s). gamma_t biases the
+    estimated losses downwards. The policy needs no horizon. A delayed observation uses the gamma_t
+    of its arrival. Kocak, Neu, Valko and Munos (2014).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("exp3-ix", arms=4, graph="star", seed=1).decide().probability
     0.25
