@@ -203,28 +203,12 @@ def _size(change: Floats, chance: Floats) -> float:
 
 
 @kernel()
-def fill_information(
-    arms: Floats,
-    active: int,
-    seen: Ints,
-    unsure: int,
-    alpha: Floats,
-    r: Floats,
-    panels_of: Ints,
-    panels: int,
-    line: Floats,
-    information: Floats,
-) -> float:
-    """Compute information[i] = I(A*; Y_N) for the set N of the index i.
+def _separate_columns(arms: Floats, active: int, seen: Ints) -> tuple[Ints, Floats, int]:
+    """List the observed arms one by one, then the other arms by their columns.
 
-    N has all arms of ``seen`` except the first ``unsure``; of those it has the arms in the bits of
-    i. ``seen`` are columns of the table of arms, each repeated for equal arms. Return the largest
-    error of the sum of the probabilities of being best after the outcomes.
+    Return the column and the number of arms of each entry, and the number of entries.
     """
     size = seen.size
-    n = panels * NODES
-    joint = line[JOINT, :n]
-    place = line[NODE_TABLE + PLACE, :n]
     rest = np.empty(active)
     for k in range(active):
         rest[k] = arms[COUNT, k]
@@ -241,6 +225,33 @@ def fill_information(
             columns[count] = k
             number[count] = rest[k]
             count += 1
+    return columns, number, count
+
+
+@kernel()
+def fill_information(
+    arms: Floats,
+    active: int,
+    seen: Ints,
+    unsure: int,
+    alpha: Floats,
+    r: Floats,
+    panels_of: Ints,
+    panels: int,
+    line: Floats,
+    information: Floats,
+) -> float:
+    """Compute information[i] = I(A*; Y_N) for the set N of the index i.
+
+    N has all arms of ``seen`` except the first ``unsure``; of those it has the arms in the bits of
+    i. ``seen`` are columns of the table of arms, each repeated for equal arms. Return the error of
+    the sum of the probabilities of being best after the outcomes.
+    """
+    size = seen.size
+    n = panels * NODES
+    joint = line[JOINT, :n]
+    place = line[NODE_TABLE + PLACE, :n]
+    columns, number, count = _separate_columns(arms, active, seen)
     ends = panels_of * NODES
     own = np.empty((size, n))
     z = np.empty((size + 1, n))
@@ -377,8 +388,8 @@ def _fill_rows(
     """Fill all rows with the same posteriors as row ``first``.
 
     One table serves all of them, unless it needs more outcomes than one table per row
-    (``separate``). Return the largest error of the sum of the probabilities of being best after
-    the outcomes.
+    (``separate``). Return the error of the sum of the probabilities of being best after the
+    outcomes.
     """
     size = length[first]
     here = slice(begin[first], begin[first] + size)
