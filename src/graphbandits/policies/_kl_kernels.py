@@ -41,7 +41,7 @@ def upper_bound(p: float, most: float) -> float:
 
 @kernel()
 def upper_bounds(count: Floats, mean: Floats, most: float, out: Floats) -> None:
-    """out = max {q >= mean: count kl(mean, q) <= most}."""
+    """Set out = max {q >= mean: count kl(mean, q) <= most}."""
     for b in range(mean.shape[0]):
         for i in range(mean.shape[1]):
             out[b, i] = upper_bound(mean[b, i], most / count[b, i])

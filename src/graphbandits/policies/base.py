@@ -16,9 +16,9 @@ from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
 
 #: The largest finite number.
-FINITE = sys.float_info.max
+MAX_FLOAT = sys.float_info.max
 #: Number of alternatives that the error about unmet needs lists.
-NAMED = 8
+MAX_ALTERNATIVES = 8
 _GRAPH = {
     "never": "observations only",
     "after": "the graph after the play",
@@ -305,7 +305,9 @@ def as_policy(given: object) -> Policy:
     parts = ("needs", "exact", "init", "propose", "update")
     missing = [part for part in parts if not hasattr(policy, part)]
     if isinstance(policy, type) or len(missing) == len(parts):
-        raise InputError(f"a policy is a text such as 'ids-n' or a policy object, not {given!r}")
+        raise InputError(
+            f"a policy must be a text such as 'ids-n' or a policy object, not {given!r}"
+        )
     if missing:
         raise InputError(f"policy '{name_of(policy)}' lacks {', '.join(missing)}")
     if not isinstance(policy.needs, Needs):
@@ -337,9 +339,10 @@ def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
                 -GRAPH_KNOWN.index(others[other].needs.graph),
             )
         )
-        more = len(suitable) - NAMED
+        more = len(suitable) - MAX_ALTERNATIVES
         raise NeedsError(
-            f"policy '{name}' {missing}; suitable policies: {', '.join(suitable[:NAMED])}"
+            f"policy '{name}' {missing}; suitable policies: "
+            + ", ".join(suitable[:MAX_ALTERNATIVES])
             + (f" and {more} more" if more > 0 else "")
         )
 

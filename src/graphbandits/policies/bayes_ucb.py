@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
 from graphbandits.policies.bayesian import OwnOutcomePolicy
-from graphbandits.policies.index import largest
+from graphbandits.policies.index import uniform_argmax
 from graphbandits.registry import register
 
 
@@ -31,4 +31,4 @@ class BayesUCB(OwnOutcomePolicy):
     """
 
     def propose(self, state: State, view: View) -> Floats:
-        return largest(view.problem.posterior.quantile(state, 1.0 - 1.0 / view.t))
+        return uniform_argmax(view.problem.posterior.quantile(state, 1.0 - 1.0 / view.t))

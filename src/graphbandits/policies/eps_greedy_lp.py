@@ -11,7 +11,7 @@ from graphbandits._types import Floats, State
 from graphbandits.errors import check_positive
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.index import IndexPolicy, largest, means
+from graphbandits.policies.index import IndexPolicy, means, uniform_argmax
 from graphbandits.registry import register
 
 #: Upper limit of the rate c/d^2, which avoids overflow; the policy explores in every round anyway.
@@ -69,6 +69,6 @@ class EpsGreedyLP(IndexPolicy):
         total = z.sum(axis=1, keepdims=True)
         rate = min(self.c / self.d / self.d, MOST)
         eps = np.minimum(1.0, rate * total / view.t)
-        greedy = largest(self.indices(state, view))
+        greedy = uniform_argmax(self.indices(state, view))
         pi: Floats = (1.0 - eps) * greedy + eps * (z / total)
         return pi

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies._weight_kernels import row_ratios
-from graphbandits.policies.base import FINITE, Event, Problem, check_range
+from graphbandits.policies.base import MAX_FLOAT, Event, Problem, check_range
 from graphbandits.policies.exponential_weights import ExponentialWeights, estimate_losses
 from graphbandits.registry import register
 from graphbandits.rng import Keys
@@ -49,4 +49,4 @@ class Exp3IX(ExponentialWeights):
 
     def check_state(self, state: State, problem: Problem) -> None:
         super().check_state(state, problem)
-        check_range(state, "spread", 0.0, FINITE)
+        check_range(state, "spread", 0.0, MAX_FLOAT)

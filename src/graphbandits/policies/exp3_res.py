@@ -10,7 +10,7 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies._weight_kernels import resample
-from graphbandits.policies.base import FINITE, Event, Needs, Problem, check_range
+from graphbandits.policies.base import MAX_FLOAT, Event, Needs, Problem, check_range
 from graphbandits.policies.exponential_weights import ExponentialWeights
 from graphbandits.registry import register
 from graphbandits.rng import Keys
@@ -69,7 +69,7 @@ class Exp3Res(ExponentialWeights):
 
     def check_state(self, state: State, problem: Problem) -> None:
         super().check_state(state, problem)
-        check_range(state, "squares", 0.0, FINITE)
+        check_range(state, "squares", 0.0, MAX_FLOAT)
 
     def caveat(self, arms: int, horizon: int) -> str:
         """Describe the range of the guarantee, for reports.
@@ -84,7 +84,7 @@ class Exp3Res(ExponentialWeights):
         Returns
         -------
         str
-            A sentence, or an empty text if there is nothing to say.
+            A sentence; an empty text for fewer than two arms.
         """
         if arms < 2:
             return ""

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies._weight_kernels import add_losses, exponential_weights
-from graphbandits.policies.base import FINITE, Event, Needs, Problem, View, check_range
+from graphbandits.policies.base import MAX_FLOAT, Event, Needs, Problem, View, check_range
 from graphbandits.rng import Keys
 
 
@@ -111,7 +111,7 @@ class ExponentialWeights:
         InputError
             If an estimated loss is not finite.
         """
-        check_range(state, "loss", -FINITE, FINITE)
+        check_range(state, "loss", -MAX_FLOAT, MAX_FLOAT)
 
 
 def estimate_losses(state: State, event: Event, chance: Floats, extra: Floats) -> None:

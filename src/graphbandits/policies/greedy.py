@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
 from graphbandits.policies.bayesian import PosteriorPolicy
-from graphbandits.policies.index import largest
+from graphbandits.policies.index import uniform_argmax
 from graphbandits.registry import register
 
 
@@ -29,4 +29,4 @@ class Greedy(PosteriorPolicy):
     """
 
     def propose(self, state: State, view: View) -> Floats:
-        return largest(view.problem.posterior.mean(state))
+        return uniform_argmax(view.problem.posterior.mean(state))

@@ -18,8 +18,8 @@ from graphbandits.rules import ids_n
 class IDS(RulePolicy):
     """Information-directed sampling without the graph (IDS).
 
-    P1 with the gain h: min (pi.Delta)^2 / (pi.h), the smallest squared regret per information. The
-    policy does not use the graph, and learns from the arms played only. With ``side=True`` it
+    P1 with the gain h: min (pi.Delta)^2 / (pi.h), the minimal squared regret per information gain.
+    The policy does not use the graph, and learns from the arms played only. With ``side=True`` it
     also learns from side observations; the difference to IDS-N is then the value of knowing the
     graph. Russo and Van Roy (2018).
 

@@ -1,4 +1,4 @@
-"""IDS-LP: least regret at the information of Thompson sampling without a graph."""
+"""IDS-LP: minimal regret with the information gain of Thompson sampling without a graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphbandits.rules import ids_lp
 @register("policy", "ids-lp")
 @dataclass(frozen=True)
 class IDSLP(GainPolicy):
-    """Least expected regret, given the information of Thompson sampling without a graph (IDS-LP).
+    """Minimal expected regret with at least the information gain of TS without a graph (IDS-LP).
 
     P3: min pi.Delta subject to pi.Gh >= alpha.h. Liu, Buccapatnam and Shroff (2018). With
     ``gain=joint`` the constraint is pi.g >= alpha.h.

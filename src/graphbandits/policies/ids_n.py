@@ -13,7 +13,7 @@ from graphbandits.rules import ids_n
 @register("policy", "ids-n")
 @dataclass(frozen=True)
 class IDSN(GainPolicy):
-    """Information-directed sampling: least squared regret per information (IDS-N).
+    """Information-directed sampling: minimal squared regret per information gain (IDS-N).
 
     P1: min (pi.Delta)^2 / (pi.Gh). Liu, Buccapatnam and Shroff (2018); on the empty graph it is
     the IDS of Russo and Van Roy (2018). With ``gain=joint`` the exact information g replaces its

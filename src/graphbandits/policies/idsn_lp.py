@@ -1,4 +1,4 @@
-"""IDSN-LP: least regret at the information of TS-N."""
+"""IDSN-LP: minimal regret with the information gain of TS-N."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphbandits.rules import idsn_lp
 @register("policy", "idsn-lp")
 @dataclass(frozen=True)
 class IDSNLP(GainPolicy):
-    """Least expected regret, given at least the information of TS-N (IDSN-LP).
+    """Minimal expected regret with at least the information gain of TS-N (IDSN-LP).
 
     P2: min pi.Delta subject to pi.Gh >= alpha.Gh. Liu, Buccapatnam and Shroff (2018). With
     ``gain=joint`` the constraint is pi.g >= alpha.g.

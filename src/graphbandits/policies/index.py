@@ -14,10 +14,10 @@ from graphbandits.posteriors import Observations
 from graphbandits.rng import Keys
 
 
-def largest(index: Floats) -> Floats:
+def uniform_argmax(index: Floats) -> Floats:
     """Put all probability on the arms of the largest index of each trial, divided evenly.
 
-    >>> largest(np.array([[0.5, 2.0, 2.0], [np.inf, 1.0, 0.0]]))
+    >>> uniform_argmax(np.array([[0.5, 2.0, 2.0], [np.inf, 1.0, 0.0]]))
     array([[0. , 0.5, 0.5],
            [1. , 0. , 0. ]])
     """
@@ -162,7 +162,7 @@ class IndexPolicy(CountPolicy):
         ndarray of shape (B, K)
             The probability of each arm in each trial.
         """
-        return largest(self.indices(state, view))
+        return uniform_argmax(self.indices(state, view))
 
     def indices(self, state: State, view: View) -> Floats:
         """Compute the indices, infinite for arms that were never observed.

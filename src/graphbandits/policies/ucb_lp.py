@@ -12,7 +12,7 @@ from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import MOST_ROUNDS, InputError
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.policies.base import Event, Needs, Problem, View, check_range
-from graphbandits.policies.index import CountPolicy, largest, means
+from graphbandits.policies.index import CountPolicy, means, uniform_argmax
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 
@@ -60,7 +60,7 @@ class UCBLP(CountPolicy):
         busy = plays.any(axis=1, keepdims=True)
         scheduled = np.zeros(plays.shape)
         scheduled[np.arange(len(plays)), (plays > 0).argmax(axis=1)] = 1.0
-        best = largest(np.where(state["left"], means(state), -np.inf))
+        best = uniform_argmax(np.where(state["left"], means(state), -np.inf))
         return np.where(busy, scheduled, best)
 
     def update(self, state: State, event: Event) -> State:

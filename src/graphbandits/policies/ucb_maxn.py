@@ -8,7 +8,7 @@ from typing import ClassVar
 from graphbandits._types import Floats, State
 from graphbandits.graphs.feedback import best_revealers
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.index import IndexPolicy, counts, largest, means, upper_confidence
+from graphbandits.policies.index import IndexPolicy, counts, means, uniform_argmax, upper_confidence
 from graphbandits.registry import register
 
 
@@ -36,5 +36,5 @@ class UCBMaxN(IndexPolicy):
         return upper_confidence(counts(state), means(state), view.t)
 
     def propose(self, state: State, view: View) -> Floats:
-        first = largest(self.indices(state, view))
+        first = uniform_argmax(self.indices(state, view))
         return best_revealers(view.graph, first, means(state))

@@ -1,4 +1,4 @@
-"""IDS-LP: least regret at the information of Thompson sampling without a graph (P3)."""
+"""IDS-LP: minimal regret with the information gain of Thompson sampling without a graph (P3)."""
 
 from __future__ import annotations
 

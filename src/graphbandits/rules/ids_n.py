@@ -1,4 +1,4 @@
-"""IDS-N: least information ratio (P1)."""
+"""IDS-N: minimal information ratio (P1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IDSN-LP: least regret at the information of TS-N (P2)."""
+"""IDSN-LP: minimal regret with the information gain of TS-N (P2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TS-N: play each arm with the probability that it is best."""
+"""TS-N: Thompson sampling, the probability that each arm is best."""
 
 from __future__ import annotations
 
