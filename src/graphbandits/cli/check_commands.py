@@ -83,7 +83,7 @@ class _Printer:
         if self._verdicts:
             found = [verdict.outcome for verdict in self._verdicts]
             sums = [f"{found.count(one)} {one}" for one in STYLES if one in found]
-            self._console.print(f"  {count(len(found), 'check')}: {', '.join(sums)}.\n")
+            self._console.print(f"  {count(len(found), 'promise')}: {', '.join(sums)}.\n")
         self._verdicts, self._told = [], {}
 
 
