@@ -1,6 +1,6 @@
-"""Bandits where playing one arm also shows you its neighbours.
+"""Multi-armed bandits with graph feedback: playing an arm also reveals its neighbours.
 
-The names below are loaded when they are first used, so that ``graphbandits --help`` is quick.
+Public names are imported on first use, which keeps ``graphbandits --help`` fast.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from graphbandits.theory import inspect_decision
     from graphbandits.worlds import Bernoulli
 
-_HOMES = {
+#: Module of each public name.
+_MODULES = {
     "Agent": "graphbandits.live",
     "Bernoulli": "graphbandits.worlds",
     "BetaBernoulli": "graphbandits.posteriors",
@@ -91,8 +92,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'graphbandits' has no attribute '{name}'")
 
 

@@ -1,4 +1,4 @@
-"""``python -m graphbandits`` is the command line."""
+"""Entry point of ``python -m graphbandits``: the command line."""
 
 from graphbandits.cli import main
 

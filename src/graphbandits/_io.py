@@ -1,4 +1,4 @@
-"""Writing so that nothing is lost and nothing half-written: a temporary name, then a rename."""
+"""Reading and writing of files; writes are atomic (a temporary file, then a rename)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from graphbandits._process_info import is_alive, machine_id
 from graphbandits.errors import InputError
 
-#: A temporary name: what the file is to be called, where and by which process it is written.
+#: A temporary name: the final name, the machine and the process that writes it, a random suffix.
 _TEMPORARY = re.compile(r"\.(.+)-([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}", re.DOTALL)
-#: The most that is unpacked of a compressed file: a few kilobytes can hold gigabytes.
+#: Upper limit of the unpacked size of a compressed file: a few kilobytes can unpack to gigabytes.
 MOST_UNPACKED = 2**30
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -34,24 +34,24 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @contextmanager
 def readable_errors(target: Path) -> Iterator[None]:
-    """What the system says when writing fails becomes a sentence with what to do."""
+    """Turn operating system errors of a write into an InputError with a hint."""
     try:
         yield
     except OSError as error:
         why = error.strerror or str(error)
         if error.errno in _FULL:
-            why = f"the disk is full ({why}): nothing is lost; free space and run the same again"
+            why = f"the disk is full ({why}): no data is lost; free space and run the command again"
         elif error.errno == errno.EISDIR:
-            why = "a directory has this name; move it elsewhere, or choose another place"
+            why = "it is a directory; move it, or choose another path"
         elif error.errno in _FORBIDDEN:
-            why += "; make it writable, or choose another place"
+            why += "; make it writable, or choose another path"
         else:
-            why += "; choose another place"
+            why += "; choose another path"
         raise InputError(f"cannot write {target}: {why}") from None
 
 
 def read_bytes(path: Path, what: str) -> bytes:
-    """All of a file, or an error that says what it was to be and why it cannot be read."""
+    """Read a whole file; ``what`` describes the file in the error message."""
     try:
         return read_regular(path)
     except MemoryError:
@@ -62,27 +62,28 @@ def read_bytes(path: Path, what: str) -> bytes:
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
-    """All of a file of at most ``most`` bytes; a pipe or a device, which may not end, is refused.
+    """Read a whole regular file of at most ``most`` bytes.
 
-    Raises OSError where it cannot be opened, and InputError with the reason alone.
+    A pipe or a device, which may not end, raises InputError with the reason only, as does a file
+    that is too large. A file that cannot be opened raises OSError.
     """
-    with opened(path) as file:
+    with open_nonblocking(path) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise InputError("it is no regular file")
+            raise InputError("it is not a regular file")
         if most is not None and status.st_size > most:
-            raise InputError(f"it has {status.st_size:,} bytes, and at most {most:,} are read")
+            raise InputError(f"it has {status.st_size:,} bytes; at most {most:,} are allowed")
         return file.read()
 
 
-def opened(path: Path) -> BinaryIO:
-    """A file to read, without waiting for a writer at the other end of a pipe."""
+def open_nonblocking(path: Path) -> BinaryIO:
+    """Open a file for reading, without waiting for the writer of a pipe."""
     flags = getattr(os, "O_NONBLOCK", 0)
     return open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags))
 
 
 def make_directory(path: Path) -> Path:
-    """Create a directory (and its parents) that can be written, or say why not."""
+    """Create a directory and its parents, and check that it is writable."""
     with readable_errors(path):
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
@@ -91,12 +92,12 @@ def make_directory(path: Path) -> Path:
 
 
 def check_name(target: Path) -> None:
-    """Notice before the work that a name is too long, also for the temporary one beside it."""
+    """Raise InputError before a long computation if a name, or its temporary name, is invalid."""
     try:
-        _beside(target).lstat()
+        _temporary_path(target).lstat()
     except FileNotFoundError:
         return
-    except ValueError as error:  # a NUL, or no name at all
+    except ValueError as error:  # a NUL, or an empty name
         raise InputError(f"cannot write '{target}': {error}; choose another name") from None
     except OSError as error:
         raise InputError(
@@ -105,17 +106,17 @@ def check_name(target: Path) -> None:
 
 
 def write_bytes(target: Path, data: bytes) -> None:
-    """Replace a file at once: whoever reads it sees the old one or the new one.
+    """Write a file atomically: readers see the old content or the new content.
 
-    The bytes are on the disk before they get the name. The name itself is not waited for: a power
-    cut may leave the old file, or none, but never half of the new one.
+    The data is flushed to disk before the rename; the rename itself is not. After a power failure
+    there is the old file, no file or the new file, but never a part of it.
     """
     with replace_file(target) as stream:
         stream.write(data)
 
 
 def write_new(target: Path, data: bytes) -> bool:
-    """Write a file unless there is one: of several that try at once one does, and is told so."""
+    """Write a file unless it exists; return whether it was written (atomic across processes)."""
     with readable_errors(target), _temporary(target) as (temporary, stream):
         stream.write(data)
         _finish(stream)
@@ -132,7 +133,7 @@ def write_new(target: Path, data: bytes) -> bool:
 
 @contextmanager
 def replace_file(target: Path) -> Iterator[BinaryIO]:
-    """A stream whose content takes the place of a file at once, and of nothing if it fails."""
+    """Open a stream whose content replaces a file atomically when the block succeeds."""
     with readable_errors(target), _temporary(target) as (temporary, stream):
         yield stream
         _finish(stream)
@@ -141,35 +142,35 @@ def replace_file(target: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A new file under a temporary name, which is gone afterwards, and its open stream."""
+    """Create a temporary file beside the target; yield its path and stream; remove it after."""
     if target.exists() and not (target.is_file() or target.is_dir()):
         # a rename would replace a device or a pipe by a file
-        raise InputError(f"cannot write {target}: it is no regular file; choose another place")
-    temporary = _beside(target)
-    # opened by its number, so that the kernel applies the user's mask of permissions
+        raise InputError(f"cannot write {target}: it is not a regular file; choose another path")
+    temporary = _temporary_path(target)
+    # os.open applies the umask of the user
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield temporary, stream
     finally:
-        with suppress(OSError):  # an error on the way says more
+        with suppress(OSError):  # an error inside the block is more informative
             temporary.unlink(missing_ok=True)
 
 
 def _finish(stream: BinaryIO) -> None:
-    """All bytes on the disk, and the file closed."""
+    """Flush a stream to disk and close it."""
     stream.flush()
     os.fsync(stream.fileno())
     stream.close()
 
 
 def write_text(target: Path, text: str) -> None:
-    """The same for text, in UTF-8."""
+    """Write a text file atomically, in UTF-8."""
     write_bytes(target, text.encode("utf-8"))
 
 
 def to_npz(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Named arrays and a JSON object as one archive of NumPy's, without pickle.
+    """Pack named arrays and a JSON object into one NumPy archive, without pickle.
 
     >>> meta, arrays = from_npz(to_npz({"t": 3}, {"a": np.arange(2)}))
     >>> meta, arrays["a"].tolist()
@@ -182,10 +183,10 @@ def to_npz(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
 
 
 def from_npz(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What :func:`to_npz` packed; whatever NumPy raises if it is something else."""
+    """Unpack an archive of :func:`to_npz`; other data raises InputError or an error of NumPy."""
     check_npz(data)
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
-        # never compressed, so that a small file cannot unpack to a large one
+        # to_npz does not compress: a larger unpacked size means other data
         if sum(member.file_size for member in file.zip.infolist()) > len(data):
             raise InputError("it is compressed, or damaged")
         arrays = dict(file)
@@ -194,7 +195,7 @@ def from_npz(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def check_npz(data: bytes) -> list[str]:
-    """Return the names in an archive of arrays; refuse one that would fill the memory.
+    """Return the names in an archive of arrays; raise InputError if it would fill the memory.
 
     >>> check_npz(to_npz({}, {"a": np.arange(2)}))
     ['a.npy', 'meta.npy']
@@ -212,22 +213,22 @@ def check_npz(data: bytes) -> list[str]:
 
 
 def check_array_header(stream: IO[bytes], size: int) -> None:
-    """Refuse an array that is larger than its file: NumPy would allocate it before it reads."""
+    """Raise InputError if an array is larger than its file: NumPy allocates before it reads."""
     version = np.lib.format.read_magic(stream)
     first = version == (1, 0)
     read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(stream)
     if not dtype.hasobject and math.prod(shape) * dtype.itemsize > size:
-        raise InputError(f"it is cut off: an array of the shape {shape} is larger than the file")
+        raise InputError(f"it is truncated: an array of the shape {shape} is larger than the file")
 
 
 @contextmanager
 def replace_directory(target: Path) -> Iterator[Path]:
-    """Fill a temporary directory, which then takes the place of ``target``."""
+    """Yield a temporary directory that replaces ``target`` when the block succeeds."""
     with readable_errors(target):
-        target = target.resolve()  # a link stays a link, to the new directory
+        target = target.resolve()  # keep a symbolic link and replace its target
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary, before = _beside(target), _beside(target)
+        temporary, before = _temporary_path(target), _temporary_path(target)
         temporary.mkdir()
         try:
             yield temporary
@@ -245,15 +246,15 @@ def replace_directory(target: Path) -> Iterator[Path]:
         shutil.rmtree(before, ignore_errors=True)
 
 
-def _beside(target: Path) -> Path:
-    """A unique name in the same directory that identifies the writing process."""
+def _temporary_path(target: Path) -> Path:
+    """Return a unique temporary name in the same directory that identifies this process."""
     return target.with_name(f".{target.name}-{machine_id()}{os.getpid():08x}{secrets.token_hex(4)}")
 
 
 def temporary_for(name: str) -> str | None:
-    """What a file of a temporary name was to be called; None for any other name.
+    """Return the final name that belongs to a temporary name; None for any other name.
 
-    >>> temporary_for(_beside(Path("figure.png")).name), temporary_for(".figure.png-draft")
+    >>> temporary_for(_temporary_path(Path("figure.png")).name), temporary_for(".figure.png-draft")
     ('figure.png', None)
     """
     match = _TEMPORARY.fullmatch(name)
@@ -261,9 +262,9 @@ def temporary_for(name: str) -> str | None:
 
 
 def is_abandoned(name: str) -> bool:
-    """Whether the process that was writing a temporary file has ended; False if unknown.
+    """Return whether the process that wrote a temporary file has ended; False if unknown.
 
-    >>> is_abandoned(_beside(Path("figure.png")).name)  # we are still here
+    >>> is_abandoned(_temporary_path(Path("figure.png")).name)  # of this process
     False
     """
     match = _TEMPORARY.fullmatch(name)
@@ -271,7 +272,7 @@ def is_abandoned(name: str) -> bool:
 
 
 def json_text(value: Any) -> str:
-    """JSON in ASCII, so that every terminal and pipe can carry it.
+    """Format a value as JSON in ASCII, with null for numbers that are not finite.
 
     >>> print(json_text({"interval": [1.0, float("nan")]}))
     {
@@ -285,6 +286,7 @@ def json_text(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
+    """Replace NaN and infinite numbers by None, recursively."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

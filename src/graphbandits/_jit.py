@@ -1,12 +1,12 @@
-"""The one way this package compiles a function: Numba, cached on disk, GIL released.
+"""Compilation of kernels with Numba: cached on disk, GIL released.
 
-Kernels live in modules whose file name contains ``kernel``; a test holds this. Numba decides
-whether a cached binary is fresh by looking at the file of the compiled function alone, so an edit
-to a *callee* in another file leaves stale machine code behind. The cache directory is therefore
-named by a hash of all kernel sources together.
+Kernels are in modules whose file name contains ``kernel``; a test checks this. Numba decides from
+the file of the compiled function alone whether a cached binary is up to date, so an edit of a
+*callee* in another file would leave stale machine code. The name of the cache directory is
+therefore a hash of all kernel sources.
 
-Every kernel calls its own copies of its callees, so that its bits do not depend on what else the
-process has compiled or loaded (:class:`_OwnCopies`).
+Every kernel calls private copies of its callees, so its results do not depend on what else the
+process has compiled or loaded (:class:`_PrivateCallees`).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from numba.core import config, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
-#: Numba fills its settings in at run time, where no type checker sees them.
+#: Numba sets its attributes at run time, invisible to type checkers.
 numba_config: Any = config
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Sums may be reordered and fused, so that reductions use vector units. Nothing that relies on
-#: the order of rounding may be compiled with it (see :mod:`graphbandits.posteriors._math_kernels`).
+#: Allow reordered and fused sums, which lets reductions use vector units. Code that relies on the
+#: order of rounding must not use it (see :mod:`graphbandits.posteriors._math_kernels`).
 REDUCTIONS = {"reassoc", "contract", "nsz"}
 
 
-class _OwnCopies(JITCodeLibrary):
-    """Machine code that calls its own copies of its callees, and no others.
+class _PrivateCallees(JITCodeLibrary):
+    """Machine code that calls private copies of its callees.
 
-    Numba puts a copy of each callee into the code of its caller and optimises it once more there,
-    which may order a sum differently. It leaves the copies replaceable: by name, a process calls
-    the first that it has met, which is another one where the callee was compiled or called before.
+    Numba puts a copy of each callee into the code of its caller and optimises it again, which may
+    reorder a sum. By default the copies can be replaced: a process calls the first copy of a name
+    that it has loaded, which may be that of another caller.
     """
 
     _copies: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class _OwnCopies(JITCodeLibrary):
         super()._finalize_final_module()  # type: ignore[no-untyped-call]
 
     def _get_module_for_linking(self) -> Any:
-        # replaceable again for the callers, who need one copy of what several callees call
+        # replaceable again for callers: several callees may share one callee
         module = super()._get_module_for_linking()  # type: ignore[no-untyped-call]
         for name in self._copies:
             module.get_function(name).linkage = "linkonce_odr"
@@ -65,23 +65,23 @@ class _OwnCopies(JITCodeLibrary):
 
 
 class _Compiler(Compiler):
-    """Numba's compiler, but for the kind of library that the machine code goes to."""
+    """Numba's compiler with :class:`_PrivateCallees` as the code library."""
 
     def define_pipelines(self) -> Any:
         codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
-        self.state.library = _OwnCopies(codegen, name)  # type: ignore[no-untyped-call]
+        self.state.library = _PrivateCallees(codegen, name)  # type: ignore[no-untyped-call]
         self.state.library.enable_object_caching()
         return super().define_pipelines()  # type: ignore[no-untyped-call]
 
 
 def kernel_sources() -> list[Path]:
-    """Every file that holds compiled code, and this one, in a stable order."""
+    """Return all files with kernels, and this file, sorted."""
     root = Path(__file__).parent
     return sorted([Path(__file__), *root.rglob("*kernel*.py")])
 
 
 def cache_directory() -> Path:
-    """Where the machine code goes: ``$NUMBA_CACHE_DIR`` or the user's cache, then a hash."""
+    """Return the directory of the machine code, in ``$NUMBA_CACHE_DIR`` or the user's cache."""
     digest = hashlib.blake2b(digest_size=8)
     for path in kernel_sources():
         digest.update(path.name.encode())
@@ -104,7 +104,7 @@ def _writable(directory: Path) -> bool:
 
 
 class _Compiling(event.Listener, local):
-    """How long this thread has compiled; a compiled function may wait for its callees."""
+    """Time that this thread has spent on compilation, nested compilations included once."""
 
     seconds = 0.0
     _depth = 0
@@ -126,7 +126,7 @@ event.register("numba:compile", _COMPILING)  # type: ignore[no-untyped-call]
 
 
 def clock() -> float:
-    """Seconds that this thread has had for itself: it stands still while functions compile."""
+    """Return a time in seconds that excludes the compilations of this thread."""
     return time.monotonic() - _COMPILING.seconds
 
 
@@ -135,14 +135,14 @@ _CACHED = _writable(_CACHE)
 
 
 def compiled_before() -> bool:
-    """Whether the cache holds machine code already, so that nothing long is to come."""
+    """Return whether the cache has machine code, so that no long compilation follows."""
     return _CACHED and any(_CACHE.rglob("*.nbi"))
 
 
 def kernel(
     *, fastmath: bool | set[str] = False, inline: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Compile a function without the GIL; its types stay those of the Python source."""
+    """Compile a function that releases the GIL, with its Python signature for type checkers."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         # Python's check for a division by zero is a branch that keeps loops scalar
@@ -155,8 +155,8 @@ def kernel(
         }
         if inline:
             options["forceinline"] = True
-        # Numba reads the directory while it decorates: set for our kernels only, so that the
-        # caller's own cached functions stay where they were.
+        # Numba reads this setting while it decorates. Set it for these kernels only: the cached
+        # functions of the user stay in their directory.
         before = numba_config.CACHE_DIR
         numba_config.CACHE_DIR = str(_CACHE) if _CACHED else before
         try:

@@ -1,4 +1,4 @@
-"""Words of version 0.6.0 and earlier, translated in old files and refused with a hint elsewhere."""
+"""Names of version 0.6.0 and earlier: translated in old files, an error with a hint elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-#: Parameters of plug-ins that have another name now.
+#: Renamed parameters of plug-ins: old name to new name.
 PARAMETERS = {"told": "graph_known"}
 _PARAMETER = re.compile(rf"\b({'|'.join(PARAMETERS)})(?=\s*=)")
 
@@ -30,7 +30,7 @@ def translate_keys(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def translate_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace old words in the settings of stored results.
+    """Replace old names in the settings of stored results.
 
     >>> translate_settings({"graph": "random(told=never)", "policies": {"ts": {"told": "..."}}})
     {'graph': 'random(graph_known=never)', 'policies': {'ts': {'graph_known': '...'}}}
@@ -48,7 +48,7 @@ def translate_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def renamed_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Make a module's ``__getattr__`` that answers an old name with the new one.
+    """Make a ``__getattr__`` for a module that raises an error with the new name for an old one.
 
     >>> renamed_names("graphbandits.graphs", {"Dense": "DenseFeedback"})("Dense")
     Traceback (most recent call last):

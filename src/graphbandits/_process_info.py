@@ -14,8 +14,8 @@ from pathlib import Path
 def machine_id() -> str:
     """Identify the set of processes among which process numbers are unique.
 
-    That is one boot of one machine. Containers are distinguished by their process namespace, because
-    they may share a host name and have process numbers of their own.
+    That is one boot of one machine. Containers are distinguished by their process namespace: they
+    may share a host name, but each has its own process numbers.
     """
     parts = [socket.gethostname()]
     with suppress(OSError):
@@ -25,12 +25,12 @@ def machine_id() -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this machine is there; True if that cannot be known.
+    """Return whether a process of this machine is alive; True if unknown.
 
     >>> is_alive(os.getpid())
     True
     """
-    if os.name != "posix":  # where to ask might end it
+    if os.name != "posix":  # os.kill would end the process
         return True
     try:
         os.kill(pid, 0)
@@ -39,13 +39,15 @@ def is_alive(pid: int) -> bool:
     except PermissionError:  # it runs as another user
         pass
     fields = process_fields(pid)
-    return fields is None or fields[0] not in ("Z", "X")  # an entry that waits for its parent
+    return fields is None or fields[0] not in ("Z", "X")  # a zombie, or dead
 
 
 def process_fields(pid: int) -> list[str] | None:
-    """What Linux tells of a process, from its state on; None elsewhere."""
+    """Return the fields of ``/proc/PID/stat`` from the state on; None if unavailable."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return None
-    return text.rpartition(")")[2].split()  # the program's name, in brackets, may hold anything
+    return text.rpartition(")")[
+        2
+    ].split()  # the name of the program, in brackets, may contain anything

@@ -1,7 +1,7 @@
-"""Philox 4x32-10: a random number is a pure function of where it is used.
+"""Philox 4x32-10: a counter-based random number generator.
 
 Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). The
-counter is (index, round, trial), the key is made from (seed, purpose): see
+counter is (index, round, trial); the key is derived from (seed, purpose). See
 :mod:`graphbandits.rng`.
 """
 
@@ -26,7 +26,7 @@ _2_POW_MINUS_53 = 1.0 / 9007199254740992.0
 
 @kernel()
 def philox(key: np.uint64, low: np.uint64, high: np.uint64) -> np.uint64:
-    """The first 64 bits of the Philox 4x32-10 block of a 128-bit counter (high, low)."""
+    """Return the first 64 bits of the Philox 4x32-10 block of a 128-bit counter (high, low)."""
     c0 = low & _LOW
     c1 = low >> _32
     c2 = high & _LOW
@@ -47,7 +47,7 @@ def philox(key: np.uint64, low: np.uint64, high: np.uint64) -> np.uint64:
 
 @kernel()
 def uniform(key: np.uint64, trial: int, t: int, index: int) -> float:
-    """A float in [0, 1) with 53 random bits, for one (trial, round, index)."""
+    """Return a float in [0, 1) with 53 random bits, for one (trial, round, index)."""
     place = (np.uint64(trial) << _32) | np.uint64(t)
     bits = philox(key, np.uint64(index), place)
     return np.float64(bits >> _11) * _2_POW_MINUS_53
@@ -55,7 +55,7 @@ def uniform(key: np.uint64, trial: int, t: int, index: int) -> float:
 
 @kernel()
 def fill_uniform(key: np.uint64, first_trial: int, t: int, out: Floats) -> None:
-    """out[b, i] for trial first_trial + b, index i."""
+    """Set out[b, i] to the uniform number of trial first_trial + b and index i."""
     for b in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[b, i] = uniform(key, first_trial + b, t, i)
@@ -63,14 +63,14 @@ def fill_uniform(key: np.uint64, first_trial: int, t: int, out: Floats) -> None:
 
 @kernel()
 def _normal(key: np.uint64, trial: int, t: int, index: int) -> float:
-    """A standard normal by Box and Muller's transform, from the indices ``index``, ``index+1``."""
+    """Draw a standard normal by the Box-Muller transform, from ``index`` and ``index + 1``."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, trial, t, index)))
     return radius * math.cos(2.0 * math.pi * uniform(key, trial, t, index + 1))
 
 
 @kernel()
 def _log_gamma_draw(key: np.uint64, trial: int, t: int, index: int, shape: float) -> float:
-    """log of a Gamma(shape) draw: Marsaglia and Tsang (2000), boosted below shape 1."""
+    """Draw log Gamma(shape) by Marsaglia and Tsang (2000), with boosting below shape 1."""
     boost = 0.0
     if shape < 1.0:
         boost = math.log(1.0 - uniform(key, trial, t, index)) / shape
@@ -91,10 +91,10 @@ def _log_gamma_draw(key: np.uint64, trial: int, t: int, index: int, shape: float
 
 @kernel()
 def within(a: Floats, b: Floats, least: float, most: float) -> bool:
-    """Whether all of two arrays of one size is in a range; NaN is not."""
+    """Return whether all numbers of two arrays of the same size are in a range; NaN is not."""
     one, other = a.ravel(), b.ravel()
     good = True
-    # no early end, so that the loop runs in vectors
+    # no early exit: the loop can be vectorised
     for k in range(one.size):
         good &= (one[k] >= least) & (one[k] <= most) & (other[k] >= least) & (other[k] <= most)
     return good
@@ -104,8 +104,9 @@ def within(a: Floats, b: Floats, least: float, most: float) -> bool:
 def fill_beta_logit(
     key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats
 ) -> None:
-    """out[b, i] = logit of a Beta(a[b, i], b[b, i]) draw: of a ratio of gamma draws, each with its
-    own indices.
+    """Set out[b, i] to the logit of a Beta(a[b, i], b[b, i]) draw.
+
+    The draw is the ratio of two gamma draws with separate indices.
     """
     for trial in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -117,7 +118,7 @@ def fill_beta_logit(
 
 @kernel()
 def fill_beta(key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats) -> None:
-    """out[b, i] ~ Beta(a[b, i], b[b, i]), the draw of :func:`fill_beta_logit`."""
+    """Set out[b, i] ~ Beta(a[b, i], b[b, i]), the draw of :func:`fill_beta_logit`."""
     fill_beta_logit(key, first_trial, t, a, b, out)
     for trial in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -126,7 +127,7 @@ def fill_beta(key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, ou
 
 @kernel()
 def fill_actions(key: np.uint64, first_trial: int, t: int, pi: Floats, out: Ints) -> None:
-    """One arm a trial from the rows of pi by inversion; an arm with pi = 0 is never drawn."""
+    """Draw one arm per trial from the rows of pi by inversion; never an arm with pi = 0."""
     for b in range(pi.shape[0]):
         total = 0.0
         for i in range(pi.shape[1]):

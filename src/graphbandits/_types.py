@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between the rooms; every array leads with the trial axis B."""
+"""Types of arrays. The first axis of every array is the trial, of length B."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: What a policy knows, as plain named arrays: saved as such, never pickled.
+#: State of a policy or a posterior: named arrays, saved without pickle.
 State = dict[str, NDArray[np.generic]]

@@ -1,4 +1,4 @@
-"""Errors that a user can act on: what was given, what is allowed, what to do."""
+"""Errors for users, and checks of arguments: what was given, what is allowed, what to do."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ import math
 from collections.abc import Iterable
 from typing import SupportsFloat
 
-#: Of more names than this a message shows a few.
+#: A message shows only a few names if there are more than this.
 MOST_LISTED = 50
 
 
 class GraphBanditsError(Exception):
-    """Anything wrong with what the user gave; the command line prints it in one line."""
+    """Base class of the errors of this package; the command line prints them in one line."""
 
 
 class InputError(GraphBanditsError, ValueError):
-    """A value, name, file or combination that cannot be used."""
+    """Invalid value, name, file or combination."""
 
 
 class InputWarning(UserWarning):
-    """What was given can be used, but is probably not what was meant."""
+    """Valid input that is probably a mistake."""
 
 
 class SourceError(InputError):
-    """A source is not what it was when the run began, or is another one at a worker."""
+    """Source code that changed during a run, or that differs on a worker."""
 
 
 class NeedsError(GraphBanditsError):
-    """A policy asks for what it has not declared, or for what the problem cannot tell it."""
+    """Use of information that a policy has not declared, or that the problem does not provide."""
 
 
 class PolicyError(GraphBanditsError):
-    """A policy raised in the middle of a run; the error behind it is its ``__cause__``."""
+    """Error of a policy during a run; the original error is its ``__cause__``."""
 
 
 class GraphError(GraphBanditsError):
-    """A graph process raised in the middle of a run; the error behind it is its ``__cause__``."""
+    """Error of a graph process during a run; the original error is its ``__cause__``."""
 
 
 class NumericalError(GraphBanditsError):
-    """A result failed its own check; never silently clipped."""
+    """A numerical result that failed its own check."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known name, and all of them unless they are many.
+    """Return a hint with the most similar known name and the list of known names.
 
     >>> nearest("idsn", ["ids-n", "ts-n"])
     "did you mean 'ids-n'? Known: ids-n, ts-n"
     """
     names = sorted(known)
-    # comparing with very many takes minutes
+    # a comparison with very many names takes minutes
     close = [] if len(names) > 10**4 else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean '{close[0]}'? " if close else ""
     listed = names if len(names) <= MOST_LISTED else [*names[:2], "...", names[-1]]
@@ -59,36 +59,36 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def short_repr(value: object, most: int = 80) -> str:
-    """``repr`` of a value on one line, shortened; also of what has none, as an int of 5000 digits.
+    """Return ``repr`` of a value on one line, shortened; its type if ``repr`` fails.
 
     >>> short_repr(10**5000), short_repr([0] * 1000, most=11)
     ('a value of type int', '[0, 0, 0...')
     """
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # whatever a class of the user's raises
+    except Exception:  # repr of a user's class may raise anything
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-#: Rounds are counted in 32 bits, by which random numbers are named.
+#: The counter of the random numbers has 32 bits for the round.
 MOST_ROUNDS = 2**32 - 1
 
 
 def check_horizon(value: object) -> int:
-    """``value`` as a number of rounds, or an error that says how many there can be.
+    """Return ``value`` as a number of rounds; raise InputError if it is not valid.
 
     >>> check_horizon(1000)
     1000
     """
     rounds = check_integer(value, "horizon")
     if rounds > MOST_ROUNDS:
-        raise InputError(f"horizon is a number of rounds up to {MOST_ROUNDS}, not {rounds}")
+        raise InputError(f"horizon must be at most {MOST_ROUNDS} rounds, not {rounds}")
     return rounds
 
 
 def check_integer(value: object, what: str, *, least: int = 1) -> int:
-    """``value`` as an int of at least ``least``, or an error that names it.
+    """Return ``value`` as an int of at least ``least``; raise InputError if it is not valid.
 
     >>> check_integer(3, "trials")
     3
@@ -102,18 +102,18 @@ def check_integer(value: object, what: str, *, least: int = 1) -> int:
 
 
 def check_bool(value: object, what: str) -> bool:
-    """``value`` if it is a bool; a word such as 'no' is not taken for true.
+    """Return ``value`` if it is a bool; raise InputError otherwise, for example for 'no'.
 
     >>> check_bool(True, "directed")
     True
     """
     if not isinstance(value, bool):
-        raise InputError(f"{what} is true or false, not {value!r}")
+        raise InputError(f"{what} must be true or false, not {value!r}")
     return value
 
 
 def check_probability(value: object, what: str) -> float:
-    """``value`` as a float in [0, 1], or an error that names it.
+    """Return ``value`` as a float in [0, 1]; raise InputError if it is not valid.
 
     >>> check_probability(0.25, "r")
     0.25
@@ -125,7 +125,7 @@ def check_probability(value: object, what: str) -> float:
 
 
 def check_positive(value: object, what: str) -> float:
-    """``value`` as a finite float above 0, or an error that names it.
+    """Return ``value`` as a finite float above 0; raise InputError if it is not valid.
 
     >>> check_positive(5, "c")
     5.0

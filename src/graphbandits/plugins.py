@@ -1,6 +1,6 @@
-"""A scratch file as a plug-in: ``load_plugin("my_policy.py")`` enrols what it registers.
+"""Plug-in files: ``load_plugin("my_policy.py")`` runs a file and registers its plug-ins.
 
-To another process a plug-in travels as the text that was loaded, and is loaded there again.
+Worker processes receive the text of the loaded file and load it again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,19 @@ from graphbandits.registry import PACKAGES, registered, registered_by, replace_r
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded file, the names that it registered by kind, and what was loaded, with its sha256."""
+    """A loaded plug-in file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    names : dict of str to tuple of str
+        The registered names, by kind.
+    source : str
+        The sha256 of the text.
+    text : bytes
+        The text of the file when it was loaded.
+    """
 
     path: Path
     names: dict[str, tuple[str, ...]]
@@ -32,11 +44,27 @@ _LOADED: dict[str, Plugin] = {}
 
 
 def load_plugin(path: str | Path) -> Plugin:
-    """Run a Python file and enrol the policies, graphs and posteriors that it registers.
+    """Run a Python file and register its policies, graphs and posteriors.
 
-    A file that was changed may be loaded again, and replaces what it registered before. If it
-    cannot be loaded, nothing is enrolled and the error names its line.
+    A changed file can be loaded again; it replaces its earlier registrations.
 
+    Parameters
+    ----------
+    path : str or Path
+        A Python file that uses :func:`graphbandits.register`.
+
+    Returns
+    -------
+    Plugin
+        The file and the names that it registered.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be loaded, with the line of the error. The registrations stay unchanged.
+
+    Examples
+    --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = Path(folder.name, "lazy.py")
@@ -48,7 +76,7 @@ def load_plugin(path: str | Path) -> Plugin:
     ... @register("policy", "lazy")
     ... @dataclass(frozen=True)
     ... class Lazy(TSN):
-    ...     "As Thompson sampling."
+    ...     "Thompson sampling under another name."
     ... ''')
     >>> load_plugin(file).names
     {'policy': ('lazy',)}
@@ -57,19 +85,19 @@ def load_plugin(path: str | Path) -> Plugin:
     file = Path(path)
     source = read_bytes(file, "plug-in")
     resolved = file.resolve()
-    registered("policy")  # so that a name that is taken is noticed here
+    registered("policy")  # loads all plug-ins, so that duplicate names are detected
     name = _module_name(resolved)
     module_before, plugins_before = sys.modules.get(name), registered_by(name)
     spec = importlib.util.spec_from_file_location(name, resolved)
     if spec is None:
-        raise InputError(f"cannot load the plug-in {file}: a plug-in is a Python file, *.py")
+        raise InputError(f"cannot load the plug-in {file}: it must be a Python file, *.py")
     module = importlib.util.module_from_spec(spec)
     replace_registrations(name, {})
-    sys.modules[name] = module  # where dataclasses look for the names in annotations
+    sys.modules[name] = module  # dataclasses resolve annotations there
     try:
         exec(compile(source, str(resolved), "exec", dont_inherit=True), module.__dict__)
-        enrolled = registered_by(name)
-        if not enrolled:
+        plugins = registered_by(name)
+        if not plugins:
             raise InputError("it registers nothing: decorate a class with @register(kind, name)")
     except BaseException as error:
         replace_registrations(name, plugins_before)
@@ -80,15 +108,17 @@ def load_plugin(path: str | Path) -> Plugin:
         if not isinstance(error, Exception | SystemExit):
             raise
         hint = (
-            "; a plug-in is one file: install what it imports, or put it on PYTHONPATH"
+            "; a plug-in is one file: install the modules it imports, or add them to PYTHONPATH"
             if isinstance(error, ModuleNotFoundError)
             else ""
         )
-        raise InputError(f"cannot load the plug-in {blame(error, resolved, file)}{hint}") from error
+        raise InputError(
+            f"cannot load the plug-in {locate_error(error, resolved, file)}{hint}"
+        ) from error
     names = {
-        kind: tuple(name for of, name in enrolled if of == kind)
+        kind: tuple(name for of, name in plugins if of == kind)
         for kind in PACKAGES
-        if any(of == kind for of, _ in enrolled)
+        if any(of == kind for of, _ in plugins)
     }
     plugin = Plugin(resolved, names, hashlib.sha256(source).hexdigest(), source)
     _LOADED[name] = plugin
@@ -96,7 +126,13 @@ def load_plugin(path: str | Path) -> Plugin:
 
 
 def unload_plugin(path: str | Path) -> None:
-    """Forget a loaded file and what it registered."""
+    """Remove a loaded file and its registrations.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    """
     name = _module_name(Path(path).resolve())
     replace_registrations(name, {})
     sys.modules.pop(name, None)
@@ -104,12 +140,12 @@ def unload_plugin(path: str | Path) -> None:
 
 
 def loaded_plugins() -> list[Plugin]:
-    """All files that are loaded, in the order in which they were."""
+    """Return all loaded files, in the order of loading."""
     return list(_LOADED.values())
 
 
 def source_file(cls: type) -> Path | None:
-    """The Python file of a class; None for one that was typed in."""
+    """Return the Python file of a class; None for a class of an interactive session."""
     try:
         file = inspect.getsourcefile(cls)
     except (OSError, TypeError):
@@ -118,7 +154,7 @@ def source_file(cls: type) -> Path | None:
 
 
 def source_hash(cls: type) -> str | None:
-    """The sha256 of the source that a class was made from: of a plug-in, as it was loaded."""
+    """Return the sha256 of the source file of a class; for a plug-in, of the loaded text."""
     if cls.__module__ in _LOADED:
         return _LOADED[cls.__module__].source
     file = source_file(cls)
@@ -129,31 +165,31 @@ def source_hash(cls: type) -> str | None:
 
 
 def file_of(plugin: object) -> Path | None:
-    """The scratch file that a plug-in (or its class) was loaded from, None for any other."""
+    """Return the plug-in file of an object or class; None if it is not from a plug-in file."""
     loaded = plugin_of(plugin if isinstance(plugin, type) else type(plugin))
     return None if loaded is None else loaded.path
 
 
 def data_files(plugin: object) -> dict[str, str]:
-    """The sha256 of the files that the parameters of a plug-in name, by these parameters."""
+    """Return the sha256 of every file that a parameter of a plug-in names, by parameter."""
     if not is_dataclass(plugin):
         return {}
-    given = {one.name: getattr(plugin, one.name, None) for one in fields(plugin)}
+    parameters = {one.name: getattr(plugin, one.name, None) for one in fields(plugin)}
     return {
         f"{type(plugin).__name__}.{name}": hashlib.sha256(read_bytes(path, "file")).hexdigest()
-        for name, value in given.items()
+        for name, value in parameters.items()
         if isinstance(value, str | Path) and (path := Path(value)).is_file()
     }
 
 
 def plugin_of(cls: type) -> Plugin | None:
-    """The loaded file that a class comes from, None for any other class."""
+    """Return the loaded plug-in file of a class; None for any other class."""
     return _LOADED.get(cls.__module__)
 
 
-def blame(error: BaseException, file: Path | None, shown: Path | None = None) -> str:
-    """``file, line n: what went wrong``: the last line of ``file`` that the error went through."""
-    where = str(shown or file or "typed in")
+def locate_error(error: BaseException, file: Path | None, shown: Path | None = None) -> str:
+    """Describe an error as ``file, line n: message``, with its innermost line in ``file``."""
+    where = str(shown or file or "interactive session")
     if isinstance(error, SyntaxError) and error.filename == str(file):
         return f"{where}, line {error.lineno}: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)

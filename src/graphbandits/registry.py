@@ -1,10 +1,13 @@
-"""Plug-ins by name, and their text form: ``cliques(size=3)`` is ``Cliques(size=3)``.
+"""Registry of plug-ins by name, and their text form: ``cliques(size=3)`` is ``Cliques(size=3)``.
 
-A plug-in is a frozen dataclass of parameters with a docstring whose first line says what it is.
-``@register("policy", "ids-n")`` is all it takes to be known to the command line, the listings and
-the contract tests. The modules of a kind are found by walking its package, so a new file enrols
-itself; an installed package enrols the module that its entry point in the group
-``graphbandits.plugins`` names; and :func:`graphbandits.plugins.load_plugin` enrols a scratch file.
+A plug-in is a frozen dataclass of parameters. The first line of its docstring is its description.
+``@register("policy", "ids-n")`` makes it available to the command line, the listings and the
+contract tests. There are three ways to register:
+
+- a module in the package of its kind: all modules of the package are imported;
+- an installed package with an entry point in the group ``graphbandits.plugins``, which names the
+  module to import;
+- a file loaded by :func:`graphbandits.plugins.load_plugin`.
 """
 
 from __future__ import annotations
@@ -29,19 +32,19 @@ from graphbandits.errors import GraphBanditsError, InputError, nearest
 
 T = TypeVar("T")
 
-#: Where the plug-ins of a kind live.
+#: Package of each kind of plug-in.
 PACKAGES = {
     "policy": "graphbandits.policies",
     "graph": "graphbandits.graphs",
     "posterior": "graphbandits.posteriors",
 }
-#: The group of entry points by which an installed package names its plug-in modules.
+#: Group of entry points of installed packages with plug-ins.
 ENTRY_POINTS = "graphbandits.plugins"
 
-#: Held by whoever parses Python: up to 3.12 threads share a counter of the depth of syntax trees,
-#: and one that is interrupted by another raises SystemError.
+#: Lock around parsing of Python code: up to Python 3.12 threads share a counter of the depth of
+#: syntax trees, and concurrent parsing can raise SystemError.
 PARSING = RLock()
-#: What :func:`parse` calls the value of a parameter whose key was left out.
+#: Key that :func:`parse` uses for a value without a key.
 KEYLESS = ""
 
 _REGISTERED: dict[str, dict[str, type]] = {kind: {} for kind in PACKAGES}
@@ -50,41 +53,71 @@ _FORM = re.compile(r"\s*([A-Za-z0-9_.\-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def register(kind: str, name: str) -> Callable[[type[T]], type[T]]:
-    """Enrol a frozen dataclass under a name of its kind."""
-    if kind not in PACKAGES:
-        raise InputError(f"no kind of plug-in '{kind}': {nearest(kind, PACKAGES)}")
-    if not re.fullmatch(r"[A-Za-z0-9_.\-]+", name):
-        raise InputError(f"{kind} '{name}': a name has letters, digits, '-', '_' and '.' only")
+    """Register a plug-in: a class decorator for frozen dataclasses.
 
-    def enrol(cls: type[T]) -> type[T]:
-        # its own decorator counts, not one that it inherits
+    Parameters
+    ----------
+    kind : {"policy", "graph", "posterior"}
+        The kind of plug-in.
+    name : str
+        The name, unique in its kind: letters, digits, "-", "_" and ".".
+
+    Returns
+    -------
+    callable
+        The decorator, which returns the class unchanged.
+
+    Raises
+    ------
+    InputError
+        If the kind or the name is not valid, the name is taken, or the class is not a frozen
+        dataclass.
+
+    Examples
+    --------
+    Write the decorator above ``@dataclass(frozen=True)``::
+
+        @register("policy", "my-policy")
+        @dataclass(frozen=True)
+        class MyPolicy(IndexPolicy):
+            "Largest mean so far."
+    """
+    if kind not in PACKAGES:
+        raise InputError(f"unknown kind of plug-in '{kind}': {nearest(kind, PACKAGES)}")
+    if not re.fullmatch(r"[A-Za-z0-9_.\-]+", name):
+        raise InputError(
+            f"{kind} '{name}': a name may contain only letters, digits, '-', '_' and '.'"
+        )
+
+    def add(cls: type[T]) -> type[T]:
+        # an inherited decorator does not make the class a dataclass
         if not getattr(cls.__dict__.get("__dataclass_params__"), "frozen", False):
             raise InputError(
-                f"{cls.__name__}: a {kind} is a frozen dataclass of its parameters: write "
+                f"{cls.__name__}: a {kind} must be a frozen dataclass: write "
                 "@dataclass(frozen=True) below @register(...)"
             )
         if not cls.__module__.startswith("graphbandits."):
-            _import_own()  # so that a name that is taken is noticed here
+            _import_own()  # so that duplicate names are detected
         known = _REGISTERED[kind].get(name)
-        if known is not None and _home(known) != _home(cls):
+        if known is not None and _location(known) != _location(cls):
             raise InputError(
-                f"two classes call themselves {kind} '{name}': {_home(known)} and {_home(cls)}; "
-                "choose another name"
+                f"two classes are registered as {kind} '{name}': {_location(known)} and "
+                f"{_location(cls)}; choose another name"
             )
         if _NAMES.get(cls, name) != name:
             raise InputError(
-                f"{cls.__name__} is enrolled as '{_NAMES[cls]}' already: a class has one name; "
-                f"derive another from it for {kind} '{name}'"
+                f"{cls.__name__} is already registered as '{_NAMES[cls]}', and a class has one "
+                f"name: define a subclass for {kind} '{name}'"
             )
         _REGISTERED[kind][name] = cls
         _NAMES[cls] = name
         return cls
 
-    return enrol
+    return add
 
 
 def registered(kind: str) -> dict[str, type]:
-    """All plug-ins of a kind, by name, in alphabetical order.
+    """Return all plug-ins of a kind, by name, in alphabetical order.
 
     >>> "ids-n" in registered("policy")
     True
@@ -94,7 +127,7 @@ def registered(kind: str) -> dict[str, type]:
 
 
 def registered_by(module: str) -> dict[tuple[str, str], type]:
-    """What a module has registered, by (kind, name).
+    """Return the plug-ins that a module has registered, by (kind, name).
 
     >>> list(registered_by("graphbandits.policies.ids_n"))
     [('policy', 'ids-n')]
@@ -108,7 +141,7 @@ def registered_by(module: str) -> dict[tuple[str, str], type]:
 
 
 def replace_registrations(module: str, plugins: dict[tuple[str, str], type]) -> None:
-    """Forget what a module has registered, and enrol ``plugins`` in its place."""
+    """Replace the registrations of a module by ``plugins``."""
     for (kind, name), cls in registered_by(module).items():
         del _REGISTERED[kind][name], _NAMES[cls]
     for (kind, name), cls in plugins.items():
@@ -118,7 +151,7 @@ def replace_registrations(module: str, plugins: dict[tuple[str, str], type]) -> 
 
 @cache
 def _import_own() -> None:
-    """Everything that comes with the package."""
+    """Import all plug-ins of this package."""
     for name in PACKAGES.values():
         package = importlib.import_module(name)
         for module in pkgutil.iter_modules(package.__path__):
@@ -127,63 +160,63 @@ def _import_own() -> None:
 
 @cache
 def _import_all() -> None:
-    """The same, and what other packages have installed."""
+    """Import all plug-ins of this package and of installed packages."""
     _import_own()
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             entry.load()
-        except Exception as error:  # one broken package must not take the others down
+        except Exception as error:  # one broken package must not affect the others
             replace_registrations(entry.module, {})
             owner = entry.dist.name if entry.dist is not None else entry.value
             warnings.warn(
-                f"the plug-in '{entry.name}' of the package {owner} is left out: "
+                f"the plug-in '{entry.name}' of the package {owner} is ignored: "
                 f"{type(error).__name__}: {error}",
                 stacklevel=3,
             )
 
 
-def _home(cls: type) -> str:
-    """Where a class is defined: its file, if it has one, and its name there."""
+def _location(cls: type) -> str:
+    """Describe where a class is defined: its name, and its file or module."""
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     return f"{cls.__qualname__} of {file or cls.__module__}"
 
 
 def name_of(plugin: object) -> str:
-    """The name under which the class of ``plugin`` (or the class itself) is enrolled."""
+    """Return the registered name of a plug-in or its class, else the name of the class."""
     cls = plugin if isinstance(plugin, type) else type(plugin)
     return _NAMES.get(cls, cls.__name__)
 
 
 def text_of(plugin: object) -> str:
-    """The text form of a plug-in, with the parameters that differ from their defaults.
+    """Return the text form of a plug-in, with the parameters that differ from their defaults.
 
     >>> text_of(build("graph", "cliques(size=3)"))
     'cliques(size=3)'
     """
     fields = _fields(type(plugin)) if dataclasses.is_dataclass(plugin) else []
-    given = [
+    changed = [
         f"{name}={_value_text(getattr(plugin, name))}"
         for name, default in fields
         if not _same(getattr(plugin, name), default)
     ]
-    return name_of(plugin) + (f"({', '.join(given)})" if given else "")
+    return name_of(plugin) + (f"({', '.join(changed)})" if changed else "")
 
 
 def summary_of(cls: type) -> str:
-    """The first sentence of the docstring."""
+    """Return the first paragraph of the docstring of a class, in one line."""
     doc = inspect.getdoc(cls) or ""
     return doc.split("\n\n")[0].replace("\n", " ").replace("``", "")
 
 
 def parameters_of(cls: type) -> dict[str, Any]:
-    """Parameter names and their defaults (None where there is none)."""
+    """Return the names of the parameters and their defaults; None if there is no default."""
     return {
         name: None if default is dataclasses.MISSING else default for name, default in _fields(cls)
     }
 
 
 def parameters_given(plugin: object) -> dict[str, Any]:
-    """Parameter names and values of a plug-in.
+    """Return the names and values of the parameters of a plug-in.
 
     >>> parameters_given(build("graph", "cliques(size=3)"))
     {'size': 3}
@@ -192,7 +225,7 @@ def parameters_given(plugin: object) -> dict[str, Any]:
 
 
 def _fields(cls: type) -> list[tuple[str, Any]]:
-    """Parameters with their defaults, MISSING where there is none."""
+    """Return the parameters with their defaults; MISSING if there is no default."""
     missing = dataclasses.MISSING
     return [
         (
@@ -205,7 +238,7 @@ def _fields(cls: type) -> list[tuple[str, Any]]:
 
 
 def examples_of(cls: type) -> list[Any]:
-    """Plug-ins of a class that its contract is tried on: its ``examples()``, else its defaults.
+    """Return the instances used by the contract tests: ``examples()``, else the defaults.
 
     >>> examples_of(registered("policy")["ids-n"])
     [IDSN(gain='bound'), IDSN(gain='joint')]
@@ -213,27 +246,29 @@ def examples_of(cls: type) -> list[Any]:
     examples: Callable[[], Sequence[Any]] | None = getattr(cls, "examples", None)
     if examples is not None:
         try:
-            given = list(examples())
+            instances = list(examples())
         except TypeError as error:
             raise InputError(
-                f"{name_of(cls)}: examples is a @classmethod that returns a list ({error})"
+                f"{name_of(cls)}: examples must be a @classmethod that returns a list ({error})"
             ) from error
-        if not given or any(type(example) is not cls for example in given):
-            raise InputError(f"{name_of(cls)}: examples() returns one or more of {cls.__name__}")
-        return given
+        if not instances or any(type(example) is not cls for example in instances):
+            raise InputError(
+                f"{name_of(cls)}: examples() must return one or more instances of {cls.__name__}"
+            )
+        return instances
     required = [name for name, default in _fields(cls) if default is dataclasses.MISSING]
     if required:
         raise InputError(
-            f"{name_of(cls)} has no default for {', '.join(required)}: give the class a "
-            "@classmethod examples(cls) that returns a list of it"
+            f"{name_of(cls)} has no default for {', '.join(required)}: add a @classmethod "
+            "examples(cls) that returns a list of instances"
         )
     return [cls()]
 
 
 def build(kind: str, text: str) -> Any:
-    """The plug-in that a text names: ``name`` or ``name(key=value, ...)``.
+    """Create a plug-in from its text form, ``name`` or ``name(key=value, ...)``.
 
-    Where there is but one parameter, its key may be left out.
+    The key can be omitted if there is only one parameter.
 
     >>> build("graph", "random(r=0.25)")
     Random(r=0.25, low=0.0, high=1.0, shared=False, graph_known='before')
@@ -244,21 +279,23 @@ def build(kind: str, text: str) -> Any:
     plugins = registered(kind)
     if name not in plugins:
         raise InputError(
-            f"unknown {kind} '{name}': {nearest(name, plugins)}; one of your own is loaded with "
-            "--plugin FILE or load_plugin(FILE)"
+            f"unknown {kind} '{name}': {nearest(name, plugins)}; load your own with --plugin FILE "
+            "or load_plugin(FILE)"
         )
     cls = plugins[name]
     allowed = parameters_of(cls)
     if KEYLESS in arguments:
         if len(allowed) != 1:
-            keys = f": it has {', '.join(allowed)}" if allowed else ": it takes none"
-            raise InputError(f"cannot read the parameter of {kind} '{text}': write key=value{keys}")
+            keys = f"parameters: {', '.join(allowed)}" if allowed else "it has no parameters"
+            raise InputError(
+                f"cannot read the parameter of {kind} '{text}': write key=value; {keys}"
+            )
         arguments = dict(zip(allowed, arguments.values(), strict=True))
     for key in arguments:
         if key not in allowed:
             if PARAMETERS.get(key) in allowed:
                 raise InputError(f"{kind} '{name}': '{key}' is now called '{PARAMETERS[key]}'")
-            hint = nearest(key, allowed) if allowed else "it takes none"
+            hint = nearest(key, allowed) if allowed else "it has no parameters"
             raise InputError(f"{kind} '{name}' has no parameter '{key}': {hint}")
     try:
         return cls(**arguments)
@@ -271,26 +308,26 @@ def build(kind: str, text: str) -> Any:
             if default is dataclasses.MISSING and field not in arguments
         ]
         if not missing:
-            raise InputError(f"{kind} '{text}' cannot be made: TypeError: {error}") from error
+            raise InputError(f"cannot create {kind} '{text}': TypeError: {error}") from error
         raise InputError(
             f"{kind} '{name}' needs {', '.join(missing)}: write {name}({missing[0]}=...)"
         ) from None
-    except Exception as error:  # what the plug-in says of its parameters
+    except Exception as error:  # the plug-in rejects its parameters
         reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"{kind} '{text}' cannot be made: {reason}") from error
+        raise InputError(f"cannot create {kind} '{text}': {reason}") from error
 
 
 def parse(text: str, *, what: str = "text") -> tuple[str, dict[str, Any]]:
-    """Split ``name(key=value, ...)``; bare words are strings, the rest Python literals.
+    """Split ``name(key=value, ...)``; values are Python literals, bare words are strings.
 
-    What stands there without any key is one value, under the key ``KEYLESS``.
+    A text without any key is one value, with the key ``KEYLESS``.
 
     >>> parse("random(r=uniform, low=0.2)"), parse("edges(1-2 2-3)")
     (('random', {'r': 'uniform', 'low': 0.2}), ('edges', {'': '1-2 2-3'}))
     """
     match = _FORM.fullmatch(text)
     if match is None:
-        several = "; for several, repeat the option" if "," in text else ""
+        several = "; repeat the option for several" if "," in text else ""
         raise InputError(
             f"cannot read {what} '{text}': write name or name(key=value, ...){several}"
         )
@@ -337,7 +374,7 @@ _WORDS = {"true": True, "false": False, "none": None, "inf": math.inf, "nan": ma
 
 
 def _literal(value: str) -> Any:
-    """A number, text, truth value or (nested) list of these; a bare word is a text.
+    """Read a number, string, bool or (nested) list of these; a bare word is a string.
 
     >>> _literal("0.5"), _literal("up"), _literal("[1, [up, -inf]]")
     (0.5, 'up', (1, ('up', -inf)))
@@ -351,17 +388,18 @@ def _literal(value: str) -> Any:
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"\{\w*\}", value):
             raise InputError(
-                f"{value} is a placeholder, which only a sweep of an experiment file fills: write "
-                "a value in its place"
+                f"{value} is a placeholder, which is allowed only in a sweep of an experiment "
+                "file: write a value instead"
             ) from None
         if value[:1] in "([{" and value[-1:] in ")]}":
             raise InputError(
-                f"cannot read the list '{value}': write texts in quotes, as in ['ids-n', 'ts-n']"
+                f"cannot read the list '{value}': write strings in quotes, as in ['ids-n', 'ts-n']"
             ) from None
         return value
 
 
 def _value_of(node: ast.expr) -> Any:
+    """Evaluate a syntax tree of plain values; raise ValueError for anything else."""
     match node:
         case ast.Constant(value=int() | float() | str() | None):
             return node.value
@@ -378,6 +416,7 @@ def _value_of(node: ast.expr) -> Any:
 
 
 def _value_text(value: object, inside: bool = False) -> str:
+    """Format a value such that :func:`_literal` reads it back."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple | list):
@@ -387,12 +426,14 @@ def _value_text(value: object, inside: bool = False) -> str:
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, str):
         bare = not inside and re.fullmatch(r"[\w.:/-]+", value) and _literal(value) == value
-        return value if bare else repr(value)  # bare, it might be read back as something else
+        return (
+            value if bare else repr(value)
+        )  # without quotes it might be read back as another value
     return str(value)
 
 
 def _same(one: object, other: object) -> bool:
-    """Equality also for what answers with an array."""
+    """Return whether two values are equal; False if the comparison gives an array."""
     try:
         return bool(one == other)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Randomness without generators: every number is named by (seed, trial, round, purpose, index).
+"""Counter-based random numbers: a function of (seed, trial, round, purpose, index).
 
-So all policies meet the same world, and nothing depends on the size of a block, the number of
-workers, the order of the work or where a run was resumed.
+All policies see the same world. Results do not depend on the block size, the number of workers,
+the order of the work or where a run was resumed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from graphbandits import _rng_kernels
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, check_integer
 
-#: Parameters of Beta distributions that can be drawn from.
+#: Allowed range of the parameters of Beta draws.
 _LEAST, _MOST = np.finfo(np.float64).tiny, np.finfo(np.float64).max
 
 
 @lru_cache(maxsize=1024)
 def stream_key(seed: int, purpose: str) -> np.uint64:
-    """The 64-bit Philox key of a seed and a purpose.
+    """Compute the 64-bit Philox key of a seed and a purpose.
 
     >>> stream_key(1, "action") == stream_key(1, "reveal")
     np.False_
@@ -34,8 +34,19 @@ def stream_key(seed: int, purpose: str) -> np.uint64:
 
 @dataclass(frozen=True)
 class Keys:
-    """The trials of one block: ``first_trial``, ..., ``first_trial + trials - 1`` of a seed.
+    """The trials of a block: ``first_trial``, ..., ``first_trial + trials - 1`` of a seed.
 
+    Parameters
+    ----------
+    seed : int
+        Seed of the random draws.
+    first_trial : int
+        Number of the first trial of the block.
+    trials : int
+        Number of trials B.
+
+    Examples
+    --------
     >>> Keys(seed=1, first_trial=7, trials=2).trial_numbers
     array([7, 8])
     """
@@ -49,20 +60,44 @@ class Keys:
         check_integer(self.trials, "trials")
         check_integer(self.first_trial, "first_trial", least=0)
         if self.first_trial + self.trials > 2**32:
-            raise InputError("trial numbers stop at 2**32: use another seed for further trials")
+            raise InputError("trial numbers must be below 2**32: use another seed for more trials")
 
     @property
     def trial_numbers(self) -> Ints:
+        """Numbers of the trials."""
         return np.arange(self.first_trial, self.first_trial + self.trials)
 
     def key(self, purpose: str) -> np.uint64:
+        """Return the Philox key of a purpose.
+
+        Parameters
+        ----------
+        purpose : str
+            Name of the stream.
+
+        Returns
+        -------
+        numpy.uint64
+            The key.
+        """
         return stream_key(self.seed, purpose)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """The random numbers of one round for one purpose; ask as often as you like, same answer.
+    """Random numbers of one round for one purpose; repeated calls return the same numbers.
 
+    Parameters
+    ----------
+    keys : Keys
+        The trials of the block.
+    t : int
+        The round.
+    purpose : str
+        Name of the stream.
+
+    Examples
+    --------
     >>> block = Stream(Keys(seed=1, first_trial=0, trials=3), t=5, purpose="example").uniform(2)
     >>> alone = Stream(Keys(seed=1, first_trial=2, trials=1), t=5, purpose="example").uniform(2)
     >>> bool((block[2] == alone[0]).all())
@@ -74,18 +109,52 @@ class Stream:
     purpose: str
 
     def uniform(self, count: int) -> Floats:
-        """(B, count) floats in [0, 1)."""
+        """Draw uniform numbers in [0, 1).
+
+        Parameters
+        ----------
+        count : int
+            Number of draws per trial.
+
+        Returns
+        -------
+        ndarray of shape (B, count)
+            The draws.
+        """
         out = np.empty((self.keys.trials, count))
         _rng_kernels.fill_uniform(self.keys.key(self.purpose), self.keys.first_trial, self.t, out)
         return out
 
     def beta(self, a: Floats, b: Floats) -> Floats:
-        """Beta(a, b) draws of the shape (B, K) of the parameters."""
+        """Draw from Beta(a, b).
+
+        Parameters
+        ----------
+        a, b : ndarray of shape (B, K)
+            The parameters, finite and above 0.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The draws.
+        """
         return self._filled(_rng_kernels.fill_beta, a, b)
 
     def beta_logit(self, a: Floats, b: Floats) -> Floats:
-        """log(theta / (1 - theta)) of the draws of :meth:`beta`, also where theta rounds to 1.
+        """Return log(theta / (1 - theta)) of the draws of :meth:`beta`, exact if theta rounds to 1.
 
+        Parameters
+        ----------
+        a, b : ndarray of shape (B, K)
+            The parameters, finite and above 0.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The logits.
+
+        Examples
+        --------
         >>> stream = Stream(Keys(seed=1), t=1, purpose="example")
         >>> a, b = np.array([[1.0, 1.0]]), np.array([[1e-3, 2e-3]])
         >>> stream.beta(a, b), stream.beta_logit(a, b).round(1)
@@ -95,12 +164,12 @@ class Stream:
 
     def _filled(self, fill: Callable[..., None], a: Floats, b: Floats) -> Floats:
         a, b = np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64)
-        # of others the kernels would read beyond the end, or draw for ever
+        # otherwise the kernels would read out of bounds, or never stop
         sound = a.shape == b.shape and a.ndim == 2
         if not sound or not _rng_kernels.within(a, b, _LEAST, _MOST):
             raise InputError(
-                "draws of Beta(a, b) take finite parameters above 0, in two arrays of one shape "
-                f"(trials, arms); got the shapes {a.shape} and {b.shape}"
+                "draws of Beta(a, b) need finite parameters above 0, in two arrays of the same "
+                f"shape (trials, arms); got the shapes {a.shape} and {b.shape}"
             )
         out = np.empty_like(a)
         fill(self.keys.key(self.purpose), self.keys.first_trial, self.t, a, b, out)
@@ -108,7 +177,22 @@ class Stream:
 
 
 def draw_actions(pi: Floats, keys: Keys, t: int) -> Ints:
-    """One arm for each trial, from its row of ``pi``."""
+    """Draw one arm per trial from the rows of ``pi``.
+
+    Parameters
+    ----------
+    pi : ndarray of shape (B, K)
+        The distribution of each trial.
+    keys : Keys
+        The trials of the block.
+    t : int
+        The round.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        The arms.
+    """
     actions = np.empty(len(pi), np.int64)
     _rng_kernels.fill_actions(keys.key("action"), keys.first_trial, t, pi, actions)
     return actions

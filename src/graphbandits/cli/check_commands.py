@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graphbandits.testing import Verdict
     from graphbandits.theory.auditor import Tally
 
-STYLES = {"kept": "green", "broken": "bold red", "excused": "yellow", "needless": "bold red"}
+STYLES = {"passed": "green", "failed": "bold red", "exempt": "yellow", "needless": "bold red"}
 
 
 def check(

@@ -24,7 +24,7 @@ from graphbandits.gains import information_ratio, joint_gain
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.graph_info import GraphInfo
-from graphbandits.plugins import blame, source_file
+from graphbandits.plugins import locate_error, source_file
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors._capabilities import strictest
@@ -231,7 +231,7 @@ def _raise(policy: Policy, where: str, error: BaseException) -> NoReturn:
         raise NeedsError(f"policy '{name}' {where}: {error}") from error
     if isinstance(error, GraphBanditsError):
         raise error
-    reason = blame(error, source_file(type(policy)))
+    reason = locate_error(error, source_file(type(policy)))
     raise PolicyError(f"policy '{name}' failed {where}: {reason}") from error
 
 
@@ -254,5 +254,5 @@ def reveal(graph: Feedback, action: Ints, keys: Keys, t: int) -> tuple[Ints, Int
 def _raise_of_graph(graph: object, where: str, error: Exception) -> NoReturn:
     if isinstance(error, GraphBanditsError):
         raise error
-    reason = blame(error, source_file(type(graph)))
+    reason = locate_error(error, source_file(type(graph)))
     raise GraphError(f"graph '{type(graph).__name__}' failed {where}: {reason}") from error

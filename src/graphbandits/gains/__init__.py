@@ -1,4 +1,4 @@
-"""Information gains: the joint gain g, an estimate of it, and the information ratio."""
+"""Information gains: the joint gain g, its estimate by sampling, and the information ratio."""
 
 from graphbandits.gains.joint import joint_gain
 from graphbandits.gains.ratio import information_ratio

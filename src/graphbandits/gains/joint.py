@@ -1,4 +1,4 @@
-"""The exact joint information gain: what all that a play shows tells about the best arm."""
+"""The exact joint information gain of all observations of a play about the best arm."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from graphbandits.graphs._outcome_space import (
 from graphbandits.posteriors import Posterior
 from graphbandits.registry import name_of
 
-#: The most outcomes that are told apart, for one trial ...
+#: Upper limit of the number of joint outcomes per trial.
 MOST_OUTCOMES = 5_000_000
-#: ... and the most of them times arms, which the time goes with.
+#: Upper limit of joint outcomes times arms per trial; the time is proportional to it.
 MOST_WORK = 100_000_000
 
 
 def check_joint(posterior: Posterior, process: Process) -> None:
-    """Refuse, before anything runs, what :func:`joint_gain` cannot do or afford.
+    """Raise InputError if :func:`joint_gain` does not support a posterior and a graph.
 
     >>> from graphbandits.graphs import as_process
     >>> from graphbandits.posteriors import BetaBernoulli
@@ -35,48 +35,72 @@ def check_joint(posterior: Posterior, process: Process) -> None:
 
 
 def check_outcomes(posterior: Posterior, outcomes: float) -> None:
-    """The same for graphs of at most so many outcomes."""
+    """Raise InputError if the joint gain is not available, or has too many outcomes."""
     if not hasattr(posterior, "information"):
         raise InputError(
-            f"the posterior '{name_of(posterior)}' has no method information, which the joint gain "
-            "takes: play by gain=bound, or estimate it with sampled_gain"
+            f"the posterior '{name_of(posterior)}' has no method 'information', which the joint "
+            "gain needs: use gain=bound, or estimate the gain with sampled_gain"
         )
     if outcomes > MOST_OUTCOMES:
         raise InputError(
-            f"the joint gain would tell {outcomes:.1e} outcomes of the arms seen together apart, "
-            f"for each trial; at most {MOST_OUTCOMES:,} are affordable: play by gain=bound, or "
-            "estimate it with sampled_gain"
+            f"the joint gain needs {outcomes:.1e} joint outcomes of the observed arms per trial; "
+            f"at most {MOST_OUTCOMES:,} are supported: use gain=bound, or estimate the gain with "
+            "sampled_gain"
         )
     if outcomes * posterior.arms > MOST_WORK:
         raise InputError(
-            f"the joint gain would follow {posterior.arms} arms through {outcomes:.1e} outcomes, "
-            f"for each trial; at most {MOST_WORK:,} of both together are affordable: play by "
-            "gain=bound, or estimate it with sampled_gain"
+            f"the joint gain needs {outcomes:.1e} joint outcomes times {posterior.arms} arms per "
+            f"trial; at most {MOST_WORK:,} are supported: use gain=bound, or estimate the gain "
+            "with sampled_gain"
         )
 
 
-def check_fit(posterior: Posterior, state: State, graph: Feedback) -> int:
-    """The number of trials of the state, which the graph must be of, and of the same arms."""
+def check_shapes(posterior: Posterior, state: State, graph: Feedback) -> int:
+    """Check that a posterior, a state and a graph fit together; return the number of trials."""
     if not hasattr(graph, "reach"):
         raise InputError(
-            f"a graph of one round is a feedback, as in as_process('star').feedback, not {graph!r}"
+            "graph must be the feedback of one round, such as as_process('star', 4).feedback, not "
+            f"{graph!r}"
         )
     trials = len(next(iter(state.values())))
     if graph.arms != posterior.arms:
-        raise InputError(f"the graph has {graph.arms} arms, the posterior {posterior.arms}")
-    graph.gain(np.zeros((trials, posterior.arms)))  # refuses one of other trials
+        raise InputError(f"the graph has {graph.arms} arms, but the posterior has {posterior.arms}")
+    graph.gain(np.zeros((trials, posterior.arms)))  # raises if the number of trials differs
     return trials
 
 
 def joint_gain(
     posterior: Posterior, state: State, graph: Feedback, accuracy: str | None = None
 ) -> Floats:
-    """g_i = I(A*; all that playing i reveals) for each trial and arm, (B, K), in nats.
+    """Compute the exact joint information gain g_i of playing each arm i.
 
-    The best arm A* and the outcomes Y_N of the arms N that are seen: g_i = sum over N of
-    P(N seen | i played) I(A*; Y_N), exactly; at least (G h)_i, for arms are independent. Liu,
+    With the best arm A* and the outcomes Y_N of the observed arms N, g_i = sum over N of
+    P(N observed | i played) I(A*; Y_N). It is at least (G h)_i, because arms are independent. Liu,
     Buccapatnam and Shroff (2018), Proposition 1.
 
+    Parameters
+    ----------
+    posterior : Posterior
+        A posterior with a method ``information``, such as :class:`BetaBernoulli`.
+    state : dict of str to ndarray
+        State of the posterior.
+    graph : Feedback
+        The graph of one round.
+    accuracy : {"simulation", "strict"}, optional
+        Accuracy setting, if different from that of the posterior.
+
+    Returns
+    -------
+    ndarray of shape (B, K)
+        The gains in nats.
+
+    Raises
+    ------
+    InputError
+        If the graph does not fit, or there are too many joint outcomes.
+
+    Examples
+    --------
     >>> from graphbandits.graphs import as_process
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> posterior = BetaBernoulli([1, 4, 12], [2, 4, 9])
@@ -85,7 +109,7 @@ def joint_gain(
     (array([[0.08404623, 0.02395048, 0.0040205 ]]), array([[0.08370526, 0.02395048, 0.0040205 ]]))
     """
     able: Any = posterior
-    trials = check_fit(posterior, state, graph)
+    trials = check_shapes(posterior, state, graph)
     known = at_most_outcomes(graph, trials, MOST_OUTCOMES)
     known = known and MOST_OUTCOMES * posterior.arms <= MOST_WORK
     check_outcomes(posterior, 0.0 if known else count_outcomes(graph, trials))

@@ -1,4 +1,4 @@
-"""The information ratio, and the entropy that bounds the information there is."""
+"""The information ratio, and the entropy, an upper bound of the information."""
 
 from __future__ import annotations
 
@@ -8,12 +8,26 @@ from graphbandits._types import Floats
 
 
 def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
-    """Psi = (pi.Delta)^2 / (pi.gain) for each row.
-
-    Where nothing is learned it is infinite, or NaN if nothing is lost either.
+    """Compute the information ratio Psi = (pi.Delta)^2 / (pi.gain) of each row.
 
     With gain = G h it is an upper bound of the paper's Psi_t; for pi = alpha it is psi_t.
 
+    Parameters
+    ----------
+    pi : ndarray of shape (B, K)
+        The distribution of the play.
+    delta : ndarray of shape (B, K)
+        Expected regret of playing each arm.
+    gain : ndarray of shape (B, K)
+        Information gain of playing each arm.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        The ratios. Infinite if the expected gain is zero; NaN if the expected regret is zero too.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> pi, delta = np.array([[0.5, 0.5]]), np.array([[0.1, 0.3]])
     >>> information_ratio(pi, delta, np.array([[0.1, 0.3]]))
@@ -27,7 +41,7 @@ def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
 
 
 def entropy(alpha: Floats) -> Floats:
-    """-sum_i alpha_i log(alpha_i) of each row, in nats.
+    """Compute the entropy -sum_i alpha_i log(alpha_i) of each row, in nats.
 
     >>> import numpy as np
     >>> entropy(np.array([[0.5, 0.5, 0.0]])).round(6)

@@ -1,4 +1,4 @@
-"""The joint information gain by sampling, with its standard error: for any posterior and graph."""
+"""The joint information gain by sampling, with standard errors, for any posterior and graph."""
 
 from __future__ import annotations
 
@@ -8,19 +8,27 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_integer
-from graphbandits.gains.joint import check_fit
+from graphbandits.gains.joint import check_shapes
 from graphbandits.graphs import Feedback
 from graphbandits.graphs.feedback import matrices
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.rng import Keys, Stream
 
-#: Statistics of about so many arms are computed at once, samples times arms.
+#: Approximate number of samples times arms that are computed at once.
 AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, eq=False)
 class SampledGain:
-    """An estimate of g, and its standard error, (B, K)."""
+    """Estimate of the joint information gain, with standard errors.
+
+    Parameters
+    ----------
+    value : ndarray of shape (B, K)
+        The estimates in nats.
+    standard_error : ndarray of shape (B, K)
+        Their standard errors.
+    """
 
     value: Floats
     standard_error: Floats
@@ -29,14 +37,33 @@ class SampledGain:
 def sampled_gain(
     posterior: Posterior, state: State, graph: Feedback, samples: int, seed: int
 ) -> SampledGain:
-    """g_i = E KL(alpha after what playing i shows || alpha now), over draws of what it shows.
+    """Estimate the joint information gain of playing each arm by sampling.
 
-    A draw is a theta from the posterior, the arms seen and their outcomes; ``samples`` of them for
-    each arm, at least 2. The mean is unbiased, and its standard error is that of independent draws.
-    The arms of a trial share theta and outcomes, so their errors go together. Draw s of trial t has
-    the same numbers whatever else is computed. What no draw has met shows in neither: where all of
-    g is in rare outcomes, an estimate of 0 has an error of 0.
+    g_i = E KL(alpha after the observations of playing i || alpha now). A sample is a draw of theta
+    from the posterior, of the observed arms and of their outcomes. The mean is unbiased. The arms
+    of a trial share theta and outcomes, so their errors are correlated. Rare outcomes that no
+    sample contains affect neither number: an estimate of 0 can have a standard error of 0.
 
+    Parameters
+    ----------
+    posterior : Posterior
+        The posterior.
+    state : dict of str to ndarray
+        Its state.
+    graph : Feedback
+        The graph of one round.
+    samples : int
+        Number of samples per trial, at least 2.
+    seed : int
+        Seed of the random draws. Sample s of trial t does not depend on other samples or trials.
+
+    Returns
+    -------
+    SampledGain
+        Estimates and standard errors.
+
+    Examples
+    --------
     >>> from graphbandits.gains import joint_gain
     >>> from graphbandits.graphs import as_process
     >>> from graphbandits.posteriors import BetaBernoulli
@@ -48,8 +75,8 @@ def sampled_gain(
     True
     """
     if check_integer(samples, "samples") < 2:
-        raise InputError("a standard error takes at least 2 samples, not 1: give more")
-    trials = check_fit(posterior, state, graph)
+        raise InputError("samples must be at least 2 for a standard error, not 1")
+    trials = check_shapes(posterior, state, graph)
     value, error = np.empty((2, trials, posterior.arms))
     chance = np.broadcast_to(matrices(graph, trials), (trials, posterior.arms, posterior.arms))
     for t in range(trials):
@@ -64,7 +91,7 @@ def sampled_gain(
 def _divergences(
     posterior: Posterior, state: State, chance: Floats, keys: Keys, trial: int
 ) -> Floats:
-    """KL of each draw and arm played, (samples, K)."""
+    """Compute the KL divergence of each sample and arm played, (samples, K)."""
     arms = posterior.arms
     now = posterior.beliefs(state).alpha
     found = np.empty((keys.trials, arms))
@@ -87,8 +114,8 @@ def _divergences(
 
 
 def _divergence(alpha: Floats, now: Floats) -> Floats:
-    """KL of each row from one, as a sum of terms none of which is negative."""
-    can = now > 0.0  # an arm that cannot be best says nothing
+    """Compute the KL divergence of each row from ``now``, as a sum of non-negative terms."""
+    can = now > 0.0  # an arm that cannot be best contributes nothing
     u = np.where(can, alpha / np.where(can, now, 1.0) - 1.0, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         phi = np.where(u > -1.0, (1.0 + u) * np.log1p(u) - u, 1.0)

@@ -31,7 +31,7 @@ from graphbandits.graphs.processes import check_names
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
 from graphbandits.policies.base import check_needs, check_saved
 from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
-from graphbandits.posteriors._capabilities import believed, keeps_posterior, with_accuracy
+from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, with_accuracy
 from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
 
@@ -156,7 +156,7 @@ class Agent:
                 f"policy '{name_of(self.policy)}' keeps no posterior of the arms, so it has no "
                 f"beliefs; what it knows is agent.state: {', '.join(self._state) or 'nothing'}"
             )
-        found = believed(self.posterior, self._state, accuracy, estimate)
+        found = compute_beliefs(self.posterior, self._state, accuracy, estimate)
         return BeliefsByArm.of(found, self.arms, self._index)
 
     @property

@@ -1,6 +1,7 @@
-"""Policies, one file each, and the base classes for new ones.
+"""Policies, one module each, and the base classes for new policies.
 
-A file in this package registers its policy when it is imported; see :mod:`graphbandits.registry`.
+A module of this package registers its policy when it is imported; see
+:mod:`graphbandits.registry`.
 """
 
 from graphbandits.policies.base import (
@@ -11,12 +12,30 @@ from graphbandits.policies.base import (
     View,
     as_policy,
 )
+from graphbandits.policies.bayesian import (
+    Bayesian,
+    GainPolicy,
+    OwnOutcomePolicy,
+    PosteriorPolicy,
+    RulePolicy,
+)
+from graphbandits.policies.exponential_weights import ExponentialWeights
+from graphbandits.policies.index import CountPolicy, IndexPolicy, OwnOutcomeIndexPolicy
 
 __all__ = [
+    "Bayesian",
+    "CountPolicy",
     "Event",
+    "ExponentialWeights",
+    "GainPolicy",
+    "IndexPolicy",
     "Needs",
+    "OwnOutcomeIndexPolicy",
+    "OwnOutcomePolicy",
     "Policy",
+    "PosteriorPolicy",
     "Problem",
+    "RulePolicy",
     "View",
     "as_policy",
 ]

@@ -1,4 +1,4 @@
-"""Upper ends of the sets {q: N kl(p, q) <= c} of Bernoulli means."""
+"""Upper ends of the intervals {q: N kl(p, q) <= c} of Bernoulli means."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import math
 from graphbandits._jit import kernel
 from graphbandits._types import Floats
 
-#: Newton's steps; a handful is usual.
+#: Maximum number of Newton steps; a handful is usual.
 STEPS = 100
 
 
 @kernel()
 def upper_bound(p: float, most: float) -> float:
-    """The largest q in [p, 1] with kl(p, q) <= most.
+    """Find the largest q in [p, 1] with kl(p, q) <= most.
 
-    kl(p, .) is convex, so Newton's method descends to the root from any point above it; such are
-    p + sqrt(most/2), by Pinsker's inequality, and 1 - (1-p) exp(-(most - p ln p)/(1-p)), for
-    kl(p, q) >= p ln p + (1-p) ln((1-p)/(1-q)).
+    kl(p, .) is convex, so Newton's method descends to the root from any point above it. Two such
+    points are p + sqrt(most/2), by Pinsker's inequality, and 1 - (1-p) exp(-(most - p ln p)/(1-p)),
+    because kl(p, q) >= p ln p + (1-p) ln((1-p)/(1-q)).
     """
     if most <= 0.0 or p >= 1.0:
         return p
@@ -25,7 +25,7 @@ def upper_bound(p: float, most: float) -> float:
     rest = (1.0 - p) * math.exp((entropy - most) / (1.0 - p))
     q = min(p + math.sqrt(0.5 * most), 1.0 - rest)
     for _ in range(STEPS):
-        if q >= 1.0:  # nearer to 1 than a number can say
+        if q >= 1.0:  # 1 - q is below the floating-point resolution
             return 1.0
         excess = (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) - most
         if p > 0.0:
@@ -41,7 +41,7 @@ def upper_bound(p: float, most: float) -> float:
 
 @kernel()
 def upper_bounds(count: Floats, mean: Floats, most: float, out: Floats) -> None:
-    """out = max {q >= mean: count kl(mean, q) <= most}."""
+    """Set out = max {q >= mean: count kl(mean, q) <= most}."""
     for b in range(mean.shape[0]):
         for i in range(mean.shape[1]):
             out[b, i] = upper_bound(mean[b, i], most / count[b, i])

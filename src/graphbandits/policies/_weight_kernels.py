@@ -1,4 +1,4 @@
-"""Exponential weights, and the estimates of losses that feed them, trial by trial."""
+"""Exponential weights and estimates of losses, for each trial."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from graphbandits._jit import kernel
 from graphbandits._rng_kernels import uniform
 from graphbandits._types import Floats, Ints
 
-#: The least probability of an observation that an estimate is divided by.
+#: Lower limit of the probability by which an estimate is divided.
 LEAST = 1e-300
 
 
 @kernel()
 def exponential_weights(loss: Floats, step: Floats, out: Floats) -> None:
-    """out_i proportional to exp(-step (loss_i - least loss)), a step for each trial."""
+    """Set out_i proportional to exp(-step (loss_i - smallest loss)), with one step per trial."""
     for b in range(loss.shape[0]):
         least = np.inf
         for i in range(loss.shape[1]):
@@ -33,7 +33,7 @@ def exponential_weights(loss: Floats, step: Floats, out: Floats) -> None:
 def add_losses(
     loss: Floats, chance: Floats, extra: Floats, trial: Ints, arm: Ints, reward: Floats
 ) -> None:
-    """loss += (1 - y) / (chance + extra) for each observation: chance of it, extra of its trial."""
+    """Add (1 - y) / (chance + extra) to the loss of each observed arm; extra is per trial."""
     for k in range(trial.size):
         b = trial[k]
         i = arm[k]
@@ -42,7 +42,7 @@ def add_losses(
 
 @kernel()
 def row_ratios(pi: Floats, chance: Floats, extra: Floats, out: Floats) -> None:
-    """out_b += sum_i pi_i / (chance_i + extra), over arms that can be played at all."""
+    """Add sum_i pi_i / (chance_i + extra) to out_b, over the arms with pi_i > 0."""
     for b in range(pi.shape[0]):
         for i in range(pi.shape[1]):
             if pi[b, i] > 0.0:
@@ -51,7 +51,7 @@ def row_ratios(pi: Floats, chance: Floats, extra: Floats, out: Floats) -> None:
 
 @kernel()
 def _candidate(place: int, one: int, other: int) -> int:
-    """The arm in this place among all but two (or one, if they are the same), in rising order."""
+    """Return the arm at position ``place`` among all arms except ``one`` and ``other``, sorted."""
     low = min(one, other)
     high = max(one, other)
     arm = place + 1 if place >= low else place
@@ -72,11 +72,11 @@ def resample(
     arm: Ints,
     reward: Floats,
 ) -> None:
-    """loss_i += G_i l_i and squares += pi_i (G_i l_i)^2 for each observed arm i of a trial.
+    """Add G_i l_i to loss_i and pi_i (G_i l_i)^2 to squares for each observed arm i of a trial.
 
-    G_i is the first k <= K-2 at which a draw of Bernoulli(pi_i) is 1 or the k-th arm of a random
-    order of the others was seen, else K-1. The k-th draw is the number with index 2 K i + k - 1,
-    and the order is Fisher and Yates', by those with the indices 2 K i + K, ...
+    G_i is the first k <= K-2 at which a draw of Bernoulli(pi_i) is 1 or the k-th of the other arms,
+    in random order, was observed; otherwise K-1. The k-th draw is the random number with the index
+    2 K i + k - 1. The order is a Fisher-Yates shuffle with the numbers 2 K i + K, ...
     """
     arms = pi.shape[1]
     order = np.arange(arms)
@@ -98,7 +98,7 @@ def resample(
             if drawn or seen[b, _candidate(order[k], i, action[b])]:
                 waited = k + 1
                 break
-        for k in range(steps - 1, -1, -1):  # the order as it was, for the next arm
+        for k in range(steps - 1, -1, -1):  # restore the order for the next arm
             place = swapped[k]
             order[k], order[place] = order[place], order[k]
         estimate = waited * (1.0 - reward[n])

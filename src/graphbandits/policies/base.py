@@ -1,4 +1,4 @@
-"""The contract of a policy, and what it is shown: Needs, Problem, View, Event."""
+"""The policy protocol, and the objects that a policy receives: Needs, Problem, View, Event."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
 
 #: The largest finite number.
-FINITE = sys.float_info.max
-#: Policies that a refusal names.
-NAMED = 8
+MAX_FLOAT = sys.float_info.max
+#: Number of alternatives that the error about unmet needs lists.
+MAX_ALTERNATIVES = 8
 _GRAPH = {
     "never": "observations only",
     "after": "the graph after the play",
@@ -28,11 +28,24 @@ _GRAPH = {
 
 @dataclass(frozen=True)
 class Needs:
-    """What a policy must be told: ``View`` and ``Event`` raise on anything else.
+    """Information that a policy needs; access to anything else raises :class:`NeedsError`.
 
-    ``graph``: "never", "after" the play or "before" the decision; ``deterministic``: every
-    entry of the graph must be 0 or 1; ``fixed``: it must be the same in every round;
-    ``horizon``: the number of rounds must be known.
+    Parameters
+    ----------
+    graph : {"never", "after", "before"}
+        Whether the policy uses the graph, and when it needs it: after the play or before the
+        decision.
+    deterministic : bool
+        Whether every entry of the graph must be 0 or 1.
+    horizon : bool
+        Whether the number of rounds must be known.
+    fixed : bool
+        Whether the graph must be the same in every round.
+
+    Examples
+    --------
+    >>> str(Needs(graph="before", deterministic=True))
+    'the graph before the decision, with entries 0 and 1 only'
     """
 
     graph: str = "never"
@@ -48,18 +61,26 @@ class Needs:
         for name in ("deterministic", "horizon", "fixed"):
             check_bool(getattr(self, name), f"Needs: {name}")
         if self.fixed and self.graph == "never":
-            raise InputError("Needs(fixed=True) is about a graph that is told: say graph= as well")
+            raise InputError("Needs(fixed=True) needs a graph: add graph='before' or graph='after'")
 
     def __str__(self) -> str:
-        told = _GRAPH[self.graph]
-        told += ", which must be 0/1" if self.deterministic else ""
-        told += f"{' and' if self.deterministic else ', which must'} stay the same" * self.fixed
-        return told + (", and the horizon" if self.horizon else "")
+        text = _GRAPH[self.graph]
+        text += ", with entries 0 and 1 only" if self.deterministic else ""
+        text += ", the same in every round" if self.fixed else ""
+        return text + (", and the horizon" if self.horizon else "")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What does not change from round to round: the prior, and what the policy may know."""
+    """The part of a problem that is the same in all rounds.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The prior, and the model that updates it.
+    needs : Needs
+        The declared needs of the policy, which limit what it can read from the problem.
+    """
 
     posterior: Posterior
     _horizon: int | None = None
@@ -68,26 +89,39 @@ class Problem:
 
     @property
     def arms(self) -> int:
+        """Number of arms K."""
         return self.posterior.arms
 
     @property
     def horizon(self) -> int:
-        """The number of rounds T, for policies that declare that they need it."""
+        """Number of rounds T, for policies that declare ``Needs(horizon=True)``."""
         if not self.needs.horizon or self._horizon is None:
-            raise NeedsError("this policy asked for the horizon: declare Needs(horizon=True)")
+            raise NeedsError("this policy uses the horizon: declare Needs(horizon=True)")
         return self._horizon
 
     @property
     def graphs(self) -> GraphInfo:
-        """What is known of the graphs beforehand, for policies that are told them at all."""
+        """Properties of the graphs, for policies that declare that they need the graph."""
         if self.needs.graph == "never" or self._graphs is None:
-            raise NeedsError("this policy asked how the graphs come: declare Needs(graph='after')")
+            raise NeedsError(
+                "this policy uses properties of the graphs: declare Needs(graph='after')"
+            )
         return self._graphs
 
 
 @dataclass(frozen=True)
 class View:
-    """What a policy sees before it decides in round t."""
+    """Information available to a policy before its decision in round t.
+
+    Parameters
+    ----------
+    t : int
+        The round, from 1.
+    keys : Keys
+        The trials of the block, which identify its random numbers.
+    problem : Problem
+        The part of the problem that is the same in all rounds.
+    """
 
     t: int
     keys: Keys
@@ -96,21 +130,48 @@ class View:
 
     @property
     def graph(self) -> Feedback:
-        """This round's feedback, for policies that need it before the decision."""
+        """The graph of this round, for policies that declare ``Needs(graph="before")``."""
         if self.problem.needs.graph != "before":
             raise NeedsError(
-                "this policy asked for the graph before its decision: declare Needs(graph='before')"
+                "this policy uses the graph before its decision: declare Needs(graph='before')"
             )
         return self._feedback
 
     def random(self, purpose: str) -> Stream:
-        """Random numbers of this round, the same for every policy that asks for ``purpose``."""
+        """Return random numbers of this round.
+
+        Parameters
+        ----------
+        purpose : str
+            Name of the stream. Policies that use the same name get the same numbers.
+
+        Returns
+        -------
+        Stream
+            The random numbers of this round for ``purpose``.
+        """
         return Stream(self.keys, self.t, f"policy/{purpose}")
 
 
 @dataclass(frozen=True)
 class Event:
-    """What a policy learns after its play in round t."""
+    """Information available to a policy after its play in round t.
+
+    Parameters
+    ----------
+    t : int
+        The round, from 1.
+    keys : Keys
+        The trials of the block, which identify its random numbers.
+    problem : Problem
+        The part of the problem that is the same in all rounds.
+    pi : ndarray of shape (B, K)
+        The distribution that the policy proposed.
+    action : ndarray of shape (B,)
+        The arm played in each trial.
+    observations : Observations
+        The rewards observed: of the arm played, and of the arms that it revealed.
+    """
 
     t: int
     keys: Keys
@@ -122,43 +183,121 @@ class Event:
 
     @property
     def graph(self) -> Feedback:
-        """This round's feedback, for policies that need it before or after the play."""
+        """The graph of this round, for policies that declare that they need the graph."""
         if self.problem.needs.graph == "never":
-            raise NeedsError("this policy asked for the graph: declare Needs(graph='after')")
+            raise NeedsError("this policy uses the graph: declare Needs(graph='after')")
         return self._feedback
 
     @property
     def played(self) -> Observations:
-        """What was seen of the arms played themselves: all there is without a graph."""
+        """Observations of the arms played, without side observations."""
         seen = self.observations
         own = seen.arm == self.action[seen.trial]
         return Observations(seen.trial[own], seen.arm[own], seen.reward[own])
 
     def random(self, purpose: str) -> Stream:
-        """Random numbers of this round, apart from those of the decision."""
+        """Return random numbers of this round, different from those of :meth:`View.random`.
+
+        Parameters
+        ----------
+        purpose : str
+            Name of the stream.
+
+        Returns
+        -------
+        Stream
+            The random numbers of this round for ``purpose``.
+        """
         return Stream(self.keys, self.t, f"policy-update/{purpose}")
 
 
 class Policy(Protocol):
-    """A frozen dataclass of parameters; the state is plain named arrays, one row a trial."""
+    """Protocol of a policy: a frozen dataclass of parameters, with a state of named arrays.
+
+    A policy works on a block of B trials at once. Every array of its state has one row per trial.
+
+    Attributes
+    ----------
+    needs : Needs
+        Information that the policy needs.
+    exact : bool
+        True if :meth:`propose` returns the distribution of the play, False if it returns a draw
+        from it (one-hot rows).
+    """
 
     needs: ClassVar[Needs]
-    #: Whether ``propose`` returns the distribution of the play, or a draw from it (one-hot).
     exact: ClassVar[bool]
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        """The state before the first round."""
+        """Return the state before the first round.
+
+        Parameters
+        ----------
+        problem : Problem
+            The prior and, if declared in ``needs``, the horizon and properties of the graphs.
+        keys : Keys
+            The trials of the block.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Named arrays of numbers, each with one row per trial.
+        """
 
     def propose(self, state: State, view: View) -> Floats:
-        """The distribution of this round's play, (B, K); leaves the state as it was."""
+        """Return the distribution of the play of a round, without changing the state.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The current state.
+        view : View
+            Information available before the decision.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The probability of each arm in each trial.
+        """
 
     def update(self, state: State, event: Event) -> State:
-        """The state after this round; consumes ``state`` and may write into it."""
+        """Return the state after a round.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The current state. The method may modify it in place.
+        event : Event
+            The play and the observations.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The new state, with the same names, shapes and types.
+        """
 
 
 def as_policy(given: object) -> Policy:
-    """A policy from its text, or the object itself if it is one.
+    """Return a policy, given as text or as an object.
 
+    Parameters
+    ----------
+    given : str or Policy
+        A text such as ``"ids-n"`` or ``"ids-n(gain=joint)"``, or a policy, which is returned
+        unchanged.
+
+    Returns
+    -------
+    Policy
+        The policy.
+
+    Raises
+    ------
+    InputError
+        If the text names no policy, or the object is not a policy.
+
+    Examples
+    --------
     >>> as_policy("ids-n")
     IDSN(gain='bound')
     """
@@ -166,78 +305,80 @@ def as_policy(given: object) -> Policy:
     parts = ("needs", "exact", "init", "propose", "update")
     missing = [part for part in parts if not hasattr(policy, part)]
     if isinstance(policy, type) or len(missing) == len(parts):
-        raise InputError(f"a policy is a text such as 'ids-n' or a policy object, not {given!r}")
+        raise InputError(
+            f"a policy must be a text such as 'ids-n' or a policy object, not {given!r}"
+        )
     if missing:
-        raise InputError(f"policy '{name_of(policy)}' has no {', no '.join(missing)}")
+        raise InputError(f"policy '{name_of(policy)}' lacks {', '.join(missing)}")
     if not isinstance(policy.needs, Needs):
         raise InputError(
-            f"policy '{name_of(policy)}': needs is {policy.needs!r}; write needs: "
-            "ClassVar[Needs] = Needs(...)"
+            f"policy '{name_of(policy)}': needs must be a Needs object, not {policy.needs!r}: "
+            "write needs: ClassVar[Needs] = Needs(...)"
         )
     checked: Policy = policy
     return checked
 
 
 def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
-    """Refuse a policy that cannot be told what it needs, and name others that would do."""
+    """Raise NeedsError if a problem does not meet the needs of a policy; list alternatives."""
     missing = unmet(policy.needs, process, horizon)
     if missing:
         name = name_of(policy)
         others: dict[str, Any] = dict(registered("policy"))
-        would_do = [
+        suitable = [
             other
             for other, cls in others.items()
             if isinstance(getattr(cls, "needs", None), Needs)
             and not unmet(cls.needs, process, horizon)
         ]
         family = name.partition("-")[0]
-        # its relatives first, then those that make most of what they are told
-        would_do.sort(
+        # policies of the same family first, then those that use most of the available information
+        suitable.sort(
             key=lambda other: (
                 other.partition("-")[0] != family,
                 -GRAPH_KNOWN.index(others[other].needs.graph),
             )
         )
-        more = len(would_do) - NAMED
+        more = len(suitable) - MAX_ALTERNATIVES
         raise NeedsError(
-            f"policy '{name}' {missing}; policies that would do: {', '.join(would_do[:NAMED])}"
+            f"policy '{name}' {missing}; suitable policies: "
+            + ", ".join(suitable[:MAX_ALTERNATIVES])
             + (f" and {more} more" if more > 0 else "")
         )
 
 
 def check_problem(policy: Policy, problem: Problem) -> None:
-    """Let a policy refuse what it cannot play, before anything runs, if it has a ``check``."""
+    """Call the optional method ``check`` of a policy, which rejects a problem before the run."""
     given: Any = policy
     if hasattr(given, "check"):
         given.check(problem)
 
 
 def check_saved(policy: Policy, state: State, problem: Problem) -> None:
-    """Let a policy refuse a state from a file, if it has a ``check_state``, before it is used."""
+    """Call the optional method ``check_state`` of a policy on a state loaded from a file."""
     given: Any = policy
     if hasattr(given, "check_state"):
         given.check_state(state, problem)
 
 
 def check_range(state: State, name: str, least: object, most: object) -> None:
-    """Refuse an array of a saved state that has a number outside of a range, or NaN."""
+    """Raise InputError if an array of a saved state has NaN or a number outside of a range."""
     values: Any = state[name]
     if not ((values >= least) & (values <= most)).all():
-        raise InputError(f"its state '{name}' has a number that no plays lead to")
+        raise InputError(f"the array '{name}' of its state has a number outside the valid range")
 
 
 def unmet(needs: Needs, process: Process, horizon: int | None) -> str:
-    """Why a problem cannot tell a policy what it needs; empty if it can."""
-    told = getattr(
-        process, "graph_known", "before"
-    )  # what a plug-in's process does not say it tells
-    if GRAPH_KNOWN.index(told) < GRAPH_KNOWN.index(needs.graph):
-        here = "never told" if told == "never" else "told after the play only"
-        return f"needs {_GRAPH[needs.graph]}, and this one is {here}"
+    """Return the reason why a problem does not meet needs; an empty text if it does."""
+    # a process of a plug-in may lack the attribute: its graph is known before the decision
+    known = getattr(process, "graph_known", "before")
+    if GRAPH_KNOWN.index(known) < GRAPH_KNOWN.index(needs.graph):
+        revealed = "never revealed" if known == "never" else "revealed only after the play"
+        return f"needs {_GRAPH[needs.graph]}, but this graph is {revealed}"
     if needs.deterministic and not process.deterministic:
-        return "needs a graph with entries 0 and 1 only, and this one has probabilities"
+        return "needs a graph with entries 0 and 1 only, but this graph has other probabilities"
     if needs.fixed and fixed_feedback(process) is None:
-        return "needs a graph that is the same in every round, and this one changes"
+        return "needs a graph that is the same in every round, but this graph changes"
     if needs.horizon and horizon is None:
-        return "needs to know the number of rounds, and it is not given"
+        return "needs the number of rounds, but no horizon is given"
     return ""

@@ -1,4 +1,4 @@
-"""Bayes-UCB: the largest quantile of the posterior, without the graph."""
+"""Bayes-UCB: the largest posterior quantile, without the graph."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
 from graphbandits.policies.bayesian import OwnOutcomePolicy
-from graphbandits.policies.index import largest
+from graphbandits.policies.index import uniform_argmax
 from graphbandits.registry import register
 
 
 @register("policy", "bayes-ucb")
 @dataclass(frozen=True)
 class BayesUCB(OwnOutcomePolicy):
-    """The largest quantile of the posterior, of a level that rises, without the graph (Bayes-UCB).
+    """Largest posterior quantile of an increasing level, without the graph (Bayes-UCB).
 
-    The index of an arm is the quantile 1 - 1/t of what its mean is believed to be in round t, of
-    what was seen of the arms played; in round 1 all are equal. Kaufmann, Cappé and Garivier (2012),
-    with c = 0.
+    The index of an arm in round t is the posterior quantile of level 1 - 1/t of its mean; in round
+    1 all are equal. The policy learns from the arms played only. Kaufmann, Cappé and Garivier
+    (2012), with c = 0.
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> agent = Agent("bayes-ucb", arms=4, graph="star", seed=1)
     >>> decision = agent.decide()
@@ -29,4 +31,4 @@ class BayesUCB(OwnOutcomePolicy):
     """
 
     def propose(self, state: State, view: View) -> Floats:
-        return largest(view.problem.posterior.quantile(state, 1.0 - 1.0 / view.t))
+        return uniform_argmax(view.problem.posterior.quantile(state, 1.0 - 1.0 / view.t))

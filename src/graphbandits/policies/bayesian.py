@@ -1,4 +1,4 @@
-"""What Bayesian policies share: their state is a posterior, and many play by a rule."""
+"""Base classes of Bayesian policies: the state is a posterior, and a rule chooses the play."""
 
 from __future__ import annotations
 
@@ -18,52 +18,118 @@ from graphbandits.rng import Keys
 
 #: (alpha, delta, h, gain) -> pi; see :mod:`graphbandits.rules`.
 Rule = Callable[[Floats, Floats, Floats, Floats], Floats]
-#: What a policy may play by: G h, or the exact joint information gain g.
+#: Gains that a policy can use: the bound G h, or the exact joint information gain g.
 GAINS = ("bound", "joint")
 
 
 class PosteriorPolicy:
-    """Keeps the posterior, and learns from all that it observes."""
+    """Base class of policies whose state is the posterior, updated by all observations.
+
+    A subclass defines ``propose``.
+    """
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
 
     def init(self, problem: Problem, keys: Keys) -> State:
+        """Return the prior, for each trial.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem, which has the prior.
+        keys : Keys
+            The trials of the block.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The state of the posterior.
+        """
         return problem.posterior.init(keys.trials)
 
     def learns_from(self, event: Event) -> Observations:
-        """All that was observed."""
+        """Return the observations that update the posterior: all of them.
+
+        Parameters
+        ----------
+        event : Event
+            The play and the observations of a round.
+
+        Returns
+        -------
+        Observations
+            The observations used.
+        """
         return event.observations
 
     def update(self, state: State, event: Event) -> State:
+        """Update the posterior by the observations of a round.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state of the posterior.
+        event : Event
+            The play and the observations of the round.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The new state.
+        """
         return event.problem.posterior.update(state, self.learns_from(event))
 
     def check_state(self, state: State, problem: Problem) -> None:
-        """Refuse a state from a file that the posterior cannot be in."""
+        """Check a state that was loaded from a file.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        problem : Problem
+            The problem, which has the posterior.
+
+        Raises
+        ------
+        InputError
+            If the posterior rejects the state.
+        """
         if isinstance(problem.posterior, StateChecked):
             problem.posterior.check_state(state)
 
 
 class OwnOutcomePolicy(PosteriorPolicy):
-    """The same without the graph: it learns from the arm that it plays, and from no other."""
+    """Base class of policies that learn only from the arm played, not from side observations."""
 
     def learns_from(self, event: Event) -> Observations:
-        """What was seen of the arm played."""
         return event.played
 
 
 class RulePolicy(PosteriorPolicy):
-    """Statistics from the posterior, then a rule for the play.
+    """Base class of policies that apply a rule to the statistics of the posterior.
 
-    The rule sees the gain G h; a policy that is not told the graph sees h in its place.
+    A subclass sets ``rule``, a function ``(alpha, delta, h, gain) -> pi``; see
+    :mod:`graphbandits.rules`. The gain is G h if the policy needs the graph before the decision,
+    else h. If ``variance`` is True, the variance form v replaces h.
     """
 
     rule: ClassVar[Rule]
-    #: Whether v, the variance form, stands in the place of h.
     variance: ClassVar[bool] = False
 
     def check(self, problem: Problem) -> None:
-        """Refuse what it cannot play by, before anything runs."""
+        """Check before the run that the posterior has the statistics of the rule.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+
+        Raises
+        ------
+        InputError
+            If the posterior lacks a statistic that the rule needs.
+        """
         if self.variance:
             check_variance(problem.posterior)
 
@@ -72,43 +138,87 @@ class RulePolicy(PosteriorPolicy):
         return super().init(problem, keys)
 
     def propose(self, state: State, view: View) -> Floats:
+        """Apply the rule to the statistics of the posterior.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state of the posterior.
+        view : View
+            Information available before the decision.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The probability of each arm in each trial.
+        """
         posterior = view.problem.posterior
         if self.variance:
             beliefs, h = variance_form(posterior, state)
         else:
             beliefs = posterior.beliefs(state)
             h = beliefs.h
-        return type(self).rule(beliefs.alpha, beliefs.delta, h, self.gained(state, h, view))
+        return type(self).rule(
+            beliefs.alpha, beliefs.delta, h, self.information_gain(state, h, view)
+        )
 
-    def gained(self, state: State, h: Floats, view: View) -> Floats:
-        """What each play teaches."""
+    def information_gain(self, state: State, h: Floats, view: View) -> Floats:
+        """Compute the information gain of each play, which the rule uses.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state of the posterior.
+        h : ndarray of shape (B, K)
+            The information of the outcome of each arm about the best arm.
+        view : View
+            Information available before the decision.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The gain of playing each arm.
+        """
         return view.graph.gain(h) if self.needs.graph == "before" else h
 
 
 class Bayesian(RulePolicy):
-    """Algorithm 1 of the paper: by h, and from all that is observed; most are told the graph."""
+    """Base class of the policies of the paper (Algorithm 1): a rule with the gain G h.
+
+    Liu, Buccapatnam and Shroff (2018).
+    """
 
     needs: ClassVar[Needs] = Needs(graph="before")
 
 
 @dataclass(frozen=True)
 class GainPolicy(Bayesian):
-    """The same by a choice of gains: "bound", G h, or "joint", the exact g, which is at least that.
+    """Base class of the policies of the paper with a choice of the information gain.
 
-    g is what all that a play shows tells together; see :func:`graphbandits.gains.joint_gain`.
+    Parameters
+    ----------
+    gain : {"bound", "joint"}
+        "bound" is G h. "joint" is the exact information gain g >= G h of all observations of a
+        play together; see :func:`graphbandits.gains.joint_gain`.
     """
 
     gain: str = "bound"
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Of these the contract is tried."""
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list
+            One instance for each gain.
+        """
         return [cls(), cls(gain="joint")]
 
     def __post_init__(self) -> None:
         if self.gain not in GAINS:
             raise InputError(
-                f"{name_of(self)}: gain is 'bound' (G h) or 'joint' (the exact g), not "
+                f"{name_of(self)}: gain must be 'bound' (G h) or 'joint' (the exact g), not "
                 f"{self.gain!r}"
             )
 
@@ -117,7 +227,7 @@ class GainPolicy(Bayesian):
         if self.gain == "joint":
             check_outcomes(problem.posterior, problem.graphs.outcomes)
 
-    def gained(self, state: State, h: Floats, view: View) -> Floats:
+    def information_gain(self, state: State, h: Floats, view: View) -> Floats:
         if self.gain == "joint":
             return joint_gain(view.problem.posterior, state, view.graph)
-        return super().gained(state, h, view)
+        return super().information_gain(state, h, view)

@@ -1,4 +1,4 @@
-"""eps_t-greedy-LP: explore by a fractional dominating set, less and less."""
+"""eps_t-greedy-LP: explore a fractional dominating set at a decreasing rate."""
 
 from __future__ import annotations
 
@@ -11,23 +11,32 @@ from graphbandits._types import Floats, State
 from graphbandits.errors import check_positive
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.policies.base import Needs, View
-from graphbandits.policies.index import IndexPolicy, largest, means
+from graphbandits.policies.index import IndexPolicy, means, uniform_argmax
 from graphbandits.registry import register
 
-#: A larger rate c/d^2 explores for ever as well, and would overflow.
+#: Upper limit of the rate c/d^2, which avoids overflow; the policy explores in every round anyway.
 MOST = 1e200
 
 
 @register("policy", "eps-greedy-lp")
 @dataclass(frozen=True)
 class EpsGreedyLP(IndexPolicy):
-    """The best mean so far, or with probability eps_t an arm of the dominating set (eps-greedy-LP).
+    """Best mean, or with probability eps_t an arm of a dominating set (eps-greedy-LP).
 
-    eps_t = min(1, c sum z* / (d^2 t)), and then arm j with probability z*_j / sum z*; z* is the
-    fractional dominating set of this round's graph. Arms that were never observed come before the
-    best mean. Theory wants c > 4 and d below the least gap; the regret is governed by c/d^2.
-    Buccapatnam, Eryilmaz and Shroff (2014).
+    eps_t = min(1, c sum z* / (d^2 t)); exploration plays arm j with probability z*_j / sum z*.
+    z* is the fractional dominating set of the graph of the round. Otherwise the policy plays an
+    arm that was never observed, or the arm of the best mean. The theory requires c > 4 and d below
+    the smallest gap; the regret depends on c/d^2. Buccapatnam, Eryilmaz and Shroff (2014).
 
+    Parameters
+    ----------
+    c : float
+        Constant of the exploration rate, above 0.
+    d : float
+        Lower bound of the smallest gap between the best mean and another, above 0.
+
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("eps-greedy-lp", arms=4, graph="star", seed=1).decide().pi  # eps_1 = 1
     {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}
@@ -39,7 +48,13 @@ class EpsGreedyLP(IndexPolicy):
 
     @classmethod
     def examples(cls) -> list[EpsGreedyLP]:
-        """Of these the contract is tried."""
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of EpsGreedyLP
+            Two instances.
+        """
         return [cls(), cls(c=0.5, d=0.7)]
 
     def __post_init__(self) -> None:
@@ -54,6 +69,6 @@ class EpsGreedyLP(IndexPolicy):
         total = z.sum(axis=1, keepdims=True)
         rate = min(self.c / self.d / self.d, MOST)
         eps = np.minimum(1.0, rate * total / view.t)
-        greedy = largest(self.indices(state, view))
+        greedy = uniform_argmax(self.indices(state, view))
         pi: Floats = (1.0 - eps) * greedy + eps * (z / total)
         return pi

@@ -1,4 +1,4 @@
-"""Exp3.G: exponential weights mixed with uniform play."""
+"""Exp3.G: exponential weights mixed with uniform exploration."""
 
 from __future__ import annotations
 
@@ -18,13 +18,22 @@ from graphbandits.registry import register
 @register("policy", "exp3-g")
 @dataclass(frozen=True)
 class Exp3G(ExponentialWeights):
-    """Exponential weights with a share gamma of uniform play (Exp3.G).
+    """Exponential weights mixed with uniform exploration (Exp3.G).
 
-    pi = (1 - gamma) w + gamma/K, w proportional to exp(-eta L), L_i += l_i 1{i seen} / P_i,
-    P = G'pi. Unless given, gamma = min(sqrt(1/(alpha(G) T)), 1/2) and eta = 2 gamma, for strongly
-    observable graphs; alpha(G) is the independence number of a fixed 0/1 graph (where it is too
-    hard, the least upper bound found), else K. Alon, Cesa-Bianchi, Dekel and Koren (2015).
+    pi = (1 - gamma) w + gamma/K, w proportional to exp(-eta L), L_i += l_i 1{i observed} / P_i,
+    P = G'pi. The default gamma = min(sqrt(1/(alpha(G) T)), 1/2) and eta = 2 gamma is for strongly
+    observable graphs. alpha(G) is the independence number of a fixed 0/1 graph (its best upper
+    bound if the exact value takes too long), else K. Alon, Cesa-Bianchi, Dekel and Koren (2015).
 
+    Parameters
+    ----------
+    gamma : float, optional
+        Probability of uniform exploration, in [0, 1]. If given, the policy needs no horizon.
+    eta : float, optional
+        Learning rate, above 0; 2 gamma if not given.
+
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("exp3-g", arms=4, graph="star", seed=1, horizon=100).decide().probability
     0.25
@@ -36,7 +45,13 @@ class Exp3G(ExponentialWeights):
 
     @classmethod
     def examples(cls) -> list[Exp3G]:
-        """Of these the contract is tried."""
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of Exp3G
+            Two instances.
+        """
         return [cls(), cls(gamma=0.1, eta=0.3)]
 
     def __post_init__(self) -> None:
@@ -45,12 +60,26 @@ class Exp3G(ExponentialWeights):
         if self.gamma is not None:
             if check_probability(self.gamma, "exp3-g: gamma") == 0.0 and self.eta is None:
                 raise InputError(
-                    "exp3-g: with gamma=0 it would never learn, for eta = 2 gamma: give eta"
+                    "exp3-g: gamma=0 without eta gives eta = 2 gamma = 0, which never learns: "
+                    "set eta, or gamma above 0"
                 )
-            object.__setattr__(self, "needs", Needs(graph="after"))  # nothing is left to set
+            object.__setattr__(
+                self, "needs", Needs(graph="after")
+            )  # gamma does not depend on the horizon
 
     def mixing(self, problem: Problem) -> float:
-        """gamma."""
+        """Compute gamma, the probability of uniform exploration.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem, which has the horizon and the independence number.
+
+        Returns
+        -------
+        float
+            gamma.
+        """
         if self.gamma is not None:
             return float(self.gamma)
         independent = problem.graphs.independence_number

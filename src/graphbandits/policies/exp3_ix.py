@@ -9,7 +9,7 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies._weight_kernels import row_ratios
-from graphbandits.policies.base import FINITE, Event, Problem, check_range
+from graphbandits.policies.base import MAX_FLOAT, Event, Problem, check_range
 from graphbandits.policies.exponential_weights import ExponentialWeights, estimate_losses
 from graphbandits.registry import register
 from graphbandits.rng import Keys
@@ -18,13 +18,15 @@ from graphbandits.rng import Keys
 @register("policy", "exp3-ix")
 @dataclass(frozen=True)
 class Exp3IX(ExponentialWeights):
-    """Exponential weights of losses that are estimated a little low (Exp3-IX).
+    """Exponential weights with implicit exploration (Exp3-IX).
 
-    L_i += l_i 1{i seen} / (o_i + gamma_t), o = G'pi, with eta_t = gamma_t =
-    sqrt(ln K / (K + sum_{s<t} Q_s)) and Q_s = sum_i pi_i / (o_i + gamma_s). It needs no horizon.
-    An observation that comes late has the gamma of the moment it comes.
-    Kocak, Neu, Valko and Munos (2014).
+    L_i += l_i 1{i observed} / (o_i + gamma_t), o = G'pi, with eta_t = gamma_t =
+    sqrt(ln K / (K + sum_{s<t} Q_s)) and Q_s = sum_i pi_i / (o_i + gamma_s). gamma_t biases the
+    estimated losses downwards. The policy needs no horizon. A delayed observation uses the gamma_t
+    of its arrival. Kocak, Neu, Valko and Munos (2014).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("exp3-ix", arms=4, graph="star", seed=1).decide().probability
     0.25
@@ -47,4 +49,4 @@ class Exp3IX(ExponentialWeights):
 
     def check_state(self, state: State, problem: Problem) -> None:
         super().check_state(state, problem)
-        check_range(state, "spread", 0.0, FINITE)
+        check_range(state, "spread", 0.0, MAX_FLOAT)

@@ -1,4 +1,4 @@
-"""Exp3-Res: exponential weights for random feedback whose rate is never told."""
+"""Exp3-Res: exponential weights for random feedback of an unknown rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies._weight_kernels import resample
-from graphbandits.policies.base import FINITE, Event, Needs, Problem, check_range
+from graphbandits.policies.base import MAX_FLOAT, Event, Needs, Problem, check_range
 from graphbandits.policies.exponential_weights import ExponentialWeights
 from graphbandits.registry import register
 from graphbandits.rng import Keys
@@ -19,21 +19,24 @@ from graphbandits.rng import Keys
 @register("policy", "exp3-res")
 @dataclass(frozen=True)
 class Exp3Res(ExponentialWeights):
-    """Exponential weights that guess from what was seen how likely it was to be (Exp3-Res).
+    """Exponential weights with observation probabilities estimated by resampling (Exp3-Res).
 
-    L_i += G_i l_i for every arm seen, where G_i is the first k <= K-2 at which a draw of
-    Bernoulli(pi_i) is 1 or the k-th of the other arms, in random order, was seen, else K-1;
-    eta_t = sqrt(ln K / (K^2 + sum_{s<t} sum_i pi_i (G_i l_i)^2)). Its guarantee is for
-    random feedback with r_t >= ln T / (2K - 2). Kocak, Neu and Valko (2016).
+    L_i += G_i l_i for every observed arm i. G_i is the first k <= K-2 at which a draw of
+    Bernoulli(pi_i) is 1 or the k-th of the other arms, in random order, was observed; otherwise
+    K-1. eta_t = sqrt(ln K / (K^2 + sum_{s<t} sum_i pi_i (G_i l_i)^2)). The guarantee is for random
+    feedback with r_t >= ln T / (2K - 2). Kocak, Neu and Valko (2016).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
-    >>> Agent("exp3-res", arms=4, graph="random(r=0.5, graph_known=never)", seed=1).decide().probability
+    >>> graph = "random(r=0.5, graph_known=never)"
+    >>> Agent("exp3-res", arms=4, graph=graph, seed=1).decide().probability
     0.25
     """
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exemptions: ClassVar[dict[str, str]] = {
-        "relabelling": "which random numbers an arm is given goes by its number"
+        "relabelling": "the random numbers of an arm depend on its number"
     }
 
     def init(self, problem: Problem, keys: Keys) -> State:
@@ -66,15 +69,28 @@ class Exp3Res(ExponentialWeights):
 
     def check_state(self, state: State, problem: Problem) -> None:
         super().check_state(state, problem)
-        check_range(state, "squares", 0.0, FINITE)
+        check_range(state, "squares", 0.0, MAX_FLOAT)
 
     def caveat(self, arms: int, horizon: int) -> str:
-        """The range of its guarantee."""
+        """Describe the range of the guarantee, for reports.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms K.
+        horizon : int
+            Number of rounds T.
+
+        Returns
+        -------
+        str
+            A sentence; an empty text for fewer than two arms.
+        """
         if arms < 2:
             return ""
         least = math.log(horizon) / (2 * arms - 2)
-        never = ", which no r_t is" if least > 1.0 else ""
+        impossible = ", which is impossible" if least > 1.0 else ""
         return (
-            "its guarantee is for random feedback with r_t of at least "
-            f"ln T/(2K - 2) = {least:.3f}{never}."
+            "the guarantee requires random feedback with r_t of at least "
+            f"ln T/(2K - 2) = {least:.3f}{impossible}."
         )

@@ -1,4 +1,4 @@
-"""Exp3-SET: exponential weights, losses weighted by the chance to observe them."""
+"""Exp3-SET: exponential weights of importance-weighted losses."""
 
 from __future__ import annotations
 
@@ -18,13 +18,20 @@ from graphbandits.registry import register
 @register("policy", "exp3-set")
 @dataclass(frozen=True)
 class Exp3SET(ExponentialWeights):
-    """Exponential weights of losses divided by the chance to observe them (Exp3-SET).
+    """Exponential weights of losses divided by their probability of observation (Exp3-SET).
 
-    L_i += l_i 1{i seen} / q_i, q = G'pi; no further exploration. The step is
-    eta = sqrt(2 ln K / sum_t Q_t) unless it is given; Q_t is the independence number of an
-    undirected graph, K of a directed one, (1 - (1-r)^K)/r under random feedback, and an unknown
-    future counts by its expectation. Alon, Cesa-Bianchi, Gentile and Mansour (2013).
+    L_i += l_i 1{i observed} / q_i, q = G'pi, without further exploration. The default learning rate
+    is eta = sqrt(2 ln K / sum_t Q_t). Q_t is the independence number of an undirected graph, K for
+    a directed graph, (1 - (1-r)^K)/r for random feedback, and its expectation for graphs that are
+    drawn at random. Alon, Cesa-Bianchi, Gentile and Mansour (2013).
 
+    Parameters
+    ----------
+    eta : float, optional
+        Learning rate, above 0. If given, the policy needs no horizon.
+
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("exp3-set", arms=4, graph="star", seed=1, horizon=100).decide().probability
     0.25
@@ -35,13 +42,21 @@ class Exp3SET(ExponentialWeights):
 
     @classmethod
     def examples(cls) -> list[Exp3SET]:
-        """Of these the contract is tried."""
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of Exp3SET
+            Two instances.
+        """
         return [cls(), cls(eta=0.3)]
 
     def __post_init__(self) -> None:
         if self.eta is not None:
             check_positive(self.eta, "exp3-set: eta")
-            object.__setattr__(self, "needs", Needs(graph="after"))  # nothing is left to set
+            object.__setattr__(
+                self, "needs", Needs(graph="after")
+            )  # eta does not depend on the horizon
 
     def step(self, state: State, problem: Problem) -> Floats:
         eta = self.eta

@@ -1,4 +1,4 @@
-"""Greedy: the largest posterior mean."""
+"""Greedy: play the largest posterior mean."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
 from graphbandits.policies.bayesian import PosteriorPolicy
-from graphbandits.policies.index import largest
+from graphbandits.policies.index import uniform_argmax
 from graphbandits.registry import register
 
 
 @register("policy", "greedy")
 @dataclass(frozen=True)
 class Greedy(PosteriorPolicy):
-    """The largest posterior mean, evenly among equal ones; it never explores (Greedy).
+    """Largest posterior mean, without exploration (Greedy).
 
-    argmax a / (a + b), without regard to what the play teaches; it learns from all that it
-    observes. Sutton and Barto (2018), section 2.2.
+    argmax a / (a + b); arms of equal mean have the same probability. The policy learns from all
+    observations. Sutton and Barto (2018), section 2.2.
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> agent = Agent("greedy", arms=3, graph="complete", seed=1)
     >>> agent.observe(agent.decide(), {0: 0, 1: 1, 2: 1})
@@ -27,4 +29,4 @@ class Greedy(PosteriorPolicy):
     """
 
     def propose(self, state: State, view: View) -> Floats:
-        return largest(view.problem.posterior.mean(state))
+        return uniform_argmax(view.problem.posterior.mean(state))

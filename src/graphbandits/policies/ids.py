@@ -18,13 +18,20 @@ from graphbandits.rules import ids_n
 class IDS(RulePolicy):
     """Information-directed sampling without the graph (IDS).
 
-    P1 with the gain h: min (pi.Delta)^2 / (pi.h), the least squared regret per information, of what
-    was seen of the arms played. With ``side`` it learns from side observations as well, and still
-    does not know the graph: what IDS-N gains beyond that is what the graph is worth. Russo and Van
-    Roy (2018).
+    P1 with the gain h: min (pi.Delta)^2 / (pi.h), the minimal squared regret per information gain.
+    The policy does not use the graph, and learns from the arms played only. With ``side=True`` it
+    also learns from side observations; the difference to IDS-N is then the value of knowing the
+    graph. Russo and Van Roy (2018).
 
+    Parameters
+    ----------
+    side : bool
+        Whether to learn from side observations.
+
+    Examples
+    --------
     >>> from graphbandits import Agent
-    >>> Agent("ids", arms=4, graph="star", seed=1).decide().probability  # the middle is no better
+    >>> Agent("ids", arms=4, graph="star", seed=1).decide().probability  # ignores the graph
     0.25
     """
 
@@ -33,12 +40,17 @@ class IDS(RulePolicy):
 
     @classmethod
     def examples(cls) -> list[IDS]:
-        """Of these the contract is tried."""
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of IDS
+            One instance for each value of ``side``.
+        """
         return [cls(), cls(side=True)]
 
     def __post_init__(self) -> None:
         check_bool(self.side, "ids: side")
 
     def learns_from(self, event: Event) -> Observations:
-        """What was seen of the arm played, or with ``side`` all that was."""
         return event.observations if self.side else event.played

@@ -1,4 +1,4 @@
-"""IDS-LP: the least regret that learns as much as Thompson sampling without a graph."""
+"""IDS-LP: minimal regret with the information gain of Thompson sampling without a graph."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from graphbandits.rules import ids_lp
 @register("policy", "ids-lp")
 @dataclass(frozen=True)
 class IDSLP(GainPolicy):
-    """The least expected regret that learns as much as Thompson sampling alone (IDS-LP).
+    """Minimal expected regret with at least the information gain of TS without a graph (IDS-LP).
 
     P3: min pi.Delta subject to pi.Gh >= alpha.h. Liu, Buccapatnam and Shroff (2018). With
-    ``gain=joint`` it is pi.g >= alpha.h, g the exact information of all that a play shows together.
+    ``gain=joint`` the constraint is pi.g >= alpha.h.
 
+    Parameters
+    ----------
+    gain : {"bound", "joint"}
+        Information gain of a play: the lower bound G h, or the exact information g of all
+        observations together.
+
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("ids-lp", arms=4, graph="star", seed=1).decide().probability
     1.0

@@ -13,14 +13,22 @@ from graphbandits.rules import ids_n
 @register("policy", "ids-n")
 @dataclass(frozen=True)
 class IDSN(GainPolicy):
-    """Information-directed sampling: the least squared regret per information (IDS-N).
+    """Information-directed sampling: minimal squared regret per information gain (IDS-N).
 
     P1: min (pi.Delta)^2 / (pi.Gh). Liu, Buccapatnam and Shroff (2018); on the empty graph it is
-    the IDS of Russo and Van Roy (2018). With ``gain=joint`` the exact information g, of all that a
-    play shows together, is in the place of its bound G h.
+    the IDS of Russo and Van Roy (2018). With ``gain=joint`` the exact information g replaces its
+    lower bound G h.
 
+    Parameters
+    ----------
+    gain : {"bound", "joint"}
+        Information gain of a play: the lower bound G h, or the exact information g of all
+        observations together.
+
+    Examples
+    --------
     >>> from graphbandits import Agent
-    >>> Agent("ids-n", arms=4, graph="star", seed=1).decide().arm  # the middle shows all
+    >>> Agent("ids-n", arms=4, graph="star", seed=1).decide().arm  # the centre reveals all arms
     0
     """
 

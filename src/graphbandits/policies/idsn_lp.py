@@ -1,4 +1,4 @@
-"""IDSN-LP: the least regret that learns as much as TS-N."""
+"""IDSN-LP: minimal regret with the information gain of TS-N."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from graphbandits.rules import idsn_lp
 @register("policy", "idsn-lp")
 @dataclass(frozen=True)
 class IDSNLP(GainPolicy):
-    """The least expected regret that learns at least as much as TS-N (IDSN-LP).
+    """Minimal expected regret with at least the information gain of TS-N (IDSN-LP).
 
     P2: min pi.Delta subject to pi.Gh >= alpha.Gh. Liu, Buccapatnam and Shroff (2018). With
-    ``gain=joint`` it is pi.g >= alpha.g, g the exact information of all that a play shows together.
+    ``gain=joint`` the constraint is pi.g >= alpha.g.
 
+    Parameters
+    ----------
+    gain : {"bound", "joint"}
+        Information gain of a play: the lower bound G h, or the exact information g of all
+        observations together.
+
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("idsn-lp", arms=4, graph="star", seed=1).decide().arm
     0

@@ -1,4 +1,4 @@
-"""What index policies share: counts and means of what was observed, and the largest index."""
+"""Base classes of index policies: counts and means of the observations, the largest index."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from graphbandits.posteriors import Observations
 from graphbandits.rng import Keys
 
 
-def largest(index: Floats) -> Floats:
-    """All probability on the arms of the largest index of a trial, evenly.
+def uniform_argmax(index: Floats) -> Floats:
+    """Put all probability on the arms of the largest index of each trial, divided evenly.
 
-    >>> largest(np.array([[0.5, 2.0, 2.0], [np.inf, 1.0, 0.0]]))
+    >>> uniform_argmax(np.array([[0.5, 2.0, 2.0], [np.inf, 1.0, 0.0]]))
     array([[0. , 0.5, 0.5],
            [1. , 0. , 0. ]])
     """
@@ -27,7 +27,7 @@ def largest(index: Floats) -> Floats:
 
 
 def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
-    """mean + sqrt(2 ln t / count), of Auer, Cesa-Bianchi and Fischer (2002).
+    """Compute mean + sqrt(2 ln t / count), from Auer, Cesa-Bianchi and Fischer (2002).
 
     >>> upper_confidence(np.array([[8.0]]), np.array([[0.5]]), t=1)
     array([[0.5]])
@@ -37,32 +37,87 @@ def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
 
 
 def reward_range(problem: Problem) -> tuple[float, float]:
-    """The least and the largest reward; very large ones where they cannot be listed."""
+    """Return the smallest and the largest reward; -1e150 and 1e150 if rewards are not listed."""
     outcomes = getattr(problem.posterior, "outcomes", None) or (-1e150, 1e150)
     return min(outcomes), max(outcomes)
 
 
 class CountPolicy:
-    """Counts the observations of each arm and adds up their rewards: that is the state."""
+    """Base class of policies whose state is the count and the total reward of each arm.
+
+    A subclass defines ``propose``.
+    """
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
 
     def init(self, problem: Problem, keys: Keys) -> State:
+        """Return zero counts and totals.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        keys : Keys
+            The trials of the block.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The arrays ``count`` and ``total`` of shape (B, K).
+        """
         shape = keys.trials, problem.arms
         return {"count": np.zeros(shape), "total": np.zeros(shape)}
 
     def learns_from(self, event: Event) -> Observations:
-        """All that was observed."""
+        """Return the observations that are counted: all of them.
+
+        Parameters
+        ----------
+        event : Event
+            The play and the observations of a round.
+
+        Returns
+        -------
+        Observations
+            The observations used.
+        """
         return event.observations
 
     def update(self, state: State, event: Event) -> State:
+        """Count the observations of a round, in place.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The current state.
+        event : Event
+            The play and the observations of the round.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+        """
         seen = self.learns_from(event)
         add_counts(state["count"], state["total"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
         return state
 
     def check_state(self, state: State, problem: Problem) -> None:
-        """Refuse a state from a file that no observations lead to."""
+        """Check a state that was loaded from a file.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        problem : Problem
+            The problem.
+
+        Raises
+        ------
+        InputError
+            If a count or a total is impossible.
+        """
         check_range(state, "count", 0, MOST_ROUNDS)
         count = np.asarray(state["count"], np.float64)
         least, most = reward_range(problem)
@@ -70,34 +125,76 @@ class CountPolicy:
 
 
 class IndexPolicy(CountPolicy):
-    """Plays the largest index, made of how often each arm was observed and what came of it."""
+    """Base class of policies that play the arm of the largest index.
+
+    A subclass defines :meth:`index`. Arms that were never observed come first.
+    """
 
     def index(self, state: State, view: View) -> Floats:
-        """The index of each arm; of one that was not observed it does not matter."""
+        """Compute the index of each arm.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            Counts and totals of the observations.
+        view : View
+            Information available before the decision.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The indices. Values of arms without observations are ignored.
+        """
         raise NotImplementedError
 
     def propose(self, state: State, view: View) -> Floats:
-        return largest(self.indices(state, view))
+        """Play the arm of the largest index; equal arms with the same probability.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            Counts and totals of the observations.
+        view : View
+            Information available before the decision.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The probability of each arm in each trial.
+        """
+        return uniform_argmax(self.indices(state, view))
 
     def indices(self, state: State, view: View) -> Floats:
-        """The indices, infinite for arms that have not been observed."""
+        """Compute the indices, infinite for arms that were never observed.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            Counts and totals of the observations.
+        view : View
+            Information available before the decision.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The indices.
+        """
         seen = np.asarray(state["count"], np.float64) > 0.0
         return np.where(seen, self.index(state, view), np.inf)
 
 
 class OwnOutcomeIndexPolicy(IndexPolicy):
-    """The same without the graph: it learns from the arm that it plays, and from no other."""
+    """Base class of index policies that learn only from the arm played."""
 
     def learns_from(self, event: Event) -> Observations:
-        """What was seen of the arm played."""
         return event.played
 
 
 def counts(state: State) -> Floats:
-    """How often each arm was observed, 1 where it was not: a divisor."""
+    """Return the number of observations of each arm, at least 1: a divisor."""
     return np.maximum(np.asarray(state["count"], np.float64), 1.0)
 
 
 def means(state: State) -> Floats:
-    """The mean of what was observed of each arm, 0 where nothing was."""
+    """Return the mean reward of each arm, 0 for arms without observations."""
     return np.asarray(state["total"], np.float64) / counts(state)

@@ -1,4 +1,4 @@
-"""KL-UCB: the largest mean that the observations do not rule out."""
+"""KL-UCB: upper confidence bounds by the Kullback-Leibler divergence."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from graphbandits.registry import register
 @register("policy", "kl-ucb")
 @dataclass(frozen=True)
 class KLUCB(OwnOutcomeIndexPolicy):
-    """The largest mean that is still credible after its own plays (KL-UCB).
+    """Largest Kullback-Leibler upper confidence bound, from own plays only (KL-UCB).
 
-    max {q >= X_i: N_i kl(X_i, q) <= ln t}, kl the divergence of Bernoulli distributions; an arm
+    max {q >= X_i: N_i kl(X_i, q) <= ln t}; kl is the divergence of Bernoulli distributions. An arm
     that was never played comes first. Garivier and Cappé (2011), without the term ln ln t.
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("kl-ucb", arms=4, seed=1).decide().probability
     0.25

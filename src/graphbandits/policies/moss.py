@@ -16,11 +16,13 @@ from graphbandits.registry import register
 @register("policy", "moss")
 @dataclass(frozen=True)
 class MOSS(OwnOutcomeIndexPolicy):
-    """The largest of bounds that vanish after T/K plays of an arm, of its own plays (MOSS).
+    """Largest upper confidence bound for a known horizon, from own plays only (MOSS).
 
-    X_i + sqrt(max(0, ln(T / (K N_i))) / N_i) for T rounds and K arms; an arm that was never played
-    comes first. Audibert and Bubeck (2009).
+    X_i + sqrt(max(0, ln(T / (K N_i))) / N_i) for T rounds and K arms. The bonus is zero after T/K
+    plays of an arm; an arm that was never played comes first. Audibert and Bubeck (2009).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("moss", arms=4, seed=1, horizon=100).decide().probability
     0.25

@@ -13,15 +13,18 @@ from graphbandits.rules import ts_n
 @register("policy", "ts")
 @dataclass(frozen=True)
 class TS(OwnOutcomePolicy, RulePolicy):
-    """Thompson sampling without the graph: each arm with the probability that it is best (TS).
+    """Thompson sampling without the graph, from own plays only (TS).
 
-    pi = alpha, exactly, of what was seen of the arms played. Thompson (1933); Russo and Van Roy
-    (2018).
+    pi = alpha, computed exactly: each arm has the probability that it is best. The policy learns
+    from the arms played only. Thompson (1933); Russo and Van Roy (2018).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> agent = Agent("ts", arms=4, graph="complete", seed=1)
-    >>> agent.observe(agent.decide(), {arm: 1 for arm in range(4)})  # three of them in vain
-    >>> sorted(round(probability, 4) for probability in agent.decide().pi.values())
+    >>> agent.observe(agent.decide(), {arm: 1 for arm in range(4)})
+    >>> pi = agent.decide().pi  # learned from one of the four observations
+    >>> sorted(round(probability, 4) for probability in pi.values())
     [0.2, 0.2, 0.2, 0.4]
     """
 

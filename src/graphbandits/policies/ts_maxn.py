@@ -1,4 +1,4 @@
-"""TS-maxN: learn of the arm that Thompson sampling names, by playing the best that shows it."""
+"""TS-maxN: play the best arm that reveals the choice of Thompson sampling."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from graphbandits.registry import register
 @register("policy", "ts-maxn")
 @dataclass(frozen=True)
 class TSMaxN(PosteriorPolicy):
-    """The best posterior mean among the arms that reveal the one TS-N would play (TS-maxN).
+    """Best posterior mean among the arms that reveal the choice of TS-N (TS-maxN).
 
-    i with probability alpha_i, then argmax of E[theta_j] over the j that reveal i; pi is the sum
-    over i. Tossou, Dimitrakakis and Dubhashi (2017).
+    Choose i with probability alpha_i, then play argmax of E[theta_j] over the j that reveal i. pi
+    is the sum over i. Tossou, Dimitrakakis and Dubhashi (2017).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("ts-maxn", arms=3, graph="star", prior=[(3, 2), (1, 1), (1, 1)], seed=1).decide().pi
     {0: 1.0, 1: 0.0, 2: 0.0}

@@ -1,4 +1,4 @@
-"""TS-N: Thompson sampling that learns from all it observes."""
+"""TS-N: Thompson sampling that learns from all observations."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from graphbandits.rules import ts_n
 @register("policy", "ts-n")
 @dataclass(frozen=True)
 class TSN(Bayesian):
-    """Thompson sampling, exact: each arm with the probability that it is best (TS-N).
+    """Thompson sampling with exact probabilities, from all observations (TS-N).
 
-    pi = alpha. It never looks at the graph, but learns from every observation. Tossou,
-    Dimitrakakis and Dubhashi (2017); Liu, Buccapatnam and Shroff (2018).
+    pi = alpha: each arm has the probability that it is best. The policy does not use the graph, but
+    learns from every observation. Tossou, Dimitrakakis and Dubhashi (2017); Liu, Buccapatnam and
+    Shroff (2018).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> round(Agent("ts-n", arms=4, graph="star", seed=1).decide().probability, 12)
     0.25

@@ -1,4 +1,4 @@
-"""TS-N as it is usually run: one posterior draw a round, its best arm played."""
+"""TS-N by sampling: one posterior draw per round, and its best arm."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from graphbandits.registry import register
 @register("policy", "ts-n-sampled")
 @dataclass(frozen=True)
 class TSNSampled(PosteriorPolicy):
-    """Thompson sampling by drawing: a sample of every arm's mean, the largest is played.
+    """Thompson sampling by posterior draws: play the largest sampled mean.
 
-    The play has the distribution of ``ts-n``, but its probability is not known: pi is one-hot.
+    The play has the distribution of ``ts-n``, but its probability is unknown: pi is one-hot.
     Thompson (1933).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("ts-n-sampled", arms=4, graph="star", seed=1).decide().probability is None
     True
@@ -34,7 +36,7 @@ class TSNSampled(PosteriorPolicy):
         theta = posterior.sample(state, stream)
         largest = theta == theta.max(axis=1, keepdims=True)
         if isinstance(posterior, Ordered) and largest.sum() > len(theta):
-            # draws that round to one number have an order all the same
+            # draws that round to the same number still have an order
             theta = np.where(largest, posterior.sample_order(state, stream), -np.inf)
         pi = np.zeros(theta.shape)
         pi[np.arange(len(pi)), theta.argmax(axis=1)] = 1.0

@@ -13,16 +13,18 @@ from graphbandits.registry import register
 @register("policy", "ucb1")
 @dataclass(frozen=True)
 class UCB1(OwnOutcomeIndexPolicy):
-    """The largest upper confidence bound of its own plays, whatever else was seen (UCB1).
+    """Largest upper confidence bound, from own plays only (UCB1).
 
-    X_i + sqrt(2 ln t / N_i), with N_i plays of arm i, of mean X_i, before round t; an arm that was
+    X_i + sqrt(2 ln t / N_i), with N_i plays of arm i, of mean X_i, before round t. An arm that was
     never played comes first. Auer, Cesa-Bianchi and Fischer (2002).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> agent = Agent("ucb1", arms=2, graph="complete", seed=1)
     >>> first = agent.decide()
     >>> agent.observe(first, {0: 1, 1: 1})
-    >>> agent.decide().arm == 1 - first.arm  # seen, but not played yet
+    >>> agent.decide().arm == 1 - first.arm  # observed, but not played yet
     True
     """
 

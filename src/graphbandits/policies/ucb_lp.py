@@ -1,4 +1,4 @@
-"""UCB-LP: phases of elimination that play a fractional dominating set."""
+"""UCB-LP: elimination in phases that play a fractional dominating set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import MOST_ROUNDS, InputError
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.policies.base import Event, Needs, Problem, View, check_range
-from graphbandits.policies.index import CountPolicy, largest, means
+from graphbandits.policies.index import CountPolicy, means, uniform_argmax
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 
@@ -20,19 +20,22 @@ from graphbandits.rng import Keys
 @register("policy", "ucb-lp")
 @dataclass(frozen=True)
 class UCBLP(CountPolicy):
-    """Arms that fall behind are dropped in phases, each arm seen by a dominating set (UCB-LP).
+    """Elimination of arms in phases, observed through a dominating set (UCB-LP).
 
     Phase m = 0, ..., floor(log2(T/e)/2) has D = 2^-m and n(m) = ceil(2 ln(T D^2)/D^2), n(-1) = 0.
-    With B the arms left and z* the fractional dominating set: if sum z* <= |B| D every arm j is
-    played ceil(z*_j (n(m) - n(m-1))) times, else every arm of B n(m) - n(m-1) times, in order.
-    Then i is dropped if X_i + w < max over B of X_j - w, w = sqrt(ln(T D^2)/(2 n(m))). The last
-    arm, or after the last phase the best mean in B, is played to the end. Where observations did
-    not come, w is that of the number that did. A play counts when it is observed: while decisions
-    are open the same arm is proposed. Buccapatnam, Eryilmaz and Shroff (2014).
+    B is the set of remaining arms and z* the fractional dominating set. If sum z* <= |B| D, every
+    arm j is played ceil(z*_j (n(m) - n(m-1))) times, otherwise every arm of B n(m) - n(m-1) times,
+    in order. Then arm i is eliminated if X_i + w < max over B of X_j - w, with
+    w = sqrt(ln(T D^2)/(2 n(m))). The last remaining arm, or after the last phase the best mean in
+    B, is played in all further rounds. If observations are missing, w uses the actual number of
+    observations. A play counts once it is observed: the proposal stays the same while decisions are
+    open. Buccapatnam, Eryilmaz and Shroff (2014).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> agent = Agent("ucb-lp", arms=4, graph="star", seed=1, horizon=100)
-    >>> agent.decide().pi  # the middle reveals all
+    >>> agent.decide().pi  # the centre reveals all arms
     {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}
     """
 
@@ -45,7 +48,7 @@ class UCBLP(CountPolicy):
         shape = keys.trials, problem.arms
         state = super().init(problem, keys) | {
             "left": np.ones(shape, np.bool_),  # B
-            "plays": np.zeros(shape, np.int64),  # what the phase has still to play
+            "plays": np.zeros(shape, np.int64),  # remaining plays of the phase
             "phase": np.full(keys.trials, -1),
         }
         for trial in range(keys.trials):
@@ -57,7 +60,7 @@ class UCBLP(CountPolicy):
         busy = plays.any(axis=1, keepdims=True)
         scheduled = np.zeros(plays.shape)
         scheduled[np.arange(len(plays)), (plays > 0).argmax(axis=1)] = 1.0
-        best = largest(np.where(state["left"], means(state), -np.inf))
+        best = uniform_argmax(np.where(state["left"], means(state), -np.inf))
         return np.where(busy, scheduled, best)
 
     def update(self, state: State, event: Event) -> State:
@@ -77,14 +80,14 @@ class UCBLP(CountPolicy):
         check_range(state, "plays", 0, MOST_ROUNDS)
         check_range(state, "phase", -1, last_phase(problem.horizon))
         if not state["left"].any(axis=1).all():
-            raise InputError("its state 'left' has dropped every arm")
+            raise InputError("the array 'left' of its state has no remaining arm")
 
     def _end_phase(self, state: State, problem: Problem, trial: int) -> None:
-        """Drop the arms that fall behind."""
+        """Eliminate arms at the end of a phase."""
         rounds, phase = problem.horizon, int(state["phase"][trial])
         count, total = (np.asarray(state[name][trial], np.float64) for name in ("count", "total"))
         mean, left = total / np.maximum(count, 1.0), state["left"][trial]
-        # an arm has as many observations as the phase is for, unless some did not come
+        # n(m) observations per arm, unless some are missing
         known = np.minimum(count, observations(rounds, phase))
         width = np.sqrt(math.log(rounds * 4.0**-phase) / (2.0 * np.maximum(known, 0.5)))
         width[known == 0.0] = np.inf
@@ -92,9 +95,9 @@ class UCBLP(CountPolicy):
         state["left"][trial] = left & ~(mean + width < best)
 
     def _next_phase(self, state: State, problem: Problem, trial: int) -> None:
-        """Set what is to be played in the next phase, if there is one."""
+        """Schedule the plays of the next phase, if there is one."""
         graph, rounds, left = problem.graphs.fixed, problem.horizon, state["left"][trial]
-        assert graph is not None  # as it needs
+        assert graph is not None  # by Needs(fixed=True)
         z = fractional_dominating_set(graph)[0]
         while left.sum() > 1 and state["phase"][trial] < last_phase(rounds):
             state["phase"][trial] += 1
@@ -111,7 +114,7 @@ class UCBLP(CountPolicy):
 
 
 def last_phase(rounds: int) -> int:
-    """floor(log2(T/e)/2), which is below 0 for T < 3.
+    """Compute floor(log2(T/e)/2), which is below 0 for T < 3.
 
     >>> last_phase(1000), last_phase(2)
     (4, -1)
@@ -120,7 +123,7 @@ def last_phase(rounds: int) -> int:
 
 
 def observations(rounds: int, phase: int) -> int:
-    """n(m) = ceil(2 ln(T D^2)/D^2), D = 2^-m: how often an arm is observed by the end of a phase.
+    """Compute n(m) = ceil(2 ln(T D^2)/D^2), D = 2^-m: observations of an arm after phase m.
 
     >>> [observations(1000, phase) for phase in range(-1, 5)]
     [0, 14, 45, 133, 352, 698]

@@ -13,15 +13,17 @@ from graphbandits.registry import register
 @register("policy", "ucb-n")
 @dataclass(frozen=True)
 class UCBN(IndexPolicy):
-    """The largest upper confidence bound, which counts side observations too (UCB-N).
+    """Largest upper confidence bound, from all observations (UCB-N).
 
-    X_i + sqrt(2 ln t / O_i), with O_i observations of arm i, of mean X_i, before round t; an arm
+    X_i + sqrt(2 ln t / O_i), with O_i observations of arm i, of mean X_i, before round t. An arm
     that was never observed comes first. Caron, Kveton, Lelarge and Bhagat (2012).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> agent = Agent("ucb-n", arms=3, graph="star", seed=1)
     >>> agent.observe(agent.decide(), {0: 1})
-    >>> sorted(agent.decide().pi.values())  # the two arms that were not observed
+    >>> sorted(agent.decide().pi.values())  # the two unobserved arms
     [0.0, 0.5, 0.5]
     """
 

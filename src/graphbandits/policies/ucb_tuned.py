@@ -1,4 +1,4 @@
-"""UCB-Tuned: upper confidence bounds that shrink with the variance."""
+"""UCB-Tuned: upper confidence bounds scaled by the variance."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from graphbandits.rng import Keys
 @register("policy", "ucb-tuned")
 @dataclass(frozen=True)
 class UCBTuned(OwnOutcomeIndexPolicy):
-    """The largest upper confidence bound, scaled by the variance, of its own plays (UCB-Tuned).
+    """Largest upper confidence bound, scaled by the variance, from own plays only (UCB-Tuned).
 
-    X_i + sqrt(min(1/4, V_i) ln t / N_i), V_i = (variance of the N_i rewards) + sqrt(2 ln t / N_i);
-    an arm that was never played comes first. Auer, Cesa-Bianchi and Fischer (2002).
+    X_i + sqrt(min(1/4, V_i) ln t / N_i), V_i = (variance of the N_i rewards) + sqrt(2 ln t / N_i).
+    An arm that was never played comes first. Auer, Cesa-Bianchi and Fischer (2002).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("ucb-tuned", arms=4, seed=1).decide().probability
     0.25

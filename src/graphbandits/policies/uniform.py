@@ -1,4 +1,4 @@
-"""Uniform: every arm alike, whatever is seen."""
+"""Uniform: every arm with the same probability."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from graphbandits.rng import Keys
 @register("policy", "uniform")
 @dataclass(frozen=True)
 class Uniform:
-    """Every arm with the same probability: the least that a policy must beat.
+    """Every arm with the same probability: a baseline.
 
-    pi_i = 1/K. Its regret grows linearly; see Lattimore and Szepesvari, Bandit Algorithms (2020).
+    pi_i = 1/K. The regret grows linearly; see Lattimore and Szepesvari, Bandit Algorithms (2020).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("uniform", arms=4, seed=1).decide().probability
     0.25
@@ -27,7 +29,7 @@ class Uniform:
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
-    exemptions: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
+    exemptions: ClassVar[dict[str, str]] = {"beats-uniform": "it is the uniform policy"}
 
     def init(self, problem: Problem, keys: Keys) -> State:
         return {}

@@ -13,11 +13,13 @@ from graphbandits.rules import ids_n
 @register("policy", "v-ids")
 @dataclass(frozen=True)
 class VIDS(OwnOutcomePolicy, RulePolicy):
-    """Information-directed sampling by variances, without the graph (V-IDS).
+    """Variance-based information-directed sampling without the graph (V-IDS).
 
-    P1 with the gain v: min (pi.Delta)^2 / (pi.v), v_i = sum_j alpha_j (M_ji - m_i)^2 <= h_i / 2,
-    of what was seen of the arms played. Russo and Van Roy (2018).
+    P1 with the gain v: min (pi.Delta)^2 / (pi.v), v_i = sum_j alpha_j (M_ji - m_i)^2 <= h_i / 2.
+    The policy learns from the arms played only. Russo and Van Roy (2018).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
     >>> Agent("v-ids", arms=4, graph="star", seed=1).decide().probability
     0.25

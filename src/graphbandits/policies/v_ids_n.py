@@ -14,13 +14,15 @@ from graphbandits.rules import ids_n
 @register("policy", "v-ids-n")
 @dataclass(frozen=True)
 class VIDSN(RulePolicy):
-    """Information-directed sampling by variances, with the graph (V-IDS-N).
+    """Variance-based information-directed sampling with the graph (V-IDS-N).
 
-    P1 with the gain G v: min (pi.Delta)^2 / (pi.Gv), v the variance form of Russo and Van Roy
-    (2018) in the place of h of Liu, Buccapatnam and Shroff (2018).
+    P1 with the gain G v: min (pi.Delta)^2 / (pi.Gv). The variance form v of Russo and Van Roy
+    (2018) replaces h of Liu, Buccapatnam and Shroff (2018).
 
+    Examples
+    --------
     >>> from graphbandits import Agent
-    >>> Agent("v-ids-n", arms=4, graph="star", seed=1).decide().arm  # the middle shows all
+    >>> Agent("v-ids-n", arms=4, graph="star", seed=1).decide().arm  # the centre reveals all arms
     0
     """
 

@@ -1,4 +1,4 @@
-"""What is believed: prior, update, beliefs."""
+"""Posteriors: priors of the arms, updates by observations, and statistics of the best arm."""
 
 from graphbandits.posteriors.base import (
     Arm,

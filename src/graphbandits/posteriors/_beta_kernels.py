@@ -1,26 +1,22 @@
-"""Algorithm 2 of Russo and Van Roy for Beta-Bernoulli arms, to rounding: alpha, Delta, h, v.
+"""Algorithm 2 of Russo and Van Roy for Beta-Bernoulli arms: alpha, Delta, h, v up to rounding.
 
-With f_i, F_i the density and distribution function of arm i, everything is an integral over one
-axis of f_i, f_i f_j and products of the other F_k. Five ideas make it exact and fast:
+With the density f_i and the distribution function F_i of arm i, all statistics are one-dimensional
+integrals of f_i, f_i f_j and products of the other F_k. The computation has five parts:
 
-*Which.* Arms with one posterior share everything, so only distinct posteriors are worked on
-(:mod:`graphbandits.posteriors._group_kernels`); those that cannot be the best take no part.
+- Grouping: only distinct posteriors that can be best are used
+  (:mod:`graphbandits.posteriors._group_kernels`).
+- Panels: on the logit axis every Beta density is smooth
+  (:mod:`graphbandits.posteriors._shape_kernels`). Panels of Gauss-Legendre nodes cover the interval
+  that contains the best arm, with widths that depend on the posteriors
+  (:mod:`graphbandits.posteriors._panel_kernels`).
+- Distribution functions: running integrals of the densities at the nodes
+  (:mod:`graphbandits.posteriors._distribution_kernels`).
+- Integrals of positive functions for regrets and divergences, without cancellation
+  (:mod:`graphbandits.posteriors._pair_kernels`).
+- Check: the probabilities of being best must add up to 1; otherwise the panels are halved. (The sum
+  detects lost mass, except for the mass that may lie below the interval.)
 
-*Where.* On the logit axis every Beta density is smooth, whatever its parameters
-(:mod:`graphbandits.posteriors._shape_kernels`). Panels of Gauss-Legendre nodes cover the stretch on
-which the best arm can lie, and follow the posteriors
-(:mod:`graphbandits.posteriors._panel_kernels`).
-
-*F from f.* Distribution functions are running integrals of the densities at these nodes
-(:mod:`graphbandits.posteriors._distribution_kernels`).
-
-*No cancellation.* Regrets and divergences are integrals of positive functions
-(:mod:`graphbandits.posteriors._pair_kernels`).
-
-*A check.* The probabilities of being best must add up to 1; where they do not, the panels are cut
-in two. (Mass that is lost shows in the sum as far as it exceeds what may lie below the stretch.)
-
-Each trial is computed by itself, in an order that depends on its own posteriors only: its bits do
+Each trial is computed separately, in an order that depends only on its own posteriors: its bits do
 not depend on the other trials of the call.
 """
 
@@ -76,24 +72,24 @@ from graphbandits.posteriors._shape_kernels import (
     set_shapes,
 )
 
-#: The quadrature has settled where the probabilities of being best add up to 1 within this, or
-#: within this and cutting the panels in two no longer helps: the rest is rounding.
-SETTLED = 5e-12
+#: The quadrature has converged if the probabilities of being best add up to 1 within CONVERGED, or
+#: within GOOD_ENOUGH if halving the panels no longer helps: the rest is rounding.
+CONVERGED = 5e-12
 GOOD_ENOUGH = 1e-11
 REFINEMENTS = 6
-#: Rows of work space, a column a node: P du, the chance that an arm other than the leader lies
-#: above, masses of panels, functions of one arm and of the leader, and the table of nodes.
+#: Rows of work space with one column per node: P du, the probability that an arm other than the
+#: leader lies above, masses of panels, functions of one arm and of the leader, the table of nodes.
 JOINT, SOME, MASS, BIG_F, SURVIVAL, LEADER_F, NODE_TABLE = range(7)
-#: Room for this many panels to begin with; odd, for rows a power of two apart would crowd the
-#: same lines of the cache.
+#: Initial number of panels of the work space; odd, because rows at a distance of a power of two
+#: would use the same cache lines.
 PANELS = 17
-#: The row of the work space that alpha goes to.
+#: Row of alpha in the work space.
 ALPHA = 7
 
 
 @kernel()
 def _excess(arms: Floats, k: int, u: float, big_f: float) -> float:
-    """int_0^x F = (x - m) F + x (1-x) f / (a+b) of arm k, at the x of the place u."""
+    """Compute int_0^x F = (x - m) F + x (1-x) f / (a+b) of arm k, for x = x(u)."""
     level, slope, _ = level_at(arms[A, k], arms[B, k], arms[CENTRE, k], u)
     # (the slope of the level is (a+b) (x - m))
     excess: float = max(0.0, slope * big_f + math.exp(arms[TOP, k] - level)) / arms[SIZE, k]
@@ -114,8 +110,9 @@ def _integrate(
     r: Floats,
     alpha: Floats,
 ) -> tuple[float, float]:
-    """Fill alpha (not yet scaled to 1) and the ratios r = g/F over the given panels, and leave
-    P du in ``line[JOINT]``; return Delta of the leader and the sum of alpha over all arms.
+    """Compute alpha (not normalised), the ratios r = g/F, and P du in ``line[JOINT]``.
+
+    Return Delta of the leader and the sum of alpha over all arms.
     """
     n = panels * NODES
     joint, some, mass, survival = line[JOINT, :n], line[SOME, :n], line[MASS], line[SURVIVAL]
@@ -155,23 +152,23 @@ def _integrate(
 
 
 class Space(NamedTuple):
-    """Work space of one thread: what is settled of one trial, until the next."""
+    """Work space of one thread, with the values of one trial."""
 
     group: Ints
     first: Ints
-    place: Ints  # of each distinct posterior among those that can be best, or -1
+    place: Ints  # column of each distinct posterior that can be best, or -1
     panels_of: Ints
     every: Floats
     arms: Floats
     edges: Floats
     line: Floats
     r: Floats
-    work: Floats  # with alpha, not yet scaled to 1, in its row ALPHA
+    work: Floats  # with alpha, not normalised, in its row ALPHA
 
 
 @kernel()
 def make_space(count: int) -> Space:
-    """Room for so many arms, of few distinct posteriors, and for few panels."""
+    """Create work space for ``count`` arms of few distinct posteriors, and for few panels."""
     group = np.empty((2, count), np.int64)
     edges = np.empty(4 * PANELS)
     line = np.empty((NODE_TABLE + NODE_ROWS, PANELS * NODES))
@@ -190,10 +187,11 @@ def _with_room(group: Ints, edges: Floats, line: Floats, r: Floats, room: int) -
 def choose_arms(
     a: Floats, b: Floats, setting: Setting, most: int, space: Space
 ) -> tuple[Space, int, int, int, float]:
-    """Fill the table of the distinct posteriors of one trial that can be best; return the space
-    (another one where there was no room), how many there are, which of them leads, the size of
-    the table, and where the stretch begins. If there are more than ``most``, the table is not
-    complete.
+    """Fill the table of the distinct posteriors of one trial that can be best.
+
+    Return the work space (enlarged if necessary), the number of these posteriors, the column of the
+    leader, the padded size of the table, and the start of the interval. If there are more than
+    ``most``, the table is not complete.
     """
     distinct = group_arms(a, b, space.group, space.first)
     if 2 * (distinct + 2 * LANES) > space.place.size:
@@ -231,14 +229,14 @@ def choose_arms(
 
 @kernel()
 def _holds(space: Space, active: int, nodes: int) -> bool:
-    """Whether there is room for so many posteriors and nodes."""
+    """Return whether the work space is large enough."""
     rows, columns = space.r.shape
     return bool(nodes <= space.line.shape[1] and nodes <= columns and active <= rows)
 
 
 @kernel()
 def _with_panels(space: Space, active: int, nodes: int, edges: Floats) -> Space:
-    """The same with these edges, and room for so many posteriors and nodes."""
+    """Return work space with these edges, enlarged for the posteriors and nodes."""
     group, first, place, panels_of, every, arms, _, line, r, work = space
     if nodes > line.shape[1]:
         line = np.empty((NODE_TABLE + NODE_ROWS, 2 * nodes + NODES))
@@ -248,7 +246,7 @@ def _with_panels(space: Space, active: int, nodes: int, edges: Floats) -> Space:
 
 
 @kernel()
-def settle(
+def integrate_adaptively(
     active: int,
     lead: int,
     padded: int,
@@ -258,10 +256,10 @@ def settle(
     cut: float,
     space: Space,
 ) -> tuple[Space, int, float, float, float, float]:
-    """Integrate with panels that are cut in two until the probabilities of being best add up to 1.
+    """Integrate, and halve the panels until the probabilities of being best add up to 1.
 
-    Return the space (another one where there was no room), the number of panels, Delta of the
-    leader, the sum of alpha, its defect, and the scale of the widths that was settled on.
+    Return the work space (enlarged if necessary), the number of panels, Delta of the leader, the
+    sum of alpha, its error, and the final scale of the widths.
     """
     before = np.inf
     scale = cut
@@ -275,7 +273,7 @@ def settle(
         while found < 0 and edges.size <= MOST_PANELS:
             edges = np.empty(4 * edges.size)
             found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
-        if found < 0:  # what an earlier pass has found stands
+        if found < 0:  # keep the result of the previous pass
             defect = before
             break
         panels = found
@@ -296,7 +294,7 @@ def settle(
             space.work[ALPHA],
         )
         defect = abs(total - 1.0)
-        if defect <= SETTLED or 0.5 * before < defect < GOOD_ENOUGH:
+        if defect <= CONVERGED or 0.5 * before < defect < GOOD_ENOUGH:
             break
         before = defect
         scale *= 0.5
@@ -318,16 +316,15 @@ def beliefs_kernel(
     rho: Floats,
     defect: Floats,
 ) -> int:
-    """Fill alpha, Delta, h (B, K), v (B, K) unless it is empty, rho (B,) and the defect of
-    sum(alpha) = 1 (B,).
+    """Compute alpha, Delta and h (B, K), v (B, K) unless it is empty, rho and the defect (B,).
 
-    ``cut`` scales the widths of all panels. Where the defect shows that they are too wide, they
-    are cut in two. Return the largest number of distinct posteriors that can be best; if it is
-    more than ``most``, nothing is filled.
+    The defect is the error of sum(alpha) = 1. ``cut`` scales the widths of all panels; they are
+    halved if the defect is too large. Return the largest number of distinct posteriors that can be
+    best; if it is above ``most``, the results are not complete.
     """
     largest = 0
     trials, count = a.shape
-    # what is left out adds up over the arms
+    # neglected probabilities add up over the arms
     reach = setting.reach + math.log(count)
     setting = Setting(reach, setting.panel, setting.change, setting.relief)
     space = make_space(count)
@@ -347,7 +344,7 @@ def beliefs_kernel(
             some_h[0] = 0.0
             some_v[0] = 0.0
         else:
-            space, _, regret, total, defect[t], _ = settle(
+            space, _, regret, total, defect[t], _ = integrate_adaptively(
                 active, lead, padded, low, setting, strict, cut, space
             )
             if defect[t] < 1.0:
@@ -383,7 +380,7 @@ def beliefs_kernel(
 
 @kernel()
 def add_outcomes(a: Floats, b: Floats, trial: Ints, arm: Ints, reward: Floats) -> bool:
-    """(a, b) += (y, 1 - y) for each observation; False, and nothing, if one is of no arm."""
+    """Add (y, 1 - y) to (a, b) for each observation; return False, unchanged, if one is invalid."""
     trials, arms = a.shape
     for k in range(trial.size):
         if not (0 <= trial[k] < trials and 0 <= arm[k] < arms):

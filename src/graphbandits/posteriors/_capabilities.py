@@ -1,4 +1,4 @@
-"""What some posteriors can do besides: other accuracies, estimated errors, the variance form."""
+"""Optional capabilities of posteriors: accuracy settings, error estimates, the variance form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphbandits.registry import name_of
 
 
 def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
-    """The posterior with another setting of accuracy, or as it is if none is given.
+    """Return the posterior with an accuracy setting; unchanged if ``accuracy`` is None.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> with_accuracy(BetaBernoulli.of(arms=2), "strict").accuracy
@@ -24,14 +24,14 @@ def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
     given: Any = posterior
     if not _has_accuracy(posterior):
         raise InputError(
-            f"the posterior '{name_of(posterior)}' has no setting of accuracy: leave out "
+            f"the posterior '{name_of(posterior)}' has no accuracy settings: remove "
             f"accuracy={accuracy!r}"
         )
     return cast(Posterior, dataclasses.replace(given, accuracy=accuracy))
 
 
 def strictest(posterior: Posterior) -> Posterior:
-    """The posterior in the setting "strict", if it has settings of accuracy; else as it is.
+    """Return the posterior with the accuracy "strict"; unchanged if it has no such setting.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> strictest(BetaBernoulli.of(arms=2)).accuracy
@@ -40,14 +40,16 @@ def strictest(posterior: Posterior) -> Posterior:
     return with_accuracy(posterior, "strict" if _has_accuracy(posterior) else None)
 
 
-def believed(posterior: Posterior, state: State, accuracy: str | None, estimate: bool) -> Beliefs:
-    """The beliefs in this accuracy, with an estimate of their error if that is asked for."""
+def compute_beliefs(
+    posterior: Posterior, state: State, accuracy: str | None, estimate: bool
+) -> Beliefs:
+    """Compute the beliefs with an accuracy setting and, on request, an error estimate."""
     precise: Any = with_accuracy(posterior, accuracy)
     if not check_bool(estimate, "estimate"):
         return cast(Beliefs, precise.beliefs(state))
     if "estimate" not in inspect.signature(precise.beliefs).parameters:
         raise InputError(
-            f"the posterior '{name_of(posterior)}' does not estimate its error: leave out "
+            f"the posterior '{name_of(posterior)}' does not estimate its error: remove "
             "estimate=True"
         )
     return cast(Beliefs, precise.beliefs(state, estimate=True))
@@ -60,21 +62,21 @@ def _has_accuracy(posterior: Posterior) -> bool:
 
 
 def has_variance(posterior: Posterior) -> bool:
-    """Whether its beliefs have the variance form v of h, on request."""
+    """Return whether the posterior can compute the variance form v."""
     return "variance" in inspect.signature(posterior.beliefs).parameters
 
 
 def check_variance(posterior: Posterior) -> None:
-    """Refuse a posterior without the variance form for a policy that plays by it."""
+    """Raise InputError if a posterior cannot compute the variance form v."""
     if not has_variance(posterior):
         raise InputError(
-            f"the posterior '{name_of(posterior)}' has no variance form v, which this policy plays "
-            "by: give its beliefs an argument variance, or take a policy that plays by h"
+            f"the posterior '{name_of(posterior)}' has no variance form v, which this policy "
+            "uses: add an argument 'variance' to its method beliefs, or use a policy based on h"
         )
 
 
 def variance_form(posterior: Posterior, state: State) -> tuple[Beliefs, Floats]:
-    """The beliefs, and v.
+    """Compute the beliefs and the variance form v.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> posterior = BetaBernoulli.of(arms=2)
@@ -87,7 +89,7 @@ def variance_form(posterior: Posterior, state: State) -> tuple[Beliefs, Floats]:
 
 
 def keeps_posterior(state: State, posterior: Posterior) -> bool:
-    """Whether the state of a policy has the arrays of the posterior, of one trial, in it."""
+    """Return whether the state of a policy contains the posterior of one trial."""
     return all(
         name in state and (state[name].shape, state[name].dtype) == (fresh.shape, fresh.dtype)
         for name, fresh in posterior.init(trials=1).items()

@@ -1,10 +1,10 @@
 """Densities and distribution functions of the arms at the nodes.
 
 The densities are integrated panel by panel with the exact weights of the interpolating
-polynomial, so F and the survival S = 1 - F cost no special function; F is accumulated from the
-left and S from the right, both from positive terms, so that each keeps its digits in its tail.
-Only the sum over the nodes of one panel has terms of both signs: its rounding is relative to the
-mass of that panel.
+polynomial, so F and the survival S = 1 - F need no special function. F is accumulated from the
+left and S from the right, both from positive terms, so each is accurate in its tail. Only the sum
+over the nodes of one panel has terms of both signs: its rounding is relative to the mass of that
+panel.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from graphbandits.posteriors._panel_kernels import (
 )
 from graphbandits.posteriors._shape_kernels import CENTRE, HEIGHT, SIZE, TOP, A, B, level_at
 
-#: The largest rounding error of a log density that is taken from the leader's: those of many arms
-#: add up.
+#: Largest accepted rounding error of a log density that is computed from that of the leader; the
+#: errors of many arms add up.
 ROUNDING = 2e-13
 _ULP = 2.0**-53
 
 
 def _integration_matrix(nodes: Floats, weights: Floats) -> Floats:
-    """Row j: integrals from -1 to each node of the j-th Lagrange polynomial of the nodes."""
+    """Return in row j the integrals from -1 to each node of the j-th Lagrange polynomial."""
     n = len(nodes)
     legendre = np.polynomial.legendre.legvander(nodes, n)  # P_0 .. P_n at the nodes
     integrals = np.empty((n, n))  # [k, i]: integral of P_k from -1 to node i
@@ -73,10 +73,10 @@ def _density_by_itself(
 
 @kernel()
 def fill_density(arms: Floats, k: int, leader: int, nodes: Floats, n: int, g: Floats) -> None:
-    """The density of arm k at the first n nodes, on the logit axis; at the others it is nothing.
+    """Compute the density of arm k at the first n nodes, on the logit axis.
 
-    Its level follows from the functions of the leader that all arms share by one multiplication
-    each; where these are so large that rounding would show, it is computed for itself.
+    At the other nodes it is negligible. The level follows from functions of the leader by one
+    multiplication each; if these are too large for the rounding error, it is computed directly.
     """
     a, b, size = arms[A, k], arms[B, k], arms[SIZE, k]
     p = a if arms[A, leader] <= arms[B, leader] else b
@@ -94,7 +94,7 @@ def fill_density(arms: Floats, k: int, leader: int, nodes: Floats, n: int, g: Fl
 
 @kernel()
 def lower_tail(arms: Floats, k: int, u: float) -> tuple[float, float]:
-    """P(theta <= x) and int_0^x F for the x of a place u below the mode, relatively accurate."""
+    """Compute P(theta <= x) and int_0^x F for x = x(u), u below the mode, relatively accurate."""
     a, b, centre = arms[A, k], arms[B, k], arms[CENTRE, k]
     first, slope, _ = level_at(a, b, centre, u)
     level = first
@@ -104,7 +104,7 @@ def lower_tail(arms: Floats, k: int, u: float) -> tuple[float, float]:
     mass = 0.0
     excess = 0.0
     while level < first + 45.0:
-        # to the left as in a mirror
+        # mirrored: integrate to the left
         e = math.exp(-abs(right))
         width = min(8.0 / max(-slope, 1e-300), widest(-right, e, -u, 0.0, arms[SIZE, k], 2.0))
         for i in range(NODES):
@@ -121,12 +121,13 @@ def lower_tail(arms: Floats, k: int, u: float) -> tuple[float, float]:
 
 @kernel(fastmath=REDUCTIONS)
 def accumulate(g: Floats, edges: Floats, panels: int, mass: Floats, within: Floats) -> float:
-    """Integrals of the density from the left edge of each panel to its nodes, and the masses of
-    the panels, with what lies to the right of each after them; return the whole mass.
+    """Integrate the density from the left edge of each panel to its nodes; return the total mass.
+
+    ``mass`` gets the mass of each panel, followed by the mass to the right of each panel.
     """
     total = 0.0
     for p in range(panels):
-        # slices, for an index that might be negative keeps a loop scalar
+        # slices: an index that might be negative prevents vectorisation
         f = g[p * NODES : (p + 1) * NODES]
         inside = within[p * NODES : (p + 1) * NODES]
         half = 0.5 * (edges[p + 1] - edges[p])
@@ -176,10 +177,10 @@ def fold_in(
     some: Floats,
     r: Floats,
 ) -> None:
-    """Finish F (in place of the integrals within the panels) and S of one arm, and fold them in:
-    product *= F; some += others (1 - some) S, the chance that an arm lies above; r /= F.
+    """Complete F (in place of the integrals within the panels) and S of one arm, and combine them.
 
-    ``first`` is F at the first edge, ``floor`` the least value of F: one may divide by it.
+    product *= F; some += others (1 - some) S, the probability that an arm lies above; r /= F.
+    ``first`` is F at the first edge; ``floor`` is a positive lower limit of F.
     """
     left = first
     for p in range(panels):

@@ -1,4 +1,4 @@
-"""Arms with the same posterior share everything: find the distinct ones, and how many of each."""
+"""Grouping of arms with the same posterior, which have the same statistics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from graphbandits._jit import kernel
 from graphbandits._types import Floats, Ints
 
-#: Up to this number of arms each is compared with all before it; above, a hash table is used.
+#: Up to this number of arms, arms are compared one by one; above, by a hash table.
 FEW_ARMS = 16
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _29 = np.uint64(29)
@@ -16,7 +16,7 @@ _32 = np.uint64(32)
 
 @kernel()
 def _hash(a: float, b: float) -> np.uint64:
-    """Bits of both numbers, stirred."""
+    """Compute a hash of the bits of both numbers."""
     u = np.float64(a).view(np.uint64) * _MIX
     u = ((u ^ (u >> _32)) + np.float64(b).view(np.uint64)) * _MIX
     u = (u ^ (u >> _29)) * _MIX
@@ -25,9 +25,9 @@ def _hash(a: float, b: float) -> np.uint64:
 
 @kernel()
 def group_arms(a: Floats, b: Floats, group: Ints, first: Ints) -> int:
-    """Number the distinct pairs (a, b) in the order of their first arms; return how many.
+    """Number the distinct pairs (a, b) in the order of their first arms; return their count.
 
-    ``group[k]`` is the number of arm k's pair, ``first[d]`` the first arm of pair d.
+    ``group[k]`` is the number of the pair of arm k; ``first[d]`` is the first arm of pair d.
     """
     distinct = 0
     if a.size <= FEW_ARMS:
@@ -56,7 +56,7 @@ def group_arms(a: Floats, b: Floats, group: Ints, first: Ints) -> int:
                 group[k] = d
                 break
             place = (place + 1) & (slots - 1)
-        if 2 * distinct > slots:  # a table twice full would be slow: make a larger one
+        if 2 * distinct > slots:  # more than half full is slow: enlarge the table
             slots *= 4
             table = np.full(slots, -1)
             for d in range(distinct):

@@ -1,30 +1,31 @@
-"""What several arms seen together tell about which arm is best: I(A*; Y_N), Beta-Bernoulli arms.
+"""Information of arms observed together about the best arm: I(A*; Y_N), Beta-Bernoulli arms.
 
-An outcome changes one factor of the integrand: with r = g/F on the logit axis, an arm that shows 1
-is Beta(a+1, b), and
+An outcome changes one factor of the integrand. With r = g/F on the logit axis, an arm with the
+outcome 1 becomes Beta(a+1, b), and
 
     F(a+1, b) / F(a, b) = 1 - r/a,       f(a+1, b) / f(a, b) = 1 + n (x - m) / a,
 
-and one that shows 0 has -b in the place of a. So with q = -r, or q = n (x - m) for the arm that is
-best itself, alpha_j after the outcomes y of the set N is a polynomial in c = 1/a or c = -1/b:
+and for the outcome 0 replace a by -b. So with q = -r, or q = n (x - m) for the best arm itself,
+alpha_j after the outcomes y of the set N is a polynomial in c = 1/a or c = -1/b:
 
     alpha_j(y) = sum over M in N of I_j(M) prod_{k in M} c_k(y_k),
     I_j(M) = int r_j P prod_{k in M} q_k du.
 
-The integrals are computed once for each M, and each N turns those of its subsets into its outcomes,
-arm by arm. Leaving out I_j({}) = alpha_j leaves the change u_j = alpha_j(y)/alpha_j - 1, and
+The integrals are computed once for each M, and those of the subsets of N are transformed into the
+outcomes of N, arm by arm. Without I_j({}) = alpha_j the sum is the change
+u_j = alpha_j(y)/alpha_j - 1, and
 
     I(A*; Y_N) = sum_y P(y) sum_j alpha_j phi(u_j),   phi(u) = (1 + u) log(1 + u) - u,
 
-so nothing cancels where the information is tiny. Integrals are shared: for j outside of M,
-I_j(M) = (-1)^|M| int P prod_{k in M and j} r_k. After every outcome the chances add up to 1, so
-sum_j I_j(M) = 0: of one arm that gives the change of its own chance (as in h), else it is the
-check.
+so nothing cancels if the information is tiny. Integrals are shared: for j outside of M,
+I_j(M) = (-1)^|M| int P prod_{k in M and j} r_k. After every outcome the probabilities add up to 1,
+so sum_j I_j(M) = 0: for one arm this gives the change of its own probability (as in h), otherwise
+it is a check.
 
-Rows of a feedback matrix are computed a trial at a time. A row shows some arms surely and others
-with given chances. What it tells hangs on the posteriors of these arms only: arms that cannot be
-the best tell nothing and are left out, and rows that may show arms with the same posteriors share
-the work, whatever the arms are called.
+Rows of a feedback matrix are computed one trial at a time. A row reveals some arms with certainty
+and others with given probabilities. Its information depends only on the posteriors of these arms.
+Arms that cannot be best give no information and are omitted; rows of arms with the same posteriors
+share the work.
 """
 
 from __future__ import annotations
@@ -38,22 +39,22 @@ from graphbandits._jit import REDUCTIONS, kernel
 from graphbandits._types import Floats, Ints
 from graphbandits.posteriors._beta_kernels import (
     ALPHA,
+    CONVERGED,
     GOOD_ENOUGH,
     JOINT,
     NODE_TABLE,
     REFINEMENTS,
-    SETTLED,
     Space,
     choose_arms,
+    integrate_adaptively,
     make_space,
-    settle,
 )
 from graphbandits.posteriors._math_kernels import phi
 from graphbandits.posteriors._pair_kernels import INSIDE, TINY, inner
 from graphbandits.posteriors._panel_kernels import NODES, PLACE
 from graphbandits.posteriors._shape_kernels import CENTRE, COUNT, SIZE, A, B, Setting, level_at
 
-#: Entries of the table of integrals, which is made in pieces where it has more.
+#: Upper limit of entries of the table of integrals; a larger table is computed in pieces.
 MOST_ENTRIES = 2**20
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
@@ -61,7 +62,7 @@ _32 = np.uint64(32)
 
 @kernel()
 def fill_own(arms: Floats, k: int, place: Floats, own: Floats) -> None:
-    """n (x - m) of an arm at the nodes: the slope of its level."""
+    """Compute n (x - m) of an arm at the nodes: the slope of its level."""
     a, b, centre = arms[A, k], arms[B, k], arms[CENTRE, k]
     for i in range(place.size):
         _, own[i], _ = level_at(a, b, centre, place[i])
@@ -91,11 +92,11 @@ def _tabulate(
     together: Floats,
     table: Floats,
 ) -> None:
-    """table[i, M] = I_j(M) of the i-th of the ``chosen`` columns, and 0 for M = {}.
+    """Set table[i, M] = I_j(M) for the i-th of the ``chosen`` columns, and 0 for M = {}.
 
-    Arm ``seen[p]`` is bit p of M, and column p; the other columns are arms not seen. ``lone[p]`` is
-    I_p({p}), ``ends`` the nodes after which an arm's r is 0, ``together`` has room for each M and
-    ``z`` a row for each number of arms in one.
+    Arm ``seen[p]`` is bit p of M, and column p; the other columns are arms not observed.
+    ``lone[p]`` is I_p({p}); ``ends`` are the nodes after which r of an arm is 0. ``together`` (one
+    entry per M) and ``z`` (one row per number of arms in M) are work space.
     """
     size = seen.size
     length = np.empty(size + 1, np.int64)
@@ -109,7 +110,7 @@ def _tabulate(
         count = 0
         for p in range(size):
             count += subset >> p & 1
-        # the last one with an arm less that was met is this one without its lowest bit
+        # the last set visited with one arm less is this one without its lowest bit
         n = min(length[count - 1], ends[seen[lowest]])
         length[count] = n
         product = z[count, :n]
@@ -140,8 +141,9 @@ def _tabulate(
 def _to_outcomes(
     arms: Floats, seen: Ints, subset: int, subsets: Ints, row: Floats, change: Floats
 ) -> int:
-    """From I_j(M) of all M in a subset of the arms seen to the change of alpha_j after each of its
-    outcomes; return the number of these.
+    """Transform I_j(M) of all M in a subset into the change of alpha_j after each outcome.
+
+    Return the number of outcomes.
     """
     count = 1
     subsets[0] = 0
@@ -169,7 +171,7 @@ def _to_outcomes(
 
 @kernel()
 def _fill_chances(arms: Floats, seen: Ints, subset: int, chance: Floats) -> None:
-    """P(y) of the outcomes of a subset of the arms seen."""
+    """Compute P(y) for the outcomes y of a subset of the observed arms."""
     chance[0] = 1.0
     count = 1
     for p in range(seen.size):
@@ -184,7 +186,7 @@ def _fill_chances(arms: Floats, seen: Ints, subset: int, chance: Floats) -> None
 
 @kernel(fastmath=REDUCTIONS)
 def _divergence(change: Floats, chance: Floats, per_alpha: float) -> float:
-    """sum_y P(y) phi(u(y))"""
+    """Compute sum_y P(y) phi(u(y))."""
     total = 0.0
     for y in range(change.size):
         total += chance[y] * phi(max(-INSIDE, change[y] * per_alpha))
@@ -193,7 +195,7 @@ def _divergence(change: Floats, chance: Floats, per_alpha: float) -> float:
 
 @kernel(fastmath=REDUCTIONS)
 def _size(change: Floats, chance: Floats) -> float:
-    """sum_y P(y) |u(y)|"""
+    """Compute sum_y P(y) |u(y)|."""
     total = 0.0
     for y in range(change.size):
         total += chance[y] * abs(change[y])
@@ -201,27 +203,12 @@ def _size(change: Floats, chance: Floats) -> float:
 
 
 @kernel()
-def fill_information(
-    arms: Floats,
-    active: int,
-    seen: Ints,
-    unsure: int,
-    alpha: Floats,
-    r: Floats,
-    panels_of: Ints,
-    panels: int,
-    line: Floats,
-    information: Floats,
-) -> float:
-    """information[i] = I(A*; Y_N) for N = the arms seen but for the first ``unsure``, and those of
-    these that are in the bits of i; return by how much the chances of being best miss 1 afterwards.
+def _separate_columns(arms: Floats, active: int, seen: Ints) -> tuple[Ints, Floats, int]:
+    """List the observed arms one by one, then the other arms by their columns.
 
-    ``seen`` are columns of the table of arms, of which each may be there as often as it counts.
+    Return the column and the number of arms of each entry, and the number of entries.
     """
     size = seen.size
-    n = panels * NODES
-    joint = line[JOINT, :n]
-    place = line[NODE_TABLE + PLACE, :n]
     rest = np.empty(active)
     for k in range(active):
         rest[k] = arms[COUNT, k]
@@ -238,6 +225,33 @@ def fill_information(
             columns[count] = k
             number[count] = rest[k]
             count += 1
+    return columns, number, count
+
+
+@kernel()
+def fill_information(
+    arms: Floats,
+    active: int,
+    seen: Ints,
+    unsure: int,
+    alpha: Floats,
+    r: Floats,
+    panels_of: Ints,
+    panels: int,
+    line: Floats,
+    information: Floats,
+) -> float:
+    """Compute information[i] = I(A*; Y_N) for the set N of the index i.
+
+    N has all arms of ``seen`` except the first ``unsure``; of those it has the arms in the bits of
+    i. ``seen`` are columns of the table of arms, each repeated for equal arms. Return the error of
+    the sum of the probabilities of being best after the outcomes.
+    """
+    size = seen.size
+    n = panels * NODES
+    joint = line[JOINT, :n]
+    place = line[NODE_TABLE + PLACE, :n]
+    columns, number, count = _separate_columns(arms, active, seen)
     ends = panels_of * NODES
     own = np.empty((size, n))
     z = np.empty((size + 1, n))
@@ -254,7 +268,7 @@ def fill_information(
     together, change, chance, total = space[0], space[1], space[2], space[3]
     for y in range(1 << size):
         total[y] = 0.0
-    # the likeliest arm comes last: of what its own chance changes by, little is left by the others
+    # the likeliest arm comes last: the sum over all arms, which must be 0, corrects its integrals
     order = np.arange(count)
     leader = 0
     for c in range(count):
@@ -295,7 +309,7 @@ def fill_information(
 
 @kernel()
 def _read_row(group: Ints, place: Ints, arm: Ints, chance: Floats, seen: Ints, odds: Floats) -> int:
-    """The posteriors that a row may show, in order, with their chances; return how many."""
+    """Fill the posteriors of a row, sorted, with their probabilities; return their number."""
     count = 0
     for i in range(arm.size):
         which = place[group[arm[i]]]
@@ -316,7 +330,7 @@ def _read_row(group: Ints, place: Ints, arm: Ints, chance: Floats, seen: Ints, o
 
 @kernel()
 def _same_as_before(row: int, begin: Ints, length: Ints, seen: Ints, table: Ints) -> int:
-    """The first row that may show the same posteriors, which may be this one."""
+    """Return the first row with the same posteriors, which can be this row."""
     mixed = np.uint64(length[row])
     for i in range(begin[row], begin[row] + length[row]):
         mixed = (mixed ^ np.uint64(seen[i] + 1)) * _MIX
@@ -338,7 +352,7 @@ def _same_as_before(row: int, begin: Ints, length: Ints, seen: Ints, table: Ints
 
 @kernel()
 def _expected(information: Floats, unsure: Ints, odds: Floats, work: Floats) -> float:
-    """The mean over which of the unsure arms are seen; ``unsure`` are their places in ``odds``."""
+    """Compute the mean over the random set of observed arms; ``unsure`` indexes ``odds``."""
     size = 1 << unsure.size
     for i in range(size):
         work[i] = information[i]
@@ -371,11 +385,11 @@ def _fill_rows(
     space: Space,
     found: Floats,
 ) -> float:
-    """Fill in all rows that may show the same posteriors, ``first`` and those that follow it;
-    return by how much the chances of being best miss 1 afterwards.
+    """Fill all rows with the same posteriors as row ``first``.
 
-    One table for all of them serves each set of arms, as long as that takes no more outcomes than
-    one table for each row, ``separate``.
+    One table serves all of them, unless it needs more outcomes than one table per row
+    (``separate``). Return the error of the sum of the probabilities of being best after the
+    outcomes.
     """
     size = length[first]
     here = slice(begin[first], begin[first] + size)
@@ -431,11 +445,11 @@ def information_kernel(
     found: Floats,
     defect: Floats,
 ) -> None:
-    """Fill the expected information of each row of each trial (B, rows), and the defect of the
-    chances of being best, before and after the outcomes (B,).
+    """Compute the expected information of each row of each trial, (B, rows).
 
-    Row i of trial t shows ``arm[start[t, i]:start[t, i + 1]]`` with these chances; if ``start`` has
-    one line, it is that of all trials.
+    Row i of trial t reveals ``arm[start[t, i]:start[t, i + 1]]`` with the probabilities ``chance``;
+    a single line of ``start`` applies to all trials. ``defect`` (B,) is the error of the sum of the
+    probabilities of being best, before and after the outcomes.
     """
     trials, count = a.shape
     rows = found.shape[1]
@@ -488,7 +502,7 @@ def information_kernel(
         before = np.inf
         scale = 1.0
         for _ in range(REFINEMENTS):
-            space, panels, _, total, off, scale = settle(
+            space, panels, _, total, off, scale = integrate_adaptively(
                 active, lead, padded, low, setting, strict, scale, space
             )
             if off >= 1.0:
@@ -496,7 +510,7 @@ def information_kernel(
                 break
             worst = off
             for i in range(rows):
-                if separate[i] > 0.0 and length[i] > 0:  # the first of its kind
+                if separate[i] > 0.0 and length[i] > 0:  # the first row with these posteriors
                     off = _fill_rows(
                         i,
                         begin,
@@ -514,7 +528,7 @@ def information_kernel(
                     )
                     worst = max(worst, off)
             defect[t] = worst
-            if worst <= SETTLED or 0.5 * before < worst < GOOD_ENOUGH:
+            if worst <= CONVERGED or 0.5 * before < worst < GOOD_ENOUGH:
                 break
             before = worst
             scale *= 0.5

@@ -1,4 +1,4 @@
-"""Elementary functions that the quadrature needs, compiled so that loops over nodes vectorise."""
+"""Elementary functions of the quadrature, in a form that vectorises in loops over nodes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from graphbandits._jit import kernel
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
-#: Adding 1.5 * 2**52 rounds a double to an integer, and leaves that integer in its low bits.
+#: Adding 1.5 * 2**52 rounds a double to an integer, which is then in its low bits.
 _ROUNDER = 6755399441055744.0
-#: Added to the bits of a double, it carries into the exponent from sqrt(1/2) on.
+#: Added to the bits of a double, it increments the exponent for mantissas from sqrt(1/2) on.
 _TO_SQRT_HALF = np.uint64(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
 _52 = np.uint64(52)
 _1023 = np.uint64(1023)
@@ -25,7 +25,7 @@ _HALF_LOG_2PI = 0.9189385332046727
 
 @kernel(fastmath={"contract"}, inline=True)
 def exp_lane(x: float) -> float:
-    """exp(max(x, -700)) for x <= 700, to 1 ulp; ``math.exp`` would keep a loop scalar."""
+    """Compute exp(max(x, -700)) for x <= 700, to 1 ulp; ``math.exp`` does not vectorise."""
     clipped = max(x, -700.0)
     shifted = clipped * _LOG2_E + _ROUNDER
     k = shifted - _ROUNDER
@@ -50,7 +50,7 @@ def exp_lane(x: float) -> float:
 
 @kernel(fastmath={"contract"}, inline=True)
 def expm1_lane(x: float) -> tuple[float, float]:
-    """exp(x) - 1, to 1 or 2 ulp also near 0, and exp(x), for |x| <= 700 (clipped there)."""
+    """Compute exp(x) - 1, to 1 or 2 ulp also near 0, and exp(x); x is clipped to |x| <= 700."""
     clipped = min(max(x, -700.0), 700.0)
     shifted = clipped * _LOG2_E + _ROUNDER
     k = shifted - _ROUNDER
@@ -75,10 +75,10 @@ def expm1_lane(x: float) -> tuple[float, float]:
 
 @kernel(fastmath={"contract"}, inline=True)
 def log_lane(z: float, lost: float) -> float:
-    """log(z) + lost for z > 0, to 1 ulp or so, in a form that vectorises.
+    """Compute log(z) + lost for z > 0, to about 1 ulp.
 
     z = 2^k m with m in [sqrt(1/2), sqrt(2)); log m by the odd series in (m-1)/(m+1), with the
-    coefficients of fdlibm. ``lost`` is what rounding took from log z.
+    coefficients of fdlibm. ``lost`` is a correction of log z for the rounding of z.
     """
     bits = np.float64(z).view(np.uint64)
     biased = (bits + _TO_SQRT_HALF) >> _52
@@ -101,14 +101,14 @@ def log_lane(z: float, lost: float) -> float:
 
 @kernel(fastmath={"contract"}, inline=True)
 def log1p_lane(u: float) -> float:
-    """log(1 + u) for u > -1; what 1 + u rounds off is put back to first order."""
+    """Compute log(1 + u) for u > -1, with a first-order correction for the rounding of 1 + u."""
     z = 1.0 + u
-    # (1/z is near 2 - z where anything is lost that counts)
+    # (1/z is about 2 - z if the rounding matters)
     return log_lane(z, (u - (z - 1.0)) * max(0.0, 2.0 - z))
 
 
 def _stirling_error(z: float) -> float:
-    """By Gamma(z + 1) = z Gamma(z) from z + 20, where the series has converged."""
+    """Compute the remainder from that at z + 20, by Gamma(z + 1) = z Gamma(z)."""
     y = z + 20.0
     u = 1.0 / (y * y)
     series = (1.0 / 12.0 - u * (1.0 / 360.0 - u * (1.0 / 1260.0 - u / 1680.0))) / y
@@ -116,13 +116,13 @@ def _stirling_error(z: float) -> float:
     return math.fsum((series, (y - 0.5) * math.log(y), -20.0, -rising, -(z - 0.5) * math.log(z)))
 
 
-#: The remainder of Stirling's formula at 1/2, 1, 3/2, ..., 10: most posteriors have these.
+#: Remainder of Stirling's formula at 1/2, 1, 3/2, ..., 10: the values of most posteriors.
 _HALVES = np.array([0.0] + [_stirling_error(0.5 * k) for k in range(1, 21)])
 
 
 @kernel()
 def stirling_error(z: float) -> float:
-    """log Gamma(z) - ((z - 1/2) log z - z + log(2 pi)/2), the remainder of Stirling's formula."""
+    """Compute the remainder log Gamma(z) - ((z - 1/2) log z - z + log(2 pi)/2) of Stirling."""
     if z < 10.0:
         twice = int(2.0 * z)
         if twice == 2.0 * z:
@@ -139,7 +139,7 @@ def stirling_error(z: float) -> float:
 
 @kernel(fastmath={"contract"}, inline=True)
 def phi(u: float) -> float:
-    """(1 + u) log(1 + u) - u for u > -1, without cancellation near 0."""
+    """Compute (1 + u) log(1 + u) - u for u > -1, without cancellation near 0."""
     # sum_{k>=2} (-u)^k / (k (k - 1)), to rounding for |u| < 0.02
     s = 1.0 / 90.0
     s = 1.0 / 72.0 - u * s
@@ -155,7 +155,9 @@ def phi(u: float) -> float:
 
 @kernel(inline=True)
 def bernoulli_kl(mean: float, rest: float, shift: float) -> float:
-    """KL(Bernoulli(m + e) || Bernoulli(m)) = m phi(e/m) + (1-m) phi(-e/(1-m)) for a shift e with
-    m + e strictly between 0 and 1; ``rest`` is 1 - m, which may be too small to be told from m.
+    """Compute KL(Bernoulli(m + e) || Bernoulli(m)) = m phi(e/m) + (1-m) phi(-e/(1-m)).
+
+    The shift e must keep m + e strictly between 0 and 1. ``rest`` is 1 - m, passed separately
+    because the difference can lose its digits.
     """
     return mean * phi(shift / mean) + rest * phi(-shift / rest)

@@ -1,14 +1,14 @@
-"""From densities and distribution functions to alpha, Delta, h and v.
+"""alpha, Delta, h and v from densities and distribution functions.
 
 With r_i = g_i / F_i and the product P of all distribution functions, on the logit axis,
 
     alpha_i = int r_i P du,    W_ij = int r_i r_j P du,    Delta_L = int F_L (1 - P / F_L) dx.
 
-F has a positive floor, and the F_i in r_i is the very number in P, so the quotients are exact to
-rounding whatever the error of F_i. Conditional means, regrets and divergences come from W and
-from survivals, never from differences of means.
+F has a positive lower limit, and F_i in r_i is the same number as in P, so the quotients are exact
+up to rounding for any error of F_i. Conditional means, regrets and divergences are computed from W
+and from survivals, never from differences of means.
 
-A column of the table stands for ``count`` arms with one posterior; all its numbers are per arm.
+A column of the table represents ``count`` arms with the same posterior; its values are per arm.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from graphbandits.posteriors._math_kernels import bernoulli_kl, expm1_lane, log_
 from graphbandits.posteriors._panel_kernels import NODES
 from graphbandits.posteriors._shape_kernels import COUNT, LANES, SIZE, A, B
 
-#: So many equal arms are folded in one by one, more by a logarithm and an exponential.
+#: Up to this number, equal arms are multiplied one by one; more by a logarithm and an exponential.
 FEW_EQUALS = 8.0
-#: Pairs of so many different arms are computed one by one, of more in blocks.
+#: Up to this number of distinct arms all pairs are computed one by one; above, in blocks.
 FEW_DISTINCT = 12
-#: About so many divergences are computed in one loop.
+#: Approximate number of divergences per loop.
 AT_ONCE = 64
-#: A conditional mean stays this far inside [0, 1], where rounding might push it out.
+#: Keeps conditional means inside (0, 1) in spite of rounding.
 INSIDE = 1.0 - 2.0**-50
-#: Stands for 0 in a denominator.
+#: Replaces 0 in a denominator.
 TINY = 1e-300
 
 
 @kernel(inline=True)
 def _log_f(big_f: float, survival: float) -> float:
-    """log F, from F where it is small and from S where that is.
+    """Compute log F from F, or from S if F > 1/2.
 
-    It lives by the order of rounding: compiled with REDUCTIONS it would lose S.
+    It relies on the order of rounding: with REDUCTIONS it would lose S.
     """
     by_survival = big_f > 0.5
     z = 1.0 - survival if by_survival else big_f
@@ -47,8 +47,9 @@ def _log_f(big_f: float, survival: float) -> float:
 def fold_equals(
     big_f: Floats, survival: Floats, count: float, product: Floats, some: Floats
 ) -> None:
-    """Fold in ``count`` more arms with the same F and S: product *= F^count, and
-    some = 1 - (1 - some) F^count, the chance that an arm lies above.
+    """Add ``count`` more arms with the same F and S.
+
+    product *= F^count, and some = 1 - (1 - some) F^count, the probability that an arm lies above.
     """
     if count <= FEW_EQUALS:
         for _ in range(int(count)):
@@ -64,7 +65,7 @@ def fold_equals(
 
 @kernel(fastmath=REDUCTIONS)
 def inner(u: Floats, v: Floats) -> float:
-    """u.v"""
+    """Compute the inner product u.v."""
     s = 0.0
     for i in range(u.size):
         s += u[i] * v[i]
@@ -75,7 +76,7 @@ def inner(u: Floats, v: Floats) -> float:
 def _few_pairs(
     r: Floats, distinct: int, panels_of: Ints, joint: Floats, one: Floats, w: Floats
 ) -> None:
-    """w[i, j] = W_ij for all pairs of few arms, each once; ``one`` is work space for r_i P du."""
+    """Set w[i, j] = W_ij for all pairs of few arms; ``one`` is work space for r_i P du."""
     for i in range(distinct):
         n = panels_of[i] * NODES
         row, weight, first = r[i, :n], joint[:n], one[:n]
@@ -99,7 +100,7 @@ def _two_rows_of_pairs(
     two: Floats,
     w: Floats,
 ) -> None:
-    """w[0, j] = W_ij and w[1, j] = W_kj for all j, four at a time: eight sums stay in registers.
+    """Set w[0, j] = W_ij and w[1, j] = W_kj for all j, four at a time, with sums in registers.
 
     ``one`` and ``two`` are work space for r_i P du and r_k P du.
     """
@@ -160,12 +161,12 @@ def _fill_row(
     shift: Floats,
     weight: Floats,
 ) -> None:
-    """Shifts of the mean of arm i, and their probabilities, from its row of W."""
+    """Compute the shifts of the mean of arm i and their probabilities from its row of W."""
     number = arms[COUNT]
     per_size = 1.0 / arms[SIZE, i]
     most_down = arms[A, i] * per_size * INSIDE
     most_up = arms[B, i] * per_size * INSIDE
-    others = number[i] - 1.0  # equal ones
+    others = number[i] - 1.0  # other arms with the same posterior
     own = others * w[i]
     among_equals = -min(most_down, w[i] * per_size * per_alpha[i])
     w[i] = 0.0
@@ -199,8 +200,9 @@ def fill_gains(
     h: Floats,
     v: Floats,
 ) -> None:
-    """h_i = sum_j alpha_j KL(M_ji || m_i) and v_i = sum_j alpha_j (M_ji - m_i)^2, where M_ji - m_i
-    comes from W without cancellation: -W_ij / (n_i alpha_j) for j != i, and
+    """Compute h_i = sum_j alpha_j KL(M_ji || m_i) and v_i = sum_j alpha_j (M_ji - m_i)^2.
+
+    M_ji - m_i follows from W without cancellation: -W_ij / (n_i alpha_j) for j != i, and
     sum_{j != i} W_ij / (n_i alpha_i) for j = i. An empty ``v`` is not filled.
 
     ``padded`` is the number of columns of the table of arms, a multiple of LANES; ``one``,
@@ -214,7 +216,7 @@ def fill_gains(
             alpha[i] = 0.0
             w[0, i] = 0.0
             w[1, i] = 0.0
-        # an arm that is never best has alpha = W = 0: 0/tiny is 0, and it counts for nothing
+        # an arm that is never best has alpha = W = 0: 0/tiny is 0, so it contributes nothing
         per_alpha[i] = 1.0 / max(alpha[i], TINY)
         equals = equals or arms[COUNT, i] > 1.0
     if distinct <= FEW_DISTINCT:
@@ -243,7 +245,7 @@ def fill_gains(
                 for x in range(k * width, (k + 1) * width):
                     total += weight[x] * (shift[x] * shift[x])
                 v[first + k] = total
-        # one loop for several rows: a row of few arms would not fill the pipeline
+        # one loop for several rows: a row of few arms is too short for vector units
         for x in range(rows * width):
             shift[x] = weight[x] * bernoulli_kl(mean[x], rest[x], shift[x])
         for k in range(rows):

@@ -1,10 +1,10 @@
-"""Where to integrate: the stretch of the logit axis on which the best arm can lie, in panels.
+"""Panels of the quadrature, on the interval of the logit axis that contains the best arm.
 
-The stretch begins at ``low``, below which the product of all distribution functions is under
-exp(-reach), and ends where every arm's upper tail is. Panels of Gauss-Legendre nodes follow the
-posteriors: each is a fixed number of standard deviations of the narrowest arm that is still
-undecided there, shorter where many arms make the product of their distribution functions steep,
-and longer far from the middle of the axis, where all is a power of x or of 1-x.
+The interval begins at ``low``, below which the product of all distribution functions is under
+exp(-reach), and ends at the end of all upper tails. The width of a panel of Gauss-Legendre nodes is
+a fixed number of standard deviations of the narrowest arm whose tail has not ended. Panels are
+shorter if many arms make the product of their distribution functions steep, and longer far from
+the middle of the axis, where all functions are powers of x or of 1-x.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from graphbandits.posteriors._shape_kernels import (
     Setting,
     about_end,
     chernoff,
-    survey,
+    product_bound,
 )
 
-#: Nodes of one panel.
+#: Number of nodes of a panel.
 NODES = 16
-#: Densities are singular at i pi and -i pi; a panel near there is at most this wide.
+#: Upper limit of the width of a panel near the singularities of the densities, i pi and -i pi.
 STRIP = 4.0
-#: Up to this number of arms their product is not much steeper than one of them.
+#: Up to this number of arms the product is not much steeper than one of them.
 FEW_ARMS = 6
-#: Most that the log density of one of few arms may fall in a panel, on its right slope.
+#: Upper limit of the decrease of a log density in a panel, on the right slope, for few arms.
 MOST_FALL = 30.0
-#: A stretch that would need more panels than this is refused (usual ones need 4 to 10).
+#: Upper limit of the number of panels (4 to 10 are usual).
 MOST_PANELS = 8192
-#: Rows of the table of nodes: place, distance d from the leader's mode, log(1 + m (e^d - 1)) there
+#: Rows of the table of nodes: place u, distance d from the mode of the leader, log(1 + m (e^d - 1))
 #: (see :mod:`graphbandits.posteriors._shape_kernels`), weights of du and of dx.
 PLACE, DISTANCE, BEND, DU, DX = range(5)
 NODE_ROWS = 5
@@ -49,10 +49,10 @@ NODE, WEIGHT = np.polynomial.legendre.leggauss(NODES)
 
 @kernel()
 def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floats) -> float:
-    """A place below which the product of all distribution functions is under exp(-reach).
+    """Find a place below which the product of all distribution functions is under exp(-reach).
 
-    Newton's steps on a bound of its logarithm, within a bracket, for the bound jumps where an arm's
-    mode is passed.
+    Newton's method on a bound of its logarithm, within a bracket, because the bound is
+    discontinuous at the mode of an arm.
     """
     few = arms[COUNT, :count].sum() <= FEW_ARMS
     a, b, centre = arms[A, leader], arms[B, leader], arms[CENTRE, leader]
@@ -63,7 +63,7 @@ def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floa
         if few:
             log_product, rate = chernoff(arms, count, u, work)
         else:
-            log_product, rate, _ = survey(arms, count, setting, u, work)
+            log_product, rate, _ = product_bound(arms, count, setting, u, work)
         beyond = log_product + setting.reach
         if beyond <= 0.0:
             left = max(left, u)
@@ -83,16 +83,16 @@ def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floa
 
 @kernel()
 def widest(u: float, e: float, low: float, high: float, narrowest: float, panel: float) -> float:
-    """``panel`` standard deviations 1/sqrt(n x (1-x)) of the narrowest arm, from u to the right;
-    ``e`` is exp(-|u|).
+    """Compute the width of a panel from u to the right; ``e`` is exp(-|u|).
 
-    Far out, where that is long, the weight dx of a regret still changes like exp(-|u|): panels
-    lengthen no faster than they leave behind (or have before them) where it counts.
+    The width is ``panel`` standard deviations 1/sqrt(n x (1-x)) of the narrowest arm. Far out,
+    where that is long, the weight dx of a regret changes like exp(-|u|), so the width is also
+    limited by the distance to the middle of the axis.
     """
     here = panel * (1.0 + e) / math.sqrt(narrowest * e) if e > 0.0 else np.inf
     if u >= 0.0:
         return min(here, STRIP + (u - max(0.0, low)))
-    # toward the middle an arm narrows like exp(-u/2): w exp(w/2) = here has this solution, nearly
+    # toward the middle an arm narrows like exp(-u/2): approximate solution of w exp(w/2) = here
     if here < 1.0:
         width = here / (1.0 + 0.5 * here)
     else:
@@ -112,10 +112,10 @@ def place_panels(
     edges: Floats,
     work: Floats,
 ) -> int:
-    """Cut the stretch from ``low`` to the last arm's end; return the number of panels, or -1 if
-    there is no room for them in ``edges``.
+    """Divide the interval from ``low`` to the end of the last arm into panels.
 
-    All widths are scaled by ``cut``. Panel p lies between ``edges[p]`` and ``edges[p + 1]``.
+    All widths are scaled by ``cut``. Panel p is from ``edges[p]`` to ``edges[p + 1]``. Return the
+    number of panels, or -1 if ``edges`` is too short.
     """
     high = -np.inf
     together = 0.0
@@ -141,11 +141,11 @@ def place_panels(
         if smooth:
             width = min(width, MOST_FALL / max(steepest, 1e-300))
         else:
-            log_product, rate, steepest = survey(arms, count, setting, u, work)
+            log_product, rate, steepest = product_bound(arms, count, setting, u, work)
             width = min(width, 1.0 / max(steepest, 1e-300))
             width = min(width, (setting.change - setting.relief * log_product) / rate)
         width *= cut
-        # (no sliver at the end)
+        # (no narrow panel at the end)
         u = high if u + 1.1 * width > high else u + width
         panels += 1
         edges[panels] = u
@@ -154,7 +154,7 @@ def place_panels(
 
 @kernel()
 def count_panels(arms: Floats, count: int, edges: Floats, panels: int, panels_of: Ints) -> None:
-    """How many panels begin before the end of each arm."""
+    """Count the panels that begin before the end of each arm."""
     for k in range(count):
         p = 1
         while p < panels and edges[p] < arms[END, k]:
@@ -194,7 +194,7 @@ def _fill_functions(
     bend: Floats,
     dx: Floats,
 ) -> None:
-    # two short loops: one long one does not fit into the registers
+    # two short loops: a single loop needs too many registers
     for i in range(place.size):
         distance[i] = side * (place[i] - centre)
         bend[i], dx[i] = expm1_lane(distance[i])

@@ -1,14 +1,14 @@
-"""The shape of a Beta(a, b) on the logit axis u = log(x / (1-x)).
+"""Beta(a, b) distributions on the logit axis u = log(x / (1-x)).
 
-There its density is g(u) = x (1-x) f(x) = exp(top - level(u)) with
+The density is g(u) = x (1-x) f(x) = exp(top - level(u)) with
 
     level(u) = (a+b) KL(m || x) = n log(1 + m (e^d - 1)) - a d,    d = u - log(a/b),
 
-convex, analytic in the strip |Im u| < pi whatever a and b are, with slopes -a on the far left and
-b on the far right. By Chernoff's bound a tail beyond u is at most exp(-level(u)). The formula is
-taken from the side of the smaller parameter: then no digits are lost, however small that is.
+The level is convex and analytic in the strip |Im u| < pi for all a and b, with the slopes -a on the
+far left and b on the far right. By Chernoff's bound a tail beyond u is at most exp(-level(u)). The
+formula is evaluated from the side of the smaller parameter, which avoids loss of digits.
 
-The arms of one problem are the columns of a table whose rows are named below.
+The arms of one problem are the columns of a table; its rows are listed below.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from graphbandits.posteriors._math_kernels import (
 )
 
 #: Rows of a table of arms: parameters, their sum, the mode on the logit axis and the log density
-#: there, how many arms have this posterior, where its upper tail ends, the log density at the mode
-#: of the leader, and a bound of the mass below the stretch that is integrated over.
+#: there, the number of arms with this posterior, the end of its upper tail, the log density at the
+#: mode of the leader, and a bound of the mass below the interval of integration.
 A, B, SIZE, CENTRE, TOP, COUNT, END, HEIGHT, BELOW = range(9)
 ROWS = 9
-#: Loops over arms run in vectors of this many.
+#: Number of arms per vector in loops over arms.
 LANES = 4
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
 
 class Setting(NamedTuple):
-    """How accurate: see :mod:`graphbandits.posteriors._panel_kernels`.
+    """Accuracy setting; see :mod:`graphbandits.posteriors._panel_kernels`.
 
-    Probabilities below exp(-reach) / K are nothing. A panel is at most ``panel`` standard
-    deviations of the narrowest arm wide, and no log density or log distribution function changes
-    by more than ``change + relief * (how far it has fallen)`` in it.
+    Probabilities below exp(-reach) / K are neglected. The width of a panel is at most ``panel``
+    standard deviations of the narrowest arm. No log density or log distribution function changes by
+    more than ``change + relief * (its decrease so far)`` in a panel.
     """
 
     reach: float
@@ -53,15 +53,15 @@ class Setting(NamedTuple):
     relief: float
 
 
-#: 1e-10 absolutely (3e-11 at worst in what was tried): where little is at stake panels are wide.
+#: Absolute error of 1e-10 (at most 3e-11 in tests): panels are wide where densities are small.
 SIMULATION = Setting(reach=29.0, panel=4.2, change=12.0, relief=0.25)
-#: 1e-8 relatively down to 1e-30: distribution functions keep their digits in the tails.
+#: Relative error of 1e-8 down to 1e-30: distribution functions are accurate in the tails.
 STRICT = Setting(reach=90.0, panel=2.0, change=4.0, relief=0.0)
 
 
 @kernel(inline=True)
 def level_at(a: float, b: float, centre: float, u: float) -> tuple[float, float, float]:
-    """Level of Beta(a, b) at u, its first and its second derivative."""
+    """Compute the level of Beta(a, b) at u, and its first and second derivative."""
     p = min(a, b)
     n = a + b
     q = p / n
@@ -77,7 +77,7 @@ def level_at(a: float, b: float, centre: float, u: float) -> tuple[float, float,
 
 @kernel()
 def pad(arms: Floats, count: int) -> int:
-    """Fill a table up to a multiple of LANES with columns that count for nothing; return it."""
+    """Pad a table with empty columns to a multiple of LANES; return the number of columns."""
     padded = count + (-count) % LANES
     for k in range(count, padded):
         arms[A, k] = 1.0
@@ -92,13 +92,13 @@ def pad(arms: Floats, count: int) -> int:
 
 @kernel()
 def set_shapes(arms: Floats, count: int, reach: float) -> int:
-    """Fill all rows of a table but A, B and COUNT, from them, and pad it."""
+    """Fill the rows of a table from A, B and COUNT, and pad it."""
     for k in range(count):
         a = arms[A, k]
         b = arms[B, k]
         n = a + b
         arms[SIZE, k] = n
-        # Stirling's formula keeps the digits that log B(a, b) loses
+        # by Stirling's formula, because log B(a, b) would lose digits
         arms[TOP, k] = stirling_error(n) - stirling_error(a) - stirling_error(b)
     padded = pad(arms, count)
     for k in range(padded):
@@ -114,8 +114,9 @@ def set_shapes(arms: Floats, count: int, reach: float) -> int:
 
 @kernel()
 def set_places(arms: Floats, count: int, mode: float, low: float) -> None:
-    """Fill the log densities at the mode of the leader, and Chernoff's bounds of what is below
-    ``low``; ``count`` is a multiple of LANES.
+    """Fill the log densities at the mode of the leader, and Chernoff bounds of the mass below low.
+
+    ``count`` is a multiple of LANES.
     """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     top, height, below = arms[TOP, :count], arms[HEIGHT, :count], arms[BELOW, :count]
@@ -128,10 +129,10 @@ def set_places(arms: Floats, count: int, mode: float, low: float) -> None:
 
 @kernel(inline=True)
 def about_end(a: float, b: float, centre: float, reach: float, side: float) -> float:
-    """About where the upper (side 1) or lower (side -1) tail has fallen by ``reach``.
+    """Approximate the place at which the upper (side 1) or lower (side -1) level is ``reach``.
 
-    It is right for a normal density, and for the two tails of p (e^d - 1 - d), to which the
-    level tends where the smaller parameter p is much smaller.
+    It is exact for a normal density, and for the two tails of p (e^d - 1 - d), the limit of the
+    level if the smaller parameter p is much smaller.
     """
     y = reach / min(a, b)
     distance = y + math.sqrt(2.0 * y * (a + b) / max(a, b))
@@ -143,8 +144,9 @@ def about_end(a: float, b: float, centre: float, reach: float, side: float) -> f
 
 @kernel(inline=True)
 def end_of_tail(a: float, b: float, centre: float, reach: float) -> float:
-    """Where the upper tail has fallen by ``reach``, or a little further out: Newton's step on a
-    convex function lands outside, wherever it starts.
+    """Find a place in the upper tail at which the level is at least ``reach``.
+
+    A Newton step on a convex function ends outside, from any start.
     """
     u = about_end(a, b, centre, reach, 1.0)
     level, slope, _ = level_at(a, b, centre, u)
@@ -153,8 +155,9 @@ def end_of_tail(a: float, b: float, centre: float, reach: float) -> float:
 
 @kernel(fastmath=REDUCTIONS)
 def chernoff(arms: Floats, count: int, u: float, work: Floats) -> tuple[float, float]:
-    """Chernoff's bound of the log of the product of all distribution functions at u, and its
-    derivative; ``count`` is a multiple of LANES, ``work`` has two rows.
+    """Compute Chernoff's bound of the log of the product of all distribution functions at u.
+
+    Return the bound and its derivative. ``count`` is a multiple of LANES; ``work`` has two rows.
     """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     number, logs, rates = arms[COUNT, :count], work[0, :count], work[1, :count]
@@ -172,21 +175,24 @@ def chernoff(arms: Floats, count: int, u: float, work: Floats) -> tuple[float, f
 
 @kernel(inline=True)
 def least_tail(density: float, slope: float, bend: float, steepest: float) -> float:
-    """A lower bound of the tail from a place where log density falls with this slope, bent by
-    this second derivative: within a unit the bend grows by e at most, and the slope never exceeds
-    the parameter ``steepest``.
+    """Compute a lower bound of a tail from the density, the slope of its log and its bend.
+
+    Within a unit the second derivative ``bend`` grows by a factor of at most e, and the slope never
+    exceeds the parameter ``steepest``.
     """
     mills = 0.5 * (slope + math.sqrt(slope * slope + 4.0 * math.e * bend))
     return density * max(1.0 / steepest, 0.5 / max(1.0, mills))
 
 
 @kernel(fastmath=REDUCTIONS)
-def survey(
+def product_bound(
     arms: Floats, count: int, setting: Setting, u: float, work: Floats
 ) -> tuple[float, float, float]:
-    """What many arms do at u: a closer bound than Chernoff's, which says nothing above the means,
-    about its derivative, and the steepest log density in units of the change that a panel may
-    have. ``count`` is a multiple of LANES, ``work`` has three rows.
+    """Compute a tighter bound than Chernoff's, which is trivial above the means, for many arms.
+
+    Return the bound of the log of the product of all distribution functions at u, its approximate
+    derivative, and the steepest log density in units of the allowed change per panel. ``count`` is
+    a multiple of LANES; ``work`` has three rows.
     """
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     top, end, number = arms[TOP, :count], arms[END, :count], arms[COUNT, :count]
@@ -195,14 +201,16 @@ def survey(
         level, slope, bend = level_at(a[k], b[k], centre[k], u)
         steep = abs(slope)
         density = exp_lane(top[k] - level)
-        # left of the mode F is at most 1 minus the tail from there, and at most 1 - 1/e where
-        # the density of x is log-concave
+        # left of the mode F is at most 1 minus the tail from the mode, and at most 1 - 1/e if the
+        # density of x is log-concave
         p = min(a[k], b[k])
         middle = least_tail(exp_lane(top[k]), 0.0, p * (1.0 - p / (a[k] + b[k])), b[k])
         most = min(log1p_lane(-min(middle, 0.9)), -0.45 if p >= 1.0 else 0.0)
         above = log1p_lane(-min(least_tail(density, steep, bend, b[k]), 0.9))
         logs[k] = min(most, -level) if slope < 0.0 else above
-        mills = 0.5 * (steep + math.sqrt(steep * steep + 4.0 * bend))  # about density / tail
+        mills = 0.5 * (
+            steep + math.sqrt(steep * steep + 4.0 * bend)
+        )  # approximately density / tail
         rates[k] = mills if slope < 0.0 else min(mills, 2.0 * density)
         steeps[k] = steep / (setting.change + setting.relief * level) if end[k] > u else 0.0
     log_product = 0.0

@@ -1,4 +1,4 @@
-"""What every posterior offers: a prior, an update by observations, and beliefs."""
+"""The posterior protocol, and the objects that a posterior takes and returns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from graphbandits.rng import Stream
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """What was seen in one round: flat triples (trial of the block, arm, reward)."""
+    """Observations of one round: triples (trial, arm, reward) in three arrays of the same length.
+
+    Parameters
+    ----------
+    trial : ndarray of int
+        Row of the trial in the block.
+    arm : ndarray of int
+        The observed arm.
+    reward : ndarray of float
+        Its reward.
+    """
 
     trial: Ints
     arm: Ints
@@ -22,13 +32,23 @@ class Observations:
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """The statistics of Algorithm 1, one row a trial.
+    """Statistics of the posterior that Algorithm 1 uses, one row per trial.
 
-    ``alpha``: probability that the arm is best; ``delta``: expected regret of playing it;
-    ``h``: information that its outcome gives about which arm is best, in nats;
-    ``rho``: expected mean of the best arm, one number a trial. Where they were asked for:
-    ``error``: an estimate of the largest error of the values of arms, one number a trial; ``v``:
-    the variance form of h, of the arm's mean given which arm is best (Russo and Van Roy 2018).
+    Parameters
+    ----------
+    alpha : ndarray of shape (B, K)
+        Probability that the arm is best.
+    delta : ndarray of shape (B, K)
+        Expected regret of playing the arm.
+    h : ndarray of shape (B, K)
+        Information of the outcome of the arm about which arm is best, in nats.
+    rho : ndarray of shape (B,)
+        Expected mean of the best arm.
+    error : ndarray of shape (B,), optional
+        Estimate of the largest error of the values, if requested.
+    v : ndarray of shape (B, K), optional
+        Variance form of h, if requested: the variance of the mean of the arm given which arm is
+        best (Russo and Van Roy 2018).
     """
 
     alpha: Floats
@@ -39,13 +59,23 @@ class Beliefs:
     v: Floats | None = None
 
 
-#: An arm as the user calls it: its name, or its number from 0.
+#: An arm: its name, or its number from 0.
 Arm = str | int
 
 
 @dataclass(frozen=True)
 class Belief:
-    """Of one arm: the probability that it is best, its expected regret, and its information."""
+    """Statistics of one arm.
+
+    Parameters
+    ----------
+    alpha : float
+        Probability that the arm is best.
+    delta : float
+        Expected regret of playing the arm.
+    h : float
+        Information of its outcome about which arm is best, in nats.
+    """
 
     alpha: float
     delta: float
@@ -54,10 +84,22 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class BeliefsByArm:
-    """The statistics of one trial: a :class:`Belief` for each arm, and all of them as arrays.
+    """Statistics of one trial: a mapping from arms to :class:`Belief`, and arrays of all arms.
 
-    ``alpha``, ``delta`` and ``h`` are in the order of ``arms``; ``rho`` is the expected mean of the
-    best arm, and ``error`` the estimated error of the arrays, where it was asked for.
+    Parameters
+    ----------
+    arms : tuple of str or int
+        The arms, in the order of the arrays.
+    alpha : ndarray of shape (K,)
+        Probability that each arm is best.
+    delta : ndarray of shape (K,)
+        Expected regret of playing each arm.
+    h : ndarray of shape (K,)
+        Information of the outcome of each arm about which arm is best, in nats.
+    rho : float
+        Expected mean of the best arm.
+    error : float or None
+        Estimate of the largest error of the arrays, if requested.
     """
 
     arms: tuple[Arm, ...] = field(repr=False)
@@ -70,7 +112,22 @@ class BeliefsByArm:
 
     @classmethod
     def of(cls, beliefs: Beliefs, arms: tuple[Arm, ...], place: Mapping[Arm, int]) -> BeliefsByArm:
-        """The beliefs of the first trial; ``place`` is where each of the arms stands."""
+        """Take the statistics of the first trial.
+
+        Parameters
+        ----------
+        beliefs : Beliefs
+            Statistics of one or more trials.
+        arms : tuple of str or int
+            The arms, in the order of the columns.
+        place : mapping of str or int to int
+            The column of each arm.
+
+        Returns
+        -------
+        BeliefsByArm
+            The statistics by arm.
+        """
         error = None if beliefs.error is None else float(beliefs.error[0])
         rows = (beliefs.alpha[0], beliefs.delta[0], beliefs.h[0])
         return cls(arms, *rows, float(beliefs.rho[0]), error, place)
@@ -89,62 +146,218 @@ class BeliefsByArm:
 
 
 class Posterior(Protocol):
-    """A family of priors closed under observation."""
+    """Protocol of a posterior: a conjugate family of priors with independent arms.
 
-    #: Where the mean of an arm lies.
+    The state of B trials is a dict of named arrays of numbers, each with one row per trial.
+
+    Attributes
+    ----------
+    support : tuple of float
+        Interval of the mean of an arm.
+    outcomes : tuple of float or None
+        All possible rewards; None if there are infinitely many.
+    """
+
     support: ClassVar[tuple[float, float]]
-    #: The rewards there are; None if they cannot be listed.
     outcomes: ClassVar[tuple[float, ...] | None]
 
     @property
     def arms(self) -> int:
-        """K."""
+        """Number of arms K."""
 
     def init(self, trials: int) -> State:
-        """The prior for each trial."""
+        """Return the prior for each trial.
+
+        Parameters
+        ----------
+        trials : int
+            Number of trials B.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The state before any observation.
+        """
 
     def update(self, state: State, seen: Observations) -> State:
-        """The state after the observations; may write into ``state``."""
+        """Update the posterior by observations.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The current state. The method may modify it in place.
+        seen : Observations
+            The observations.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The new state.
+        """
 
     def beliefs(self, state: State) -> Beliefs:
-        """alpha, Delta, h and rho."""
+        """Compute the statistics alpha, Delta, h and rho.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        Beliefs
+            The statistics of each trial.
+        """
 
     def mean(self, state: State) -> Floats:
-        """The expected mean of every arm, (B, K)."""
+        """Compute the posterior mean of each arm.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means.
+        """
 
     def quantile(self, state: State, level: float) -> Floats:
-        """What every arm's mean stays below with the probability ``level``, (B, K).
+        """Compute a posterior quantile of the mean of each arm.
 
-        The levels 0 and 1 give the ends of the support.
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        level : float
+            Level in [0, 1]; 0 and 1 give the ends of the support.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The quantiles.
         """
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        """One draw of every arm's mean for each trial, (B, K)."""
+        """Draw the mean of each arm from the posterior, once per trial.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers to use.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The draws.
+        """
 
     def log_density(self, state: State, theta: Floats) -> Floats:
-        """The log density of every arm's mean at the points ``theta``, (B, K, points)."""
+        """Compute the log density of the mean of each arm.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        theta : ndarray of shape (points,)
+            Points at which to evaluate the density.
+
+        Returns
+        -------
+        ndarray of shape (B, K, points)
+            The log densities.
+        """
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
-        """The log probability (density) of a reward from an arm of mean ``theta``."""
+        """Compute the log probability, or log density, of a reward.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+        theta : ndarray
+            Means of the arm.
+
+        Returns
+        -------
+        ndarray
+            The log likelihood for each mean.
+        """
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
-        """Rewards of arms of mean ``theta``, from uniform random numbers."""
+        """Draw rewards.
+
+        Parameters
+        ----------
+        theta : ndarray
+            Means of the arms.
+        uniform : ndarray
+            Uniform random numbers in [0, 1), of the same shape.
+
+        Returns
+        -------
+        ndarray
+            The rewards.
+        """
 
     def check_reward(self, reward: float) -> float:
-        """The reward as a float, or an error if the model has no such reward."""
+        """Check a reward given by a user.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+
+        Returns
+        -------
+        float
+            The reward.
+
+        Raises
+        ------
+        InputError
+            If the model has no such reward.
+        """
 
 
 @runtime_checkable
 class Ordered(Protocol):
-    """What a posterior may offer besides, if its draws can be so near each other that they tie."""
+    """Optional protocol of a posterior whose draws can be equal after rounding."""
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
-        """The draws that ``sample`` makes of this stream, on an increasing scale without ties."""
+        """Return numbers in the order of the draws of ``sample``, without ties.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers that ``sample`` uses.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            An increasing function of the draws before rounding.
+        """
 
 
 @runtime_checkable
 class StateChecked(Protocol):
-    """What a posterior may offer besides: states from a file are checked before they are used."""
+    """Optional protocol of a posterior that checks states loaded from files."""
 
     def check_state(self, state: State) -> None:
-        """Raise InputError unless the arrays of ``state`` are such as ``update`` makes."""
+        """Check that a state is one that ``init`` and ``update`` can produce.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Raises
+        ------
+        InputError
+            If it is not.
+        """

@@ -1,4 +1,4 @@
-"""Beta-Bernoulli arms: theta_i ~ Beta(a_i, b_i) independently, outcomes 0 and 1."""
+"""Beta-Bernoulli arms: independent theta_i ~ Beta(a_i, b_i), outcomes 0 and 1."""
 
 from __future__ import annotations
 
@@ -29,35 +29,44 @@ from graphbandits.posteriors.base import Beliefs, Observations
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
-#: Parameters of a prior are taken in this range.
+#: Allowed range of the parameters of a prior.
 LEAST_PARAMETER = 1e-3
 MOST_PARAMETER = 1e9
-#: Those of a state may be larger, by an observation in each of up to 2^32 rounds.
+#: Upper limit in a state: up to 2^32 rounds add one observation each.
 MOST_IN_STATE = 1e10
-#: The settings of accuracy, by name.
+#: Accuracy settings, by name.
 SETTINGS = {"simulation": SIMULATION, "strict": STRICT}
-#: The largest error of the sum of alpha that is let through.
+#: Largest accepted error of the sum of alpha.
 TOLERANCE = 1e-10
-#: An error of a smaller value than this is not estimated relatively.
+#: The relative error of smaller values is not estimated.
 LEAST_VALUE = 1e-30
-#: More distinct posteriors than this that can still be best would take minutes: all pairs count.
+#: Upper limit of distinct posteriors that can be best: the time grows with all pairs of them.
 MOST_DISTINCT = 100_000
-#: The most arms seen together: there is a table of all their outcomes.
+#: Upper limit of arms observed together: a table has all their outcomes.
 MOST_TOGETHER = 22
-#: A quantile is one if the distribution function there, or a step beside it, is as near as this.
+#: Tolerance of the distribution function at a quantile, or one floating-point step beside it.
 _NEAR = 1e-6
-#: Of a logit in [-710, 710], to rounding.
+#: Number of bisections that locate a logit in [-710, 710] up to rounding.
 _HALVINGS = 64
 
 
 @register("posterior", "beta-bernoulli")
 @dataclass(frozen=True, eq=False)
 class BetaBernoulli:
-    """The prior Beta(a_i, b_i) of each arm, its update (a, b) += (y, 1 - y), and the beliefs.
+    """Bernoulli arms with independent Beta priors.
 
-    ``accuracy`` is what :meth:`beliefs` keeps to: "simulation" (1e-10 absolutely, fast) or
-    "strict" (1e-8 relatively for every value above 1e-30).
+    Arm i has the prior Beta(a_i, b_i); an outcome y updates it by (a_i, b_i) += (y, 1 - y).
 
+    Parameters
+    ----------
+    a, b : array_like of shape (K,)
+        Parameters of the prior of each arm, from 1e-3 to 1e9.
+    accuracy : {"simulation", "strict"}
+        Accuracy of :meth:`beliefs`: "simulation" has an absolute error of at most 1e-10 and is
+        fast; "strict" has a relative error of at most 1e-8 for every value above 1e-30.
+
+    Examples
+    --------
     >>> posterior = BetaBernoulli.of(arms=2)
     >>> posterior.beliefs(posterior.init(trials=1)).delta
     array([[0.16666667, 0.16666667]])
@@ -73,45 +82,100 @@ class BetaBernoulli:
         a, b = (check_parameters(getattr(self, name)) for name in ("a", "b"))
         if a.shape != b.shape or a.ndim != 1 or not a.size:
             raise InputError(
-                f"a Beta prior has one a and one b for each arm; got {a.shape} and {b.shape}"
+                "a Beta prior needs one a and one b per arm, in two arrays of the same length; got "
+                f"the shapes {a.shape} and {b.shape}"
             )
         for name, values in (("a", a), ("b", b)):
-            values.setflags(write=False)  # policies, trials and the world share it
+            values.setflags(write=False)  # shared by policies, trials and the world
             object.__setattr__(self, name, values)
         check_accuracy(self.accuracy)
 
     @classmethod
     def of(cls, arms: int, a: float = 1.0, b: float = 1.0) -> BetaBernoulli:
-        """The same prior Beta(a, b) for every arm."""
+        """Create the same prior Beta(a, b) for every arm.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms K.
+        a, b : float
+            Parameters of the prior, from 1e-3 to 1e9.
+
+        Returns
+        -------
+        BetaBernoulli
+            The prior.
+
+        Examples
+        --------
+        >>> BetaBernoulli.of(arms=2, a=3, b=7).mean(BetaBernoulli.of(2, 3, 7).init(trials=1))
+        array([[0.3, 0.3]])
+        """
         count = check_integer(arms, "arms")
         return cls(np.repeat(check_parameters(a), count), np.repeat(check_parameters(b), count))
 
     @classmethod
     def examples(cls) -> list[BetaBernoulli]:
-        """Priors that the contract of a posterior is tried on."""
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of BetaBernoulli
+            Two priors.
+        """
         return [cls.of(3), cls(np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0]))]
 
     @property
     def arms(self) -> int:
+        """Number of arms K."""
         return len(self.a)
 
     def init(self, trials: int) -> State:
-        """The prior, for each trial: arrays ``a`` and ``b`` of shape (B, K)."""
+        """Return the prior for each trial.
+
+        Parameters
+        ----------
+        trials : int
+            Number of trials B.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The arrays ``a`` and ``b`` of shape (B, K).
+        """
         return {name: np.tile(getattr(self, name), (trials, 1)) for name in ("a", "b")}
 
     def update(self, state: State, seen: Observations) -> State:
-        """Count the outcomes, in place."""
+        """Update the posterior by observations, in place.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state made by :meth:`init`.
+        seen : Observations
+            Outcomes 0 and 1.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+
+        Raises
+        ------
+        InputError
+            If the arrays do not fit the state.
+        """
         a, b = self._arrays(state)
         if a is not state["a"] or b is not state["b"]:
             raise InputError(
-                "outcomes are counted in place, in arrays of float64 in C order: start from "
-                "init(trials)"
+                "update works in place and needs a state of float64 arrays in C order: create it "
+                "with init(trials)"
             )
         even = len(seen.trial) == len(seen.arm) == len(seen.reward)
         if not even or not add_outcomes(a, b, seen.trial, seen.arm, seen.reward):
             raise InputError(
-                f"an observation is a trial from 0 to {len(a) - 1}, an arm from 0 to "
-                f"{self.arms - 1} and a reward, in three arrays of one length"
+                f"observations need a trial from 0 to {len(a) - 1}, an arm from 0 to "
+                f"{self.arms - 1} and a reward, in three arrays of the same length"
             )
         return state
 
@@ -122,16 +186,38 @@ class BetaBernoulli:
         estimate: bool = False,
         variance: bool = False,
     ) -> Beliefs:
-        """alpha, Delta and h by quadrature, to rounding (Russo and Van Roy 2018, Algorithm 2).
+        """Compute alpha, Delta, h and rho by quadrature (Russo and Van Roy 2018, Algorithm 2).
 
         alpha_i = int f_i prod_{k != i} F_k; Delta_i = E[max theta] - m_i; and
-        h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best. With
-        ``variance`` also v_i = sum_j alpha_j (M_ji - m_i)^2, at most h_i / 2.
+        h_i = sum_j alpha_j KL(M_ji || m_i), M_ji the mean of theta_i given that j is best.
 
-        With ``estimate`` all is computed once more with panels of half the width, and ``error``
-        is the largest difference, absolute in simulation, relative above 1e-30 where strict; with
-        the rounding of densities on top, and in simulation what was left out in the tails.
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        accuracy : {"simulation", "strict"}, optional
+            Accuracy setting, if different from that of the posterior.
+        estimate : bool
+            Whether to estimate the error: the quadrature is repeated with panels of half the width,
+            and ``error`` is the largest difference, absolute for "simulation", relative above 1e-30
+            for "strict", plus the rounding of densities and, for "simulation", the omitted tails.
+        variance : bool
+            Whether to compute v_i = sum_j alpha_j (M_ji - m_i)^2, at most h_i / 2.
 
+        Returns
+        -------
+        Beliefs
+            The statistics of each trial.
+
+        Raises
+        ------
+        InputError
+            If a parameter of the state is out of range, or too many arms differ.
+        NumericalError
+            If the quadrature fails its own check.
+
+        Examples
+        --------
         >>> posterior = BetaBernoulli([500000, 500100], [500000, 499900])
         >>> found = posterior.beliefs(posterior.init(trials=1), "strict", estimate=True)
         >>> found.alpha, bool(found.error[0] < 1e-11)
@@ -145,7 +231,7 @@ class BetaBernoulli:
         # log densities are rounded relative to z sqrt(a + b), z standard deviations from the mode
         sizes = np.add(*self._parameters(state))
         unseen = 1e-12 + 1e-15 * np.sqrt(sizes.max(axis=1))
-        if accuracy == "simulation":  # a chance e left out is up to e log(1/e) of information
+        if accuracy == "simulation":  # an omitted probability e is up to e log(1/e) of information
             unseen += SIMULATION.reach * math.exp(-SIMULATION.reach)
         error = unseen
         for name in ("alpha", "delta", "h", "v") if variance else ("alpha", "delta", "h"):
@@ -155,11 +241,22 @@ class BetaBernoulli:
         return dataclasses.replace(found, error=error)
 
     def check_state(self, state: State) -> None:
-        """Refuse a state whose parameters are not in the range that the statistics are right in."""
+        """Check the parameters of a state.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Raises
+        ------
+        InputError
+            If a parameter is outside the range in which the statistics are accurate.
+        """
         self._parameters(state)
 
     def _parameters(self, state: State) -> tuple[Floats, Floats]:
-        """a and b of a state as the kernels read them, which check nothing: (B, K), in range."""
+        """Return a and b of a state as (B, K) arrays, checked because the kernels check nothing."""
         a, b = self._arrays(state)
         if not within(a, b, LEAST_PARAMETER, MOST_IN_STATE):
             for name, values in (("a", a), ("b", b)):
@@ -168,24 +265,24 @@ class BetaBernoulli:
                     trial, arm = wrong[0].tolist()
                     raise InputError(
                         f"the state has {name} = {values[trial, arm]:g} for arm {arm} in trial "
-                        f"{trial}; it must be from {LEAST_PARAMETER:g} to {MOST_IN_STATE:g}: a "
-                        "state is made by init(trials), and changed by update only"
+                        f"{trial}; it must be from {LEAST_PARAMETER:g} to {MOST_IN_STATE:g}: "
+                        "create states with init(trials) and change them with update only"
                     )
         return a, b
 
     def _arrays(self, state: State) -> tuple[Floats, Floats]:
-        """a and b of a state as arrays of floats, (B, K), of any values."""
+        """Return a and b of a state as (B, K) arrays of floats, without checking their values."""
         a, b = np.asarray(state.get("a")), np.asarray(state.get("b"))
         numbers = a.dtype.kind in "iuf" and b.dtype.kind in "iuf"
         if not numbers or a.shape != b.shape or a.shape[1:] != (len(self.a),):
             raise InputError(
-                f"a state has arrays of numbers a and b of the shape (trials, {self.arms}), as "
-                f"init(trials) makes them; got a: {a.dtype} {a.shape}, b: {b.dtype} {b.shape}"
+                f"a state needs numeric arrays a and b of the shape (trials, {self.arms}), as "
+                f"created by init(trials); got a: {a.dtype} {a.shape}, b: {b.dtype} {b.shape}"
             )
         return np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64)
 
     def _integrated(self, state: State, accuracy: str, variance: bool, cut: float) -> Beliefs:
-        """The beliefs, with the widths of all panels scaled by ``cut``."""
+        """Compute the beliefs, with the widths of all panels scaled by ``cut``."""
         a, b = self._parameters(state)
         alpha, delta, h = (np.empty(a.shape) for _ in range(3))
         v = np.empty(a.shape if variance else (0, 0))
@@ -206,22 +303,44 @@ class BetaBernoulli:
         )
         if distinct > MOST_DISTINCT:
             raise InputError(
-                f"{distinct} arms that can still be best all have different posteriors, and all "
-                f"pairs of them count: at most {MOST_DISTINCT}. Arms with the same prior and "
-                "outcomes count once: give arms one prior, or rounded ones"
+                f"{distinct} arms that can be best have different posteriors; at most "
+                f"{MOST_DISTINCT} are supported, because the time grows with all pairs. Arms with "
+                "the same prior and outcomes count once: use the same prior for many arms, or "
+                "round the priors"
             )
-        _check_settled(defect, a, b)
+        _check_converged(defect, a, b)
         return Beliefs(alpha, delta, h, rho, v=v if variance else None)
 
     def information(
         self, state: State, start: Ints, arm: Ints, chance: Floats, accuracy: str | None = None
     ) -> Floats:
-        """What rows of arms seen together tell about the best arm, in nats: (B, rows).
+        """Compute the information of sets of arms observed together about the best arm.
 
-        Row i of trial t shows each of ``arm[start[t, i]:start[t, i + 1]]``, with its ``chance``; if
-        ``start`` has one line, it is that of all trials. Where the arms N are seen, this is
-        I(A*; Y_N) = sum over y, j of P(y, j) log(P(j | y) / P(j)), and else the mean over N.
+        For a set N that is observed with certainty, this is
+        I(A*; Y_N) = sum over y, j of P(y, j) log(P(j | y) / P(j)); otherwise the mean over the
+        random set N.
 
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        start : ndarray of int, of shape (B, rows + 1) or (1, rows + 1)
+            Row i of trial t consists of the arms ``arm[start[t, i]:start[t, i + 1]]``. A single
+            line applies to all trials.
+        arm : ndarray of int
+            The arms of all rows.
+        chance : ndarray of float
+            The probability that each of them is observed.
+        accuracy : {"simulation", "strict"}, optional
+            Accuracy setting, if different from that of the posterior.
+
+        Returns
+        -------
+        ndarray of shape (B, rows)
+            The information in nats.
+
+        Examples
+        --------
         >>> posterior = BetaBernoulli.of(arms=2)
         >>> rows = np.array([[0, 1, 3]]), np.array([0, 0, 1]), np.ones(3)  # arm 0; both
         >>> posterior.information(posterior.init(trials=1), *rows)
@@ -233,24 +352,49 @@ class BetaBernoulli:
         longest = int(np.diff(start, axis=1).max())
         if longest > MOST_TOGETHER:
             raise InputError(
-                f"the information of {longest} arms seen together takes 2^{longest} outcomes: at "
-                f"most {MOST_TOGETHER} arms, or estimate it with sampled_gain"
+                f"the information of {longest} arms observed together needs 2^{longest} outcomes; "
+                f"at most {MOST_TOGETHER} arms are supported: estimate it with sampled_gain"
             )
         found, defect = np.empty((len(a), start.shape[1] - 1)), np.empty(len(a))
         strict = accuracy == "strict"
         information_kernel(a, b, SETTINGS[accuracy], strict, start, arm, chance, found, defect)
-        _check_settled(defect, a, b)
+        _check_converged(defect, a, b)
         return found
 
     def mean(self, state: State) -> Floats:
-        """a / (a + b)."""
+        """Compute the posterior means a / (a + b).
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means.
+        """
         a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
         mean: Floats = a / (a + b)
         return mean
 
     def quantile(self, state: State, level: float) -> Floats:
-        """The theta at which the distribution function of Beta(a, b) is ``level``.
+        """Compute quantiles of Beta(a, b).
 
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        level : float
+            Level in [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The quantiles.
+
+        Examples
+        --------
         >>> posterior = BetaBernoulli([1, 2], [1, 1])  # F(x) = x and x^2
         >>> posterior.quantile(posterior.init(trials=1), 0.81)
         array([[0.81, 0.9 ]])
@@ -259,39 +403,122 @@ class BetaBernoulli:
         a, b = self._parameters(state)
         if level in self.support:
             return np.full(a.shape, level)
-        # trials of a block have many posteriors in common, and each is inverted for itself
+        # many posteriors of a block are equal: invert each distinct one once
         group, first = np.empty((2, a.size), np.int64)
         distinct = first[: group_arms(a.ravel(), b.ravel(), group, first)]
         theta = beta_quantile(a.flat[distinct], b.flat[distinct], np.array(level))
         return theta[group].reshape(a.shape)
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        """One draw of theta for each trial."""
+        """Draw theta from Beta(a, b) for each trial and arm.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers to use.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The draws.
+        """
         return stream.beta(*self._parameters(state))
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
-        """The logits of the draws of :meth:`sample`, many of which round to 1 if b is small."""
+        """Return the logits of the draws of :meth:`sample`, which can round to 1 if b is small.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers that :meth:`sample` uses.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The logits.
+        """
         return stream.beta_logit(*self._parameters(state))
 
     def log_density(self, state: State, theta: Floats) -> Floats:
-        """log f(theta) = (a-1) log theta + (b-1) log(1-theta) - log B(a, b)."""
+        """Compute log f(theta) = (a-1) log theta + (b-1) log(1-theta) - log B(a, b).
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        theta : ndarray of shape (points,)
+            Points at which to evaluate the density.
+
+        Returns
+        -------
+        ndarray of shape (B, K, points)
+            The log densities.
+        """
         a, b = (np.asarray(state[name], np.float64)[..., None] for name in ("a", "b"))
         return np.asarray(xlogy(a - 1.0, theta) + xlog1py(b - 1.0, -theta) - betaln(a, b))
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
-        """y log theta + (1 - y) log(1 - theta)."""
+        """Compute y log theta + (1 - y) log(1 - theta) for a reward y.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+        theta : ndarray
+            Means of the arm.
+
+        Returns
+        -------
+        ndarray
+            The log likelihood for each mean.
+        """
         return np.asarray(xlogy(reward, theta) + xlog1py(1.0 - reward, -theta), np.float64)
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
-        """1 where the uniform number is below theta, else 0."""
+        """Return 1 if the uniform number is below theta, else 0.
+
+        Parameters
+        ----------
+        theta : ndarray
+            Means of the arms.
+        uniform : ndarray
+            Uniform random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray
+            The rewards.
+        """
         return (uniform < theta).astype(np.float64)
 
     def check_reward(self, reward: float) -> float:
-        """0 or 1 as a float; anything else is outside the model."""
-        # NumPy registers a time as a whole number; Decimal and NumPy's bool are no Real
+        """Check that a reward is 0 or 1.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+
+        Returns
+        -------
+        float
+            0.0 or 1.0.
+
+        Raises
+        ------
+        InputError
+            If the reward is anything else.
+        """
+        # NumPy registers timedelta64 as an integer; Decimal and NumPy's bool are not Real
         number = isinstance(reward, Real | Decimal | np.bool_)
         if not number or isinstance(reward, np.timedelta64) or not _is_outcome(reward):
-            raise InputError(f"a reward of a Bernoulli arm is 0 or 1, not {short_repr(reward)}")
+            raise InputError(
+                f"a reward of a Bernoulli arm must be 0 or 1, not {short_repr(reward)}"
+            )
         return float(reward)
 
 
@@ -302,18 +529,19 @@ def _is_outcome(number: object) -> bool:
         return False
 
 
-def _check_settled(defect: Floats, a: Floats, b: Floats) -> None:
+def _check_converged(defect: Floats, a: Floats, b: Floats) -> None:
+    """Raise NumericalError if the probabilities of being best do not add up to 1."""
     if not (defect <= TOLERANCE).all():
         worst = int(defect.argmax())
         raise NumericalError(
-            f"the quadrature did not settle (the probabilities of being best add up to 1 "
+            f"the quadrature did not converge (the probabilities of being best add up to 1 "
             f"within {defect[worst]:.1e}); please report these posteriors: "
             f"a = {a[worst].tolist()}, b = {b[worst].tolist()}"
         )
 
 
 def _check_rows(start: Ints, arm: Ints, chance: Floats, shape: tuple[int, ...]) -> None:
-    """The kernel does not check where it reads."""
+    """Check the arguments of :meth:`BetaBernoulli.information`; the kernel does not."""
     trials, arms = shape
     if not (
         start.dtype == arm.dtype == np.int64
@@ -328,20 +556,20 @@ def _check_rows(start: Ints, arm: Ints, chance: Floats, shape: tuple[int, ...]) 
         and 0.0 <= chance.min() <= chance.max() <= 1.0
     ):
         raise InputError(
-            f"rows are arm[start[t, i]:start[t, i + 1]], of one arm or more from 0 to {arms - 1}, "
-            f"with a chance for each; start has one line, or one for each of {trials} trials"
+            f"each row arm[start[t, i]:start[t, i + 1]] needs one or more arms from 0 to {arms - 1}"
+            f", with a chance in [0, 1] for each; start needs one line, or {trials} (one per trial)"
         )
 
 
 def check_accuracy(accuracy: object) -> str:
-    """The name of a setting."""
+    """Check the name of an accuracy setting."""
     if not isinstance(accuracy, str) or accuracy not in SETTINGS:
-        raise InputError(f"accuracy is {' or '.join(map(repr, SETTINGS))}, not {accuracy!r}")
+        raise InputError(f"accuracy must be {' or '.join(map(repr, SETTINGS))}, not {accuracy!r}")
     return accuracy
 
 
 def beta_pair(text: str) -> tuple[float, float]:
-    """The parameters of Beta(A, B) from a text A,B.
+    """Read the parameters of Beta(A, B) from a text A,B.
 
     >>> beta_pair("2, 0.5")
     (2.0, 0.5)
@@ -349,30 +577,30 @@ def beta_pair(text: str) -> tuple[float, float]:
     try:
         a, b = (float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"Beta(A, B) is two numbers A,B such as 3,7, not '{text}'") from None
+        raise InputError(f"Beta(A, B) needs two numbers A,B such as 3,7, not '{text}'") from None
     return a, b
 
 
 def check_parameters(values: object) -> Floats:
-    """Beta parameters as floats in the range for which the statistics are right."""
+    """Return Beta parameters as floats in the range in which the statistics are accurate."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf":
-        raise InputError(f"a Beta parameter is a number, not {values!r}")
+        raise InputError(f"a Beta parameter must be a number, not {values!r}")
     array = np.array(array, np.float64, order="C")
     wrong = ~((array >= LEAST_PARAMETER) & (array <= MOST_PARAMETER))
     if wrong.any():
         raise InputError(
-            f"a Beta parameter is a number from {LEAST_PARAMETER:g} to {MOST_PARAMETER:g}, "
+            f"a Beta parameter must be from {LEAST_PARAMETER:g} to {MOST_PARAMETER:g}, "
             f"not {array[wrong].flat[0]:g}"
         )
     return array
 
 
 def beta_quantile(a: Floats, b: Floats, u: Floats) -> Floats:
-    """The theta at which the distribution function of Beta(a, b) is u.
+    """Compute the quantile of level u of Beta(a, b).
 
-    Boost's inverse misses now and then where one parameter is a million times the other, so what
-    does not lead back to u is found by bisection on the logit axis.
+    Boost's inverse is sometimes wrong if one parameter is a million times the other. Values that do
+    not lead back to u are found by bisection of the logit.
 
     >>> beta_quantile(np.array(1000.0), np.array(1e9), np.array([0.5])).round(11)
     array([9.9967e-07])

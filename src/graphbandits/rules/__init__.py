@@ -1,7 +1,7 @@
-"""What to play: pure functions (alpha, delta, h, gain) -> pi, one file each.
+"""Decision rules: pure functions (alpha, delta, h, gain) -> pi, one module each.
 
-A rule sees the gain vector (G h, or any other), never a graph: the number of arms may be a
-million. All arrays are (B, K), one row a trial.
+A rule takes the vector of gains (G h, or another one) and no graph, so it scales to a million
+arms. All arrays have the shape (B, K), one row per trial.
 """
 
 from graphbandits.rules.ids_lp import ids_lp

@@ -1,11 +1,11 @@
-"""The frontier of (gain, Delta): where the optimum of P1, P2 and P3 lies, in O(K log K).
+"""Solution of P1, P2 and P3 on the frontier of the points (gain, Delta), in O(K log K).
 
-Each objective falls with the expected gain and rises with the expected regret, so only the lower
-right convex hull of the points (gain_i, Delta_i) matters, from the least Delta to the largest
-gain; and an optimum needs two of its points at most.
+Each objective decreases with the expected gain and increases with the expected regret. So only
+the lower right convex hull of the points (gain_i, Delta_i) matters, from the smallest Delta to the
+largest gain, and an optimum needs at most two of its points.
 
-Arms whose Delta differ by rounding are one point. Among them the largest gain counts, and the
-arms that have it (up to rounding) share the point's probability evenly: otherwise an ulp would
+Arms whose Delta differ only by rounding form one point, with their largest gain. The arms that have
+this gain (up to rounding) divide the probability of the point evenly. Otherwise the last bit would
 decide between equal arms.
 """
 
@@ -16,18 +16,18 @@ import numpy as np
 from graphbandits._jit import kernel
 from graphbandits._types import Floats, Ints
 
-#: Two values are equal if they differ by less than this share of the largest one.
+#: Two values are equal if they differ by less than this fraction of the largest one.
 TIE = 1e-12
 #: A largest gain below this means that nothing is left to learn.
 NOTHING_TO_LEARN = 1e-30
-#: Up to so many arms are sorted by insertion; above so many, into buckets first.
+#: Up to FEW arms are sorted by insertion; above MANY arms, into buckets first.
 FEW = 32
 MANY = 5000
 
 
 @kernel()
 def _insertion_sort(values: Floats, order: Ints) -> None:
-    """Put the numbers in ``order`` by rising value, equal ones as they were."""
+    """Sort ``order`` by increasing value; a stable sort."""
     for k in range(1, order.size):
         arm = order[k]
         place = k
@@ -39,7 +39,7 @@ def _insertion_sort(values: Floats, order: Ints) -> None:
 
 @kernel()
 def _rising(values: Floats, order: Ints) -> bool:
-    """Whether they are sorted already, as equal ones are."""
+    """Return whether ``order`` is sorted already."""
     k = 1
     while k < order.size and values[order[k - 1]] <= values[order[k]]:
         k += 1
@@ -48,7 +48,7 @@ def _rising(values: Floats, order: Ints) -> bool:
 
 @kernel()
 def _sort(values: Floats, order: Ints) -> None:
-    """The same, whatever the numbers: by insertion, by comparison, or very many by buckets."""
+    """Sort ``order`` by increasing value: by insertion, merge sort or buckets, by its size."""
     if order.size <= FEW:
         _insertion_sort(values, order)
         return
@@ -61,7 +61,7 @@ def _sort(values: Floats, order: Ints) -> None:
         comparable = comparable and not np.isnan(values[arm])
         least = min(least, values[arm])
         most = max(most, values[arm])
-    # outside of these bounds the scale would not be a number above zero
+    # outside of these bounds the scale is not a positive number
     if order.size <= MANY or not comparable or not 1e-289 < most - least < 1e300:
         order[:] = order[np.argsort(values[order], kind="mergesort")]
         return
@@ -73,7 +73,7 @@ def _sort(values: Floats, order: Ints) -> None:
     for k in range(buckets):
         end[k + 1] += end[k]
     given = order.copy()
-    for arm in given:  # end[k] moves from where bucket k begins to where it ends
+    for arm in given:  # end[k] moves from the start of bucket k to its end
         k = int((values[arm] - least) * scale)
         order[end[k]] = arm
         end[k] += 1
@@ -89,11 +89,11 @@ def _sort(values: Floats, order: Ints) -> None:
 
 @kernel()
 def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) -> int:
-    """Vertices of the hull, by rising Delta and gain; return how many.
+    """Find the vertices of the hull, by increasing Delta and gain; return their number.
 
-    ``hull[v]`` is an arm, the representative of its point; ``group[i]`` numbers the arms of a
-    point alike, -1 for arms outside all points (dominated by an arm of the same Delta, or by
-    one of the largest gain). ``order`` is work space.
+    ``hull[v]`` is an arm that represents its point. ``group[i]`` is equal for all arms of a point,
+    and -1 for arms outside all points (dominated by an arm of the same Delta, or by one of the
+    largest gain). ``order`` is work space.
     """
     largest_delta = 0.0
     largest_gain = 0.0
@@ -102,7 +102,7 @@ def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) 
         largest_gain = max(largest_gain, gain[i])
     delta_tie = TIE * largest_delta
     gain_tie = TIE * largest_gain
-    # no point joins after the one that holds the largest gain, which ends here at the latest
+    # the hull ends at the first point of the largest gain
     enough = np.inf
     for i in range(delta.size):
         if gain[i] == largest_gain:
@@ -129,7 +129,7 @@ def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) 
             if gain[i] >= gain[best] - gain_tie:
                 group[i] = best
         first = last + 1
-        # the point (gain[best], delta[best]) joins if it gains, and keeps the hull convex
+        # add the point (gain[best], delta[best]) if its gain is larger; keep the hull convex
         if count > 0 and gain[best] <= gain[hull[count - 1]] + gain_tie:
             continue
         while count > 1:
@@ -148,7 +148,7 @@ def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) 
 
 @kernel()
 def share(pi: Floats, group: Ints, arm: int, probability: float) -> None:
-    """Give a point's probability to its arms, evenly."""
+    """Divide the probability of a point evenly among its arms."""
     members = 0
     for i in range(pi.size):
         if group[i] == arm:
@@ -160,8 +160,9 @@ def share(pi: Floats, group: Ints, arm: int, probability: float) -> None:
 
 @kernel()
 def _mean_above(alpha: Floats, worth: Floats, level: float) -> float:
-    """alpha.(worth - level): how far the mean of ``worth`` lies above a level, also if it is next
-    to it because nearly all of alpha is on one arm, where the difference of the two would cancel.
+    """Compute alpha.(worth - level) without cancellation.
+
+    The difference alpha.worth - level would cancel if nearly all of alpha is on one arm.
     """
     total = 0.0
     for i in range(alpha.size):
@@ -173,8 +174,7 @@ def _mean_above(alpha: Floats, worth: Floats, level: float) -> float:
 def least_regret_kernel(
     delta: Floats, gain: Floats, alpha: Floats, worth: Floats, pi: Floats
 ) -> None:
-    """min pi.delta subject to pi.gain >= alpha.worth, for each trial; a threshold above the
-    largest gain is that gain."""
+    """Minimise pi.delta subject to pi.gain >= min(alpha.worth, largest gain), for each trial."""
     trials, arms = delta.shape
     hull = np.empty(arms, np.int64)
     order = np.empty(arms, np.int64)
@@ -200,7 +200,7 @@ def least_regret_kernel(
 
 @kernel()
 def least_ratio_kernel(delta: Floats, gain: Floats, pi: Floats) -> None:
-    """min (pi.delta)^2 / (pi.gain) for each trial; argmin delta where no arm gains."""
+    """Minimise (pi.delta)^2 / (pi.gain) for each trial; argmin delta if all gains are zero."""
     trials, arms = delta.shape
     hull = np.empty(arms, np.int64)
     order = np.empty(arms, np.int64)

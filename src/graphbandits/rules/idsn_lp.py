@@ -1,4 +1,4 @@
-"""IDSN-LP: the least regret that learns as much as TS-N (problem P2)."""
+"""IDSN-LP: minimal regret with the information gain of TS-N (P2)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,28 @@ from graphbandits.rules._hull_kernels import least_regret_kernel
 
 
 def idsn_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
-    """P2: min over pi of pi.Delta subject to pi.gain >= alpha.gain.
+    """Solve P2: min over pi of pi.Delta subject to pi.gain >= alpha.gain.
 
     Liu, Buccapatnam and Shroff (2018), IDSN-LP.
 
+    Parameters
+    ----------
+    alpha : ndarray of shape (B, K)
+        Probability that each arm is best.
+    delta : ndarray of shape (B, K)
+        Expected regret of playing each arm.
+    h : ndarray of shape (B, K)
+        Information of the outcome of each arm about the best arm.
+    gain : ndarray of shape (B, K)
+        Information gain of playing each arm, for example G h.
+
+    Returns
+    -------
+    ndarray of shape (B, K)
+        The probability of each arm.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> alpha = np.array([[0.75, 0.25]])
     >>> idsn_lp(alpha, np.array([[0.1, 0.3]]), alpha, np.array([[0.1, 0.2]]))

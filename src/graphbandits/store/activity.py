@@ -24,7 +24,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from graphbandits._io import opened, readable_errors
+from graphbandits._io import open_nonblocking, readable_errors
 from graphbandits.errors import InputError
 
 try:
@@ -154,7 +154,7 @@ def entries(place: Path) -> list[tuple[Path, Run | None]]:
         return []
     found: list[tuple[Path, Run | None]] = []
     for file in (place / name for name in names):
-        with suppress(OSError), opened(file) as stream:  # it may just have ended
+        with suppress(OSError), open_nonblocking(file) as stream:  # it may just have ended
             is_mine = (os.getpid(), file.resolve()) in _MINE
             if not is_mine and _lock(stream.fileno(), alone=False):
                 found.append((file, None))

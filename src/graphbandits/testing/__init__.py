@@ -1,6 +1,6 @@
-"""The contract that every plug-in passes, for your own tests and ``graphbandits check``.
+"""Contract tests for plug-ins, for your own test suite and ``graphbandits check``.
 
-A test of all policies that are enrolled, yours among them, is three lines::
+A test of all registered policies, including your own, has three lines::
 
     @pytest.mark.parametrize("case", graphbandits.testing.cases("policy"), ids=str)
     def test_the_contract(case):

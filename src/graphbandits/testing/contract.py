@@ -1,11 +1,11 @@
-"""Checks, verdicts and exemptions.
+"""Checks of plug-ins, their verdicts, and exemptions.
 
-A check is a function of a plug-in that raises :class:`ContractViolation`. A class may excuse itself from
-a check, with a reason, as data::
+A check is a function of a plug-in that raises :class:`ContractViolation`. A class may declare an
+exemption from a check, with a reason::
 
-    exemptions: ClassVar[dict[str, str]] = {"beats-uniform": "it is uniform"}
+    exemptions: ClassVar[dict[str, str]] = {"beats-uniform": "it is the uniform policy"}
 
-An excuse that is no longer needed fails, so that exemptions do not outlive their reasons.
+An exemption that is not needed is a failure.
 """
 
 from __future__ import annotations
@@ -20,17 +20,29 @@ from typing import Any
 
 from graphbandits.engine._progress import announce_compilation
 from graphbandits.errors import GraphBanditsError, InputError, nearest
-from graphbandits.plugins import blame, load_plugin, source_file
+from graphbandits.plugins import load_plugin, locate_error, source_file
 from graphbandits.registry import PACKAGES, build, examples_of, name_of, registered, text_of
 
 
-class ContractViolation(GraphBanditsError, AssertionError):  # noqa: N818  it is a verdict, not a mishap
-    """A promise that a plug-in does not keep: what it did, where, and what to do."""
+class ContractViolation(GraphBanditsError, AssertionError):  # noqa: N818  a verdict, not a program error
+    """A failed check of a plug-in: what happened, where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One promise of the contract of a kind of plug-in."""
+    """A check of one kind of plug-in.
+
+    Parameters
+    ----------
+    kind : {"policy", "graph", "posterior"}
+        The kind of plug-in.
+    name : str
+        The name of the check.
+    promise : str
+        The property that the check tests, in one sentence.
+    run : callable
+        Function of a plug-in that raises :class:`ContractViolation` if the check fails.
+    """
 
     kind: str
     name: str
@@ -45,47 +57,78 @@ _CHECKS: dict[str, dict[str, Check]] = {kind: {} for kind in PACKAGES}
 
 
 def check(kind: str, name: str) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-    """Make a function a check of the contract; its docstring begins with the promise."""
+    """Register a function as a check; the first paragraph of its docstring is ``promise``."""
 
-    def enrol(run: Callable[[Any], None]) -> Callable[[Any], None]:
+    def add(run: Callable[[Any], None]) -> Callable[[Any], None]:
         promise = " ".join((run.__doc__ or "").split("\n\n")[0].split())
         _CHECKS[kind][name] = Check(kind, name, promise, run)
         return run
 
-    return enrol
+    return add
 
 
 def contract(kind: str) -> list[Check]:
-    """The checks that a plug-in of a kind must pass.
+    """Return the checks of a kind of plug-in.
 
+    Parameters
+    ----------
+    kind : {"policy", "graph", "posterior"}
+        The kind of plug-in.
+
+    Returns
+    -------
+    list of Check
+        The checks, in the order in which they run.
+
+    Examples
+    --------
     >>> [check.name for check in contract("posterior")][-3:]
     ['sample', 'refuses-rewards', 'refuses-states']
     """
     if kind not in _CHECKS:
-        raise InputError(f"no kind of plug-in '{kind}': {nearest(kind, _CHECKS)}")
+        raise InputError(f"unknown kind of plug-in '{kind}': {nearest(kind, _CHECKS)}")
     importlib.import_module(f"graphbandits.testing.{kind}_checks")
     return list(_CHECKS[kind].values())
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one check.
+    """Result of one check of one plug-in.
 
-    ``outcome``: "kept", "broken", "excused", or "needless" for an excuse without need.
+    Parameters
+    ----------
+    check : Check
+        The check.
+    plugin : str
+        The text form of the plug-in.
+    outcome : {"passed", "failed", "exempt", "needless"}
+        "exempt" is a failure with a declared exemption; "needless" is an exemption from a check
+        that passes.
+    why : str
+        The reason of a failure, or the declared reason of an exemption.
+    example : object, optional
+        The plug-in.
     """
 
     check: Check
     plugin: str
     outcome: str
     why: str = ""
-    example: Any = field(default=None, repr=False, compare=False)  # the plug-in that was tried
+    example: Any = field(default=None, repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
-        return self.outcome in ("kept", "excused")
+        """Whether the outcome is acceptable: passed or exempt."""
+        return self.outcome in ("passed", "exempt")
 
     def to_dict(self) -> dict[str, str]:
-        """Plain texts, as ``graphbandits check --json`` prints them."""
+        """Return the verdict as printed by ``graphbandits check --json``.
+
+        Returns
+        -------
+        dict of str to str
+            The keys are plugin, kind, check, promise, outcome and why.
+        """
         return {
             "plugin": self.plugin,
             "kind": self.check.kind,
@@ -98,7 +141,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """A check and a plug-in to try it on."""
+    """A check and a plug-in to run it on.
+
+    Parameters
+    ----------
+    check : Check
+        The check.
+    plugin : object
+        The plug-in.
+    """
 
     check: Check
     plugin: Any
@@ -108,32 +159,38 @@ class Case:
 
     @property
     def _text(self) -> str:
-        # a posterior is made of arrays, and has no text form
+        # a posterior consists of arrays and has no text form
         return name_of(self.plugin) if self.check.kind == "posterior" else text_of(self.plugin)
 
     def verdict(self) -> Verdict:
-        """Run the check; an error inside the plug-in breaks it as well."""
-        broken = ""
-        with warnings.catch_warnings():  # of numbers: what counts is what comes out
+        """Run the check; any error of the plug-in is a failure.
+
+        Returns
+        -------
+        Verdict
+            The result.
+        """
+        failure = ""
+        with warnings.catch_warnings():  # numerical warnings: only the results count
             warnings.simplefilter("ignore", RuntimeWarning)
             try:
                 self.check.run(self.plugin)
             except GraphBanditsError as error:
-                broken = str(error)
+                failure = str(error)
             except (Exception, SystemExit) as error:
-                broken = blame(error, source_file(type(self.plugin)))
-        excuse = _excuses(self.plugin).get(self.check.name)
-        if excuse is None:
-            return self._verdict("broken" if broken else "kept", broken)
-        if broken:
-            return self._verdict("excused", f"{excuse} (found: {broken})")
-        if any(self._breaks(other) for other in examples_of(type(self.plugin))):
-            return self._verdict("kept", "")  # another example needs the excuse
-        why = f"it keeps this promise: take '{self.check.name}' out of its exemptions ({excuse})"
+                failure = locate_error(error, source_file(type(self.plugin)))
+        reason = _exemptions(self.plugin).get(self.check.name)
+        if reason is None:
+            return self._verdict("failed" if failure else "passed", failure)
+        if failure:
+            return self._verdict("exempt", f"{reason} (found: {failure})")
+        if any(self._fails(other) for other in examples_of(type(self.plugin))):
+            return self._verdict("passed", "")  # another example needs the exemption
+        why = f"the check passes: remove '{self.check.name}' from its exemptions ({reason})"
         return self._verdict("needless", why)
 
-    def _breaks(self, other: Any) -> bool:
-        """Whether another example of the class needs the excuse."""
+    def _fails(self, other: Any) -> bool:
+        """Return whether another example of the class needs the exemption."""
         if other == self.plugin:
             return False
         try:
@@ -143,7 +200,13 @@ class Case:
         return False
 
     def require(self) -> None:
-        """Raise :class:`ContractViolation` unless the check passes."""
+        """Run the check; raise if it fails.
+
+        Raises
+        ------
+        ContractViolation
+            If the check fails without an exemption, or an exemption is not needed.
+        """
         verdict = self.verdict()
         if not verdict.ok:
             raise ContractViolation(f"{verdict.plugin}, {self.check.name}: {verdict.why}")
@@ -153,8 +216,22 @@ class Case:
 
 
 def cases(kind: str, *plugins: Any) -> list[Case]:
-    """Every check of a kind with every plug-in: those given, else all examples of all enrolled.
+    """Combine every check of a kind with every plug-in.
 
+    Parameters
+    ----------
+    kind : {"policy", "graph", "posterior"}
+        The kind of plug-in.
+    *plugins : object
+        The plug-ins; by default all examples of all registered classes.
+
+    Returns
+    -------
+    list of Case
+        The cases.
+
+    Examples
+    --------
     >>> from graphbandits.policies import as_policy
     >>> [str(case) for case in cases("policy", as_policy("ts-n"))][:2]
     ['ts-n-form', 'ts-n-state']
@@ -173,29 +250,34 @@ def check_plugins(
     progress: bool = False,
     finished: Callable[[Verdict], None] | None = None,
 ) -> list[Verdict]:
-    """Run the contract on plug-ins.
+    """Run the contract tests on plug-ins.
 
     Parameters
     ----------
-    targets
+    targets : sequence of str or Path
         Python files with plug-ins, or names of plug-ins, with or without parameters.
-    only
-        The checks to run; all if empty.
-    progress
-        Whether to say on a terminal that the first call compiles.
-    finished
-        Called with each verdict as soon as it is known.
+    only : sequence of str
+        Names of the checks to run; all if empty.
+    progress : bool
+        Whether to announce the compilation of kernels on a terminal.
+    finished : callable, optional
+        Called with each verdict when its check ends.
+
+    Returns
+    -------
+    list of Verdict
+        The verdicts.
 
     Examples
     --------
     >>> [verdict.outcome for verdict in check_plugins(["ts-n"], only=["form", "simplex"])]
-    ['kept', 'kept']
+    ['passed', 'passed']
     """
     chosen = [plugin for target in targets for plugin in _plugins(str(target))]
     known = {check.name for kind, _ in chosen for check in contract(kind)}
     for name in only:
         if name not in known:
-            raise InputError(f"no check '{name}': {nearest(name, known)}")
+            raise InputError(f"unknown check '{name}': {nearest(name, known)}")
     if progress:
         announce_compilation()
     verdicts = []
@@ -209,7 +291,7 @@ def check_plugins(
 
 
 def _plugins(target: str) -> Iterator[tuple[str, Any]]:
-    """(kind, example) of everything in a file, or of a name."""
+    """Yield (kind, example) for all plug-ins of a file, or of a name."""
     if target.endswith(".py") or os.path.isfile(target):
         for kind, names in load_plugin(target).names.items():
             for name in names:
@@ -227,38 +309,38 @@ def _plugins(target: str) -> Iterator[tuple[str, Any]]:
         yield from ((kind, plugin) for plugin in given)
 
 
-def _excuses(plugin: object) -> Mapping[str, str]:
+def _exemptions(plugin: object) -> Mapping[str, str]:
     exemptions = getattr(plugin, "exemptions", {})
     return exemptions if isinstance(exemptions, Mapping) else {}
 
 
 def check_form(kind: str, plugin: Any) -> None:
-    """What all kinds share: a documented, enrolled class, and exemptions that mean something."""
+    """Check what all kinds share: registration, docstring and exemptions."""
     cls = type(plugin)
     if registered(kind).get(name_of(plugin)) is not cls:
         raise ContractViolation(
-            f"{cls.__name__} is not enrolled: write @register('{kind}', 'its-name')"
+            f"{cls.__name__} is not registered: write @register('{kind}', 'its-name')"
         )
     sentence = (cls.__doc__ or "").strip().split("\n\n")[0]
     if not sentence.endswith(".") or sentence.startswith(f"{cls.__name__}("):
         raise ContractViolation(
-            f"{cls.__name__} does not say what it is: its docstring begins with one sentence "
-            "that ends with a full stop"
+            f"{cls.__name__} has no description: start its docstring with one sentence that ends "
+            "with a period"
         )
     if hasattr(plugin, "excuses"):
-        raise ContractViolation("excuses is now called exemptions: rename it")
+        raise ContractViolation("'excuses' was renamed: use 'exemptions'")
     exemptions = getattr(plugin, "exemptions", {})
     if not isinstance(exemptions, Mapping):
         raise ContractViolation(
-            f"exemptions is {exemptions!r}: write {{'name of the check': 'the reason'}}"
+            f"exemptions must be a dict {{'name of the check': 'reason'}}, not {exemptions!r}"
         )
     known = [one.name for one in contract(kind)]
-    for name, reason in _excuses(plugin).items():
+    for name, reason in _exemptions(plugin).items():
         if name not in known:
             raise ContractViolation(
-                f"it is exempt from '{name}', which is no check: {nearest(str(name), known)}"
+                f"its exemptions name an unknown check '{name}': {nearest(str(name), known)}"
             )
         if not isinstance(reason, str) or not reason.strip():
             raise ContractViolation(
-                f"its excuse from '{name}' has no reason: say why in a sentence"
+                f"its exemption from '{name}' has no reason: give the reason in a sentence"
             )

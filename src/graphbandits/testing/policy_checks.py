@@ -1,4 +1,4 @@
-"""The contract of a policy."""
+"""Checks of policies."""
 
 from __future__ import annotations
 
@@ -25,149 +25,153 @@ from graphbandits.testing.contract import ContractViolation, check, check_form
 from graphbandits.testing.scenarios import same_bits
 from graphbandits.worlds import Bernoulli
 
-#: Rounds of a long run.
+#: Number of rounds of the check long-run.
 LONG = 100_000
 
 
 @check("policy", "form")
 def form(policy: Policy) -> None:
-    """A documented, enrolled class that says what it needs and comes back from its text form."""
+    """The class is documented and registered, declares its needs, and round-trips through text."""
     check_form("policy", policy)
-    as_policy(policy)  # has all parts, and says what it needs
+    as_policy(policy)  # checks methods and needs
     if not isinstance(policy.exact, bool):
         raise ContractViolation(
-            f"exact is {policy.exact!r}: True if propose returns a distribution"
+            f"exact must be True (propose returns a distribution) or False, not {policy.exact!r}"
         )
     text = text_of(policy)
     if as_policy(text) != policy:
         raise ContractViolation(
-            f"its text form '{text}' gives {as_policy(text)!r}, which is not equal to {policy!r}"
+            f"its text form '{text}' creates {as_policy(text)!r}, which does not equal {policy!r}"
         )
 
 
 @check("policy", "state")
 def state_is_plain_arrays(policy: Policy) -> None:
-    """The state is a dict of named arrays of numbers, each with one row a trial, as init gave it.
+    """The state is a dict of named arrays of numbers, each with one row per trial.
 
-    Names, shapes and types stay those of init.
+    Names, shapes and types never change after init.
     """
-    for scene in scenarios.ordinary_scenarios(policy):
-        forms: list[dict[str, str]] = []  # of all states, the first that of init
+    for scenario in scenarios.ordinary_scenarios(policy):
+        forms: list[dict[str, str]] = []  # of all states; the first is that of init
 
-        def keep(state: State, forms: list[dict[str, str]] = forms) -> None:
+        def check_same(state: State, forms: list[dict[str, str]] = forms) -> None:
             scenarios.check_state(state, 3)
             forms.append({name: f"{v.dtype} of shape {v.shape}" for name, v in state.items()})
             if forms[-1] != forms[0]:
                 raise ContractViolation(
-                    f"init gave {forms[0]}, and round {len(forms) - 1} {forms[-1]}: the state "
-                    "keeps its names, shapes and types, so that it can be saved and loaded"
+                    f"init returned {forms[0]}, but round {len(forms) - 1} {forms[-1]}: names, "
+                    "shapes and types of the state must not change, because it is saved and loaded"
                 )
 
-        scene.run(policy, Keys(11, 1, 3), keep=keep)
+        scenario.run(policy, Keys(11, 1, 3), on_state=check_same)
 
 
 @check("policy", "simplex")
 def simplex(policy: Policy) -> None:
-    """What it proposes is a distribution over the arms for each trial."""
-    for scene in scenarios.ordinary_scenarios(policy):
-        for t, pi in enumerate(scene.run(policy, Keys(12, 1, 3)), 1):
+    """propose returns a distribution over the arms for each trial."""
+    for scenario in scenarios.ordinary_scenarios(policy):
+        for t, pi in enumerate(scenario.run(policy, Keys(12, 1, 3)), 1):
             if pi.dtype.kind != "f":
                 raise ContractViolation(
-                    f"{scene.name}: in round {t} pi holds {pi.dtype}: return floats"
+                    f"{scenario.name}: in round {t} pi has the type {pi.dtype}: return floats"
                 )
 
 
 @check("policy", "propose-leaves-state")
 def propose_leaves_the_state(policy: Policy) -> None:
-    """propose changes nothing: not the state, and not its own answer when it is asked again."""
+    """propose does not change the state, and a second call returns the same."""
     before: State = {}
 
-    def ahead(state: State, view: Any) -> None:
+    def copy_state(state: State, view: Any) -> None:
         before.clear()
         before.update({name: np.array(value) for name, value in state.items()})
 
-    def look(state: State, view: Any, pi: Floats) -> None:
+    def propose_again(state: State, view: Any, pi: Floats) -> None:
         _check_untouched(before, state, view.t)
         again = propose(policy, state, view)
         if not same_bits(pi, again):
             raise ContractViolation(
-                f"asked twice in round {view.t}, it proposed two things: it remembers something "
-                "outside its state, or draws without view.random"
+                f"two calls of propose in round {view.t} differ: keep no data outside of the "
+                "state, and draw with view.random only"
             )
         _check_untouched(before, state, view.t)
 
-    for scene in scenarios.ordinary_scenarios(policy):
-        scene.run(policy, Keys(13, 1, 3), ahead=ahead, look=look)
+    for scenario in scenarios.ordinary_scenarios(policy):
+        scenario.run(policy, Keys(13, 1, 3), before_propose=copy_state, after_propose=propose_again)
 
 
 @check("policy", "declared-needs")
 def declared_needs(policy: Policy) -> None:
-    """It looks at nothing that it has not declared in needs: not the graph, not the horizon."""
+    """It uses only what it declares in needs: of the graph and the horizon."""
     graph = scenarios.Forbidden("the graph before its decision", "Needs(graph='before')")
     later = scenarios.Forbidden("the graph", "Needs(graph='after')")
     horizon = scenarios.Forbidden("the horizon", "Needs(horizon=True)")
 
-    def cover(problem: Any) -> Any:
+    def hide_horizon(problem: Any) -> Any:
         return problem if policy.needs.horizon else replace(problem, _horizon=horizon)
 
-    def show_view(view: Any) -> Any:
-        view = replace(view, problem=cover(view.problem))
+    def hide_view(view: Any) -> Any:
+        view = replace(view, problem=hide_horizon(view.problem))
         return view if policy.needs.graph == "before" else scenarios.without(view, graph)
 
-    def show_event(event: Any) -> Any:
-        event = replace(event, problem=cover(event.problem))
+    def hide_event(event: Any) -> Any:
+        event = replace(event, problem=hide_horizon(event.problem))
         return scenarios.without(event, later) if policy.needs.graph == "never" else event
 
-    for scene in scenarios.ordinary_scenarios(policy):
-        hooks = {"show_problem": cover, "show_view": show_view, "show_event": show_event}
+    for scenario in scenarios.ordinary_scenarios(policy):
+        hooks = {
+            "replace_problem": hide_horizon,
+            "replace_view": hide_view,
+            "replace_event": hide_event,
+        }
         try:
-            scene.run(policy, Keys(14, 1, 2), **hooks)
+            scenario.run(policy, Keys(14, 1, 2), **hooks)
         finally:
             for forbidden in (graph, later, horizon):
-                forbidden.complain()
+                forbidden.raise_if_used()
 
 
 @check("policy", "own-randomness")
 def own_randomness(policy: Policy) -> None:
-    """It draws from view.random and event.random only, and leaves the global generators alone."""
-    for scene in scenarios.ordinary_scenarios(policy):
+    """It draws with view.random and event.random only, not with global generators."""
+    for scenario in scenarios.ordinary_scenarios(policy):
         runs = []
-        for other in (1, 2):  # numbers ahead in the global generators
+        for other in (1, 2):  # seeds of the global generators
             with scenarios.global_generators(other) as untouched:
-                runs.append(scene.run(policy, Keys(15, 1, 2)))
+                runs.append(scenario.run(policy, Keys(15, 1, 2)))
                 if not untouched():
                     raise ContractViolation(
-                        f"{scene.name}: it drew from the global random numbers, or seeded them: "
-                        "use view.random(purpose)"
+                        f"{scenario.name}: it used or seeded a global random generator: use "
+                        "view.random(purpose)"
                     )
         for t, (one, two) in enumerate(zip(*runs, strict=True), 1):
             if not same_bits(one, two):
                 raise ContractViolation(
-                    f"{scene.name}: two runs with the same keys parted in round {t}: it has a "
-                    "generator or a memory of its own; use view.random(purpose)"
+                    f"{scenario.name}: two runs with the same keys differ from round {t} on: use "
+                    "view.random(purpose), and keep no data outside of the state"
                 )
 
 
 @check("policy", "batch")
 def batch_equals_one_by_one(policy: Policy) -> None:
-    """Trials do not see each other: a block gives each the bits that it has alone."""
-    for scene in scenarios.ordinary_scenarios(policy):
-        block = scene.run(policy, Keys(16, 3, 5))
+    """Trials are independent: a block gives each trial the same bits as alone."""
+    for scenario in scenarios.ordinary_scenarios(policy):
+        block = scenario.run(policy, Keys(16, 3, 5))
         for trial in range(5):
-            alone = scene.run(policy, Keys(16, 3 + trial, 1))
+            alone = scenario.run(policy, Keys(16, 3 + trial, 1))
             for t, (many, one) in enumerate(zip(block, alone, strict=True), 1):
                 if not same_bits(many[trial], one[0]):
                     raise ContractViolation(
-                        f"{scene.name}, round {t}: in a block of 5 trials it proposed "
-                        f"{_show(many[trial])}, for the same trial alone {_show(one[0])}"
+                        f"{scenario.name}, round {t}: it proposed {_format(many[trial])} in a "
+                        f"block of 5 trials, but {_format(one[0])} for the same trial alone"
                     )
 
 
 @check("policy", "block-workers-order")
 def same_however_it_runs(policy: Policy) -> None:
-    """Regret is the same, bit for bit, for any block size, number of workers and order.
+    """Regret is bitwise the same for any block size, number of workers and order of policies.
 
-    And that of another policy is the same before it and after it.
+    The regret of another policy does not depend on whether it runs before or after.
     """
     other = as_policy("ts-n-sampled" if name_of(policy) == "ts-n" else "ts-n")
     name = text_of(policy)
@@ -182,15 +186,14 @@ def same_however_it_runs(policy: Policy) -> None:
         ways["blocks of 5 on 2 processes"] = {"block": 5, "workers": 2, "parallel": "processes"}
     for number in range(len(scenarios.ordinary_scenarios(policy)[:3])):
         first: dict[str, Floats] = {}
-        for way, how in ways.items():
-            scene = scenarios.ordinary_scenarios(policy)[
-                number
-            ]  # anew, in case it writes into the graph
-            given: dict[str, Any] = {"policies": [policy], "block": 100, "seed": 17} | how
+        for way, options in ways.items():
+            # created again, in case the policy modifies the graph
+            scenario = scenarios.ordinary_scenarios(policy)[number]
+            settings: dict[str, Any] = {"policies": [policy], "block": 100, "seed": 17} | options
             result = simulate(
-                **given,
-                world=Bernoulli(scene.prior),
-                graph=scene.process,
+                **settings,
+                world=Bernoulli(scenario.prior),
+                graph=scenario.process,
                 horizon=25,
                 trials=10,
                 progress=False,
@@ -200,58 +203,61 @@ def same_however_it_runs(policy: Policy) -> None:
                     continue
                 if text == name:
                     raise ContractViolation(
-                        f"{scene.name}: another regret with {way} than in one block"
+                        f"{scenario.name}: the regret with {way} differs from that in one block"
                     )
                 raise ContractViolation(
-                    f"{scene.name}: '{text}' has another regret after it than before it: does it "
-                    "write into the graph, or into anything else that is not its own?"
+                    f"{scenario.name}: the regret of '{text}' changes if it runs after this "
+                    "policy: do not modify the graph or any other shared data"
                 )
-        ways.pop("blocks of 5 on 2 processes", None)  # once is enough: they take long to start
+        ways.pop("blocks of 5 on 2 processes", None)  # once is enough: processes start slowly
 
 
 @check("policy", "relabelling")
 def relabelling(policy: Policy) -> None:
-    """Calling the arms by other numbers moves what it proposes along (ties excluded)."""
+    """Renumbering the arms permutes the proposal in the same way (ties excluded)."""
     matrix = (
         scenarios.directed_ranks() if policy.needs.deterministic else scenarios.directed_weights()
     )
-    process, prior = from_matrix(matrix), scenarios.lopsided_prior(4)
+    process, prior = from_matrix(matrix), scenarios.asymmetric_prior(4)
     place = np.array([2, 0, 3, 1])
     trials = 12 if policy.exact else 3000
     rounds = 80 if policy.exact else 60
-    script = scenarios.Script.of(matrix, trials=trials, rounds=rounds, alike=not policy.exact)
-    here = scenarios.rehearse(policy, script, process, prior)
-    there = scenarios.rehearse(
-        policy, script.relabelled(place), scenarios.relabelled(process, place), _moved(prior, place)
+    history = scenarios.History.of(matrix, trials=trials, rounds=rounds, alike=not policy.exact)
+    here = scenarios.replay(policy, history, process, prior)
+    there = scenarios.replay(
+        policy,
+        history.relabelled(place),
+        scenarios.relabelled(process, place),
+        _moved(prior, place),
     )
-    for t, (one, two, tied) in enumerate(zip(here, there, script.ties(), strict=True), 1):
+    for t, (one, two, tied) in enumerate(zip(here, there, history.ties(), strict=True), 1):
         mine, its = one[~tied], two[~tied][:, place]
         if not policy.exact and len(mine):
             mine, its = mine.mean(axis=0, keepdims=True), its.mean(axis=0, keepdims=True)
-            differ = scenarios.shares_differ(mine, its, trials)
+            differ = scenarios.frequencies_differ(mine, its, trials)
         else:
             differ = bool((np.abs(mine - its) > 1e-9).any())
         if differ:
             worst = np.abs(mine - its).max(axis=1).argmax()
             did = "proposed" if policy.exact else f"played over {trials} trials"
             raise ContractViolation(
-                f"round {t} of a given history: it {did} {_show(mine[worst])}, and with the arms "
-                f"renumbered {_show(its[worst])}; does it treat an arm by its number? (No two arms "
-                "have equal counts or means here.)"
+                f"round {t} of a given history: it {did} {_format(mine[worst])}, but "
+                f"{_format(its[worst])} with renumbered arms: do not use the number of an arm (no "
+                "two arms have equal counts or means here)"
             )
 
 
 @check("policy", "save-load")
 def saved_and_loaded(policy: Policy) -> None:
-    """An agent that was saved, with decisions open, goes on bit for bit after it is loaded."""
+    """A saved agent, with open decisions, continues bitwise the same after loading."""
     arms = ["ann", "bob lee", "Zoë", "joe"]
-    prior = scenarios.lopsided_prior(4)
+    prior = scenarios.asymmetric_prior(4)
     agent = Agent(policy, arms, "path(directed=true)", seed=18, horizon=60, prior=prior, trial=3)
     rewards = Stream(Keys(18, 0, 60), 1, "testing/save").uniform(4) < 0.6
 
     left_open = []
 
-    def go_on(one: Agent, rounds: range) -> list[Floats]:
+    def play(one: Agent, rounds: range) -> list[Floats]:
         pis = []
         for t in rounds:
             decision = one.decide()
@@ -263,41 +269,42 @@ def saved_and_loaded(policy: Policy) -> None:
                 left_open.append(decision)
         return pis
 
-    go_on(agent, range(20))
+    play(agent, range(20))
     with tempfile.TemporaryDirectory() as folder:
         file = agent.save(Path(folder, "agent.npz"))
         try:
             copy = Agent.load(file)
         except InputError as error:
             raise ContractViolation(
-                f"saved after round 20, it cannot be loaded: {error}"
+                f"an agent saved after round 20 cannot be loaded: {error}"
             ) from error
-    went_on = []
+    proposals = []
     for one in (agent, copy):
-        pis = go_on(one, range(20, 30))
-        one.observe(left_open[0], dict.fromkeys(left_open[0].reveals, 0))  # late, and not at all
+        pis = play(one, range(20, 30))
+        # a delayed observation, and a decision without any observation
+        one.observe(left_open[0], dict.fromkeys(left_open[0].reveals, 0))
         one.observe(left_open[1], {})
-        went_on.append(pis + go_on(one, range(30, 40)))
-    for t, (mine, its) in enumerate(zip(*went_on, strict=True), 21):
+        proposals.append(pis + play(one, range(30, 40)))
+    for t, (mine, its) in enumerate(zip(*proposals, strict=True), 21):
         if not same_bits(mine, its):
             raise ContractViolation(
-                f"saved after round 20, it proposed {_show(its)} in round {t} and not "
-                f"{_show(mine)}: it remembers something outside its state"
+                f"an agent loaded after round 20 proposed {_format(its)} in round {t} instead of "
+                f"{_format(mine)}: keep no data outside of the state"
             )
 
 
 @check("policy", "degenerate")
 def degenerate(policy: Policy) -> None:
-    """It plays on with one arm, two, equal arms, no edges, all edges, r of 0 and 1."""
-    for scene in scenarios.degenerate_scenarios(policy):
-        scene.run(policy, Keys(19, 1, 3))
+    """It works with one arm, two arms, equal arms, no edges, all edges, r of 0 and 1."""
+    for scenario in scenarios.degenerate_scenarios(policy):
+        scenario.run(policy, Keys(19, 1, 3))
 
 
 @check("policy", "refused-in-time")
 def refused_in_time(policy: Policy) -> None:
-    """What it needs and is not told is refused beforehand, and what it has not declared it can do.
+    """A problem that does not meet the needs is rejected before the run; all others work.
 
-    A problem that cannot meet the needs is refused with a hint; all others are played.
+    The error lists policies that are suitable.
     """
     needs = policy.needs
     hidden = "random(r=0.35, graph_known=never)"
@@ -316,16 +323,16 @@ def refused_in_time(policy: Policy) -> None:
                 decision = agent.decide()
                 agent.observe(decision, dict.fromkeys(list(decision.reveals)[:2], 1))
         except NeedsError as error:
-            if met or "policies that would do" not in str(error):
+            if met or "suitable policies" not in str(error):
                 raise
             continue
         except Exception as error:
             raise ContractViolation(
-                f"with {problem} it failed ({error}): declare in needs what it cannot do without, "
-                "and the problem is refused before it starts"
+                f"it failed with {problem} ({error}): declare what it requires in needs; the "
+                "problem is then rejected before the run"
             ) from error
         if not met:
-            raise ContractViolation(f"its needs are not met by {problem}, and it was not refused")
+            raise ContractViolation(f"{problem} does not meet its needs, but was not rejected")
 
 
 @check("policy", "long-run")
@@ -334,12 +341,12 @@ def finite_after_a_long_run(policy: Policy) -> None:
     state = scenarios.long_run(policy, LONG)
     for name, value in state.items():
         if not np.isfinite(np.asarray(value, np.float64)).all():
-            raise ContractViolation(f"state['{name}'] is no longer finite after {LONG:,} rounds")
+            raise ContractViolation(f"state['{name}'] is not finite after {LONG:,} rounds")
 
 
 @check("policy", "beats-uniform")
 def beats_uniform(policy: Policy) -> None:
-    """With one arm far better than the others it loses less than playing at random."""
+    """With one arm far better than the others, the regret is below that of uniform play."""
     means = np.array([0.1, 0.2, 0.9, 0.15])
     world = Bernoulli(BetaBernoulli.of(4), fixed=means)
     horizon, trials = 400, 40
@@ -355,8 +362,8 @@ def beats_uniform(policy: Policy) -> None:
     at_random = horizon * (means.max() - means.mean())
     if not result.mean[-1] + 4 * result.standard_error[-1] < at_random:
         raise ContractViolation(
-            f"on arms with the means {_show(means)} it lost {result.mean[-1]:.1f} in {horizon} "
-            f"rounds; playing at random loses {at_random:.1f}"
+            f"on arms with the means {_format(means)} its regret is {result.mean[-1]:.1f} after "
+            f"{horizon} rounds; that of uniform play is {at_random:.1f}"
         )
 
 
@@ -364,12 +371,12 @@ def _check_untouched(before: State, state: State, t: int) -> None:
     if state.keys() != before.keys():
         changed = ", ".join(sorted(state.keys() ^ before.keys()))
         raise ContractViolation(
-            f"propose added or removed {changed} in round {t}: do that in update"
+            f"propose added or removed {changed} in round {t}: change the state in update only"
         )
     for name, value in before.items():
         if not same_bits(value, state[name]):
             raise ContractViolation(
-                f"propose wrote into state['{name}'] in round {t}: only update may"
+                f"propose modified state['{name}'] in round {t}: change the state in update only"
             )
 
 
@@ -379,5 +386,5 @@ def _moved(prior: BetaBernoulli, place: Any) -> BetaBernoulli:
     return BetaBernoulli(a, b)
 
 
-def _show(values: Floats) -> str:
+def _format(values: Floats) -> str:
     return "[" + ", ".join(f"{value:.6g}" for value in values) + "]"

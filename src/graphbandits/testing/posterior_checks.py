@@ -1,4 +1,4 @@
-"""The contract of a posterior: brute-force Bayes on a grid, with nothing but its densities."""
+"""Checks of posteriors: comparison with Bayes' rule on a grid, from the densities alone."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from graphbandits.rng import Keys, Stream
 from graphbandits.testing.contract import ContractViolation, check, check_form
 from graphbandits.testing.scenarios import check_state, same_bits
 
+#: Number of points of the grid.
 POINTS = 4000
 
 
 @check("posterior", "form")
 def form(posterior: Posterior) -> None:
-    """A documented, enrolled class whose state is named arrays of numbers, one row a trial."""
+    """The class is documented and registered; its state is named arrays, one row per trial."""
     check_form("posterior", posterior)
     check_state(posterior.init(3), 3)
     state, _ = _some_history(posterior)
@@ -41,14 +42,14 @@ def bayes(posterior: Posterior) -> None:
     if not (off <= 1e-9).all():
         trial, arm = np.unravel_index(np.argmax(off), off.shape)
         raise ContractViolation(
-            f"after {len(history)} rounds the density of arm {arm} in trial {trial} is off Bayes' "
-            f"rule, prior times likelihoods of what was seen, by {off.max():.2g} at a point"
+            f"after {len(history)} rounds the density of arm {arm} in trial {trial} differs from "
+            f"Bayes' rule (prior times likelihoods) by {off.max():.2g} at a point"
         )
 
 
 @check("posterior", "batch")
 def batch_equals_one_by_one(posterior: Posterior) -> None:
-    """Trials do not see each other, in updates and in what is believed, to the last bit."""
+    """Trials are independent: updates and statistics of a block equal those of single trials."""
     together, history = _some_history(posterior)
     for trial in range(2):
         alone = posterior.init(1)
@@ -74,7 +75,7 @@ def batch_equals_one_by_one(posterior: Posterior) -> None:
 def beliefs(posterior: Posterior) -> None:
     """alpha, Delta, h and rho agree with sums over a grid of the densities.
 
-    And so does v, if ``beliefs`` takes ``variance``.
+    The same holds for v, if ``beliefs`` has the argument ``variance``.
     """
     variance = has_variance(posterior)
     for state in (posterior.init(2), _some_history(posterior)[0]):
@@ -87,14 +88,14 @@ def beliefs(posterior: Posterior) -> None:
                 off = np.abs(getattr(found, name)[trial] - value).max()
                 if not off <= 1e-4:
                     raise ContractViolation(
-                        f"{name} is {np.round(getattr(found, name)[trial], 5)}, and "
-                        f"{np.round(value, 5)} by sums over a grid of the density"
+                        f"{name} is {np.round(getattr(found, name)[trial], 5)}, but sums over a "
+                        f"grid of the density give {np.round(value, 5)}"
                     )
 
 
 @check("posterior", "mean")
 def mean(posterior: Posterior) -> None:
-    """mean is that of the density, by a sum over a grid."""
+    """mean agrees with a sum over a grid of the density."""
     theta, edges = _grid(posterior)
     for state in (posterior.init(2), _some_history(posterior)[0]):
         found = posterior.mean(state)
@@ -103,16 +104,16 @@ def mean(posterior: Posterior) -> None:
         if not (off <= 1e-5).all():
             trial, arm = np.unravel_index(np.argmax(off), off.shape)
             raise ContractViolation(
-                f"the mean of arm {arm} is {found[trial, arm]:.6g}, and {expected[trial, arm]:.6g} "
-                "by a sum over a grid of the density"
+                f"the mean of arm {arm} is {found[trial, arm]:.6g}, but a sum over a grid of the "
+                f"density gives {expected[trial, arm]:.6g}"
             )
 
 
 @check("posterior", "quantile")
 def quantile(posterior: Posterior) -> None:
-    """Below the quantile lies as much of the density as the level says, by a sum over a grid.
+    """quantile agrees with a sum over a grid of the density.
 
-    The levels 0 and 1 give the ends of the support, and others than these and between are refused.
+    The levels 0 and 1 give the ends of the support; levels outside [0, 1] raise InputError.
     """
     _, edges = _grid(posterior)
     for state in (posterior.init(2), _some_history(posterior)[0]):
@@ -123,8 +124,8 @@ def quantile(posterior: Posterior) -> None:
                 share = np.interp(found[trial, arm], edges, below[trial, arm])
                 if not abs(share - level) <= 1e-4:
                     raise ContractViolation(
-                        f"the quantile {level:g} of arm {arm} is {found[trial, arm]:.6g}, and "
-                        f"{share:.6g} of the density lies below it, by a sum over a grid"
+                        f"the quantile {level:g} of arm {arm} is {found[trial, arm]:.6g}, but by a "
+                        f"sum over a grid {share:.6g} of the density lies below it"
                     )
         for level, end in zip((0.0, 1.0), posterior.support, strict=True):
             if not (posterior.quantile(state, level) == end).all():
@@ -134,15 +135,15 @@ def quantile(posterior: Posterior) -> None:
     for wrong in (-0.01, 1.01, float("nan")):
         if not _refuses(posterior.quantile, posterior.init(2), wrong):
             raise ContractViolation(
-                f"it took {wrong:g} for a level: raise InputError outside [0, 1]"
+                f"quantile accepts the level {wrong:g}: raise InputError outside [0, 1]"
             )
 
 
 @check("posterior", "sample")
 def sample(posterior: Posterior) -> None:
-    """Samples have the mean and the spread of the density, and are the same when asked again.
+    """Samples have the mean and variance of the density, and are reproducible.
 
-    ``sample_order``, where there is one, has the order of the samples.
+    ``sample_order``, if it exists, has the order of the samples.
     """
     count = 4000
     state = {
@@ -153,15 +154,15 @@ def sample(posterior: Posterior) -> None:
     one = {name: value[:1] for name, value in state.items()}
     if not same_bits(draws, posterior.sample(state, stream)):
         raise ContractViolation(
-            "asked twice with the same stream, it drew two things: draw from it only"
+            "two calls of sample with the same stream differ: use only the stream for random draws"
         )
     if same_bits(draws, posterior.sample(state, replace(stream, t=4))):
         raise ContractViolation(
-            "it drew the same in another round: draw from the stream that it is given"
+            "sample returns the same draws in another round: draw from the given stream"
         )
     if not same_bits(draws[7:8], posterior.sample(one, replace(stream, keys=Keys(42, 7, 1)))):
         raise ContractViolation(
-            "a trial has other draws alone than in a block: draw from the stream"
+            "the draws of a trial depend on the block: draw from the given stream"
         )
     theta, _ = _grid(posterior)
     weight = _masses(posterior, one)[0]
@@ -172,29 +173,29 @@ def sample(posterior: Posterior) -> None:
     off_spread = np.abs(((draws - mean) ** 2).mean(axis=0) - moments[0]) / noise
     if not (off_mean < 6.0).all() or not (off_spread < 6.0).all():
         raise ContractViolation(
-            f"over {count} draws the mean is off by {off_mean.max():.1f} standard errors and the "
-            f"variance by {off_spread.max():.1f}: are they draws from the posterior in the state?"
+            f"over {count} draws the mean differs from the posterior by {off_mean.max():.1f} "
+            f"standard errors and the variance by {off_spread.max():.1f}"
         )
     scaled = (draws - mean) / np.sqrt(moments[0])
     together = np.abs(np.triu(scaled.T @ scaled, 1)) / np.sqrt(count)
     if together.max() > 6.0:
         i, j = np.unravel_index(together.argmax(), together.shape)
         raise ContractViolation(
-            f"the draws of arms {i} and {j} go together: one random number for each"
+            f"the draws of arms {i} and {j} are correlated: use separate random numbers"
         )
     if isinstance(posterior, Ordered):
         order = np.argsort(posterior.sample_order(state, stream), axis=1)
         if (np.diff(np.take_along_axis(draws, order, axis=1), axis=1) < 0.0).any():
             raise ContractViolation(
-                "sample_order has another order than the draws of sample: give it theirs"
+                "sample_order has another order than the draws of sample: it must be the same"
             )
 
 
 @check("posterior", "refuses-rewards")
 def refuses_rewards(posterior: Posterior) -> None:
-    """A reward that is no number is refused with an error that says what is allowed.
+    """check_reward raises InputError for a reward that is not a number.
 
-    All others that the model has are taken, as floats.
+    Rewards of the model are accepted and returned as floats.
     """
     theta = posterior.sample(posterior.init(20), Stream(Keys(44, 0, 20), 0, "testing/theta"))
     u = Stream(Keys(44, 0, 20), 1, "testing/reward").uniform(posterior.arms)
@@ -202,41 +203,39 @@ def refuses_rewards(posterior: Posterior) -> None:
         taken = posterior.check_reward(right)
         if not isinstance(taken, float) or taken != right:
             raise ContractViolation(
-                f"it took the reward {right!r} for {taken!r}: return it as a float"
+                f"check_reward returned {taken!r} for {right!r}: return the reward as a float"
             )
     for wrong in (float("nan"), "1", None):
         if not _refuses(posterior.check_reward, wrong):
-            raise ContractViolation(
-                f"it took {wrong!r} for a reward: raise InputError in check_reward"
-            )
+            raise ContractViolation(f"check_reward accepts {wrong!r}: raise InputError")
 
 
 @check("posterior", "refuses-states")
 def refuses_states(posterior: Posterior) -> None:
-    """``check_state``, where there is one, takes the states of updates and refuses damaged ones.
+    """check_state, if it exists, accepts valid states and rejects damaged ones.
 
-    Damaged is one with NaN, and one with an arm less. A saved agent is checked by it.
+    Damaged states have NaN, or one arm too few. Agents use it for states loaded from files.
     """
     if not isinstance(posterior, StateChecked):
         return
     for state in (posterior.init(2), _some_history(posterior)[0]):
         posterior.check_state(state)
         for name, array in state.items():
-            if not isinstance(array, np.ndarray):  # which "form" says
+            if not isinstance(array, np.ndarray):  # reported by the check "form"
                 continue
-            damaged = {"an arm less": array[..., :-1]} if array.ndim > 1 else {}
+            damaged = {"one arm too few": array[..., :-1]} if array.ndim > 1 else {}
             if array.dtype.kind == "f":
                 damaged["NaN"] = np.full_like(array, np.nan)
             for what, wrong in damaged.items():
                 if not _refuses(posterior.check_state, state | {name: wrong}):
                     raise ContractViolation(
-                        f"check_state took state['{name}'] with {what}: raise InputError unless "
-                        "the arrays are such as init and update make"
+                        f"check_state accepts state['{name}'] with {what}: raise InputError unless "
+                        "init and update can produce the arrays"
                     )
 
 
 def _refuses(call: Callable[..., object], *given: object) -> bool:
-    """Whether a call ends in an error of this package."""
+    """Return whether a call raises an error of this package."""
     try:
         call(*given)
     except GraphBanditsError:
@@ -245,9 +244,10 @@ def _refuses(call: Callable[..., object], *given: object) -> bool:
 
 
 def _some_history(posterior: Posterior) -> tuple[State, list[Observations]]:
-    """Two trials, eight rounds, arms seen unevenly, rewards from the prior's own samples.
+    """Update two trials for eight rounds, with rewards of means drawn from the prior.
 
-    In the last round one trial sees nothing, and the other an arm twice.
+    Some arms are observed more often. In the last round one trial has no observation, and the other
+    has two of the same arm.
     """
     keys, arms = Keys(41, 1, 2), posterior.arms
     state = posterior.init(2)
@@ -266,9 +266,7 @@ def _some_history(posterior: Posterior) -> tuple[State, list[Observations]]:
 
 
 def _grid(posterior: Posterior) -> tuple[Floats, Floats]:
-    """Points and the edges around them, denser towards the ends of the support, where densities
-    may rise.
-    """
+    """Return points and the edges between them, denser towards the ends of the support."""
     low, high = posterior.support
     if not np.isfinite([low, high]).all():
         draws = posterior.sample(posterior.init(500), Stream(Keys(43, 0, 500), 0, "testing/grid"))
@@ -280,7 +278,7 @@ def _grid(posterior: Posterior) -> tuple[Floats, Floats]:
 
 
 def _masses(posterior: Posterior, state: State) -> Floats:
-    """The mass of every arm's density between the edges of the grid, (B, K, points)."""
+    """Return the probability of each cell of the grid for each arm, (B, K, points)."""
     theta, edges = _grid(posterior)
     return _normalised(posterior.log_density(state, theta) + np.log(np.diff(edges)))
 
@@ -292,9 +290,9 @@ def _normalised(log_weight: Floats) -> Floats:
 
 
 def _beliefs_on_a_grid(posterior: Posterior, state: State, trial: int) -> dict[str, Floats]:
-    """The definitions, with theta on a grid: the mass of a point is split in halves at it.
+    """Compute the statistics by their definitions, with theta on a grid.
 
-    Of rewards without end h is left out.
+    Half of the mass of a point counts as below it. h is omitted if rewards cannot be listed.
     """
     theta, _ = _grid(posterior)
     one = {name: value[trial : trial + 1] for name, value in state.items()}
@@ -305,7 +303,7 @@ def _beliefs_on_a_grid(posterior: Posterior, state: State, trial: int) -> dict[s
     alpha, rho = best.sum(axis=1), best.sum(axis=0) @ theta
     rewards = posterior.outcomes or ()
     likely = [np.exp(posterior.log_likelihood(reward, theta)) for reward in rewards]
-    seen = np.stack([theta, *likely], axis=1)  # what is expected: the mean, each of the outcomes
+    seen = np.stack([theta, *likely], axis=1)  # expectations: the mean, and each outcome
     unknown = mass @ seen
     h, v = np.zeros((2, arms))
     for i in range(arms):
@@ -313,7 +311,7 @@ def _beliefs_on_a_grid(posterior: Posterior, state: State, trial: int) -> dict[s
             others = np.prod(np.delete(below, [i, j], axis=0), axis=0)
             at = mass[j] * others
             above = at.sum() - np.cumsum(at) + at / 2.0
-            inside = best[j] if i == j else mass[i] * above  # theta_i, where j is best
+            inside = best[j] if i == j else mass[i] * above  # theta_i if j is best
             given = inside @ seen / alpha[j]
             v[i] += alpha[j] * (given[0] - unknown[i, 0]) ** 2
             h[i] += alpha[j] * (given[1:] * np.log(given[1:] / unknown[i, 1:])).sum()

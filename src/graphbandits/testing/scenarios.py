@@ -1,4 +1,4 @@
-"""What policies are tried on: small problems and given histories, and how they are watched."""
+"""Small problems and given histories for the checks of policies, and instrumented policies."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from graphbandits.rng import Keys, Stream
 from graphbandits.testing.contract import ContractViolation
 from graphbandits.worlds import Bernoulli
 
-#: The logarithm of two over the probability of a false alarm: one in 10^9 for each number compared.
+#: log(2 / p) for the probability p = 1e-9 of a false alarm of each comparison.
 LEVEL = float(np.log(2e9))
-#: How means are smoothed, (s + a) / (n + b): not at all, Laplace, Jeffreys, as if 0 or 1 was seen.
+#: Smoothings (a, b) of a mean (s + a) / (n + b): none, Laplace, Jeffreys, one prior 0, one prior 1.
 SMOOTHED = ((0.0, 0.0), (1.0, 2.0), (0.5, 1.0), (0.0, 1.0), (1.0, 1.0))
 
 
-# --- scenes
+# --- scenarios
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A problem to try a policy on."""
+    """A problem for a check of a policy."""
 
     name: str
     process: Process
@@ -44,47 +44,47 @@ class Scenario:
     horizon: int = 40
 
     def run(self, policy: Policy, keys: Keys, **hooks: Any) -> list[Floats]:
-        """Play all rounds, watched by ``hooks``; what was proposed in each round.
+        """Play all rounds and return the proposals of each round.
 
-        What goes wrong is reported with the name of the scene.
+        ``hooks`` are fields of :class:`InstrumentedPolicy`. Errors include the scenario's name.
         """
-        watched = Watched(policy, **hooks)
-        player = cast(Policy, watched)  # it has its needs from the policy
+        instrumented = InstrumentedPolicy(policy, **hooks)
+        player = cast(Policy, instrumented)  # needs is a property, not a class variable
         world, record = Bernoulli(self.prior), np.array([self.horizon])
         try:
             run_block(player, world, self.process, self.horizon, keys, record)
         except GraphBanditsError as error:
             raise ContractViolation(f"{self.name}: {error}") from error
-        return watched.pis
+        return instrumented.pis
 
 
 def scenario(name: str, graph: GraphLike, arms: int | None = None, horizon: int = 40) -> Scenario:
-    """A scene on any graph, with a prior that differs from arm to arm."""
+    """Create a scenario on any graph, with a different prior for each arm."""
     process = as_process(graph, arms)
-    return Scenario(name, process, lopsided_prior(process.arms), horizon)
+    return Scenario(name, process, asymmetric_prior(process.arms), horizon)
 
 
-def lopsided_prior(arms: int) -> BetaBernoulli:
-    """Beta priors no two of which are alike."""
+def asymmetric_prior(arms: int) -> BetaBernoulli:
+    """Return Beta priors that all differ."""
     i = np.arange(arms, dtype=np.float64)
     return BetaBernoulli(1.0 + 0.37 * i, 2.0 - 0.83 * i / arms)
 
 
 def directed_weights() -> Floats:
-    """A directed graph of four arms with probabilities, like no relabelling of itself."""
+    """Return a directed graph of four arms with probabilities and without symmetries."""
     return np.array(
         [[1.0, 0.9, 0.0, 0.3], [0.0, 1.0, 0.5, 0.0], [0.2, 0.0, 1.0, 0.0], [0.0, 0.6, 0.8, 1.0]]
     )
 
 
 def directed_ranks() -> Floats:
-    """A 0/1 graph of four arms, each of which reveals those below it: no two arms are alike."""
+    """Return a 0/1 graph of four arms without symmetries: each arm reveals all of lower rank."""
     rank = np.array([2, 0, 3, 1])
     return (rank[:, None] >= rank).astype(np.float64)
 
 
 def ordinary_scenarios(policy: Policy) -> list[Scenario]:
-    """Directed, weighted, changing and random graphs, as far as the policy's needs allow."""
+    """Return scenarios on directed, weighted, changing and random graphs that meet the needs."""
     everything = [
         scenario("directed star", "star(direction=out)", 4),
         scenario("two triangles", "paper"),
@@ -97,7 +97,7 @@ def ordinary_scenarios(policy: Policy) -> list[Scenario]:
 
 
 def degenerate_scenarios(policy: Policy) -> list[Scenario]:
-    """The corners: one arm, two, equal arms, no edges, all edges, a directed star, r of 0 and 1."""
+    """Return extreme scenarios: one or two arms, equal arms, no or all edges, r of 0 and 1."""
     equal = [
         Scenario(f"equal arms, {graph}", as_process(graph, 3), BetaBernoulli.of(3), 20)
         for graph in ("empty", "complete", "star(direction=in)", "random(r=0.5)")
@@ -108,8 +108,8 @@ def degenerate_scenarios(policy: Policy) -> list[Scenario]:
         scenario("two arms", "path(directed=true)", 2, 20),
         scenario("empty", "empty", 4, 20),
         scenario("complete", "complete", 4, 20),
-        scenario("star, leaves show the middle", "star(direction=in)", 4, 20),
-        scenario("star, middle shows the leaves", "star(direction=out)", 4, 20),
+        scenario("star, leaves reveal the centre", "star(direction=in)", 4, 20),
+        scenario("star, centre reveals the leaves", "star(direction=out)", 4, 20),
         scenario("r = 0", "random(r=0)", 3, 20),
         scenario("r = 1", "random(r=1)", 3, 20),
         scenario("one round", "paper", None, 1),
@@ -117,26 +117,28 @@ def degenerate_scenarios(policy: Policy) -> list[Scenario]:
     return allowed(policy, corners + equal)
 
 
-def allowed(policy: Policy, scenes: list[Scenario]) -> list[Scenario]:
-    """The scenes that can tell the policy what it needs."""
-    return [one for one in scenes if not unmet(policy.needs, one.process, one.horizon)]
+def allowed(policy: Policy, candidates: list[Scenario]) -> list[Scenario]:
+    """Return the scenarios that meet the needs of the policy."""
+    return [one for one in candidates if not unmet(policy.needs, one.process, one.horizon)]
 
 
 @dataclass(frozen=True)
-class Watched:
-    """A policy that behaves like ``inner`` while its calls are watched, or shown other views.
+class InstrumentedPolicy:
+    """A wrapper around a policy that records its proposals and calls hooks.
 
-    ``ahead`` is called before each proposal, ``look`` after it, and ``keep`` with each new state.
+    ``before_propose`` and ``after_propose`` are called around each proposal, ``on_state`` with each
+    new state. ``replace_problem``, ``replace_view`` and ``replace_event`` substitute the arguments
+    of the wrapped policy.
     """
 
     inner: Policy
     pis: list[Floats] = field(default_factory=list)
-    ahead: Callable[[State, View], None] = lambda state, view: None
-    look: Callable[[State, View, Floats], None] = lambda state, view, pi: None
-    keep: Callable[[State], None] = lambda state: None
-    show_problem: Callable[[Problem], Problem] = lambda problem: problem
-    show_view: Callable[[View], View] = lambda view: view
-    show_event: Callable[[Event], Event] = lambda event: event
+    before_propose: Callable[[State, View], None] = lambda state, view: None
+    after_propose: Callable[[State, View, Floats], None] = lambda state, view, pi: None
+    on_state: Callable[[State], None] = lambda state: None
+    replace_problem: Callable[[Problem], Problem] = lambda problem: problem
+    replace_view: Callable[[View], View] = lambda view: view
+    replace_event: Callable[[Event], Event] = lambda event: event
 
     @property
     def needs(self) -> Needs:
@@ -147,50 +149,50 @@ class Watched:
         return self.inner.exact
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        state = start(self.inner, self.show_problem(problem), keys)
-        self.keep(state)
+        state = start(self.inner, self.replace_problem(problem), keys)
+        self.on_state(state)
         return state
 
     def propose(self, state: State, view: View) -> Floats:
-        self.ahead(state, view)
-        shown = self.show_view(view)
-        proposed: Any = propose(self.inner, state, shown)
-        pi = as_pi(self.inner, proposed, shown)
-        self.look(state, view, proposed)
+        self.before_propose(state, view)
+        replaced = self.replace_view(view)
+        proposed: Any = propose(self.inner, state, replaced)
+        pi = as_pi(self.inner, proposed, replaced)
+        self.after_propose(state, view, proposed)
         self.pis.append(np.array(proposed))
         return pi
 
     def update(self, state: State, event: Event) -> State:
-        state = learn(self.inner, state, self.show_event(event))
-        self.keep(state)
+        state = learn(self.inner, state, self.replace_event(event))
+        self.on_state(state)
         return state
 
 
 def check_state(state: State, trials: int) -> None:
-    """Named arrays of numbers, each with one row a trial."""
+    """Check that a state is a dict of named arrays of numbers, each with one row per trial."""
     for name, value in state.items():
         where = f"state[{name!r}]"
         if not isinstance(name, str):
-            raise ContractViolation(f"{where}: the names of a state are texts")
+            raise ContractViolation(f"{where}: the names in a state must be strings")
         if not isinstance(value, np.ndarray):
-            raise ContractViolation(f"{where} is {type(value).__name__}: keep NumPy arrays only")
+            raise ContractViolation(f"{where} is {type(value).__name__}: use NumPy arrays only")
         if value.dtype.kind not in "biuf":
-            raise ContractViolation(f"{where} holds {value.dtype}: keep numbers only")
+            raise ContractViolation(f"{where} has the type {value.dtype}: use numbers only")
         if value.shape[:1] != (trials,):
             raise ContractViolation(
-                f"{where} has the shape {value.shape} with {trials} trials: its first axis is "
-                "the trial; what is the same for all belongs in a parameter, or is computed again"
+                f"{where} has the shape {value.shape} with {trials} trials: the first axis must be "
+                "the trial; make data that all trials share a parameter, or compute it again"
             )
 
 
 def same_bits(left: object, right: object) -> bool:
-    """Whether two arrays are equal, NaN included, and of one type."""
+    """Return whether two arrays are bitwise equal, NaN included, and have the same type."""
     a, b = np.asarray(left), np.asarray(right)
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def relabelled(process: Process, place: Ints) -> Process:
-    """The fixed graph in which arm i is called ``place[i]``."""
+    """Return the fixed graph in which arm i has the number ``place[i]``."""
     matrix = process.round(1, Keys(0)).reach(np.arange(process.arms))
     moved = np.empty_like(matrix)
     moved[np.ix_(place, place)] = matrix
@@ -198,7 +200,7 @@ def relabelled(process: Process, place: Ints) -> Process:
 
 
 def without(view: View | Event, feedback: object) -> View | Event:
-    """The same view or event with another object in the place of its graph."""
+    """Return a view or an event with another object as its graph."""
     return replace(view, _feedback=feedback)  # type: ignore[arg-type]
 
 
@@ -206,16 +208,19 @@ def without(view: View | Event, feedback: object) -> View | Event:
 
 
 @dataclass(frozen=True)
-class Script:
-    """What was played, seen and gained: arrays of (rounds, trials) and (rounds, trials, arms)."""
+class History:
+    """Given plays, observations and rewards.
+
+    ``action`` has the shape (rounds, trials); ``seen`` and ``reward`` (rounds, trials, arms).
+    """
 
     action: Ints
     seen: Ints
     reward: Ints
 
     @classmethod
-    def of(cls, matrix: Floats, *, trials: int, rounds: int, alike: bool) -> Script:
-        """Random plays on a graph, some arms more often than others; ``alike``: one for all."""
+    def of(cls, matrix: Floats, *, trials: int, rounds: int, alike: bool) -> History:
+        """Draw random plays on a graph, some arms more often; ``alike``: equal in all trials."""
         arms = len(matrix)
         keys = Keys(22, 0, 1 if alike else trials)
         draws = [Stream(keys, t, "testing/script").uniform(1 + 2 * arms) for t in range(rounds)]
@@ -227,21 +232,21 @@ class Script:
             action, seen, reward = (np.repeat(x, trials, axis=1) for x in (action, seen, reward))
         return cls(action, seen, reward)
 
-    def relabelled(self, place: Ints) -> Script:
-        """The same with arm i called ``place[i]``."""
+    def relabelled(self, place: Ints) -> History:
+        """Return the history in which arm i has the number ``place[i]``."""
         old = np.argsort(place)
-        return Script(place[self.action], self.seen[..., old], self.reward[..., old])
+        return History(place[self.action], self.seen[..., old], self.reward[..., old])
 
     def observations(self, t: int) -> Observations:
-        """Of round t = 0, 1, ..."""
+        """Return the observations of round t = 0, 1, ..."""
         trial, arm = np.nonzero(self.seen[t])
         return Observations(trial, arm, self.reward[t, trial, arm].astype(np.float64))
 
     def ties(self) -> list[NDArray[np.bool_]]:
-        """Before each round, the trials in which two arms have the same count or the same mean.
+        """Find the trials in which two arms have the same count or mean, before each round.
 
-        Of all that was seen, or of what was played, for some policies learn from their plays
-        only; and the mean (s + a) / (n + b) as it is usually smoothed.
+        Counts and means are those of all observations and those of the arms played, because some
+        policies learn from their plays only. Means include the usual smoothings (s + a) / (n + b).
         """
         played = (self.action[..., None] == np.arange(self.seen.shape[2])).astype(np.int64)
         i, j = np.triu_indices(self.seen.shape[2], 1)
@@ -257,31 +262,31 @@ class Script:
         return list(tied)
 
 
-def rehearse(
-    policy: Policy, script: Script, process: Process, prior: BetaBernoulli
+def replay(
+    policy: Policy, history: History, process: Process, prior: BetaBernoulli
 ) -> list[Floats]:
-    """What the policy proposes in each round of a given history."""
-    keys = Keys(23, 0, script.action.shape[1])
-    problem = Problem(prior, len(script.action), policy.needs, GraphInfo(process))
+    """Return the proposals of a policy in each round of a given history."""
+    keys = Keys(23, 0, history.action.shape[1])
+    problem = Problem(prior, len(history.action), policy.needs, GraphInfo(process))
     state = start(policy, problem, keys)
     proposals = []
-    for t in range(1, len(script.action) + 1):
+    for t in range(1, len(history.action) + 1):
         graph = process.round(t, keys)
         view = View(t, keys, problem, graph)
         pi = as_pi(policy, propose(policy, state, view), view)
         proposals.append(pi)
-        seen = script.observations(t - 1)
-        event = Event(t, keys, problem, graph, pi, script.action[t - 1], seen)
+        seen = history.observations(t - 1)
+        event = Event(t, keys, problem, graph, pi, history.action[t - 1], seen)
         state = learn(policy, state, event)
     return proposals
 
 
 def long_run(policy: Policy, rounds: int) -> State:
-    """The state after many rounds: arms that always win and lose, and mixed ones.
+    """Return the state after many rounds, with means of 0, 1 and in between.
 
-    A proposal is asked for every few rounds only, and played until the next.
+    The policy proposes only in some rounds; the proposal is played until the next one.
     """
-    process, prior = as_process("star(direction=out)", 3), lopsided_prior(3)
+    process, prior = as_process("star(direction=out)", 3), asymmetric_prior(3)
     keys = Keys(24, 0, 2)
     problem = Problem(prior, rounds, policy.needs, GraphInfo(process))
     state = start(policy, problem, keys)
@@ -304,7 +309,7 @@ def long_run(policy: Policy, rounds: int) -> State:
             observations = Observations(trial[i:j], arm[i:j], reward[i:j])
             event = Event(t, keys, problem, graph, pi, actions[t - first], observations)
             short = [name for name, value in state.items() if np.asarray(value).itemsize < 4]
-            before = {name: np.array(state[name]) for name in short}  # may not count to 100,000
+            before = {name: np.array(state[name]) for name in short}  # a short type may overflow
             state = learn(policy, state, event)
             for name, counts in before.items():
                 _check_no_overflow(name, counts, state[name], t)
@@ -314,60 +319,60 @@ def long_run(policy: Policy, rounds: int) -> State:
 
 
 def _check_no_overflow(name: str, before: NDArray[Any], after: NDArray[Any], t: int) -> None:
-    """A short integer that moves by half its range in one round has run over."""
+    """Raise ContractViolation if a short integer changes by half its range in one round."""
     same = before.dtype == after.dtype and before.shape == after.shape
     if not same or before.dtype.kind not in "iu":
         return
     step = np.abs(after.astype(np.int64) - before.astype(np.int64))
     if step.size and step.max() >= 2 ** (8 * before.itemsize - 1):
         raise ContractViolation(
-            f"state['{name}'] ran over in round {t}, from {before.flat[step.argmax()]} to "
-            f"{after.flat[step.argmax()]}: {before.dtype} is too short to count with, use int64"
+            f"state['{name}'] overflowed in round {t}, from {before.flat[step.argmax()]} to "
+            f"{after.flat[step.argmax()]}: {before.dtype} is too short, use int64"
         )
 
 
-# --- what a policy leaves alone
+# --- undeclared needs and global generators
 
 
 class Forbidden:
-    """Stands for what was not declared: raises on whatever is done with it, and remembers it.
+    """Placeholder of an undeclared need: any use of it raises NeedsError and is recorded.
 
     >>> horizon = Forbidden("the horizon", "Needs(horizon=True)")
     >>> 2 * horizon
     Traceback (most recent call last):
-    graphbandits.errors.NeedsError: it looked at the horizon: declare Needs(horizon=True)
-    >>> horizon.complain()
+    graphbandits.errors.NeedsError: it uses the horizon: declare Needs(horizon=True)
+    >>> horizon.raise_if_used()  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    graphbandits.testing.contract.Violation: it looked at the horizon: declare Needs(horizon=True)
+    ContractViolation: it uses the horizon: declare Needs(horizon=True)
     """
 
     def __init__(self, what: str, declare: str) -> None:
-        self.__dict__.update(_complaint=f"it looked at {what}: declare {declare}", _touched=False)
+        self.__dict__.update(_message=f"it uses {what}: declare {declare}", _used=False)
 
-    def complain(self) -> None:
-        """Raise if it was touched, also where the policy caught the error."""
-        if self.__dict__["_touched"]:
-            raise ContractViolation(self.__dict__["_complaint"])
+    def raise_if_used(self) -> None:
+        """Raise ContractViolation if it was used, even if the policy caught the error."""
+        if self.__dict__["_used"]:
+            raise ContractViolation(self.__dict__["_message"])
 
-    def _touch(self, *args: object) -> Any:
-        self.__dict__["_touched"] = True
-        raise NeedsError(self.__dict__["_complaint"])
+    def _record(self, *args: object) -> Any:
+        self.__dict__["_used"] = True
+        raise NeedsError(self.__dict__["_message"])
 
-    __getattr__ = __getitem__ = __call__ = __contains__ = __array__ = _touch
-    __bool__ = __int__ = __index__ = __float__ = __len__ = __iter__ = _touch
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = _touch
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _touch
-    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __round__ = __format__ = _touch
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _touch
+    __getattr__ = __getitem__ = __call__ = __contains__ = __array__ = _record
+    __bool__ = __int__ = __index__ = __float__ = __len__ = __iter__ = _record
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = _record
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _record
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __round__ = __format__ = _record
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _record
     __hash__ = object.__hash__
 
 
 @contextmanager
 def global_generators(seed: int) -> Iterator[Callable[[], bool]]:
-    """Both global generators in a state of our own; yields whether they are still in it."""
+    """Seed both global generators; yield a function that tells whether they are unused."""
 
     def now() -> object:
-        state: Any = np.random.get_state()  # noqa: NPY002  to notice its use
+        state: Any = np.random.get_state()  # noqa: NPY002  to detect its use
         return random.getstate(), state[1].tobytes(), *state[2:]
 
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
@@ -381,32 +386,32 @@ def global_generators(seed: int) -> Iterator[Callable[[], bool]]:
         np.random.set_state(before[1])  # noqa: NPY002
 
 
-# --- what cannot be chance
+# --- statistical bounds
 
 
-def most_by_chance(variance: object) -> Floats:
-    """How far a sum of independent terms strays from its mean: sqrt(2 L v) + L / 3.
+def deviation_bound(variance: object) -> Floats:
+    """Bound the deviation of a sum of independent terms from its mean: sqrt(2 L v) + L / 3.
 
     Each term is within 1 of its mean, and v is the sum of their variances (Bernstein's
-    inequality). It holds for one trial and for shares of 0 and 1 as well, where a number of
-    standard errors means nothing.
+    inequality). Unlike a number of standard errors, the bound holds for one trial, and for
+    frequencies of 0 and 1.
 
-    >>> most_by_chance(0.0).round(2), most_by_chance(1000.0).round(1)
+    >>> deviation_bound(0.0).round(2), deviation_bound(1000.0).round(1)
     (np.float64(7.14), np.float64(214.1))
     """
     bound: Floats = np.sqrt(2.0 * LEVEL * np.asarray(variance, np.float64)) + LEVEL / 3.0
     return bound
 
 
-def shares_differ(one: Floats, two: Floats, trials: int) -> bool:
-    """Whether two lists of shares, each of as many trials, cannot have the same probabilities.
+def frequencies_differ(one: Floats, two: Floats, trials: int) -> bool:
+    """Return whether two lists of frequencies over ``trials`` have different probabilities.
 
-    The variance is that of the pooled share: given how often an arm was played in both, each of
-    these plays falls to either side with probability 1/2.
+    The variance is that of the pooled frequency: given the total number of plays of an arm, each
+    play belongs to either list with probability 1/2.
 
-    >>> shares_differ(np.array([0.0, 1.0]), np.array([0.001, 0.999]), 3000)
+    >>> frequencies_differ(np.array([0.0, 1.0]), np.array([0.001, 0.999]), 3000)
     False
     """
     pooled = (one + two) / 2.0
     variance = 2.0 * trials * pooled * (1.0 - pooled)
-    return bool((np.abs(one - two) * trials > most_by_chance(variance)).any())
+    return bool((np.abs(one - two) * trials > deviation_bound(variance)).any())

@@ -1,4 +1,4 @@
-"""What happens: reward models with their priors."""
+"""Worlds: models of the rewards, with their priors."""
 
 from graphbandits.worlds.base import World
 from graphbandits.worlds.bernoulli import Bernoulli

@@ -1,4 +1,4 @@
-"""Outcomes on demand: only what is observed is ever drawn."""
+"""Outcomes on demand: only observed outcomes are drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def bernoulli_outcomes(
     arm: Ints,
     reward: Floats,
 ) -> None:
-    """reward[k] = 1 with probability theta of the k-th (trial, arm)."""
+    """Set reward[k] to 1 with probability theta of the k-th (trial, arm), else to 0."""
     for k in range(trial.size):
         b = trial[k]
         seen = uniform(key, first_trial + b, t, arm[k]) < theta[b, arm[k]]

@@ -1,4 +1,4 @@
-"""What every world offers."""
+"""The world protocol."""
 
 from __future__ import annotations
 
@@ -10,18 +10,48 @@ from graphbandits.rng import Keys
 
 
 class World(Protocol):
-    """Draws the means of the arms from its prior, and outcomes on demand."""
+    """Protocol of a world: it draws means of arms from its prior, and outcomes on demand."""
 
     @property
     def prior(self) -> Posterior:
-        """The prior that Bayesian policies start from."""
+        """Prior of the means, which Bayesian policies start from."""
 
     @property
     def arms(self) -> int:
-        """K."""
+        """Number of arms K."""
 
     def means(self, keys: Keys) -> Floats:
-        """The mean reward of every arm for each trial, (B, K)."""
+        """Draw the mean reward of every arm for each trial.
+
+        Parameters
+        ----------
+        keys : Keys
+            The trials of the block.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means.
+        """
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Rewards of flat (trial of the block, arm) pairs in round t."""
+        """Draw rewards of (trial, arm) pairs in a round.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (B, K)
+            The means.
+        keys : Keys
+            The trials of the block.
+        t : int
+            The round, from 1.
+        trial : ndarray of int
+            Row of the trial in the block, for each pair.
+        arm : ndarray of int
+            The arm, for each pair.
+
+        Returns
+        -------
+        ndarray of float
+            The reward of each pair. It does not depend on the other pairs.
+        """

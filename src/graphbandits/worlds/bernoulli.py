@@ -16,10 +16,19 @@ from graphbandits.worlds._outcome_kernels import bernoulli_outcomes
 
 @dataclass(frozen=True, eq=False)
 class Bernoulli:
-    """theta_i ~ Beta(a_i, b_i) once a trial, outcome of arm i in round t ~ Bernoulli(theta_i).
+    """Bernoulli arms with means from a Beta prior.
 
-    With ``fixed`` means every trial has these; the prior is then only what policies believe.
+    theta_i ~ Beta(a_i, b_i) once per trial; the outcome of arm i in round t is Bernoulli(theta_i).
 
+    Parameters
+    ----------
+    prior : BetaBernoulli
+        Prior of the means, which Bayesian policies start from.
+    fixed : array_like of shape (K,), optional
+        Means of the arms in every trial. If given, only the policies use the prior.
+
+    Examples
+    --------
     >>> world = Bernoulli(BetaBernoulli.of(arms=3))
     >>> world.means(Keys(seed=1, trials=2)).shape
     (2, 3)
@@ -39,24 +48,55 @@ class Bernoulli:
             means = np.empty(0)
         if means.shape != (self.arms,) or not ((means >= 0.0) & (means <= 1.0)).all():
             raise InputError(
-                f"fixed means are one number in [0, 1] for each of the {self.arms} arms; "
+                f"fixed means must be one number in [0, 1] for each of the {self.arms} arms; "
                 f"got {self.fixed!r}"
             )
         object.__setattr__(self, "fixed", means)
 
     @property
     def arms(self) -> int:
+        """Number of arms K."""
         return self.prior.arms
 
     def means(self, keys: Keys) -> Floats:
-        """theta of each trial, (B, K), by inversion: one random number an arm."""
+        """Draw theta of each trial by inversion, with one random number per arm.
+
+        Parameters
+        ----------
+        keys : Keys
+            The trials of the block.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means.
+        """
         if self.fixed is not None:
             return np.tile(self.fixed, (keys.trials, 1))
         u = Stream(keys, 0, "theta").uniform(self.arms)
         return beta_quantile(self.prior.a, self.prior.b, u)
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """The rewards of (trial of the block, arm) in round t: the same whoever asks."""
+        """Draw rewards of (trial, arm) pairs in round t; equal for all policies.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (B, K)
+            The means.
+        keys : Keys
+            The trials of the block.
+        t : int
+            The round, from 1.
+        trial : ndarray of int
+            Row of the trial in the block, for each pair.
+        arm : ndarray of int
+            The arm, for each pair.
+
+        Returns
+        -------
+        ndarray of float
+            The rewards, 0 or 1.
+        """
         reward = np.empty(len(arm))
         bernoulli_outcomes(theta, keys.key("outcome"), keys.first_trial, t, trial, arm, reward)
         return reward

@@ -222,7 +222,7 @@ class WorkerRuntime:
         except BaseException as error:  # a policy may raise anything
             if policy is not None and not isinstance(error, Exception | SystemExit):
                 # Ctrl-C does not reach a worker: the policy raised it
-                reason = plugins.blame(error, plugins.source_file(type(policy)))
+                reason = plugins.locate_error(error, plugins.source_file(type(policy)))
                 error = PolicyError(f"policy '{request['policy']}' failed: {reason}")
             known = as_known_error(error)
             kind = next(kind for kind in type(known).__mro__ if kind.__module__ == errors.__name__)
