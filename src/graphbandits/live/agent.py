@@ -13,7 +13,7 @@ import numpy as np
 
 from graphbandits._io import from_npz, read_regular, readable_errors, to_npz, write_bytes
 from graphbandits._types import Floats
-from graphbandits.engine.loop import decide, draw_graph, learn, start
+from graphbandits.engine.loop import decide, draw_graph, init_state, update_state
 from graphbandits.errors import (
     MOST_ROUNDS,
     GraphBanditsError,
@@ -37,7 +37,7 @@ from graphbandits.rng import Keys
 
 FORMAT = 1
 #: The largest file that is read: far more than an agent of a million arms takes.
-MOST_BYTES = 4 * 2**30
+MAX_BYTES = 4 * 2**30
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Agent:
         self._problem = Problem(
             self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process)
         )
-        self._state = start(self.policy, self._problem, self._keys)
+        self._state = init_state(self.policy, self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}
 
@@ -220,7 +220,7 @@ class Agent:
         event = Event(pending.t, self._keys, self._problem, graph, pi, action, observations)
         before = {name: np.array(array) for name, array in self._state.items()}
         try:
-            self._state = learn(self.policy, self._state, event)
+            self._state = update_state(self.policy, self._state, event)
         except BaseException:
             self._state = before  # nothing was learnt, and the decision is still open
             raise
@@ -275,7 +275,7 @@ class Agent:
     def load(cls, path: str | Path) -> Agent:
         """The agent as it was saved; it goes on bit for bit."""
         try:
-            meta, arrays = from_npz(read_regular(Path(path), MOST_BYTES))
+            meta, arrays = from_npz(read_regular(Path(path), MAX_BYTES))
             if meta["format"] > FORMAT:
                 raise InputError(
                     f"it has format {meta['format']}, and this version of graphbandits reads up "

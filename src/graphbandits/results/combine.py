@@ -15,7 +15,7 @@ from graphbandits.results.data_frames import NO_CURVES, edges_of
 from graphbandits.results.model import PolicyResult, Results
 
 #: Settings that may differ, each joined in its own way; all others must agree.
-JOINED = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
+JOINED_SETTINGS = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
 #: What settings mean that an older version did not write.
 _DEFAULTS = {"regret": "pseudo", "accuracy": "simulation"}
 #: What may differ between two records of one policy: how it is described and where it lay.
@@ -48,12 +48,12 @@ def concat(results: Sequence[Results]) -> Results:
         return given[0]
     for other in given[1:]:
         _check_same_problem(given[0], other)
-    described = _described_policies(given)
+    described = _policy_descriptions(given)
     groups: dict[Runs, list[Results]] = {}
     for part in given:
-        groups.setdefault(_merged(part), []).append(part)
-    _check_overlap(list(groups))
-    columns = {runs: _joined_policies(parts) for runs, parts in groups.items()}
+        groups.setdefault(_runs_of(part), []).append(part)
+    _check_no_overlap(list(groups))
+    columns = {runs: _join_policies(parts) for runs, parts in groups.items()}
     names = list(next(iter(columns.values())))
     for group, mine in columns.items():
         for name in (*names, *mine):
@@ -63,7 +63,9 @@ def concat(results: Sequence[Results]) -> Results:
                     f"results of several runs have every policy in each: '{name}' is missing in "
                     f"{_text(lacking)}"
                 )
-    policies = {name: _appended(name, [each[name] for each in columns.values()]) for name in names}
+    policies = {
+        name: _append_trials(name, [each[name] for each in columns.values()]) for name in names
+    }
     runs = tuple(run for group in columns for run in group)
     first = given[0]
     return Results(
@@ -76,7 +78,7 @@ def _check_same_problem(one: Results, other: Results) -> None:
     known = [r.settings.get("graph_hash") for r in (one, other)]
     same_graph = None not in known and known[0] == known[1]
     for setting in dict.fromkeys((*one.settings, *other.settings)):
-        if setting in JOINED or setting == "graph_hash":
+        if setting in JOINED_SETTINGS or setting == "graph_hash":
             continue  # the hash is compared below
         if setting == "graph" and same_graph:
             continue  # a graph is what it is, whatever the path of its file
@@ -84,35 +86,37 @@ def _check_same_problem(one: Results, other: Results) -> None:
         mine, theirs = (r.settings.get(setting, default) for r in (one, other))
         unknown = setting == "graph_source" and None in (mine, theirs)  # before 0.6
         if not unknown and _plain(mine) != _plain(theirs):
-            raise _differ(setting, mine, theirs)
+            raise _mismatch(setting, mine, theirs)
     if one.arms != other.arms:
-        raise _differ("names of the arms", one.arms, other.arms)
+        raise _mismatch("names of the arms", one.arms, other.arms)
     if not np.array_equal(one.rounds, other.rounds):
-        raise _differ("recorded rounds", one.rounds.tolist(), other.rounds.tolist())
+        raise _mismatch("recorded rounds", one.rounds.tolist(), other.rounds.tolist())
     mine, theirs = _edges(one), _edges(other)
     if mine != theirs:
-        raise _differ("graph", _edge_text(one, mine, theirs), _edge_text(other, theirs, mine))
+        raise _mismatch("graph", _edge_text(one, mine, theirs), _edge_text(other, theirs, mine))
     if None not in known and not same_graph:
         shown = (
             f"{r.settings.get('graph')} ({r.settings['graph_hash'][:8]})" for r in (one, other)
         )
-        raise _differ("graph", *shown)
+        raise _mismatch("graph", *shown)
 
 
-def _described_policies(results: list[Results]) -> dict[str, Any]:
+def _policy_descriptions(results: list[Results]) -> dict[str, Any]:
     """What the settings say of each policy; it must be the same policy in all of them."""
     described: dict[str, Any] = {}
     for part in results:
         for name, entry in (part.settings.get("policies") or {}).items():
             mine = described.setdefault(name, entry)
             for field in dict.fromkeys((*mine, *entry)):
-                if field not in _DESCRIPTION and _fact(mine, field) != _fact(entry, field):
+                if field not in _DESCRIPTION and _policy_fact(mine, field) != _policy_fact(
+                    entry, field
+                ):
                     what = f"{field} of policy '{name}'"
-                    raise _differ(what, mine.get(field), entry.get(field))
+                    raise _mismatch(what, mine.get(field), entry.get(field))
     return described
 
 
-def _fact(entry: Mapping[str, Any], field: str) -> str:
+def _policy_fact(entry: Mapping[str, Any], field: str) -> str:
     """What is recorded of a policy; versions before 0.4 knew of no need that the graph stays."""
     value = entry.get(field)
     if field == "needs" and isinstance(value, Mapping):
@@ -144,7 +148,7 @@ def _edge_text(results: Results, mine: Any, theirs: Any) -> str:
     )
 
 
-def _differ(what: str, mine: object, theirs: object) -> InputError:
+def _mismatch(what: str, mine: object, theirs: object) -> InputError:
     shown = (_short(value) for value in (mine, theirs))
     return InputError(
         f"results of different problems cannot be put together: {what} is {' and '.join(shown)}"
@@ -161,7 +165,7 @@ def _plain(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=repr)
 
 
-def _merged(results: Results) -> Runs:
+def _runs_of(results: Results) -> Runs:
     """The runs, those that follow each other in one."""
     runs = [(run["seed"], run["first_trial"], run["trials"]) for run in results.runs]
     if any(seed is None for seed, _, _ in runs):
@@ -169,10 +173,10 @@ def _merged(results: Results) -> Runs:
             "results that do not say their seed cannot be put together with others: nobody knows "
             "whether they met the same worlds"
         )
-    return _merge(runs)
+    return _merge_runs(runs)
 
 
-def _merge(runs: Sequence[tuple[int | None, int, int]]) -> Runs:
+def _merge_runs(runs: Sequence[tuple[int | None, int, int]]) -> Runs:
     merged: list[tuple[int | None, int, int]] = []
     for seed, start, trials in runs:
         if merged and merged[-1][0] == seed and sum(merged[-1][1:]) == start:
@@ -182,7 +186,7 @@ def _merge(runs: Sequence[tuple[int | None, int, int]]) -> Runs:
     return tuple(merged)
 
 
-def _check_overlap(groups: list[Runs]) -> None:
+def _check_no_overlap(groups: list[Runs]) -> None:
     """No world twice, in one set of results or in two."""
     seen: list[tuple[int | None, int, int]] = []
     for seed, start, trials in (run for runs in groups for run in runs):
@@ -202,13 +206,13 @@ def _text(runs: Runs) -> str:
     )
 
 
-def _joined_policies(parts: list[Results]) -> dict[str, PolicyResult]:
+def _join_policies(parts: list[Results]) -> dict[str, PolicyResult]:
     """All policies of results of the same runs; one that is there twice must be the same."""
     joined: dict[str, PolicyResult] = {}
     for part in parts:
         for name, result in part.policies.items():
             mine = joined.setdefault(name, result)
-            if gap := _first_gap(mine, result):
+            if gap := _first_difference(mine, result):
                 raise InputError(
                     f"policy '{name}' is there twice, of the same runs with different results "
                     f"({gap}): it was changed, or the versions differ; leave one out"
@@ -218,7 +222,7 @@ def _joined_policies(parts: list[Results]) -> dict[str, PolicyResult]:
     return joined
 
 
-def _first_gap(mine: PolicyResult, theirs: PolicyResult) -> str:
+def _first_difference(mine: PolicyResult, theirs: PolicyResult) -> str:
     """What differs in two results of a policy; empty if nothing does."""
     for trial in np.flatnonzero(mine.final != theirs.final)[:1]:
         values = float(mine.final[trial]), float(theirs.final[trial])
@@ -228,7 +232,7 @@ def _first_gap(mine: PolicyResult, theirs: PolicyResult) -> str:
     return f"plays {_short(mine.plays.tolist())} and {_short(theirs.plays.tolist())}"
 
 
-def _appended(name: str, parts: list[PolicyResult]) -> PolicyResult:
+def _append_trials(name: str, parts: list[PolicyResult]) -> PolicyResult:
     """The trials one after the other, summarised anew."""
     if len(parts) == 1:
         return parts[0]
@@ -246,7 +250,7 @@ def _appended(name: str, parts: list[PolicyResult]) -> PolicyResult:
 
 def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:
     """The settings of all, with what they have joined."""
-    merged = _merge(runs)
+    merged = _merge_runs(runs)
     seeds = {seed for seed, _, _ in merged}
     settings: dict[str, Any] = {}
     for part in results:
@@ -260,15 +264,15 @@ def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> 
     if "policies" in settings:
         settings["policies"] = described
     if "version" in settings:
-        settings["version"] = _all_of([r.settings.get("version") for r in results])
+        settings["version"] = _distinct([r.settings.get("version") for r in results])
     if "versions" in settings:
         given = [r.settings.get("versions") or {} for r in results]
         packages = dict.fromkeys(package for versions in given for package in versions)
-        settings["versions"] = {p: _all_of([v.get(p) for v in given]) for p in packages}
+        settings["versions"] = {p: _distinct([v.get(p) for v in given]) for p in packages}
     return settings
 
 
-def _all_of(values: Sequence[object]) -> object:
+def _distinct(values: Sequence[object]) -> object:
     """The one value that all have, or the list of those that there are."""
     flat = [v for value in values for v in (value if isinstance(value, list) else [value])]
     different = list(dict.fromkeys(flat))

@@ -55,7 +55,7 @@ SCHEMA: dict[str, dict[str, str]] = {
 #: The columns that say which row it is.
 KEYS = frozenset({"policy", "seed", "trial", "round", "arm"})
 #: Seeds are any whole numbers; the column holds those of 64 bits, the manifest all.
-_LARGEST = 2**63 - 1
+_MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Axes:
             first = [np.arange(run["trials"]) + run["first_trial"] for run in self.runs]
             number = np.concatenate(first)
             given = [run["seed"] for run in self.runs]
-            seeds = pa.array([None if n is None or n > _LARGEST else n for n in given], pa.int64())
+            seeds = pa.array([None if n is None or n > _MAX_SEED else n for n in given], pa.int64())
             each["seed"] = seeds.take(pa.array(np.repeat(run, rounds)))
             each["trial"] = pa.array(np.repeat(number, rounds))
         if "round" in SCHEMA[table]:
@@ -153,7 +153,7 @@ def edges_of(results: Results) -> pa.Table | None:
     return None if results.graph is None else graph_table(results.graph.feedback)
 
 
-def whole_table(results: Results, table: str) -> pa.Table:
+def full_table(results: Results, table: str) -> pa.Table:
     """All rows of a table, or why there are none."""
     check_table(table)
     if table == "graph":
@@ -197,13 +197,13 @@ def check_table(table: str) -> None:
 
 def to_pandas(rows: pa.Table | pa.RecordBatchReader) -> pandas.DataFrame:
     """The rows of a table as a pandas frame."""
-    frame: pandas.DataFrame = _read_for("pandas", rows).to_pandas()
+    frame: pandas.DataFrame = _read_all("pandas", rows).to_pandas()
     return frame
 
 
 def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
     """The rows of a table as a polars frame."""
-    table = _read_for("polars", rows)
+    table = _read_all("polars", rows)
     import polars
 
     frame = polars.from_arrow(table)
@@ -211,7 +211,7 @@ def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
     return frame
 
 
-def _read_for(package: str, rows: pa.Table | pa.RecordBatchReader) -> pa.Table:
+def _read_all(package: str, rows: pa.Table | pa.RecordBatchReader) -> pa.Table:
     """All rows, once a package that they are for is there."""
     try:
         importlib.import_module(package)

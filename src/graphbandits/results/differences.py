@@ -36,7 +36,7 @@ class Difference:
     simultaneous: bool = False
     paired: bool = True
 
-    def turned(self) -> Difference:
+    def reversed(self) -> Difference:
         """The same, as ``second`` minus ``first``."""
         return replace(
             self,
@@ -76,12 +76,12 @@ class Moments:
             return cls(values.mean(axis=0), standard_error(values))
 
 
-def student(confidence: float, trials: float) -> float:
+def t_quantile(confidence: float, trials: float) -> float:
     """The half width of a two-sided interval in standard errors; NaN for one trial.
 
     The degrees of freedom are ``trials - 1``, and need not be a whole number.
 
-    >>> round(student(0.95, trials=11), 3)
+    >>> round(t_quantile(0.95, trials=11), 3)
     2.228
     """
     if not isinstance(confidence, numbers.Real) or not 0.0 < confidence < 1.0:
@@ -106,7 +106,7 @@ def paired_differences(
     sizes = np.array([np.abs([final[first], final[second]]).max() for first, second in pairs])
     paired[:, np.abs(paired).max(axis=0) <= ROUNDING * sizes] = 0.0
     means, errors = paired.mean(axis=0), standard_error(paired)
-    width = max_t(paired, confidence) if simultaneous else student(confidence, len(paired))
+    width = max_t(paired, confidence) if simultaneous else t_quantile(confidence, len(paired))
     return [
         Difference(*pair, mean, error, mean - width * error, mean + width * error, simultaneous)
         for pair, mean, error in zip(pairs, means.tolist(), errors.tolist(), strict=True)
@@ -134,7 +134,7 @@ def independent_difference(
     error = math.sqrt(u + v)
     if error > 0.0:  # NaN is not
         spread = (u * u / (len(one) - 1) + v * v / (len(other) - 1)) / (u + v) ** 2
-        half = error * student(confidence, 1.0 + 1.0 / spread)
+        half = error * t_quantile(confidence, 1.0 + 1.0 / spread)
     else:
         half = error
     return Difference(first, second, mean, error, mean - half, mean + half, paired=False)
@@ -161,7 +161,7 @@ def max_t(paired: Floats, confidence: float) -> float:
     2.4
     """
     trials = len(paired)
-    least = student(confidence, trials)
+    least = t_quantile(confidence, trials)
     centred = paired - paired.mean(axis=0)
     lengths = np.sqrt((centred * centred).sum(axis=0))
     # a difference that is the same in all trials, up to rounding, has an interval without width
@@ -170,13 +170,13 @@ def max_t(paired: Floats, confidence: float) -> float:
     if trials < 2 or count < 2:
         return least
     most = float(stdtrit(trials - 1, 0.5 + confidence ** (1.0 / count) / 2.0))
-    factor = _factor(centred[:, moving] / lengths[moving])
+    factor = _correlation_factor(centred[:, moving] / lengths[moving])
     rank = factor.shape[1]
     if rank >= trials - 1:
         return most
     if rank == 1:  # all the same difference, up to its sign and scale
         return least
-    scale = 1.0 / (rank * _largest(factor) ** 2)
+    scale = 1.0 / (rank * _max_projection(factor) ** 2)
     return _root(
         lambda c: float(fdtr(rank, trials - 1, c * c * scale).mean()) - confidence, least, most
     )
@@ -210,7 +210,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     return 0.5 * (low + high)
 
 
-def _factor(columns: Floats) -> Floats:
+def _correlation_factor(columns: Floats) -> Floats:
     """L (m, k) with the correlation L L' of columns of length one, without its null space."""
     values, vectors = np.linalg.eigh(columns.T @ columns)
     there = values > 1e-10 * values[-1]
@@ -218,7 +218,7 @@ def _factor(columns: Floats) -> Floats:
     return factor
 
 
-def _largest(factor: Floats) -> Floats:
+def _max_projection(factor: Floats) -> Floats:
     """max_j |(L u)_j| for each of the fixed directions u."""
     rank = factor.shape[1]
     # raw Philox words, which numpy promises to keep: its normal variates may change

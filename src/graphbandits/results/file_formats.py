@@ -38,13 +38,13 @@ from graphbandits.results.model import PolicyResult, Results, runs_of
 #: The newest layout of saved results; a newer one still is refused by name.
 FORMAT = 3
 #: The layout of results without ratios, which is all that 3 has besides.
-WITHOUT_RATIOS = 2
+FORMAT_WITHOUT_RATIOS = 2
 
 MANIFEST = "manifest.json"
 #: The fields of the manifest.
 FIELDS = ("format", "hash", "policies", "arms", "graph", "settings", "tables")
 #: Tables that all results have; the others where there is something to keep.
-ALWAYS = ("curve", "final", "plays")
+REQUIRED_TABLES = ("curve", "final", "plays")
 #: The manifest and the tables of format 1 (graphbandits 0.1): no sums, and no trial's curve.
 FIELDS_1 = ("format", "policies", "arms", "settings")
 COLUMNS_1 = {
@@ -66,7 +66,7 @@ def save(results: Results, target: Path) -> Path:
         name: {"rows": rows, "sha256": hashlib.sha256(data).hexdigest()}
         for name, (rows, data) in files.items()
     }
-    manifest = _described(results) | {"hash": content_hash(results), "tables": tables}
+    manifest = _manifest_entries(results) | {"hash": content_hash(results), "tables": tables}
     text = _json({field: manifest[field] for field in FIELDS}, indent=2)
     with replace_directory(target) as temporary:
         for name, (_, data) in files.items():
@@ -79,14 +79,14 @@ def load(source: Path) -> Results:
     """Read results of this format or an earlier one; whatever is wrong, its file is named."""
     path = source / MANIFEST
     manifest = _read_manifest(path)
-    with _blame(path):
+    with _damaged_file_errors(path):
         _check_fields(manifest)
     tables = manifest.get("tables", COLUMNS_1)
     files = {name: _open(source / file_name(name), name, manifest) for name in tables}
     # every table is the one that the manifest names: what does not fit now is the manifest's
-    with _blame(path):
+    with _damaged_file_errors(path):
         results = _assemble(manifest, files)
-        described = {} if manifest["format"] == 1 else _described(results)
+        described = {} if manifest["format"] == 1 else _manifest_entries(results)
         if any(described[field] != manifest[field] for field in described):
             raise InputError("its entries do not fit together")
         if described and content_hash(results) != manifest["hash"]:
@@ -102,7 +102,7 @@ def content_hash(results: Results) -> str:
     8 bytes each in little endian: the rounds (``curve`` only), then policy by policy the columns
     of values. Of ``graph`` it is all columns.
     """
-    text = _json(_described(results), sort_keys=True, separators=(",", ":"))
+    text = _json(_manifest_entries(results), sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(f"{text}\n".encode())
     for name in SCHEMA:
         arrays: list[Floats | Ints] = [results.rounds] if name == "curve" else []
@@ -119,10 +119,10 @@ def content_hash(results: Results) -> str:
     return digest.hexdigest()
 
 
-def _described(results: Results) -> dict[str, Any]:
+def _manifest_entries(results: Results) -> dict[str, Any]:
     """The entries of the manifest that say what the numbers are of."""
     return {
-        "format": FORMAT if policies_of(results, "ratios") else WITHOUT_RATIOS,
+        "format": FORMAT if policies_of(results, "ratios") else FORMAT_WITHOUT_RATIOS,
         "policies": list(results.policies),
         "arms": list(results.arms),
         "graph": _graph_entry(results),
@@ -151,7 +151,7 @@ def _graph_entry(results: Results) -> dict[str, Any] | None:
     return {"kind": "sparse" if isinstance(feedback, SparseFeedback) else "dense", "named": named}
 
 
-def _parts(results: Results, table: str) -> Iterator[pa.Table]:
+def _policy_tables(results: Results, table: str) -> Iterator[pa.Table]:
     """A table to write, policy by policy: the trials of all may be too much at once."""
     if table != "graph":
         axes = Axes.of(results)
@@ -163,7 +163,7 @@ def _parts(results: Results, table: str) -> Iterator[pa.Table]:
 
 def _parquet(results: Results, table: str) -> tuple[int, bytes] | None:
     """The rows and bytes of a file: a row group for each policy, keys by dictionary, zstd."""
-    parts = _parts(results, table)
+    parts = _policy_tables(results, table)
     first = next(parts, None)
     if first is None:
         return None
@@ -184,7 +184,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is damaged, for not text"
         raise InputError(f"no results in {path.parent}: cannot read {path}: {reason}") from None
-    with _blame(path):
+    with _damaged_file_errors(path):
         manifest: dict[str, Any] = json.loads(text)
     number = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
@@ -202,7 +202,7 @@ def _check_fields(manifest: dict[str, Any]) -> None:
     if set(manifest) != set(fields):
         raise InputError(f"its fields are {', '.join(manifest)}, not {', '.join(fields)}")
     tables = manifest.get("tables", {})
-    if "tables" in fields and not set(ALWAYS) <= set(tables) <= set(SCHEMA):
+    if "tables" in fields and not set(REQUIRED_TABLES) <= set(tables) <= set(SCHEMA):
         raise InputError(f"its tables are {', '.join(tables)}")
     for name, entry in tables.items():
         sound = isinstance(entry["rows"], int) and isinstance(entry["sha256"], str)
@@ -224,7 +224,7 @@ def _open(path: Path, name: str, manifest: dict[str, Any]) -> pq.ParquetFile:
             f"the file {path} is damaged, or of another run: its sha256 is not the one in "
             f"{MANIFEST}"
         )
-    with _blame(path):
+    with _damaged_file_errors(path):
         file = pq.ParquetFile(pa.BufferReader(data))
         found = file.schema_arrow.names
         if sums is None and found != COLUMNS_1[name]:
@@ -317,7 +317,7 @@ def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:
 
 
 @contextmanager
-def _blame(path: Path) -> Iterator[None]:
+def _damaged_file_errors(path: Path) -> Iterator[None]:
     """Whatever goes wrong inside is this file's fault."""
     try:
         yield
@@ -346,7 +346,7 @@ def check_target(target: Path) -> None:
     if not target.exists():
         return
     names = {path.name for path in target.iterdir()} if target.is_dir() else {""}
-    least = {MANIFEST} | {file_name(table) for table in ALWAYS}
+    least = {MANIFEST} | {file_name(table) for table in REQUIRED_TABLES}
     ours = {MANIFEST} | {file_name(table) for table in SCHEMA}
     if names and not least <= names <= ours:
         foreign = sorted(names - ours)

@@ -15,13 +15,13 @@ import numpy as np
 from graphbandits._types import Floats, Ints
 from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError, check_integer, nearest
-from graphbandits.results.data_frames import NO_CURVES, QUANTILES, to_pandas, to_polars, whole_table
+from graphbandits.results.data_frames import NO_CURVES, QUANTILES, full_table, to_pandas, to_polars
 from graphbandits.results.differences import (
     Difference,
     Moments,
     paired_differences,
     standard_error,
-    student,
+    t_quantile,
 )
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Results:
 
     def __repr__(self) -> str:
         one = self.trials == 1  # and then there is no interval
-        half = math.nan if one else student(0.95, self.trials)
+        half = math.nan if one else t_quantile(0.95, self.trials)
         regrets = ", ".join(
             f"{name} {self[name].mean[-1]:.4g}"
             + ("" if one else f" ± {half * self[name].standard_error[-1]:.2g}")
@@ -211,7 +211,7 @@ class Results:
         """
         result = self[policy]
         if kind == "interval":
-            half = student(confidence, self.trials) * result.standard_error
+            half = t_quantile(confidence, self.trials) * result.standard_error
             return result.mean - half, result.mean + half
         if kind == "quantiles":
             pair = isinstance(levels, tuple | list) and len(levels) == 2
@@ -245,7 +245,7 @@ class Results:
         else:
             self[reference]
             pairs = [(name, reference) for name in names if name != reference]
-        student(confidence, self.trials)  # refuses what is no confidence, with or without pairs
+        t_quantile(confidence, self.trials)  # refuses what is no confidence, with or without pairs
         final = {name: result.final for name, result in self.policies.items()}
         return paired_differences(final, pairs, confidence, simultaneous)
 
@@ -257,7 +257,7 @@ class Results:
         """
         best = self.ranking()[0]
         pairs = self.differences(None, confidence, simultaneous=True)
-        return {d.second: d.turned() for d in pairs if d.first == best}
+        return {d.second: d.reversed() for d in pairs if d.first == best}
 
     def summary(self) -> dict[str, Any]:
         """The outcome as plain numbers, ready for JSON."""
@@ -315,11 +315,11 @@ class Results:
 
     def to_pandas(self, table: str = "curve") -> pandas.DataFrame:
         """A table of docs/results.md: curve, final, plays, regret, ratios or graph."""
-        return to_pandas(whole_table(self, table))
+        return to_pandas(full_table(self, table))
 
     def to_polars(self, table: str = "curve") -> polars.DataFrame:
         """The same for polars."""
-        return to_polars(whole_table(self, table))
+        return to_polars(full_table(self, table))
 
     @property
     def hash(self) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphbandits.errors import InputError, nearest
-from graphbandits.results.differences import Difference, paired_differences, student
+from graphbandits.results.differences import Difference, paired_differences, t_quantile
 from graphbandits.results.model import Results
 
 #: Combined standard errors that lie between two regrets that agree, at most.
-NEAR = 3.0
+MAX_DISTANCE = 3.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PublishedComparison:
 def compare(published: Published, results: Results) -> list[PublishedComparison]:
     """Each published mean m' (standard error s') beside the m (s) of the results.
 
-    The distance is (m - m') / sqrt(s^2 + s'^2), and ``within`` whether it is at most ``NEAR``
+    The distance is (m - m') / sqrt(s^2 + s'^2), and ``within`` whether it is at most ``MAX_DISTANCE``
     either way. One trial has no standard error: its distance is NaN, and not within.
 
     >>> from graphbandits import simulate
@@ -70,7 +70,9 @@ def compare(published: Published, results: Results) -> list[PublishedComparison]
         own = float(results[name].standard_error[-1])
         distance = _distance(here - there, math.hypot(own, error))
         found.append(
-            PublishedComparison(name, here, own, there, error, distance, abs(distance) <= NEAR)
+            PublishedComparison(
+                name, here, own, there, error, distance, abs(distance) <= MAX_DISTANCE
+            )
         )
     return found
 
@@ -158,7 +160,7 @@ def judge(claim: Claim, results: Results, confidence: float = 0.95) -> Judgement
                 f"the claim {claim.text!r} names the policy '{name}', which is not among the "
                 f"results: {nearest(name, results.policies)}"
             )
-    student(confidence, results.trials)  # refuses what is no confidence
+    t_quantile(confidence, results.trials)  # refuses what is no confidence
     final = {name: result.final for name, result in results.policies.items()}
     differences = paired_differences(final, claim.pairs, confidence, simultaneous=True)
     return Judgement(claim, _verdict(differences), differences)

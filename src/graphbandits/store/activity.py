@@ -32,17 +32,17 @@ try:
 except ImportError:  # no such locks: a file is taken for that of a living process
     fcntl = None  # type: ignore[assignment]
 
-PLACE = "running"
+DIRECTORY = "running"
 #: Seconds that a run waits for a gc to end, and between two looks.
-PATIENCE = 60.0
-LOOK = 0.1
+GC_TIMEOUT = 60.0
+POLL_INTERVAL = 0.1
 _NAME = re.compile(r"(?:run|gc)-.*\.json", re.DOTALL)
 #: The files of this process, by its number (it may fork).
-_MINE: set[tuple[int, Path]] = set()
+_OWN_FILES: set[tuple[int, Path]] = set()
 
 
 @dataclass(frozen=True)
-class Run:
+class ActiveProcess:
     """A process that works in a store, as its file describes it."""
 
     pid: Annotated[int, Field(ge=1, strict=True)]
@@ -56,23 +56,23 @@ class Run:
         return f"'{self.command}' (process {self.pid} on {self.host}, since {self.started})"
 
 
-_RUN = TypeAdapter(Run)
+_ACTIVE_PROCESS = TypeAdapter(ActiveProcess)
 
 
 @contextmanager
-def announce_run(
+def mark_active(
     place: Path,
     command: str | None = None,
     kind: Literal["run", "gc"] = "run",
-    tell: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Iterator[None]:
     """Let other processes know, until the end of the context, that this one works here.
 
-    A run then waits for a gc that is at work, and ``tell`` is called with a sentence about it.
+    A run then waits for a gc that is at work, and ``notify`` is called with a sentence about it.
     Each process announces itself before it looks for others, so that at least one of two that
     come at once sees the other.
     """
-    run = Run(
+    run = ActiveProcess(
         os.getpid(),
         socket.gethostname(),
         datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
@@ -92,12 +92,12 @@ def announce_run(
             os.fsync(descriptor)  # on a full disk some systems say so only here
             _lock(descriptor)
             os.rename(temporary, file)  # it appears with its content, and locked
-        _MINE.add(key)
+        _OWN_FILES.add(key)
         if kind == "run":
-            _wait_for_gc(place, tell)
+            _wait_for_gc(place, notify)
         yield
     finally:
-        _MINE.discard(key)
+        _OWN_FILES.discard(key)
         for path in (temporary, file):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -119,25 +119,27 @@ def _lock(descriptor: int, alone: bool = True) -> bool:
     return True
 
 
-def _wait_for_gc(place: Path, tell: Callable[[str], None]) -> None:
+def _wait_for_gc(place: Path, notify: Callable[[str], None]) -> None:
     began, waits = time.monotonic(), False
-    while found := [(file, run) for file, run in entries(place) if run and run.kind == "gc"]:
+    while found := [
+        (file, run) for file, run in active_processes(place) if run and run.kind == "gc"
+    ]:
         file, run = found[0]
-        if time.monotonic() - began > PATIENCE:
+        if time.monotonic() - began > GC_TIMEOUT:
             raise InputError(
                 f"{place.parent} is still being tidied by {run}: wait until that has ended, or end "
                 f"it, and run the same again; if there is no such process any more, delete {file}"
             )
         if not waits:
-            tell(f"{place.parent} is being tidied by {run}: waiting until that has ended")
+            notify(f"{place.parent} is being tidied by {run}: waiting until that has ended")
         waits = True
-        time.sleep(LOOK)
+        time.sleep(POLL_INTERVAL)
 
 
-def other_runs(place: Path) -> list[Run]:
+def other_processes(place: Path) -> list[ActiveProcess]:
     """The other processes that work here now; files that killed ones left are removed."""
     found = []
-    for file, run in entries(place):
+    for file, run in active_processes(place):
         if run is None:
             with suppress(OSError):
                 file.unlink()
@@ -146,21 +148,23 @@ def other_runs(place: Path) -> list[Run]:
     return found
 
 
-def entries(place: Path) -> list[tuple[Path, Run | None]]:
+def active_processes(place: Path) -> list[tuple[Path, ActiveProcess | None]]:
     """The files of processes, and the process of each; None if it has ended."""
     try:
         names = [name for name in sorted(os.listdir(place)) if _NAME.fullmatch(name)]
     except OSError:
         return []
-    found: list[tuple[Path, Run | None]] = []
+    found: list[tuple[Path, ActiveProcess | None]] = []
     for file in (place / name for name in names):
         with suppress(OSError), opened(file) as stream:  # it may just have ended
-            is_mine = (os.getpid(), file.resolve()) in _MINE
+            is_mine = (os.getpid(), file.resolve()) in _OWN_FILES
             if not is_mine and _lock(stream.fileno(), alone=False):
                 found.append((file, None))
                 continue
             with suppress(ValidationError):  # it is not a file of ours
-                found.append((file, replace(_RUN.validate_json(stream.read()), mine=is_mine)))
+                found.append(
+                    (file, replace(_ACTIVE_PROCESS.validate_json(stream.read()), mine=is_mine))
+                )
     return found
 
 

@@ -21,19 +21,19 @@ from graphbandits import _io
 from graphbandits._old_words import translate_settings
 from graphbandits._version import __version__
 from graphbandits.engine import Shard, Task
-from graphbandits.engine.provenance import Series, name_of, series_of
+from graphbandits.engine.provenance import Series, facts_hash, series_of
 from graphbandits.errors import InputError, nearest
 from graphbandits.store import activity
 
 #: The layout of a store; a newer one is refused by name.
 FORMAT = 1
 MANIFEST = "store.json"
-SERIES = "series.json"
+SERIES_FILE = "series.json"
 #: What the file of a damaged shard ends with, once it is set aside.
-DAMAGED = ".damaged"
+DAMAGED_SUFFIX = ".damaged"
 _SHARD = re.compile(r"([0-9]{10})-([1-9][0-9]*)\.([0-9a-f]{64})\.parquet")
 #: All that reading something other than a shard may raise.
-UNREADABLE = (
+READ_ERRORS = (
     ArithmeticError,
     AttributeError,
     LookupError,
@@ -44,7 +44,7 @@ UNREADABLE = (
     pa.ArrowException,
 )
 #: What to do about most that is damaged or missing.
-AGAIN = "run the experiment again, which mends it"
+RUN_AGAIN = "run the experiment again, which mends it"
 
 
 @dataclass(frozen=True, order=True)
@@ -76,7 +76,7 @@ class ShardFile:
 
 
 @dataclass(frozen=True)
-class Cover:
+class ShardIndex:
     """Shards that follow each other, and the trials that none has, as (first, trials)."""
 
     used: tuple[ShardFile, ...]
@@ -88,14 +88,14 @@ class Cover:
         return sum(trials for _, trials in self.gaps)
 
 
-def cover_of(shards: Iterable[ShardFile], trials: int, first: int = 0) -> Cover:
+def index_shards(shards: Iterable[ShardFile], trials: int, first: int = 0) -> ShardIndex:
     """Which shards make up the trials, each whole and none twice, and what is missing.
 
     As many trials as can be had; then as few shards as will do; then those whose last ones begin,
     and are named, first. So it depends on which files there are alone.
 
     >>> short, long = ShardFile("s", 0, 10, "a"), ShardFile("s", 5, 95, "b")
-    >>> cover = cover_of([short, long, ShardFile("s", 5, 95, "a")], trials=100)
+    >>> cover = index_shards([short, long, ShardFile("s", 5, 95, "a")], trials=100)
     >>> [(file.first, file.checksum) for file in cover.used], cover.gaps
     ([(5, 'a')], ((0, 5),))
     """
@@ -121,7 +121,7 @@ def cover_of(shards: Iterable[ShardFile], trials: int, first: int = 0) -> Cover:
         else:
             number -= 1
     used.reverse()
-    return Cover(tuple(used), tuple(_gaps(used, first, end)))
+    return ShardIndex(tuple(used), tuple(_gaps(used, first, end)))
 
 
 def _gaps(used: Sequence[ShardFile], first: int, end: int) -> list[tuple[int, int]]:
@@ -150,7 +150,7 @@ class Store:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store.create(folder)
     ...     file = store.write(series, plan.run_shard("ts-n", Keys(0, 0, 3)), {})
-    ...     cover = store.cover(series.name, trials=5)
+    ...     cover = store.shard_index(series.name, trials=5)
     ...     again = store.read(file)
     >>> cover.used == (file,), cover.gaps, again.regret.shape
     (True, ((3, 2),), (3, 10))
@@ -188,7 +188,7 @@ class Store:
 
     def _check(self) -> None:
         path = self.path / MANIFEST
-        entry = parsed(_io.read_bytes(path, "manifest of a store"))
+        entry = parse_json(_io.read_bytes(path, "manifest of a store"))
         number = entry.get("format") if isinstance(entry, dict) else None
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise InputError(
@@ -207,12 +207,12 @@ class Store:
     def shards(self, series: str) -> list[ShardFile]:
         """The files of a series, by their names alone; a directory is none, whatever its name."""
         place = self.path / "shards" / series
-        found = (ShardFile.of(series, name) for name in names_in(place, only_files=True))
+        found = (ShardFile.of(series, name) for name in list_names(place, only_files=True))
         return sorted(file for file in found if file is not None)
 
-    def cover(self, series: str, trials: int, first: int = 0) -> Cover:
+    def shard_index(self, series: str, trials: int, first: int = 0) -> ShardIndex:
         """Which shards make up the trials, each whole and none twice, and what is missing."""
-        return cover_of(self.shards(series), trials, first)
+        return index_shards(self.shards(series), trials, first)
 
     def path_of(self, file: ShardFile) -> Path:
         """Where a shard lies."""
@@ -221,16 +221,18 @@ class Store:
     def describe(self, series: Series) -> None:
         """Write down what determines a series, unless that is there and sound."""
         if series.name not in self._described:
-            place = make_place(self.path / "shards" / series.name)
-            write_once(place / SERIES, (json.dumps(series.facts, indent=1) + "\n").encode())
+            place = make_store_directory(self.path / "shards" / series.name)
+            write_if_changed(
+                place / SERIES_FILE, (json.dumps(series.facts, indent=1) + "\n").encode()
+            )
             self._described.add(series.name)
 
     def facts(self, series: str) -> dict[str, Any] | None:
         """What determines a series; None if that is missing, or not what its name is a hash of."""
         try:
-            facts = parsed(_io.read_regular(self.path / "shards" / series / SERIES))
-            return facts if name_of(facts) == series else None
-        except UNREADABLE:
+            facts = parse_json(_io.read_regular(self.path / "shards" / series / SERIES_FILE))
+            return facts if facts_hash(facts) == series else None
+        except READ_ERRORS:
             return None
 
     def write(self, series: Series, shard: Shard, facts: Mapping[str, Any]) -> ShardFile:
@@ -246,7 +248,7 @@ class Store:
         checksum = hashlib.sha256(data).hexdigest()
         file = ShardFile(series.name, shard.first, shard.trials, checksum)
         self.describe(series)
-        _io.write_bytes(make_place(self.path_of(file).parent) / file.name, data)
+        _io.write_bytes(make_store_directory(self.path_of(file).parent) / file.name, data)
         return file
 
     def read(self, file: ShardFile, rounds: int | None = None) -> Shard:
@@ -273,7 +275,7 @@ class Store:
         try:
             shard, facts = Shard.from_parquet(data)
             series = facts["series"]
-        except UNREADABLE as error:
+        except READ_ERRORS as error:
             why = str(error).split("\n")[0]
             raise damaged(f"is damaged: {why}") from None
         if (shard.first, shard.trials, series) != (file.first, file.trials, file.series):
@@ -291,7 +293,7 @@ class Store:
         does it once more.
         """
         path = self.path_of(file)
-        aside = path.with_suffix(DAMAGED)
+        aside = path.with_suffix(DAMAGED_SUFFIX)
         with _io.readable_errors(aside):
             try:
                 os.replace(path, aside)
@@ -304,7 +306,7 @@ class Store:
     def missing(self, task: Task) -> tuple[tuple[int, int], ...]:
         """The trials of a task that no shard has, as (first, trials)."""
         series = series_of(task.plan, task.policy)
-        return self.cover(series.name, task.trials, task.first).gaps
+        return self.shard_index(series.name, task.trials, task.first).gaps
 
     def put(self, task: Task, shard: Shard) -> None:
         """Keep the outcome of a task."""
@@ -313,7 +315,7 @@ class Store:
 
     def is_shared(self) -> bool:
         """Whether other processes work here now."""
-        return bool(self.others())
+        return bool(self.other_processes())
 
     def verify_present(self, task: Task, warn: Callable[[str], None]) -> None:
         """Read every shard that is there of a task, and set aside what is damaged."""
@@ -321,7 +323,7 @@ class Store:
         self.describe(series)
         sound: set[ShardFile] = set()
         # others may stand in for one that is set aside, and are read then
-        while doubtful := set(self.cover(series.name, task.trials, task.first).used) - sound:
+        while doubtful := set(self.shard_index(series.name, task.trials, task.first).used) - sound:
             for file in sorted(doubtful):
                 try:
                     self.read(file)
@@ -337,18 +339,18 @@ class Store:
         data = _io.to_npz(meta, arrays)
         name = hashlib.sha256(data).hexdigest()
         path = self.path / "cells" / f"{name}.npz"
-        make_place(path.parent)
-        write_once(path, data)
+        make_store_directory(path.parent)
+        write_if_changed(path, data)
         return name
 
     def cell(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What :meth:`put_cell` kept."""
         path = self.path / "cells" / f"{name}.npz"
         if not path.exists():
-            raise InputError(f"the description of a cell {path} is missing: {AGAIN}")
+            raise InputError(f"the description of a cell {path} is missing: {RUN_AGAIN}")
         data = _io.read_bytes(path, "description of a cell")
         if hashlib.sha256(data).hexdigest() != name:
-            raise InputError(f"{path} is damaged: {AGAIN}")
+            raise InputError(f"{path} is damaged: {RUN_AGAIN}")
         meta, arrays = _io.from_npz(data)
         return meta | {"settings": translate_settings(meta["settings"])}, arrays
 
@@ -363,13 +365,13 @@ class Store:
             text = json.dumps(record, indent=1, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the record of a study is plain values of JSON: {error}") from None
-        make_place(path.parent)
+        make_store_directory(path.parent)
         _io.write_text(path, text + "\n")
 
     def check_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Refuse what :meth:`put_study` would, as far as its place goes: a newer format there."""
         try:
-            there = parsed(_io.read_regular(self._study_path(key)))
+            there = parse_json(_io.read_regular(self._study_path(key)))
         except (OSError, InputError):  # there is none, or writing will say why not
             return
         number = there.get("format") if isinstance(there, dict) else None
@@ -386,14 +388,14 @@ class Store:
         path = self._study_path(key)
         if not os.path.lexists(path):
             raise InputError(f"no study '{key}' in {self.path}: {nearest(key, self.studies())}")
-        record = parsed(_io.read_bytes(path, "study"))
+        record = parse_json(_io.read_bytes(path, "study"))
         if not isinstance(record, dict):
-            raise InputError(f"{path} is damaged: {AGAIN}")
+            raise InputError(f"{path} is damaged: {RUN_AGAIN}")
         return record
 
     def studies(self) -> list[str]:
         """The keys of the studies, in the order of their names."""
-        names = names_in(self.path / "studies")
+        names = list_names(self.path / "studies")
         return [name[:-5] for name in names if name.endswith(".json") and name[0] != "."]
 
     def _study_path(self, key: str) -> Path:
@@ -403,7 +405,7 @@ class Store:
 
     # --- who works here
 
-    def announce(
+    def mark_active(
         self,
         command: str | None = None,
         kind: Literal["run", "gc"] = "run",
@@ -414,24 +416,26 @@ class Store:
         A run does so before it looks what is there. It waits for a ``gc`` that is at work, and
         ``tell`` is told so; after a minute that is an error.
         """
-        return activity.announce_run(make_place(self.path / activity.PLACE), command, kind, tell)
+        return activity.mark_active(
+            make_store_directory(self.path / activity.DIRECTORY), command, kind, tell
+        )
 
-    def others(self) -> list[activity.Run]:
+    def other_processes(self) -> list[activity.ActiveProcess]:
         """The other processes that work here now; what killed ones left of them is removed."""
-        return activity.other_runs(self.path / activity.PLACE)
+        return activity.other_processes(self.path / activity.DIRECTORY)
 
 
-def make_place(path: Path) -> Path:
+def make_store_directory(path: Path) -> Path:
     """A directory of the store, made when it is first needed."""
     with _io.readable_errors(path):
         try:
             path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
-            raise _no_directory(path) from None
+            raise _not_a_directory(path) from None
     return path
 
 
-def names_in(path: Path, only_files: bool = False) -> list[str]:
+def list_names(path: Path, only_files: bool = False) -> list[str]:
     """The names in a directory, or of its files, in their order; none if it is not there."""
     try:
         with os.scandir(path) as entries:
@@ -439,12 +443,12 @@ def names_in(path: Path, only_files: bool = False) -> list[str]:
     except FileNotFoundError:
         return []
     except NotADirectoryError:
-        raise _no_directory(path) from None
+        raise _not_a_directory(path) from None
     except OSError as error:
         raise InputError(f"cannot list {path}: {error.strerror}") from None
 
 
-def _no_directory(path: Path) -> InputError:
+def _not_a_directory(path: Path) -> InputError:
     """Something else is in the place of a directory of the store, or of one above it."""
     above = (place for place in (*reversed(path.parents), path) if os.path.lexists(place))
     wrong = next((place for place in above if not place.is_dir()), path)
@@ -454,7 +458,7 @@ def _no_directory(path: Path) -> InputError:
     )
 
 
-def write_once(path: Path, data: bytes) -> None:
+def write_if_changed(path: Path, data: bytes) -> None:
     """Write a file that is named by its content, unless it is there and sound."""
     try:
         sound = _io.read_regular(path) == data
@@ -464,7 +468,7 @@ def write_once(path: Path, data: bytes) -> None:
         _io.write_bytes(path, data)
 
 
-def parsed(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """What JSON says; None if it is none."""
     try:
         return json.loads(data)

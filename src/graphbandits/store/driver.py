@@ -14,19 +14,19 @@ from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine._progress import Advance, progress_bar
 from graphbandits.engine.executors import ThreadExecutor, executor_for
 from graphbandits.engine.plan import BLOCK
-from graphbandits.engine.shard import POINTS
+from graphbandits.engine.shard import MAX_POINTS
 from graphbandits.errors import GraphBanditsError, check_integer
 from graphbandits.graphs import GraphLike
 from graphbandits.policies import Policy
 from graphbandits.results import Results
 from graphbandits.store.directory import Store
-from graphbandits.store.summary import results_of
+from graphbandits.store.summary import results_from_shards
 from graphbandits.worlds import World
 
 #: Decisions of a shard, at most, so that a kill costs a minute of work and not an hour.
-DECISIONS = 5 * 10**6
+MAX_SHARD_DECISIONS = 5 * 10**6
 #: How often a run looks again for shards that were removed or damaged while it worked.
-PASSES = 5
+MAX_PASSES = 5
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class RunProgress:
 
 
 def run_missing(
-    store: Store | Memory,
+    store: Store | MemoryStore,
     wanted: Sequence[Task],
     options: WorkerOptions | None = None,
     monitor: RunProgress | None = None,
@@ -113,7 +113,7 @@ def run_missing(
     """
     options, monitor = options or WorkerOptions(), monitor or RunProgress()
     lacking = {task: list(store.missing(task)) for task in wanted}
-    tasks = split(lacking, options)
+    tasks = split_tasks(lacking, options)
     if executor is None:
         decisions = sum(task.decisions for task in tasks)
         plans = list({id(task.plan): task.plan for task in wanted}.values())
@@ -139,7 +139,7 @@ def run_missing(
     monitor.started(there, tasks, executor.workers)
     try:
         with executor:
-            for _ in range(PASSES):
+            for _ in range(MAX_PASSES):
                 if store.is_shared():  # so that two runs do not compute the same shards at once
                     tasks = random.sample(tasks, len(tasks))
                 for task, outcome in executor.run(still_missing(tasks), monitor.advanced):
@@ -151,7 +151,7 @@ def run_missing(
                         monitor.failed(failures[-1])
                 # shards may have been removed or set aside while this ran
                 failed = {(f.task.plan, f.task.policy, f.task.first) for f in failures}
-                again = split({task: store.missing(task) for task in wanted}, options)
+                again = split_tasks({task: store.missing(task) for task in wanted}, options)
                 tasks = [t for t in again if (t.plan, t.policy, t.first) not in failed]
                 if not tasks:
                     break
@@ -165,10 +165,12 @@ def shard_size(wanted: Sequence[Task], plan: Plan, options: WorkerOptions) -> in
     if options.shard is not None:
         return options.shard
     share = -(-sum(task.trials for task in wanted) // options.workers)  # some for each worker
-    return max(1, min(plan.block, DECISIONS // plan.horizon, share))
+    return max(1, min(plan.block, MAX_SHARD_DECISIONS // plan.horizon, share))
 
 
-def split(lacking: Mapping[Task, Sequence[tuple[int, int]]], options: WorkerOptions) -> list[Task]:
+def split_tasks(
+    lacking: Mapping[Task, Sequence[tuple[int, int]]], options: WorkerOptions
+) -> list[Task]:
     """Split what is missing into tasks: plan by plan, in each the first trials of all policies.
 
     Tasks begin at multiples of the shard size, so that runs of other lengths make the same shards.
@@ -206,7 +208,7 @@ def simulate(
     block: int = BLOCK,
     regret: str = "pseudo",
     ratios: str | None = None,
-    rounds: int | Sequence[int] = POINTS,
+    rounds: int | Sequence[int] = MAX_POINTS,
     progress: Advance | bool = True,
 ) -> Results:
     """Run each policy through the same ``trials`` worlds, graphs and outcomes.
@@ -275,8 +277,8 @@ def simulate_plan(
 
 def _simulate(plan: Plan, options: WorkerOptions, advance: Advance | None) -> Results:
     wanted = [Task(plan, name, plan.first_trial, plan.trials) for name in plan.policies]
-    store = Memory()
-    failures = run_missing(store, wanted, options, _Progress(store, advance))
+    store = MemoryStore()
+    failures = run_missing(store, wanted, options, _SimulationProgress(store, advance))
     if failures:  # that of the first task, whichever worker was quicker
         places = {name: place for place, name in enumerate(plan.policies)}
         first = min(failures, key=lambda one: (one.task.first, places[one.task.policy]))
@@ -286,10 +288,10 @@ def _simulate(plan: Plan, options: WorkerOptions, advance: Advance | None) -> Re
     shards = {
         name: sorted(store.shards[name], key=lambda shard: shard.first) for name in plan.policies
     }
-    return results_of(plan, shards)
+    return results_from_shards(plan, shards)
 
 
-class Memory:
+class MemoryStore:
     """The shards of one plan, by policy; after a failure nothing more is wanted."""
 
     def __init__(self) -> None:
@@ -310,10 +312,10 @@ class Memory:
         return False
 
 
-class _Progress(RunProgress):
+class _SimulationProgress(RunProgress):
     """Reports decisions, and lets a failure end the run."""
 
-    def __init__(self, store: Memory, advance: Advance | None) -> None:
+    def __init__(self, store: MemoryStore, advance: Advance | None) -> None:
         self._store, self._advance = store, advance
 
     def advanced(self, task: Task, decisions: int) -> None:

@@ -10,26 +10,26 @@ from dataclasses import dataclass, replace
 from graphbandits._io import to_npz
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine.plan import BLOCK
-from graphbandits.engine.provenance import Series, cpu, series_of
+from graphbandits.engine.provenance import Series, cpu_name, series_of
 from graphbandits.errors import GraphBanditsError
 from graphbandits.rng import Keys
-from graphbandits.store.directory import SERIES, Store
+from graphbandits.store.directory import SERIES_FILE, Store
 from graphbandits.store.driver import WorkerOptions, shard_size
 from graphbandits.store.record import cell_name, describe_cell
 
 #: Rounds of a run that is not counted; seconds of a short run after its first round, about.
-ROUNDS, SECONDS = 20, 2.0
+WARMUP_ROUNDS, MEASURED_SECONDS = 20, 2.0
 #: Bytes of a number as it is, and packed at least.
-NUMBER, LEAST = 8.0, 0.1
+BYTES_PER_NUMBER, MIN_BYTES_PER_NUMBER = 8.0, 0.1
 
 
 @dataclass(frozen=True)
-class Pace:
-    """Of one policy: seconds of a decision, bytes of a packed number, and around all of a shard."""
+class PolicyCost:
+    """Of one policy: seconds of a decision, bytes of a packed number, and overhead all of a shard."""
 
     seconds: float
     bytes: float
-    around: float
+    overhead: float
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def estimate(
     alike: dict[tuple[object, ...], list[Task]] = {}
     for task in wanted:
         if lacking[task]:
-            alike.setdefault(_kind(task), []).append(task)
+            alike.setdefault(_cost_group(task), []).append(task)
     seconds = room = most = 0.0
     failures: list[str] = []
     for group in alike.values():
@@ -74,12 +74,14 @@ def estimate(
                 del group[0]
         for task in group:
             assert pace is not None
-            numbers = lacking[task] * _numbers(task.plan, len(task.plan.recording.rounds))
+            numbers = lacking[task] * _numbers_per_trial(task.plan, len(task.plan.recording.rounds))
             shards = -(-lacking[task] // shard_size(wanted, task.plan, options))
-            around = pace.around * shards + _series_room(store, series_of(task.plan, task.policy))
+            overhead = pace.overhead * shards + _series_room(
+                store, series_of(task.plan, task.policy)
+            )
             seconds += pace.seconds * lacking[task] * task.plan.horizon
-            room += pace.bytes * numbers + around
-            most += NUMBER * numbers + around
+            room += pace.bytes * numbers + overhead
+            most += BYTES_PER_NUMBER * numbers + overhead
     counted = {id(task.plan): task.plan for group in alike.values() for task in group}
     cells = sum(_cell_room(store, plan) for plan in counted.values())
     return Estimate(seconds, room + cells, most + cells, tuple(failures))
@@ -90,7 +92,7 @@ def missing_trials(store: Store | None, task: Task) -> int:
     return task.trials if store is None else sum(n for _, n in store.missing(task))
 
 
-def _kind(task: Task) -> tuple[object, ...]:
+def _cost_group(task: Task) -> tuple[object, ...]:
     """What the time and the room of a decision depend on most."""
     plan = task.plan
     accuracy = getattr(plan.world.prior, "accuracy", None)
@@ -99,7 +101,7 @@ def _kind(task: Task) -> tuple[object, ...]:
     return task.policy, plan.world.arms, type(plan.process), accuracy, *kept
 
 
-def _numbers(plan: Plan, rounds: int) -> int:
+def _numbers_per_trial(plan: Plan, rounds: int) -> int:
     """Of a trial: what is recorded, the arms that it has played, and how often."""
     columns = 5 if plan.recording.ratios else 1
     return rounds * columns + 2 * min(plan.world.arms, plan.horizon)
@@ -107,7 +109,7 @@ def _numbers(plan: Plan, rounds: int) -> int:
 
 def _series_room(store: Store | None, series: Series) -> int:
     """Bytes of what determines a series, unless they are there."""
-    if store is not None and (store.path / "shards" / series.name / SERIES).exists():
+    if store is not None and (store.path / "shards" / series.name / SERIES_FILE).exists():
         return 0
     return len(json.dumps(series.facts, indent=1))
 
@@ -119,26 +121,32 @@ def _cell_room(store: Store | None, plan: Plan) -> int:
     return 0 if is_there else len(to_npz(*describe_cell(plan)))
 
 
-def measure(task: Task, size: int) -> Pace:
+def measure(task: Task, size: int) -> PolicyCost:
     """Play a shard of this size for a while: the later half of its rounds says how fast it goes.
 
     What is compiled, or prepared in the first rounds, does not count.
     """
     plan, trials = task.plan, min(BLOCK, size, task.trials)
-    _times(task, trials, min(ROUNDS, plan.horizon))
+    _times(task, trials, min(WARMUP_ROUNDS, plan.horizon))
     times, shard = _times(task, trials, plan.horizon)
     rounds = len(times) - 1
     spent = (times[-1] - times[rounds // 2]) / (rounds - rounds // 2)
     shard = shard or _play(task, trials, rounds)
-    # a shard of one number is about what there is around numbers
-    facts = {"policy": task.policy, "cpu": cpu(), "series": series_of(task.plan, task.policy).name}
-    around = len(_play(task, 1, 1).to_parquet(facts))
-    numbers = trials * _numbers(plan, shard.regret.shape[1])
-    packed = (len(shard.to_parquet(facts)) - around) / numbers
-    return Pace(spent / trials, min(NUMBER, max(LEAST, packed)), around)
+    # a shard of one number is about what there is overhead numbers
+    facts = {
+        "policy": task.policy,
+        "cpu": cpu_name(),
+        "series": series_of(task.plan, task.policy).name,
+    }
+    overhead = len(_play(task, 1, 1).to_parquet(facts))
+    numbers = trials * _numbers_per_trial(plan, shard.regret.shape[1])
+    packed = (len(shard.to_parquet(facts)) - overhead) / numbers
+    return PolicyCost(
+        spent / trials, min(BYTES_PER_NUMBER, max(MIN_BYTES_PER_NUMBER, packed)), overhead
+    )
 
 
-class _EnoughError(Exception):
+class _StopEarlyError(Exception):
     """Ends a short run."""
 
 
@@ -148,12 +156,12 @@ def _times(task: Task, trials: int, horizon: int) -> tuple[list[float], Shard | 
 
     def advance(rounds: int) -> None:
         times.append(time.perf_counter())
-        if times[-1] - times[1] > SECONDS:
-            raise _EnoughError
+        if times[-1] - times[1] > MEASURED_SECONDS:
+            raise _StopEarlyError
 
     try:
         return times, _play(task, trials, horizon, advance)
-    except _EnoughError:
+    except _StopEarlyError:
         return times, None
 
 

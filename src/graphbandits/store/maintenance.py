@@ -17,40 +17,40 @@ import numpy as np
 
 from graphbandits._io import is_abandoned, readable_errors, temporary_for
 from graphbandits.engine import Shard
-from graphbandits.engine.provenance import name_of
+from graphbandits.engine.provenance import facts_hash
 from graphbandits.errors import InputError
 from graphbandits.store import activity
 from graphbandits.store.directory import (
-    AGAIN,
-    DAMAGED,
-    SERIES,
-    UNREADABLE,
+    DAMAGED_SUFFIX,
+    READ_ERRORS,
+    RUN_AGAIN,
+    SERIES_FILE,
     DamagedShardError,
     ShardFile,
     Store,
-    cover_of,
-    names_in,
+    index_shards,
+    list_names,
 )
 from graphbandits.store.record import StudyRecord, read_record
 
 HASH = re.compile(r"[0-9a-f]{64}")
 _GC = "'graphbandits store gc' removes it"
 #: Seconds after which a temporary file of an unknown process is taken for abandoned.
-OLD = 3600.0
+ABANDONED_AFTER = 3600.0
 #: Seconds after which the clock of files has moved on, on any usual system.
-TICK = 0.02
+CLOCK_TICK = 0.02
 #: Directories that go when they are empty; not ``running``, where a run may be about to write.
-PLACES = ("studies", "cells", "shards")
+DIRECTORIES = ("studies", "cells", "shards")
 
 
 def series_names(store: Store) -> list[str]:
     """The names of all series of which a store has a directory."""
-    return [name for name in names_in(store.path / "shards") if HASH.fullmatch(name)]
+    return [name for name in list_names(store.path / "shards") if HASH.fullmatch(name)]
 
 
 def cell_files(store: Store) -> Iterator[tuple[str, Path]]:
     """The names of all cells that a store describes, and their files."""
-    for path in (store.path / "cells" / name for name in names_in(store.path / "cells")):
+    for path in (store.path / "cells" / name for name in list_names(store.path / "cells")):
         if path.suffix == ".npz" and HASH.fullmatch(path.stem):
             yield path.stem, path
 
@@ -59,7 +59,7 @@ def cell_files(store: Store) -> Iterator[tuple[str, Path]]:
 
 
 @dataclass(frozen=True)
-class Amount:
+class ShardTotals:
     """So many series, with so many shards of so many bytes."""
 
     series: int
@@ -79,20 +79,20 @@ class StudyEntry:
     trials: int = 0
     done: int = 0
     of: int = 0
-    amount: Amount = Amount(0, 0, 0)
+    amount: ShardTotals = ShardTotals(0, 0, 0)
     damage: str = ""  # why nothing of this is known
 
 
 @dataclass(frozen=True)
-class Contents:
+class StoreContents:
     """The studies, all shards, and those that no study refers to."""
 
     studies: tuple[StudyEntry, ...]
-    total: Amount
-    without_study: Amount
+    total: ShardTotals
+    without_study: ShardTotals
 
 
-def contents_of(store: Store) -> Contents:
+def store_contents(store: Store) -> StoreContents:
     """Look at a store; no shard is read. Shards that two studies share count for both."""
     series = {name: files for name in series_names(store) if (files := store.shards(name))}
     studies, alone = [], dict(series)
@@ -104,7 +104,9 @@ def contents_of(store: Store) -> Contents:
         except InputError as error:
             studies.append(StudyEntry(key, "", changed, damage=str(error)))
             continue
-        covers = [store.cover(one, record.trials, record.first_trial) for one in record.series]
+        covers = [
+            store.shard_index(one, record.trials, record.first_trial) for one in record.series
+        ]
         of = record.trials * len(covers)
         studies.append(
             StudyEntry(
@@ -116,17 +118,19 @@ def contents_of(store: Store) -> Contents:
                 record.trials,
                 of - sum(cover.missing for cover in covers),
                 of,
-                _amount(store, [cover.used for cover in covers if cover.used]),
+                _totals(store, [cover.used for cover in covers if cover.used]),
             )
         )
         for name in record.series:
             alone.pop(name, None)
-    return Contents(tuple(studies), _amount(store, series.values()), _amount(store, alone.values()))
+    return StoreContents(
+        tuple(studies), _totals(store, series.values()), _totals(store, alone.values())
+    )
 
 
-def _amount(store: Store, series: Collection[Sequence[ShardFile]]) -> Amount:
+def _totals(store: Store, series: Collection[Sequence[ShardFile]]) -> ShardTotals:
     paths = [store.path_of(file) for files in series for file in files]
-    return Amount(len(series), len(paths), sum(map(_size, paths)))
+    return ShardTotals(len(series), len(paths), sum(map(_size, paths)))
 
 
 def _size(path: Path) -> int:
@@ -178,14 +182,14 @@ def _studies(store: Store) -> Iterator[Finding]:
         try:
             record = read_record(store, key)
         except InputError as error:
-            yield Finding(path, _without(path, error), AGAIN)
+            yield Finding(path, _short_message(path, error), RUN_AGAIN)
             continue
         for cell in dict.fromkeys(cell.cell for cell in record.cells):
             file = store.path / "cells" / f"{cell}.npz"
             if not file.is_file():
-                yield Finding(file, f"the study '{key}' refers to it, and it is missing", AGAIN)
+                yield Finding(file, f"the study '{key}' refers to it, and it is missing", RUN_AGAIN)
         first, trials = record.first_trial, record.trials
-        if lacking := sum(store.cover(name, trials, first).missing for name in record.series):
+        if lacking := sum(store.shard_index(name, trials, first).missing for name in record.series):
             whole = trials * len(record.series)
             what = f"the study '{key}' lacks {lacking} of {whole} trials of its policies"
             advice = "run the experiment again, which does what is missing"
@@ -196,17 +200,17 @@ def _cells(store: Store) -> Iterator[Finding]:
     for cell, path in cell_files(store):
         try:
             store.cell(cell)
-        except UNREADABLE as error:
-            yield Finding(path, _without(path, error), AGAIN)
+        except READ_ERRORS as error:
+            yield Finding(path, _short_message(path, error), RUN_AGAIN)
 
 
 def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[Finding | None]:
     """What is wrong with a series, and None after each shard."""
-    path = store.path / "shards" / series / SERIES
+    path = store.path / "shards" / series / SERIES_FILE
     facts = store.facts(series)
     if facts is None and (files or path.exists()):
         why = "is damaged" if path.exists() else "is missing"
-        yield Finding(path, f"what determines the shards beside it {why}", AGAIN)
+        yield Finding(path, f"what determines the shards beside it {why}", RUN_AGAIN)
     # of trials in several files: by kind of CPU, a hash of their numbers and where they are
     seen: dict[int, dict[str, tuple[bytes, ShardFile]]] = {}
     end = 0
@@ -214,12 +218,12 @@ def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[F
     for file, following in zip(files, starts, strict=False):
         try:
             shard = store.read(file)
-            _check_by(facts or {}, shard)
-        except UNREADABLE as error:
+            _check_against_facts(facts or {}, shard)
+        except READ_ERRORS as error:
             where = store.path_of(file)
             is_kept_off = isinstance(error, InputError) and not isinstance(error, DamagedShardError)
-            advice = "make it readable" if is_kept_off else AGAIN
-            yield Finding(where, _without(where, error), advice)
+            advice = "make it readable" if is_kept_off else RUN_AGAIN
+            yield Finding(where, _short_message(where, error), advice)
         else:
             if file.first < end or following < file.end:
                 yield from _differences(store, file, shard, seen)
@@ -227,7 +231,7 @@ def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[F
         yield None
 
 
-def _check_by(facts: dict[str, Any], shard: Shard) -> None:
+def _check_against_facts(facts: dict[str, Any], shard: Shard) -> None:
     """Hold a shard against what determines it."""
     problem = facts.get("problem")
     if not isinstance(problem, dict):
@@ -279,14 +283,14 @@ def _digests(shard: Shard) -> Iterator[bytes]:
 
 
 def _leftovers(store: Store, series: Iterable[str]) -> Iterator[Finding]:
-    for path in temporaries(store):
+    for path in temporary_files(store):
         what = "half written: the run that began it was ended, or is at work on it"
         yield Finding(path, what, _GC, wrong=False)
     for name in series:
         place = store.path / "shards" / name
-        for path in (place / file for file in names_in(place)):
+        for path in (place / file for file in list_names(place)):
             is_shard = ShardFile.of(name, path.name) is not None
-            if path.name.endswith(DAMAGED):
+            if path.name.endswith(DAMAGED_SUFFIX):
                 what = "a damaged shard that a run has set aside and done anew"
                 yield Finding(path, what, _GC, wrong=False)
             elif path.name.endswith(".parquet") and not is_shard:
@@ -295,36 +299,36 @@ def _leftovers(store: Store, series: Iterable[str]) -> Iterator[Finding]:
             elif is_shard and path.is_dir():
                 what = "a directory under the name of a shard, which cannot be written there"
                 yield Finding(path, what, "move it elsewhere")
-    for path, run in activity.entries(store.path / activity.PLACE):
+    for path, run in activity.active_processes(store.path / activity.DIRECTORY):
         if run is None:
             what = "of a run that has ended without taking its leave"
             yield Finding(path, what, _GC, wrong=False)
 
 
-def temporaries(store: Store) -> Iterator[Path]:
+def temporary_files(store: Store) -> Iterator[Path]:
     """The files of a store that are, or were, being written."""
     shards = (f"shards/{name}" for name in series_names(store))
-    for place in ("", "studies", "cells", activity.PLACE, *shards):
-        for name in names_in(store.path / place):
+    for place in ("", "studies", "cells", activity.DIRECTORY, *shards):
+        for name in list_names(store.path / place):
             target = temporary_for(name)
             # beside the manifest lie files of others
             if target is not None and (place or target == "store.json"):
                 yield store.path / place / name
 
 
-def _without(path: Path, error: BaseException) -> str:
+def _short_message(path: Path, error: BaseException) -> str:
     """What went wrong, without saying again where and what to do."""
     text = " ".join(str(error).split())
     for phrase in (f"the shard {path} ", f"the description of a cell {path} ", f"{path} "):
         text = text.replace(phrase, "")
-    return text.partition(f": {AGAIN}")[0]
+    return text.partition(f": {RUN_AGAIN}")[0]
 
 
 # --- what nothing needs
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovedFile:
     """A file that no study needs, why, and how large it is."""
 
     path: Path
@@ -332,7 +336,7 @@ class Removed:
     bytes: int
 
 
-def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> list[Removed]:
+def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> list[RemovedFile]:
     """Remove what no study needs, and tell what that was; with ``dry_run`` only tell.
 
     Temporary files whose writer has ended, shards that were set aside as damaged, shards and
@@ -343,14 +347,14 @@ def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> lis
     the call. Refused while another run works in the store, also one that comes before the first
     file is removed; one that comes later waits.
     """
-    time.sleep(TICK)  # so that what was there before the call is older than what comes now
+    time.sleep(CLOCK_TICK)  # so that what was there before the call is older than what comes now
     start = activity.file_time(store.path)
     if dry_run:
         return list(_garbage(store, start, extra_policies))
     removed, is_announced = [], False
     with ExitStack() as stack:
         with suppress(InputError):  # the disk may be full, which is what this is for
-            stack.enter_context(store.announce(kind="gc"))
+            stack.enter_context(store.mark_active(kind="gc"))
             is_announced = True
         garbage = list(_garbage(store, start, extra_policies))
         _check_alone(store)
@@ -360,7 +364,7 @@ def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> lis
             with readable_errors(one.path):
                 one.path.unlink(missing_ok=True)
             removed.append(one)
-        for place in (*(f"shards/{name}" for name in series_names(store)), *PLACES):
+        for place in (*(f"shards/{name}" for name in series_names(store)), *DIRECTORIES):
             with suppress(OSError):  # it is not there, or something is in it
                 os.rmdir(store.path / place)
     return removed
@@ -368,7 +372,7 @@ def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> lis
 
 def _check_alone(store: Store) -> list[Path]:
     """Refuse to work beside others; the files that those who have ended left of themselves."""
-    entries = activity.entries(store.path / activity.PLACE)
+    entries = activity.active_processes(store.path / activity.DIRECTORY)
     for run in (run for _, run in entries if run is not None and not run.mine):
         raise InputError(
             f"another {run.kind} works in {store.path}: {run}; wait until it has ended, or end it"
@@ -376,7 +380,7 @@ def _check_alone(store: Store) -> list[Path]:
     return [path for path, run in entries if run is None]
 
 
-def _garbage(store: Store, start: float, extra_policies: bool) -> Iterator[Removed]:
+def _garbage(store: Store, start: float, extra_policies: bool) -> Iterator[RemovedFile]:
     """What no study needs, of what was there at ``start``, by the clock of the file system."""
     ended = _check_alone(store)
     try:
@@ -389,9 +393,9 @@ def _garbage(store: Store, start: float, extra_policies: bool) -> Iterator[Remov
             "or delete the directory; nothing was removed"
         )
     yield from _removed(ended, "of a run that has ended")
-    for path in temporaries(store):
+    for path in temporary_files(store):
         with suppress(FileNotFoundError):
-            if is_abandoned(path.name) or start - path.stat().st_mtime > OLD:
+            if is_abandoned(path.name) or start - path.stat().st_mtime > ABANDONED_AFTER:
                 yield from _removed([path], "half written")
     needed: dict[str, list[StudyRecord]] = {}
     for record in records:
@@ -414,7 +418,7 @@ def _extra_policies(store: Store, needed: Collection[str]) -> set[str]:
     by_problem: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for name in series_names(store):
         if (found := store.facts(name)) is not None:
-            problem = name_of({"problem": found.get("problem")})
+            problem = facts_hash({"problem": found.get("problem")})
             by_problem.setdefault(problem, []).append((name, found))
     extra = set()
     for group in by_problem.values():
@@ -436,18 +440,18 @@ def _is_usable_beside(facts: Mapping[str, Any], other: Mapping[str, Any]) -> boo
 
 def _in_series(
     store: Store, series: str, needed: list[StudyRecord], is_extra: bool, start: float
-) -> Iterator[Removed]:
+) -> Iterator[RemovedFile]:
     place, files = store.path / "shards" / series, store.shards(series)
-    damaged = [place / name for name in names_in(place) if name.endswith(DAMAGED)]
+    damaged = [place / name for name in list_names(place) if name.endswith(DAMAGED_SUFFIX)]
     yield from _removed(damaged, "damaged, and set aside", start)
     if not needed and not is_extra:
         paths = [store.path_of(file) for file in files]
-        known = [place / SERIES] if (place / SERIES).is_file() else []
+        known = [place / SERIES_FILE] if (place / SERIES_FILE).is_file() else []
         yield from _removed([*paths, *known], "no study refers to its series", start)
         return
-    covers = [cover_of(files, one.trials, one.first_trial) for one in needed]
+    covers = [index_shards(files, one.trials, one.first_trial) for one in needed]
     # and what a study of more trials would use: its last run may have asked for a few only
-    covers.append(cover_of(files, max((file.end for file in files), default=0)))
+    covers.append(index_shards(files, max((file.end for file in files), default=0)))
     used = {file for cover in covers for file in cover.used}
     twice = [store.path_of(file) for file in files if file not in used]
     # what others stand in for, if they are sound
@@ -463,10 +467,10 @@ def _is_sound(store: Store, file: ShardFile) -> bool:
     return True
 
 
-def _removed(paths: Iterable[Path], why: str, before: float = math.inf) -> Iterator[Removed]:
+def _removed(paths: Iterable[Path], why: str, before: float = math.inf) -> Iterator[RemovedFile]:
     """The files that are there, and were written before a time."""
     for path in paths:
         with suppress(FileNotFoundError):
             known = path.stat()
             if known.st_mtime < before:
-                yield Removed(path, why, known.st_size)
+                yield RemovedFile(path, why, known.st_size)

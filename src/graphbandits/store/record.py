@@ -24,7 +24,7 @@ FORMAT = 1
 
 FIGURE_KINDS = ("regret", "final", "differences", "plays", "sweep")
 
-Whole = Annotated[int, Field(ge=0, strict=True)]
+NonNegative = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
 #: Names of files in the store; nothing else gets into a path.
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -33,12 +33,12 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _CELL_NAMES: WeakKeyDictionary[Plan, str] = WeakKeyDictionary()
 
 
-class _Part(BaseModel):
+class _RecordModel(BaseModel):
     # a later version may add keys to a record that this one does not need
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
-class SweepRecord(_Part):
+class SweepRecord(_RecordModel):
     """A sweep: its parameters, and what its figures show on the axis.
 
     ``x`` is the parameter on the axis; None if the points of a list are categories.
@@ -57,10 +57,10 @@ class SweepRecord(_Part):
         return self
 
 
-class CellRecord(_Part):
+class CellRecord(_RecordModel):
     """One simulation: its point in a sweep, its description and its series."""
 
-    sweep: Whole | None
+    sweep: NonNegative | None
     point: dict[str, bool | int | float | str]
     name: str
     cell: Sha256
@@ -76,7 +76,7 @@ class CellRecord(_Part):
         return self
 
 
-class StudyRecord(_Part):
+class StudyRecord(_RecordModel):
     """A study as the file ``studies/KEY.json`` of a store has it."""
 
     format: Positive
@@ -84,8 +84,8 @@ class StudyRecord(_Part):
     title: str
     notes: list[str]
     rerun: str
-    seed: Whole
-    first_trial: Whole
+    seed: NonNegative
+    first_trial: NonNegative
     trials: Positive
     claims: list[Claim]
     published: Published | None
@@ -225,7 +225,7 @@ def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
         "settings": plan.settings(),
         "arms": list(plan.arm_names),
         "rounds": list(plan.recording.rounds),
-        "graph": pack_process(plan.process, plan.given_text, arrays),
+        "graph": pack_process(plan.process, plan.graph_spec, arrays),
     }
     return meta, arrays
 
@@ -237,7 +237,7 @@ def cell_name(plan: Plan) -> str:
     return _CELL_NAMES[plan]
 
 
-def wanted_tasks(plans: Sequence[Plan]) -> list[Task]:
+def tasks_of_plans(plans: Sequence[Plan]) -> list[Task]:
     """All trials of each series of the plans, each series once.
 
     Simulations at several points of a sweep share a series if its policy does not depend on the

@@ -17,12 +17,12 @@ from graphbandits.results.differences import Moments
 from graphbandits.store.directory import ShardFile, Store
 
 #: Numbers that are in memory at once, trials times rounds; for others the shards are read again.
-ENTRIES = 2**23
+MAX_ENTRIES = 2**23
 #: Of these, how many are summarised at once, which takes some copies of them.
-COPIED = 2**20
+MAX_COPIED_ENTRIES = 2**20
 
 
-def summarise(
+def summarise_files(
     store: Store,
     files: Sequence[ShardFile],
     rounds: int,
@@ -53,10 +53,10 @@ def summarise(
         found = PolicyResult.from_trials(part, plays)
         return np.vstack([found.mean, found.standard_error, found.quantiles])
 
-    curves = _summarised(store, files, rounds, regret, summary)
+    curves = _summarise_windows(store, files, rounds, regret, summary)
     sums = None
     if all(recorded):
-        mean, error = _summarised(store, files, rounds, _ratio_sum, _moments)
+        mean, error = _summarise_windows(store, files, rounds, _ratio_sum, _moments)
         sums = Moments(mean, error)
     return PolicyResult(
         mean=curves[0],
@@ -69,7 +69,7 @@ def summarise(
     )
 
 
-def whole(
+def load_with_curves(
     store: Store,
     files: Sequence[ShardFile],
     rounds: int,
@@ -82,7 +82,7 @@ def whole(
     return summarise_shards([store.read(file, rounds) for file in files], arms, means)
 
 
-def results_of(plan: Plan, shards: dict[str, list[Shard]]) -> Results:
+def results_from_shards(plan: Plan, shards: dict[str, list[Shard]]) -> Results:
     """The results of a plan from the shards of its policies."""
     means = true_means(plan.world, plan.seed, plan.trials)
     found = {name: summarise_shards(mine, plan.world.arms, means) for name, mine in shards.items()}
@@ -125,7 +125,7 @@ def _moments(part: Floats) -> Floats:
     return np.vstack([found.mean, found.standard_error])
 
 
-def _summarised(
+def _summarise_windows(
     store: Store,
     files: Sequence[ShardFile],
     rounds: int,
@@ -137,7 +137,7 @@ def _summarised(
     if not trials:
         raise InputError(f"there are no shards in {store.path} to be summarised")
     lots = []
-    for start, stop, new in _windows(rounds, ENTRIES // trials):
+    for start, stop, new in _windows(rounds, MAX_ENTRIES // trials):
         block: Floats = np.empty((trials, stop - start))
         row = 0
         for file in files:
@@ -145,7 +145,7 @@ def _summarised(
             row += file.trials
         parts = [
             summary(block[:, first:last])[:, fresh - first :]
-            for first, last, fresh in _windows(stop - start, COPIED // trials)
+            for first, last, fresh in _windows(stop - start, MAX_COPIED_ENTRIES // trials)
         ]
         lots.append(np.concatenate(parts, axis=1)[:, new - start :])
     return np.concatenate(lots, axis=1)

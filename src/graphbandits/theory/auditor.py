@@ -557,7 +557,7 @@ def audit(
                     progress(rounds * keys.trials)
 
         given = (plan.policies[name], plan.world, plan.process, plan.horizon, keys, every)
-        run_block(*given, advance=advance, watch=auditor)
+        run_block(*given, advance=advance, monitor=auditor)
         return auditor
 
     with ThreadPoolExecutor(workers) as pool:
