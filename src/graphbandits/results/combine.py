@@ -1,4 +1,4 @@
-"""Results put together: further policies in the same worlds, further worlds, or both."""
+"""Combine results: more policies in the same worlds, more worlds, or both."""
 
 from __future__ import annotations
 
@@ -14,34 +14,50 @@ from graphbandits.errors import InputError
 from graphbandits.results.data_frames import NO_CURVES, edges_of
 from graphbandits.results.model import PolicyResult, Results
 
-#: Settings that may differ, each joined in its own way; all others must agree.
+#: Settings that may differ between results and are combined; all others must be equal.
 JOINED_SETTINGS = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
-#: What settings mean that an older version did not write.
+#: Values of settings that older versions did not save.
 _DEFAULTS = {"regret": "pseudo", "accuracy": "simulation"}
-#: What may differ between two records of one policy: how it is described and where it lay.
+#: Entries of a policy that may differ: they describe it and do not change its numbers.
 _DESCRIPTION = frozenset({"summary", "plugin", "note"})
 
 Runs = tuple[tuple[int | None, int, int], ...]
 
 
 def concat(results: Sequence[Results]) -> Results:
-    """One set of results from several of the same problem.
+    """Combine several results of the same problem.
 
-    Results of the same runs (seed and trial numbers) join their policies: they met the same
-    worlds. Results of other runs append their trials, in the order given. Together they must be a
-    full grid, every policy in every run. What would compare different problems, or count a
-    world twice, is refused. Of versions that differ all are listed.
+    Results of the same runs (same seed and trial numbers) combine their policies, because they
+    have the same worlds. Results of other runs append their trials, in the given order. Every
+    policy must be present in every run. If versions differ, all of them are listed.
 
+    Parameters
+    ----------
+    results : sequence of Results
+        Results to combine.
+
+    Returns
+    -------
+    Results
+        All policies and trials.
+
+    Raises
+    ------
+    InputError
+        If the problems differ, if a policy is missing in a run, or if a world would count twice.
+
+    Examples
+    --------
     >>> from graphbandits import simulate
-    >>> how = {"graph": "paper", "horizon": 20, "trials": 4}
-    >>> parts = [simulate(name, seed=s, **how) for name in ("ts-n", "ids-n") for s in (1, 2)]
+    >>> settings = {"graph": "paper", "horizon": 20, "trials": 4}
+    >>> parts = [simulate(name, seed=s, **settings) for name in ("ts-n", "ids-n") for s in (1, 2)]
     >>> together = concat(parts)
     >>> list(together.policies), [run["seed"] for run in together.runs], together.trials
     (['ts-n', 'ids-n'], [1, 2], 8)
     """
     given = [] if isinstance(results, Results) else list(results)
     if not all(isinstance(part, Results) for part in given) or isinstance(results, Results):
-        raise InputError("concat takes a list of results, as in concat([first, second])")
+        raise InputError("concat needs a list of results, such as concat([first, second])")
     if not given:
         raise InputError("concat needs one or more results; the list is empty")
     if len(given) == 1:
@@ -60,8 +76,8 @@ def concat(results: Sequence[Results]) -> Results:
             if name not in mine or name not in names:
                 lacking = group if name not in mine else next(iter(columns))
                 raise InputError(
-                    f"results of several runs have every policy in each: '{name}' is missing in "
-                    f"{_text(lacking)}"
+                    "results of several runs must have every policy in every run: "
+                    f"'{name}' is missing in {_text(lacking)}"
                 )
     policies = {
         name: _append_trials(name, [each[name] for each in columns.values()]) for name in names
@@ -74,14 +90,14 @@ def concat(results: Sequence[Results]) -> Results:
 
 
 def _check_same_problem(one: Results, other: Results) -> None:
-    """Everything that the numbers depend on, but policies and runs, must agree."""
+    """Raise InputError unless all settings except policies and runs are equal."""
     known = [r.settings.get("graph_hash") for r in (one, other)]
     same_graph = None not in known and known[0] == known[1]
     for setting in dict.fromkeys((*one.settings, *other.settings)):
         if setting in JOINED_SETTINGS or setting == "graph_hash":
             continue  # the hash is compared below
         if setting == "graph" and same_graph:
-            continue  # a graph is what it is, whatever the path of its file
+            continue  # the same graph from another file
         default = _DEFAULTS.get(setting)
         mine, theirs = (r.settings.get(setting, default) for r in (one, other))
         unknown = setting == "graph_source" and None in (mine, theirs)  # before 0.6
@@ -102,7 +118,7 @@ def _check_same_problem(one: Results, other: Results) -> None:
 
 
 def _policy_descriptions(results: list[Results]) -> dict[str, Any]:
-    """What the settings say of each policy; it must be the same policy in all of them."""
+    """Return the entry of each policy in the settings; raise InputError if two differ."""
     described: dict[str, Any] = {}
     for part in results:
         for name, entry in (part.settings.get("policies") or {}).items():
@@ -117,7 +133,7 @@ def _policy_descriptions(results: list[Results]) -> dict[str, Any]:
 
 
 def _policy_fact(entry: Mapping[str, Any], field: str) -> str:
-    """What is recorded of a policy; versions before 0.4 knew of no need that the graph stays."""
+    """Return a field of a policy entry as JSON; versions before 0.4 had no need 'fixed'."""
     value = entry.get(field)
     if field == "needs" and isinstance(value, Mapping):
         value = {"fixed": False, **value}
@@ -125,7 +141,7 @@ def _policy_fact(entry: Mapping[str, Any], field: str) -> str:
 
 
 def _edges(results: Results) -> set[tuple[int, int, float]] | float | None:
-    """A fixed graph as something that can be compared."""
+    """Return a fixed graph in a form that can be compared."""
     if results.graph is None:
         return None
     table = edges_of(results)
@@ -135,9 +151,9 @@ def _edges(results: Results) -> set[tuple[int, int, float]] | float | None:
 
 
 def _edge_text(results: Results, mine: Any, theirs: Any) -> str:
-    """What sets this graph apart, with the names of the arms."""
+    """Describe a difference between two graphs, with the names of the arms."""
     if not isinstance(mine, set):
-        return "not kept" if mine is None else f"all others with probability {mine:g}"
+        return "not saved" if mine is None else f"all other arms with probability {mine:g}"
     more = sorted(mine - theirs) if isinstance(theirs, set) else []
     if not more:
         return f"{len(mine)} edges"
@@ -151,7 +167,7 @@ def _edge_text(results: Results, mine: Any, theirs: Any) -> str:
 def _mismatch(what: str, mine: object, theirs: object) -> InputError:
     shown = (_short(value) for value in (mine, theirs))
     return InputError(
-        f"results of different problems cannot be put together: {what} is {' and '.join(shown)}"
+        f"results of different problems cannot be combined: {what} is {' and '.join(shown)}"
     )
 
 
@@ -161,17 +177,17 @@ def _short(value: object) -> str:
 
 
 def _plain(value: object) -> str:
-    """A setting as JSON has it: a tuple is a list."""
+    """Return a setting as JSON, in which a tuple is a list."""
     return json.dumps(value, sort_keys=True, default=repr)
 
 
 def _runs_of(results: Results) -> Runs:
-    """The runs, those that follow each other in one."""
+    """Return the runs of results; consecutive runs are merged."""
     runs = [(run["seed"], run["first_trial"], run["trials"]) for run in results.runs]
     if any(seed is None for seed, _, _ in runs):
         raise InputError(
-            "results that do not say their seed cannot be put together with others: nobody knows "
-            "whether they met the same worlds"
+            "results without a seed cannot be combined with others: it is unknown whether they "
+            "have the same worlds"
         )
     return _merge_runs(runs)
 
@@ -187,15 +203,15 @@ def _merge_runs(runs: Sequence[tuple[int | None, int, int]]) -> Runs:
 
 
 def _check_no_overlap(groups: list[Runs]) -> None:
-    """No world twice, in one set of results or in two."""
+    """Raise InputError if a world occurs twice."""
     seen: list[tuple[int | None, int, int]] = []
     for seed, start, trials in (run for runs in groups for run in runs):
         for other, first, count in seen:
             if seed == other and start < first + count and first < start + trials:
                 raise InputError(
                     f"the same worlds would count twice: {_text(((other, first, count),))} and "
-                    f"{_text(((seed, start, trials),))} overlap; take other seeds or trials, or "
-                    "put the runs of each policy together first"
+                    f"{_text(((seed, start, trials),))} overlap; use other seeds or trials, or "
+                    "combine the runs of each policy first"
                 )
         seen.append((seed, start, trials))
 
@@ -207,49 +223,49 @@ def _text(runs: Runs) -> str:
 
 
 def _join_policies(parts: list[Results]) -> dict[str, PolicyResult]:
-    """All policies of results of the same runs; one that is there twice must be the same."""
+    """Return the policies of results of the same runs; duplicates must be equal."""
     joined: dict[str, PolicyResult] = {}
     for part in parts:
         for name, result in part.policies.items():
             mine = joined.setdefault(name, result)
             if gap := _first_difference(mine, result):
                 raise InputError(
-                    f"policy '{name}' is there twice, of the same runs with different results "
-                    f"({gap}): it was changed, or the versions differ; leave one out"
+                    f"policy '{name}' has two different results for the same runs ({gap}): "
+                    "it was changed, or the versions differ; remove one of the two"
                 )
             if mine.regret is None:
-                joined[name] = result  # a newer record has kept more
+                joined[name] = result  # this one may have the curves
     return joined
 
 
 def _first_difference(mine: PolicyResult, theirs: PolicyResult) -> str:
-    """What differs in two results of a policy; empty if nothing does."""
+    """Describe the first difference between two results of a policy; empty if there is none."""
     for trial in np.flatnonzero(mine.final != theirs.final)[:1]:
         values = float(mine.final[trial]), float(theirs.final[trial])
-        return f"final regret of its trial {trial}: {values[0]!r} and {values[1]!r}"
+        return f"final regret of trial {trial}: {values[0]!r} and {values[1]!r}"
     if np.array_equal(mine.plays, theirs.plays):
         return ""
     return f"plays {_short(mine.plays.tolist())} and {_short(theirs.plays.tolist())}"
 
 
 def _append_trials(name: str, parts: list[PolicyResult]) -> PolicyResult:
-    """The trials one after the other, summarised anew."""
+    """Concatenate the trials of several runs, and summarise them."""
     if len(parts) == 1:
         return parts[0]
     curves = [part.regret for part in parts if part.regret is not None]
     if len(curves) < len(parts):
-        raise InputError(f"no trials can be added to those of '{name}': {NO_CURVES}")
+        raise InputError(f"cannot add trials to those of '{name}': {NO_CURVES}")
     plays = np.sum([part.plays for part in parts], axis=0)
     ratios = [part.ratios for part in parts if part.ratios is not None]
-    whole = Ratios.concat(ratios) if len(ratios) == len(parts) else None
+    all_ratios = Ratios.concat(ratios) if len(ratios) == len(parts) else None
     ranked = [part.rank_plays for part in parts if part.rank_plays is not None]
     by_rank = np.sum(ranked, axis=0) if len(ranked) == len(parts) else None
-    joined = PolicyResult.from_trials(np.concatenate(curves), plays, whole)
+    joined = PolicyResult.from_trials(np.concatenate(curves), plays, all_ratios)
     return replace(joined, rank_plays=by_rank)
 
 
 def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:
-    """The settings of all, with what they have joined."""
+    """Return the combined settings."""
     merged = _merge_runs(runs)
     seeds = {seed for seed, _, _ in merged}
     settings: dict[str, Any] = {}
@@ -273,7 +289,7 @@ def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> 
 
 
 def _distinct(values: Sequence[object]) -> object:
-    """The one value that all have, or the list of those that there are."""
+    """Return the common value, or the list of different values."""
     flat = [v for value in values for v in (value if isinstance(value, list) else [value])]
     different = list(dict.fromkeys(flat))
     return different[0] if len(different) == 1 else different

@@ -442,15 +442,15 @@ def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> lis
     start = activity.file_time(store.path)
     if dry_run:
         return list(_garbage(store, start, extra_policies))
-    removed, is_announced = [], False
+    removed, is_marked = [], False
     with ExitStack() as stack:
         with suppress(InputError):  # the disk may be full, and gc should still work
             stack.enter_context(store.mark_active(kind="gc"))
-            is_announced = True
+            is_marked = True
         garbage = list(_garbage(store, start, extra_policies))
         _check_alone(store)
         for one in garbage:
-            if not is_announced:  # other runs do not wait for this gc
+            if not is_marked:  # other runs do not wait for this gc
                 _check_alone(store)
             with readable_errors(one.path):
                 one.path.unlink(missing_ok=True)
