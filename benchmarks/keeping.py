@@ -94,7 +94,7 @@ def _run(place: Path, settings: Settings) -> dict[str, Any]:
 
 
 def _summary(place: Path, trials: int) -> dict[str, float]:
-    """Write shards of made-up curves; summarise_files them in a fresh process, which has its own peak."""
+    """Write shards of made-up curves; summarise them in a new process and measure its peak."""
     store, series = Store.create(place), Series("0" * 64, {})
     rng = np.random.default_rng(0)
     size = min(250, trials)
@@ -112,7 +112,7 @@ def main(place: str, trials: str) -> None:
     """Seconds and the peak of memory in bytes."""
     store = Store.open(place)
     start = time.perf_counter()
-    summarise_files(store, store.cover("0" * 64, int(trials)).used, ROUNDS, ARMS)
+    summarise_files(store, store.shard_index("0" * 64, int(trials)).used, ROUNDS, ARMS)
     wall = time.perf_counter() - start
     print(wall, peak_memory())
 

@@ -74,10 +74,10 @@ def concat(results: Sequence[Results]) -> Results:
     for group, mine in columns.items():
         for name in (*names, *mine):
             if name not in mine or name not in names:
-                lacking = group if name not in mine else next(iter(columns))
+                incomplete = group if name not in mine else next(iter(columns))
                 raise InputError(
                     "results of several runs must have every policy in every run: "
-                    f"'{name}' is missing in {_text(lacking)}"
+                    f"'{name}' is missing in {_text(incomplete)}"
                 )
     policies = {
         name: _append_trials(name, [each[name] for each in columns.values()]) for name in names

@@ -230,8 +230,8 @@ def _open(path: Path, name: str, manifest: dict[str, Any]) -> pq.ParquetFile:
         file = pq.ParquetFile(pa.BufferReader(data))
         found = file.schema_arrow.names
         if sums is None and found != COLUMNS_1[name]:
-            wanted = ", ".join(COLUMNS_1[name])
-            raise InputError(f"its columns are {', '.join(found)}, not {wanted}")
+            expected = ", ".join(COLUMNS_1[name])
+            raise InputError(f"its columns are {', '.join(found)}, not {expected}")
     return file
 
 

@@ -133,8 +133,8 @@ class PolicyResult:
         if not isinstance(q, numbers.Real) or not 0.0 <= q <= 1.0:
             raise InputError(f"the level of a quantile must be a number in [0, 1], not {q!r}")
         if q in QUANTILES:
-            kept: Floats = self.quantiles[QUANTILES.index(q)].copy()
-            return kept
+            saved: Floats = self.quantiles[QUANTILES.index(q)].copy()
+            return saved
         if self.regret is None:
             levels = ", ".join(f"{level:g}" for level in QUANTILES)
             raise InputError(f"quantile {q:g} is not saved, only {levels}: {NO_CURVES}")
@@ -191,8 +191,8 @@ class Results:
                 sizes["rank_plays"] = result.rank_plays.shape, (len(self.arms),)
             for part, array in result.ratios.items() if result.ratios is not None else ():
                 sizes[part] = array.shape, (trials, rounds)
-            for part, (found, wanted) in sizes.items():
-                if found != wanted or 0 in found:
+            for part, (found, expected) in sizes.items():
+                if found != expected or 0 in found:
                     raise InputError(
                         f"'{part}' of '{name}' has the shape {found}, which does not match "
                         f"{trials} trials, {rounds} recorded rounds and {len(self.arms)} arms"

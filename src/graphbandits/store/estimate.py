@@ -116,8 +116,8 @@ def _cost_group(task: Task) -> tuple[object, ...]:
     plan = task.plan
     accuracy = getattr(plan.world.prior, "accuracy", None)
     recording = plan.recording
-    kept = recording.regret, recording.ratios
-    return task.policy, plan.world.arms, type(plan.process), accuracy, *kept
+    kinds = recording.regret, recording.ratios
+    return task.policy, plan.world.arms, type(plan.process), accuracy, *kinds
 
 
 def _numbers_per_trial(plan: Plan, rounds: int) -> int:
@@ -188,7 +188,7 @@ def _play(
     task: Task, trials: int, horizon: int, advance: Callable[[int], None] = lambda rounds: None
 ) -> Shard:
     """Run the first rounds of the first trials, and record what the full run records."""
-    kept = [t for t in task.plan.recording.rounds if t < horizon]
-    recording = replace(task.plan.recording, rounds=(*kept, horizon))
+    rounds = [t for t in task.plan.recording.rounds if t < horizon]
+    recording = replace(task.plan.recording, rounds=(*rounds, horizon))
     plan = replace(task.plan, horizon=horizon, recording=recording)
     return plan.run_shard(task.policy, Keys(plan.seed, plan.first_trial, trials), advance)

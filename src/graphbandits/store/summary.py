@@ -33,8 +33,9 @@ def summarise_files(
 
     The result equals :meth:`PolicyResult.from_trials` of all trials, bit for bit. Quantiles need
     all trials of a round. Therefore the rounds are processed in windows, and all shards are read
-    and verified once per window. The curves of the trials are not kept, and only the moments of
-    the sums of recorded ratios. If the true ``means`` are given, plays are also counted by rank.
+    and verified once per window. The result has no curves of single trials, and of recorded ratios
+    it has only the moments of their sums. If the true ``means`` are given, plays are also counted
+    by rank.
     """
     plays, ranked = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
     final: dict[int, Floats] = {}
