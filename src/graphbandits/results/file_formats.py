@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,8 @@ def load(source: Path) -> Results:
             raise InputError("its entries are inconsistent")
         if described and content_hash(results) != manifest["hash"]:
             raise InputError("its hash does not match its settings and the tables")
-    return results
+    # after the checks, because the hash is that of the words in the file
+    return replace(results, settings=translate_settings(results.settings))
 
 
 def content_hash(results: Results) -> str:
@@ -266,9 +268,7 @@ def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Res
         )
         for policy in names
     }
-    return Results(
-        rounds, policies, arms, translate_settings(settings), _graph(manifest, files.get("graph"))
-    )
+    return Results(rounds, policies, arms, settings, _graph(manifest, files.get("graph")))
 
 
 def _values(
