@@ -221,7 +221,7 @@ def cpu_name() -> str:
 def _problem(plan: Plan) -> dict[str, Any]:
     """Return the settings that all policies of a plan share, as JSON values."""
     if reason := unserializable_reason(plan):
-        raise InputError(f"{reason}; therefore its results cannot be stored either")
+        raise InputError(f"the results cannot be stored: {reason}")
     graph, arrays = graph_and_arrays(plan)
     return {
         "accuracy": cast(BetaBernoulli, plan.world.prior).accuracy,

@@ -325,7 +325,7 @@ def _differences(
         what = f"trial {trial} has other numbers than in {store.path_of(other).name}"
         if shard.cpu != cpu:
             what += f": they were computed on {shard.cpu} and {cpu}, which may round differently"
-        advice = "always the same one of the two files is used; delete one of them to remove this"
+        advice = "always the same one of the two files is used; delete one of them to resolve this"
         yield Finding(store.path_of(file), what, advice, wrong=shard.cpu == cpu)
 
 
