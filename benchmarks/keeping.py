@@ -21,9 +21,9 @@ from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_pro
 from graphbandits.engine.provenance import Series
 from graphbandits.experiments import load_experiment
 from graphbandits.store import Failure, RunProgress, Store, WorkerOptions, run_missing
-from graphbandits.store.driver import split
-from graphbandits.store.record import StudyRecord, wanted_tasks
-from graphbandits.store.summary import summarise
+from graphbandits.store.driver import split_tasks
+from graphbandits.store.record import StudyRecord, tasks_of_plans
+from graphbandits.store.summary import summarise_files
 
 FIGURES = ("1a", "1b", "2a", "2b")
 WORKERS = 2
@@ -67,9 +67,9 @@ def _run(place: Path, settings: Settings) -> dict[str, Any]:
         experiment = load_experiment(f"paper-{figure}")
         plans = experiment.plans(trials=settings.store_trials, seed=settings.seed)
         StudyRecord.of(plans, key=figure, title=figure, rerun="").write(store, plans)
-        wanted += wanted_tasks(plans)
+        wanted += tasks_of_plans(plans)
     options = WorkerOptions(WORKERS)
-    tasks = split({task: store.missing(task) for task in wanted}, options)
+    tasks = split_tasks({task: store.missing(task) for task in wanted}, options)
     with Timed(WORKERS) as executor:
         start = time.perf_counter()
         # each policy twice at a time, so that both workers have loaded its machine code
@@ -94,7 +94,7 @@ def _run(place: Path, settings: Settings) -> dict[str, Any]:
 
 
 def _summary(place: Path, trials: int) -> dict[str, float]:
-    """Write shards of made-up curves; summarise them in a fresh process, which has its own peak."""
+    """Write shards of made-up curves; summarise them in a new process and measure its peak."""
     store, series = Store.create(place), Series("0" * 64, {})
     rng = np.random.default_rng(0)
     size = min(250, trials)
@@ -112,7 +112,7 @@ def main(place: str, trials: str) -> None:
     """Seconds and the peak of memory in bytes."""
     store = Store.open(place)
     start = time.perf_counter()
-    summarise(store, store.cover("0" * 64, int(trials)).used, ROUNDS, ARMS)
+    summarise_files(store, store.shard_index("0" * 64, int(trials)).used, ROUNDS, ARMS)
     wall = time.perf_counter() - start
     print(wall, peak_memory())
 

@@ -14,7 +14,7 @@ from work import mean_operations
 
 from graphbandits import Bernoulli, BetaBernoulli, as_process
 from graphbandits._types import State
-from graphbandits.engine.loop import as_pi, draw_graph, learn, reveal
+from graphbandits.engine.loop import check_pi, draw_graph, reveal, update_state
 from graphbandits.engine.plan import BLOCK
 from graphbandits.policies import Event, Problem, View
 from graphbandits.posteriors import Observations
@@ -68,10 +68,10 @@ def calls_of_a_round(states: States, seed: int) -> dict[str, Call]:
         "beliefs": lambda: posterior.beliefs(state),
         "gain": lambda: graph.gain(beliefs.h),
         "rule": lambda: ids_n(beliefs.alpha, beliefs.delta, beliefs.h, gain),
-        "draw": lambda: draw_actions(as_pi(policy, pi, view), keys, 1),
+        "draw": lambda: draw_actions(check_pi(policy, pi, view), keys, 1),
         "reveal": lambda: reveal(draw_graph(process, 1, keys), action, keys, 1),
         "outcomes": lambda: world.outcomes(theta, keys, 1, trial, arm),
-        "learn": lambda: learn(policy, scratch, event),
+        "learn": lambda: update_state(policy, scratch, event),
         "propose": lambda: policy.propose(state, view),
     }
 

@@ -145,9 +145,9 @@ def claim_table(judgements: Sequence[Judgement]) -> Table:
 
 def published_table(comparisons: Sequence[PublishedComparison], source: str) -> Table:
     """Mean regrets here and there, and how many combined standard errors lie between."""
-    from graphbandits.results.published import NEAR
+    from graphbandits.results.published import MAX_DISTANCE
 
-    numbers = ["ours (s.e.)", "published (s.e.)", "apart", f"within {NEAR:g} s.e."]
+    numbers = ["ours (s.e.)", "published (s.e.)", "apart", f"within {MAX_DISTANCE:g} s.e."]
     table = plain_table(f"Published: {source}", ["policy"], numbers)
     for c in comparisons:
         means = mean_text(c.mean, c.standard_error), mean_text(c.published_mean, c.published_error)

@@ -18,7 +18,7 @@ from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
     from graphbandits.experiments.study_comparison import ProblemComparison
-    from graphbandits.store.maintenance import Amount, Removed, StudyEntry
+    from graphbandits.store.maintenance import RemovedFile, ShardTotals, StudyEntry
 
 store = typer.Typer(no_args_is_help=True, help="Look after what experiments have left on disk.")
 
@@ -34,10 +34,10 @@ def list_(directory: Directory, json: options.Json = False) -> None:
     Example: graphbandits store ls paper-1a
     """
     from graphbandits.store import Store
-    from graphbandits.store.maintenance import contents_of
+    from graphbandits.store.maintenance import store_contents
 
     store = Store.open(directory)
-    contents, runs = contents_of(store), store.others()
+    contents, runs = store_contents(store), store.other_processes()
     if json:
         keys = ("kind", "host", "pid", "started", "command")
         print_json(
@@ -94,7 +94,7 @@ def _share(done: int, of: int) -> str:
     return f"{100 * done // of} %" if 100 * done >= of else "under 1 %"
 
 
-def _text(amount: Amount) -> str:
+def _text(amount: ShardTotals) -> str:
     shards = count(amount.shards, "shard")
     return f"{shards} in {amount.series} series, {file_size(amount.bytes)}"
 
@@ -109,11 +109,11 @@ def verify(directory: Directory, json: options.Json = False) -> None:
     """
     from graphbandits.engine._progress import progress_bar
     from graphbandits.store import Store
-    from graphbandits.store.maintenance import contents_of
+    from graphbandits.store.maintenance import store_contents
     from graphbandits.store.maintenance import verify as findings_in
 
     store = Store.open(directory)
-    shards = contents_of(store).total.shards
+    shards = store_contents(store).total.shards
     findings = []
     with progress_bar("reading shards", shards) as advance:
         for finding in findings_in(store, lambda done, of: advance(1)):
@@ -165,7 +165,7 @@ def gc(
         ]
         print_json({"store": str(directory), "dry_run": dry_run, "bytes": total, "removed": files})
         return
-    groups: dict[str, list[Removed]] = {}
+    groups: dict[str, list[RemovedFile]] = {}
     for one in removed:
         groups.setdefault(one.why, []).append(one)
     for why, ones in groups.items():

@@ -1,4 +1,4 @@
-"""Algorithm 1 over blocks of trials, and the plans, tasks and shards around it."""
+"""Run Algorithm 1 over blocks of trials: plans, tasks, shards and executors."""
 
 from graphbandits.engine.loop import RunMonitor, run_block
 from graphbandits.engine.plan import Plan, Task

@@ -1,4 +1,4 @@
-"""Progress on a terminal: a bar with the time left, and that code is compiled."""
+"""Terminal output during a run: a progress bar, and a note while kernels are compiled."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from graphbandits._jit import compiled_before
 Advance = Callable[[int], None]
 
 
-def announce_compilation(how_long: str = "20 seconds") -> None:
-    """Say on a terminal why nothing happens for a while, the first time."""
+def announce_compilation(duration: str = "20 seconds") -> None:
+    """Print a note on a terminal if kernels are compiled first, and how long that takes."""
     if Console(stderr=True).is_terminal and not compiled_before():
-        print(f"Compiling for this machine, once: about {how_long} ...", file=sys.stderr)
+        print(f"Compiling for this machine, once: about {duration} ...", file=sys.stderr)
 
 
 @contextmanager
 def progress_bar(label: str, decisions: int, show: bool = True) -> Iterator[Advance]:
-    """Show a bar on standard error for as long as the context lasts, if it is a terminal.
+    """Show a progress bar on standard error if it is a terminal.
 
     >>> with progress_bar("simulating", decisions=100) as advance:
     ...     advance(100)

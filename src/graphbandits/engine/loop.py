@@ -1,6 +1,6 @@
 """Algorithm 1, in lockstep over the trials of a block.
 
-Calls of policies and graphs are checked; an error names the policy or graph and the round.
+Calls to policies and graphs are checked. An error names the policy or graph and the round.
 """
 
 from __future__ import annotations
@@ -35,20 +35,46 @@ from graphbandits.worlds import World
 
 @dataclass(frozen=True, eq=False)
 class BlockOutcome:
-    """Regret of each trial at the recorded rounds (B, R), and its plays of each arm (B, K)."""
+    """Outcome of a block of trials.
+
+    Parameters
+    ----------
+    regret : ndarray of shape (B, R)
+        Cumulative regret of each trial at the recorded rounds.
+    plays : ndarray of shape (B, K)
+        Number of plays of each arm in each trial.
+    """
 
     regret: Floats
     plays: Ints
 
 
 class RunMonitor(Protocol):
-    """Looks on while a block is played, and has no say in it."""
+    """Read-only monitor of a running block."""
 
     def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
-        """Before the play of round t is drawn from ``pi``."""
+        """Receive the decision of a round, after the proposal of the policy.
+
+        Parameters
+        ----------
+        t : int
+            Round, from 1.
+        graph : Feedback
+            Feedback graph of the round.
+        pi : ndarray of shape (B, K)
+            Distribution from which the engine draws the action of each trial.
+        """
 
     def observed(self, t: int, seen: Observations) -> None:
-        """After it."""
+        """Receive the observations of a round, before the policy learns from them.
+
+        Parameters
+        ----------
+        t : int
+            Round, from 1.
+        seen : Observations
+            Observed arms and rewards.
+        """
 
 
 def run_block(
@@ -60,14 +86,46 @@ def run_block(
     record: Ints,
     realised: bool = False,
     advance: Callable[[int], None] = lambda rounds: None,
-    watch: RunMonitor | None = None,
+    monitor: RunMonitor | None = None,
 ) -> BlockOutcome:
-    """Play ``horizon`` rounds in every trial of the block; ``record`` lists rounds to keep.
+    """Run Algorithm 1 for all trials of a block.
 
-    ``advance`` is called after every round, and whatever it raises ends the block.
+    Parameters
+    ----------
+    policy : Policy
+        Policy to run.
+    world : World
+        Reward model.
+    process : Process
+        Graph process.
+    horizon : int
+        Number of rounds.
+    keys : Keys
+        Seed and numbers of the trials.
+    record : ndarray of int
+        Rounds at which the regret is recorded, in increasing order. The last one is ``horizon``.
+    realised : bool, default=False
+        If true, record the difference of the outcomes instead of the pseudo-regret
+        theta* - theta_A.
+    advance : callable, optional
+        Called with 1 after every round. An exception that it raises ends the block.
+    monitor : RunMonitor, optional
+        Receives the decisions and the observations of every round.
+
+    Returns
+    -------
+    BlockOutcome
+        Regret at the recorded rounds, and plays of each arm.
+
+    Raises
+    ------
+    PolicyError
+        If the policy raises an exception.
+    GraphError
+        If the graph process raises an exception.
     """
     problem = Problem(world.prior, horizon, policy.needs, GraphInfo(process))
-    state = start(policy, problem, keys)
+    state = init_state(policy, problem, keys)
     theta = world.means(keys)
     best = theta.argmax(axis=1)
     rows = np.arange(keys.trials)
@@ -78,22 +136,22 @@ def run_block(
     for t in range(1, horizon + 1):
         graph = draw_graph(process, t, keys)
         pi, action = decide(policy, state, View(t, keys, problem, graph))
-        if watch is not None:
-            watch.decided(t, graph, pi)
+        if monitor is not None:
+            monitor.decided(t, graph, pi)
         trial, arm = reveal(graph, action, keys, t)
         seen = Observations(trial, arm, world.outcomes(theta, keys, t, trial, arm))
 
-        # before the policy gets hold of the arrays
+        # before update: the policy may modify the arrays
         if realised:
             regret += world.outcomes(theta, keys, t, rows, best)
             regret -= world.outcomes(theta, keys, t, rows, action)
         else:
             regret += theta[rows, best] - theta[rows, action]
         plays[rows, action] += 1
-        if watch is not None:
-            watch.observed(t, seen)
+        if monitor is not None:
+            monitor.observed(t, seen)
 
-        state = learn(policy, state, Event(t, keys, problem, graph, pi, action, seen))
+        state = update_state(policy, state, Event(t, keys, problem, graph, pi, action, seen))
         if t == record[recorded]:
             kept[:, recorded] = regret
             recorded += 1
@@ -101,11 +159,12 @@ def run_block(
     return BlockOutcome(kept, plays)
 
 
-class Recorder:
-    """Keeps the information ratios at the recorded rounds, by a posterior of its own.
+class RatioRecorder:
+    """Monitor that records the information ratios at the recorded rounds.
 
-    So they are defined for every policy: given all that it has observed. They are quotients of
-    small numbers, and so the statistics are of the strictest accuracy there is.
+    It has its own posterior, given all observations of the policy. Therefore the ratios are
+    defined for every policy. They are quotients of small numbers, which need the strictest
+    accuracy.
     """
 
     def __init__(self, posterior: Posterior, gain: str, trials: int, record: Ints) -> None:
@@ -117,7 +176,7 @@ class Recorder:
         self.ratios = Ratios(*(np.empty(kept) for _ in range(4)))
 
     def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
-        """Add this round's ratio; keep all if the round is one that is recorded."""
+        """Add the ratio of the round to the sum; store all values at a recorded round."""
         beliefs = self._posterior.beliefs(self._state)
         bound = graph.gain(beliefs.h)
         joint = self._gain == "joint"
@@ -133,7 +192,7 @@ class Recorder:
             self._column += 1
 
     def observed(self, t: int, seen: Observations) -> None:
-        """Learn what the policy could have learned."""
+        """Update the posterior."""
         self._state = self._posterior.update(self._state, seen)
 
 
@@ -146,10 +205,10 @@ def run_recorded(
     recording: Recording,
     advance: Callable[[int], None] = lambda rounds: None,
 ) -> Shard:
-    """Run a block, and keep what is to be recorded."""
+    """Run a block and record what ``recording`` asks for."""
     record, recorder = recording.record, None
     if recording.ratios is not None:
-        recorder = Recorder(world.prior, recording.ratios, keys.trials, record)
+        recorder = RatioRecorder(world.prior, recording.ratios, keys.trials, record)
     realised = recording.regret == "realised"
     played = run_block(policy, world, process, horizon, keys, record, realised, advance, recorder)
     ratios = None if recorder is None else recorder.ratios
@@ -159,32 +218,32 @@ def run_recorded(
 # Checked calls ----------------------------------------------------------------------------------
 
 
-def start(policy: Policy, problem: Problem, keys: Keys) -> State:
-    """The state before the first round."""
+def init_state(policy: Policy, problem: Problem, keys: Keys) -> State:
+    """Return the initial state of a policy, checked."""
     try:
         state = policy.init(problem, keys)
     except (Exception, SystemExit) as error:
-        _raise(policy, "before the first round, in init", error)
+        _raise_policy_error(policy, "before the first round, in init", error)
     _check_state(policy, "init", state)
     return state
 
 
 def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
-    """The policy proposes a distribution, the engine draws the play from it."""
-    pi = as_pi(policy, propose(policy, state, view), view)
+    """Return the proposed distribution and the actions that the engine draws from it."""
+    pi = check_pi(policy, propose(policy, state, view), view)
     return pi, draw_actions(pi, view.keys, view.t)
 
 
 def propose(policy: Policy, state: State, view: View) -> object:
-    """What the policy returns, unchecked."""
+    """Return the proposal of a policy, unchecked."""
     try:
         return policy.propose(state, view)
     except (Exception, SystemExit) as error:
-        _raise(policy, f"in round {view.t}, in propose", error)
+        _raise_policy_error(policy, f"in round {view.t}, in propose", error)
 
 
-def as_pi(policy: Policy, proposed: object, view: View) -> Floats:
-    """A copy of what was proposed, if it is a distribution over the arms for each trial."""
+def check_pi(policy: Policy, proposed: object, view: View) -> Floats:
+    """Return a copy of a proposal; raise InputError unless each row is a distribution."""
     shape = (view.keys.trials, view.problem.arms)
     try:
         pi = np.array(proposed, np.float64, order="C")
@@ -193,25 +252,25 @@ def as_pi(policy: Policy, proposed: object, view: View) -> Floats:
     if pi.shape != shape:
         what = f"shape {pi.shape}" if isinstance(proposed, np.ndarray) else type(proposed).__name__
         raise InputError(
-            f"policy '{name_of(policy)}' proposed {what} in round {view.t}; pi is an array with "
-            f"one row a trial and one column an arm, {shape}"
+            f"policy '{name_of(policy)}' proposed {what} in round {view.t}; return an array with "
+            f"one row per trial and one column per arm, shape {shape}"
         )
     total = pi.sum(axis=1)
     off = np.abs(total - 1.0)
     if not (off < 1e-9).all() or (pi < 0.0).any():
         raise InputError(
-            f"policy '{name_of(policy)}' proposed in round {view.t} what is no distribution: "
-            f"the least entry is {pi.min():g}, a row adds up to {total[off.argmax()]:g}"
+            f"policy '{name_of(policy)}' did not propose a distribution in round {view.t}: "
+            f"the smallest entry is {pi.min():g}, and a row sums to {total[off.argmax()]:g}"
         )
     return pi
 
 
-def learn(policy: Policy, state: State, event: Event) -> State:
-    """The state after the round; ``state`` is consumed."""
+def update_state(policy: Policy, state: State, event: Event) -> State:
+    """Return the state after a round, checked; the policy may reuse the arrays of ``state``."""
     try:
         state = policy.update(state, event)
     except (Exception, SystemExit) as error:
-        _raise(policy, f"in round {event.t}, in update", error)
+        _raise_policy_error(policy, f"in round {event.t}, in update", error)
     _check_state(policy, "update", state)
     return state
 
@@ -224,8 +283,8 @@ def _check_state(policy: Policy, call: str, state: object) -> None:
         )
 
 
-def _raise(policy: Policy, where: str, error: BaseException) -> NoReturn:
-    """The error with the policy's name and place; one of ours keeps its kind."""
+def _raise_policy_error(policy: Policy, where: str, error: BaseException) -> NoReturn:
+    """Raise an error that names the policy and the call; errors of this package keep their type."""
     name = name_of(policy)
     if isinstance(error, NeedsError) and not str(error).startswith("policy '"):
         raise NeedsError(f"policy '{name}' {where}: {error}") from error
@@ -236,22 +295,23 @@ def _raise(policy: Policy, where: str, error: BaseException) -> NoReturn:
 
 
 def draw_graph(process: Process, t: int, keys: Keys) -> Feedback:
-    """The graph of round t; an error in the graph of a plug-in names its file and line."""
+    """Return the graph of round t; an error in a plug-in names its file and line."""
     try:
         return process.round(t, keys)
     except Exception as error:
-        _raise_of_graph(process, f"in round {t}", error)
+        _raise_graph_error(process, f"in round {t}", error)
 
 
 def reveal(graph: Feedback, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
-    """Who is observed in round t."""
+    """Return the observed (trial, arm) pairs of round t."""
     try:
         return graph.reveal(action, keys, t)
     except Exception as error:
-        _raise_of_graph(graph, f"in round {t}, in reveal", error)
+        _raise_graph_error(graph, f"in round {t}, in reveal", error)
 
 
-def _raise_of_graph(graph: object, where: str, error: Exception) -> NoReturn:
+def _raise_graph_error(graph: object, where: str, error: Exception) -> NoReturn:
+    """Raise an error that names the graph; errors of this package are raised unchanged."""
     if isinstance(error, GraphBanditsError):
         raise error
     reason = locate_error(error, source_file(type(graph)))

@@ -1,4 +1,4 @@
-"""A plan: one simulation of several policies in the same worlds; its tasks, which executors run."""
+"""Plans (one simulation of several policies in the same worlds) and their tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from graphbandits.engine.loop import run_recorded
 from graphbandits.engine.provenance import versions
-from graphbandits.engine.shard import POINTS, Recording, Shard
+from graphbandits.engine.shard import MAX_POINTS, Recording, Shard
 from graphbandits.errors import GraphBanditsError, InputError, check_horizon, check_integer
 from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import GraphLike, Process, as_process
@@ -25,21 +25,48 @@ from graphbandits.registry import build, summary_of, text_of
 from graphbandits.rng import Keys
 from graphbandits.worlds import Bernoulli, World
 
-#: Trials that run in lockstep: their state stays in the cache, and Python's share is small.
+#: Trials in lockstep. Their state fits in the CPU cache, and the overhead of Python is small.
 BLOCK = 250
-#: A block has no more entries than this, trials times arms, unless one trial has.
-ENTRIES = 10**6
-#: Number of workers that may end while they run a task before the task fails.
-DEATHS = 3
+#: Maximum of trials times arms in a block of more than one trial.
+MAX_BLOCK_ENTRIES = 10**6
+#: A task fails after this many workers ended while they ran it.
+MAX_WORKER_DEATHS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """One simulation: policies, world, graph, horizon, trials and seed, checked and not yet run.
+    """One simulation, checked and not yet run. Use :meth:`Plan.of` to create one.
 
-    A plan of an experiment with sweeps also has its place there: the number of the ``sweep``,
-    the ``point`` with the values of the swept parameters, the ``name`` that its files have, and
-    the ``lines`` of figures that its policies belong to.
+    Parameters
+    ----------
+    policies : dict of str to Policy
+        Policies by their text form.
+    world : World
+        Reward model.
+    process : Process
+        Graph process.
+    horizon : int
+        Number of rounds.
+    trials : int
+        Number of trials.
+    seed : int
+        Seed of the random draws.
+    recording : Recording
+        What is recorded, and at which rounds.
+    graph_text : str
+        Name of the graph in the results.
+    graph_spec : str, optional
+        Text form from which the graph was made; None if it was made from an object.
+    first_trial : int, default=0
+        Number of the first trial.
+    sweep : int, optional
+        Number of the sweep in the experiment; None without a sweep.
+    point : mapping of str to value
+        Values of the swept parameters.
+    name : str, default=""
+        Name of the files of the plan.
+    lines : mapping of str to str
+        Line of the sweep figures to which each policy belongs.
     """
 
     policies: dict[str, Policy]
@@ -49,8 +76,8 @@ class Plan:
     trials: int
     seed: int
     recording: Recording
-    graph_text: str  # what the graph is called in results
-    given_text: str | None = None  # what it was made from, if from a text
+    graph_text: str
+    graph_spec: str | None = None
     first_trial: int = 0
     sweep: int | None = None
     point: Mapping[str, int | float | str] = field(default_factory=dict)
@@ -71,14 +98,58 @@ class Plan:
         first_trial: int = 0,
         regret: str = "pseudo",
         ratios: str | None = None,
-        rounds: int | Sequence[int] = POINTS,
+        rounds: int | Sequence[int] = MAX_POINTS,
     ) -> Plan:
-        """Check everything before anything runs."""
+        """Create a plan and check all settings.
+
+        Parameters
+        ----------
+        policies : str, Policy, or iterable of them
+            Policies as text forms or objects.
+        world : World, optional
+            Reward model. The default is Bernoulli arms with uniform priors.
+        graph : str, array, Process or other graph, default="paper"
+            Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
+        horizon : int
+            Number of rounds.
+        trials : int
+            Number of trials.
+        seed : int, default=0
+            Seed of the random draws.
+        arms : int, optional
+            Number of arms, if neither the world nor the graph determines it.
+        first_trial : int, default=0
+            Number of the first trial.
+        regret : {"pseudo", "realised"}, default="pseudo"
+            Recorded regret: theta* - theta_A, or the difference of the outcomes.
+        ratios : {"bound", "joint"}, optional
+            Record information ratios with this gain; None to record none.
+        rounds : int or sequence of int, default=200
+            Maximum number of recorded rounds, evenly spaced, or the list of recorded rounds.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        InputError
+            If a value is not allowed.
+        NeedsError
+            If a policy needs information that the graph or the horizon does not provide.
+
+        Examples
+        --------
+        >>> plan = Plan.of(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20)
+        >>> list(plan.policies), plan.decisions
+        (['ts-n', 'ids-n'], 2000)
+        """
         if world is not None and not hasattr(world, "outcomes"):
-            raise InputError(f"a world is an object such as Bernoulli(...), not {world!r}")
+            raise InputError(f"world must be an object such as Bernoulli(...), not {world!r}")
         known = arms if world is None else world.arms
         if world is not None and arms is not None and arms != world.arms:
-            raise InputError(f"the world has {world.arms} arms, but arms={arms} was asked for")
+            raise InputError(f"the world has {world.arms} arms, but arms={arms} was given")
         process = as_process(graph, known)
         given = recipe_text(graph)
         named = named_policies(policies)
@@ -91,14 +162,15 @@ class Plan:
             trials=check_integer(trials, "trials"),
             seed=check_integer(seed, "seed", least=0),
             recording=Recording.of(horizon, rounds, regret, ratios),
-            given_text=given,
+            graph_spec=given,
             graph_text=given or type(graph).__name__,
             first_trial=check_integer(first_trial, "first_trial", least=0),
         )
-        Keys(plan.seed, plan.first_trial, plan.trials)  # refuses more than there are numbers for
+        Keys(plan.seed, plan.first_trial, plan.trials)  # raises if a number is too large
         if process.rounds is not None and process.rounds < plan.horizon:
             raise InputError(
-                f"the graph process serves {process.rounds} rounds, but the horizon is {horizon}"
+                f"the graph process has {process.rounds} rounds, but the horizon is {horizon}: "
+                "use a shorter horizon"
             )
         if ratios == "joint":
             check_joint(plan.world.prior, process)
@@ -110,22 +182,38 @@ class Plan:
 
     @property
     def decisions(self) -> int:
+        """Number of decisions of all policies."""
         return self.trials * self.horizon * len(self.policies)
 
     @property
     def block(self) -> int:
-        """Trials that run in lockstep, at most: fewer where there are very many arms."""
-        return min(BLOCK, max(1, ENTRIES // self.world.arms))
+        """Maximum number of trials in lockstep; smaller if there are very many arms."""
+        return min(BLOCK, max(1, MAX_BLOCK_ENTRIES // self.world.arms))
 
     @property
     def where(self) -> str:
-        """The point in words, for messages; empty without a sweep."""
+        """The point of the sweep as text for messages; empty without a sweep."""
         return f" at {point_text(self.point)}" if self.point else ""
 
     def run_shard(
         self, policy: str, keys: Keys, advance: Callable[[int], None] = lambda rounds: None
     ) -> Shard:
-        """One block of trials of one policy, in this process."""
+        """Run a block of trials of one policy in this process.
+
+        Parameters
+        ----------
+        policy : str
+            Text form of the policy, a key of ``policies``.
+        keys : Keys
+            Seed and numbers of the trials.
+        advance : callable, optional
+            Called with 1 after every round. An exception that it raises ends the block.
+
+        Returns
+        -------
+        Shard
+            Recorded values of the trials.
+        """
         return run_recorded(
             self.policies[policy],
             self.world,
@@ -138,15 +226,21 @@ class Plan:
 
     @property
     def arm_names(self) -> tuple[str, ...]:
-        """The names of the arms; their numbers from 1 where they have none."""
+        """Names of the arms; their numbers from 1 if the graph has no names."""
         return self.process.names or tuple(str(i + 1) for i in range(self.process.arms))
 
     def settings(self) -> dict[str, Any]:
-        """What determines the results, as plain data that is kept with them."""
+        """Return the settings that are saved with the results.
+
+        Returns
+        -------
+        dict
+            Plain values: graph, arms, horizon, trials, seed, world, policies and versions.
+        """
         run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
         return {
             "graph": self.graph_text,
-            **describe_graph(self.process, self.given_text),
+            **describe_graph(self.process, self.graph_spec),
             "arms": self.process.arms,
             "horizon": self.horizon,
             "trials": self.trials,
@@ -163,7 +257,7 @@ class Plan:
 
 
 def point_text(point: Mapping[str, int | float | str]) -> str:
-    """A point of a sweep in words.
+    """Format a point of a sweep as text.
 
     >>> point_text({"r": 0.5, "arms": 10})
     'r = 0.5, arms = 10'
@@ -172,7 +266,7 @@ def point_text(point: Mapping[str, int | float | str]) -> str:
 
 
 def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str, Policy]:
-    """Policies by their text, from texts and objects; the same one twice is refused."""
+    """Return policies by their text form, from text forms and objects; refuse duplicates."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
         policies = [policies]
     named: dict[str, Policy] = {}
@@ -183,15 +277,15 @@ def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str,
             raise InputError(f"policy '{name}' is given twice")
         named[name] = policy
     if not named:
-        raise InputError("no policy was given: name one, such as 'ids-n'")
+        raise InputError("no policy was given: give one or more, such as 'ids-n'")
     return named
 
 
 def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
-    """What a policy is, what it is told, and which source it was run from.
+    """Describe a policy for the settings: summary, needs and the hash of its source.
 
-    A policy may have a method ``caveat(arms, horizon)``: the sentence that it returns, if any, is
-    kept as its note and shown wherever its regret is.
+    A policy may have a method ``caveat(arms, horizon)``. The sentence that it returns, if any, is
+    stored as the note of the policy and shown next to its regret.
 
     >>> from graphbandits.policies import as_policy
     >>> describe_policy(as_policy("ids-n"), arms=5, horizon=100)["graph_known"]
@@ -213,10 +307,10 @@ def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
 
 
 def describe_graph(process: Process, text: str | None) -> dict[str, Any]:
-    """What a graph is, as a hash; for a plug-in's own class, which has none, what it is made from.
+    """Describe a graph for the settings by a hash of its content.
 
-    That is the sha256 of the files of its class and of the recipe that ``text`` names, and of the
-    files that their parameters name.
+    A graph of a plug-in class has no such hash. Its entry is the sha256 of the source files of its
+    class and of the class that ``text`` names, and of the files that their parameters name.
 
     >>> from graphbandits.graphs import as_process
     >>> list(describe_graph(as_process("paper"), "paper"))
@@ -232,7 +326,7 @@ def describe_graph(process: Process, text: str | None) -> dict[str, Any]:
 
 
 def describe_world(world: World) -> dict[str, Any]:
-    """The prior that policies start from, and the means where they are fixed."""
+    """Describe a world for the settings: its prior, and its means if they are fixed."""
     described: dict[str, Any] = {"world": type(world).__name__}
     if isinstance(world.prior, BetaBernoulli):
         described["prior"] = np.stack([world.prior.a, world.prior.b], axis=1).tolist()
@@ -245,7 +339,19 @@ def describe_world(world: World) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The trials ``first`` to ``first + trials - 1`` of one policy of a plan."""
+    """A range of trials of one policy of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        The simulation.
+    policy : str
+        Text form of the policy.
+    first : int
+        Number of the first trial.
+    trials : int
+        Number of trials.
+    """
 
     plan: Plan
     policy: str
@@ -254,18 +360,19 @@ class Task:
 
     @property
     def decisions(self) -> int:
+        """Number of decisions."""
         return self.trials * self.plan.horizon
 
     @property
     def label(self) -> str:
-        """The policy, and where in a sweep, for messages."""
+        """The policy and the point of the sweep, for messages."""
         return f"'{self.policy}'{self.plan.where}"
 
     def __str__(self) -> str:
         return f"'{self.policy}', trials {self.first} to {self.first + self.trials - 1}"
 
 
-#: What becomes of a task: its shard, or the error that it ended with.
+#: Outcome of a task: its shard, or the error that it raised.
 Outcome = Shard | GraphBanditsError
 #: Called with a task and the number of its decisions made since the last call for it.
 ProgressCallback = Callable[[Task, int], None]

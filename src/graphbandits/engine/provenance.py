@@ -1,21 +1,23 @@
-"""What determines the numbers of a stored series, and the series' name: a hash of these facts.
+"""Facts that determine the numbers of a stored series; the name of a series is their hash.
 
 The facts of one policy in one simulation are
 
-- the settings: the text of the policy, the horizon, the seed, what is recorded, the accuracy, and
-  digests of the prior, of fixed means, of the graph's arrays and of files that parameters name;
-- the sources that can change numbers: of :data:`NUMERIC` what the policy, the world, the graph and
-  the loop are and import. Comments and docstrings do not count;
-- plug-ins by the sha256 of their text, and what they import: of installed packages the version, of
-  other modules the text, of this package also modules outside :data:`NUMERIC`. A plug-in that may
-  look others up by name (:data:`ANYTHING`) rests on all that names lead to;
-- the versions of Python, NumPy, SciPy, Numba and llvmlite, and Numba's settings.
+- the settings: text form of the policy, horizon, seed, recording, accuracy, and digests of the
+  prior, of fixed means, of the arrays of the graph and of files that parameters name;
+- the sources that can change numbers: those modules of :data:`NUMERIC` that define or are imported
+  by the policy, the world, the graph and the loop. Comments and docstrings are ignored;
+- plug-ins, by the sha256 of their text, and their imports: the version of installed packages, the
+  text of other modules, and all modules of this package, including those outside :data:`NUMERIC`.
+  A plug-in that may look up others by name (:data:`DYNAMIC_NAMES`) depends on all modules that
+  names can refer to;
+- the versions of Python, NumPy, SciPy, Numba and llvmlite, and the settings of Numba.
 
-File readers do not count, for the arrays that they read are among the settings; nor do modules that
-store, report, draw or send to workers. Searches for graph invariants do not either, although
-policies get their values from ``problem.graphs``: the values that a policy's sources mention
-(:data:`GRAPH_VALUES`) are facts instead. No clock ends these searches, so that the values are the
-same everywhere. Linear programs count for the policies that play their solutions.
+File readers are not facts, because the arrays that they read are among the settings. Modules that
+store, report, plot or communicate with workers are not facts either. The same holds for searches
+for graph invariants, although policies read their values from ``problem.graphs``: the values that
+the sources of a policy mention (:data:`GRAPH_VALUES`) are facts instead. These searches have no
+time limit, and therefore the values are the same on every machine. Linear programs are facts of
+the policies that use their solutions.
 
 ``tests/engine/test_provenance.py`` checks :data:`NUMERIC` against import statements and a traced run.
 """
@@ -65,14 +67,14 @@ if TYPE_CHECKING:
 Sources = dict[str, str]
 
 PACKAGE = __name__.split(".")[0]
-#: Modules and packages of this one whose code can change the numbers of a series.
+#: Modules and subpackages whose code can change the numbers of a series.
 NUMERIC = (
     *("rng", "_rng_kernels", "_jit", "posteriors", "rules", "gains", "policies", "worlds"),
     *("graphs.feedback", "graphs._feedback_kernels", "graphs.processes", "graphs.graph_info"),
     *("graphs._outcome_space", "graphs.dominating_sets"),
     "engine.loop",
 )
-#: Modules that change no numbers even where a plug-in imports them.
+#: Modules that change no numbers, even if a plug-in imports them.
 NEUTRAL = (
     "_io",
     "_old_words",
@@ -83,29 +85,36 @@ NEUTRAL = (
     "plugins",
     "registry",
 )
-#: Where names lead to: policies, posteriors, and graphs by recipes and from files.
-NAMED = (*NUMERIC, "graphs")
-#: Words of a plug-in that may bring in code which no import statement mentions, or which computes
-#: the values that stand for searches of graphs.
-ANYTHING = {"registered", "build", "as_policy", "as_process", "load_plugin", GraphInfo.__name__}
-ANYTHING |= {"import_module", "__import__", "exec", "eval"}
-#: What ``problem.graphs`` computes by sources that do not count.
+#: Modules that names can refer to: policies, posteriors, and graphs by name and from files.
+LOOKUP_MODULES = (*NUMERIC, "graphs")
+#: Names in a plug-in that may load code without an import statement, or that may compute the values
+#: of graph searches.
+DYNAMIC_NAMES = {
+    "registered",
+    "build",
+    "as_policy",
+    "as_process",
+    "load_plugin",
+    GraphInfo.__name__,
+}
+DYNAMIC_NAMES |= {"import_module", "__import__", "exec", "eval"}
+#: Values of ``problem.graphs`` that are computed by sources outside :data:`NUMERIC`.
 GRAPH_VALUES = ("independence", "independence_number")
-#: The modules of the loop, which imports nothing of the policy that it plays.
+#: Modules of the loop. The loop does not import the policy that it runs.
 LOOP = ("graphbandits.engine.loop",)
-#: What makes a plan of a message again, in a worker.
+#: Module that restores a plan from a message in a worker.
 WORKER = "graphbandits.engine.executors.worker_runtime"
-#: Numba's settings, which users may change, by which kernels come out differently.
+#: Numba settings that users may change and that change the compiled kernels.
 COMPILER = ("DISABLE_JIT", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 
-#: What is known of plans.
+#: Series and sources of the plans that were used so far.
 _SERIES: WeakKeyDictionary[Plan, dict[str, Series]] = WeakKeyDictionary()
 _SOURCES: WeakKeyDictionary[Plan, dict[str, tuple[Sources, set[str]]]] = WeakKeyDictionary()
 _LOCK = Lock()
-#: Digests of sources as they were when they first counted, by their files.
-_FIRST: dict[Path, str] = {}
-#: Those of modules that had been imported when they were looked at: what this process goes by.
-_IMPORTED: dict[Path, str] = {}
+#: Digest of each source file when it was first used.
+_FIRST_DIGESTS: dict[Path, str] = {}
+#: Digest of each source file that had been imported when it was first read.
+_IMPORTED_DIGESTS: dict[Path, str] = {}
 
 
 # Series ------------------------------------------------------------------------------------------
@@ -113,7 +122,7 @@ _IMPORTED: dict[Path, str] = {}
 
 @dataclass(frozen=True)
 class Series:
-    """All trials that one policy may have in one simulation; ``facts`` determine the numbers.
+    """All possible trials of one policy in one simulation; ``facts`` determine the numbers.
 
     >>> from graphbandits.engine import Plan
     >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
@@ -127,19 +136,19 @@ class Series:
 
 
 def series_of(plan: Plan, policy: str) -> Series:
-    """The series of a policy of a plan: the same for every number of trials."""
-    if plan not in _SERIES:  # large graphs are hashed once, and all counts as it was at first
+    """Return the series of a policy of a plan; it does not depend on the number of trials."""
+    if plan not in _SERIES:  # large graphs are hashed once, and later changes of files are ignored
         problem, graphs = _problem(plan), GraphInfo(plan.process)
         _SERIES[plan] = {name: _series(plan, name, problem, graphs) for name in plan.policies}
     return _SERIES[plan][policy]
 
 
 def _series(plan: Plan, policy: str, problem: dict[str, Any], graphs: GraphInfo) -> Series:
-    sources, words = _looked_up(plan, policy)
+    sources, words = _sources_and_words(plan, policy)
     pieces: list[object] = [plan.policies[policy], plan.world, plan.process, plan.world.prior]
-    if "text" in problem["graph"]:  # of a plug-in's own class, whose parameters may name files
+    if "text" in problem["graph"]:  # a class of a plug-in, whose parameters may name files
         pieces.append(build("graph", problem["graph"]["text"]))
-    known = identity() | {"llvmlite": _version("llvmlite")}
+    known = required_versions() | {"llvmlite": _version("llvmlite")}
     facts = {
         "policy": policy,
         "problem": problem,
@@ -154,19 +163,19 @@ def _series(plan: Plan, policy: str, problem: dict[str, Any], graphs: GraphInfo)
         facts["graph_values"] = {
             name: value(plan.horizon) if callable(value) else value for name, value in read.items()
         }
-    return Series(name_of(facts), facts)
+    return Series(facts_hash(facts), facts)
 
 
-def name_of(facts: Mapping[str, Any]) -> str:
-    """The sha256 of facts, as JSON with sorted keys and without spaces."""
+def facts_hash(facts: Mapping[str, Any]) -> str:
+    """Return the sha256 of facts as JSON with sorted keys and without spaces."""
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def same_settings(facts: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    """Whether two series differ in sources and versions at most, not in what was asked for.
+    """Return whether two series have the same settings; sources and versions may differ.
 
-    Also for the facts of a series of an earlier version, as JSON has them.
+    The facts may also be those of an earlier version, read from JSON.
 
     >>> from graphbandits.engine import Plan
     >>> facts = [series_of(Plan.of("ts-n", horizon=t, trials=5), "ts-n").facts for t in (10, 11)]
@@ -177,7 +186,7 @@ def same_settings(facts: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
 
 
 def versions() -> dict[str, str]:
-    """Of everything that the numbers may depend on in their last digit.
+    """Return the versions on which the last digits of the numbers may depend.
 
     >>> sorted(versions())
     ['graphbandits', 'machine', 'numba', 'numpy', 'python', 'scipy']
@@ -190,30 +199,30 @@ def versions() -> dict[str, str]:
     }
 
 
-def identity() -> dict[str, str]:
-    """The versions that must be the same in all workers, besides the sources of each task.
+def required_versions() -> dict[str, str]:
+    """Return the versions that must be the same in all workers.
 
-    >>> identity()["python"].count(".")
+    >>> required_versions()["python"].count(".")
     1
     """
     return versions() | {"python": ".".join(platform.python_version_tuple()[:2])}
 
 
 @cache
-def cpu() -> str:
-    """The kind of processor that Numba compiles for: bits are the same on one kind.
+def cpu_name() -> str:
+    """Return the CPU type that Numba compiles for; results have the same bits on one type.
 
-    >>> cpu() != ""
+    >>> cpu_name() != ""
     True
     """
     return str(numba_config.CPU_NAME or get_host_cpu_name())
 
 
 def _problem(plan: Plan) -> dict[str, Any]:
-    """The settings that all policies of a plan share, as JSON."""
-    if why := why_not(plan):
-        raise InputError(f"{why}, nor kept in a store")
-    graph, arrays = arrays_of(plan)
+    """Return the settings that all policies of a plan share, as JSON values."""
+    if reason := unserializable_reason(plan):
+        raise InputError(f"the results cannot be stored: {reason}")
+    graph, arrays = graph_and_arrays(plan)
     return {
         "accuracy": cast(BetaBernoulli, plan.world.prior).accuracy,
         "horizon": plan.horizon,
@@ -224,17 +233,17 @@ def _problem(plan: Plan) -> dict[str, Any]:
     }
 
 
-def arrays_of(plan: Plan) -> tuple[Any, Arrays]:
-    """The graph of a plan as JSON, and the arrays of its prior, its fixed means and the graph."""
+def graph_and_arrays(plan: Plan) -> tuple[Any, Arrays]:
+    """Return the graph of a plan as JSON, and the arrays of its prior, fixed means and graph."""
     world = cast(Bernoulli, plan.world)
     arrays: Arrays = {"prior/a": world.prior.a, "prior/b": world.prior.b}
     if world.fixed is not None:
         arrays["fixed"] = world.fixed
-    return pack_process(plan.process, plan.given_text, arrays), arrays
+    return pack_process(plan.process, plan.graph_spec, arrays), arrays
 
 
-def why_not(plan: Plan) -> str:
-    """Why texts and arrays cannot describe a plan to another process; empty if they can."""
+def unserializable_reason(plan: Plan) -> str:
+    """Return why a plan cannot be sent to another process; empty if it can."""
     if not (type(plan.world) is Bernoulli and type(plan.world.prior) is BetaBernoulli):
         return f"a world of {type(plan.world).__name__} cannot be sent to another process"
     for text, policy in plan.policies.items():
@@ -242,71 +251,72 @@ def why_not(plan: Plan) -> str:
             same = as_policy(text) == policy
         except InputError:
             same = False
-        if not same or not _found_elsewhere(type(policy)):
+        if not same or not _is_importable(type(policy)):
             return (
-                f"policy '{text}' cannot be sent to another process: register it in a file "
-                "and load that with load_plugin"
+                f"policy '{text}' cannot be sent to another process: register it in a file and "
+                "load the file with load_plugin"
             )
     try:
         pack_process(plan.process, None, {})
-    except InputError as error:  # of a plug-in's class: it goes by its text
-        return "" if _has_text(plan) else str(error)
+    except InputError as error:  # a class of a plug-in is sent as its text form
+        return "" if _graph_spec_suffices(plan) else str(error)
     return ""
 
 
-def _has_text(plan: Plan) -> bool:
-    """Whether another process can make the graph from the text that it was made from."""
-    if plan.given_text is None:
+def _graph_spec_suffices(plan: Plan) -> bool:
+    """Return whether another process can create the graph from its text form."""
+    if plan.graph_spec is None:
         return False
     try:
-        again = as_process(plan.given_text, plan.process.arms)
-        return type(again) is type(plan.process) and _found_elsewhere(recipe_of(plan.given_text))
+        again = as_process(plan.graph_spec, plan.process.arms)
+        return type(again) is type(plan.process) and _is_importable(graph_class_of(plan.graph_spec))
     except (InputError, KeyError):
         return False
 
 
-def _found_elsewhere(cls: type) -> bool:
-    """Whether another process can load a class: from its plug-in file, or by importing it."""
+def _is_importable(cls: type) -> bool:
+    """Return whether another process can load a class from its plug-in file or by importing it."""
     if plugin_of(cls) is not None:
         return True
     try:
         return cls.__module__ != "__main__" and find_spec(cls.__module__) is not None
-    except (ImportError, ValueError):  # made by hand, without a file
+    except (ImportError, ValueError):  # a module without a file
         return False
 
 
 def _array_digest(array: NDArray[Any]) -> str:
     array = np.ascontiguousarray(array)
     digest = hashlib.sha256(f"{array.dtype.str} {array.shape}\n".encode())
-    digest.update(array.ravel().data)  # read in place, for it may be large
+    digest.update(array.ravel().data)  # without a copy, because it may be large
     return digest.hexdigest()
 
 
-def noted(plan: Plan, policy: str) -> Sources:
-    """The sources of a series of a plan; empty if none was asked for."""
+def cached_sources(plan: Plan, policy: str) -> Sources:
+    """Return the sources of a series if they were determined before; else an empty dict."""
     return _SOURCES[plan][policy][0] if plan in _SOURCES else {}
 
 
-def wanted_of_worker(plan: Plan, policy: str) -> Sources:
-    """The sources of a series, and those by which another process understands what it is told."""
-    return _worker_sources() | _looked_up(plan, policy)[0]
+def worker_sources(plan: Plan, policy: str) -> Sources:
+    """Return the sources that a worker needs: those of a series, and those that read the task."""
+    return _runtime_sources() | _sources_and_words(plan, policy)[0]
 
 
-_worker_sources = cache(lambda: sources_of((), [WORKER], whole=True)[0])
+_runtime_sources = cache(lambda: sources_of((), [WORKER], include_neutral=True)[0])
 
 
-def recipe_of(text: str) -> type:
-    """The class of the recipe that a graph's text names."""
+def graph_class_of(text: str) -> type:
+    """Return the class that the text form of a graph names."""
     return registered("graph")[parse(text)[0]]
 
 
-def _looked_up(plan: Plan, policy: str) -> tuple[Sources, set[str]]:
+def _sources_and_words(plan: Plan, policy: str) -> tuple[Sources, set[str]]:
+    """Return the result of :func:`sources_of` for a policy of a plan, determined once per plan."""
     with _LOCK:
-        if plan not in _SOURCES:  # all of its policies, as they are now
+        if plan not in _SOURCES:  # all policies, in their current state
             shared = [type(plan.world), type(plan.process), type(plan.world.prior)]
-            text = plan.given_text
+            text = plan.graph_spec
             if text is not None and "text" in pack_process(plan.process, text, {}):
-                shared.append(recipe_of(text))
+                shared.append(graph_class_of(text))
             _SOURCES[plan] = {
                 name: sources_of([type(one), *shared], LOOP) for name, one in plan.policies.items()
             }
@@ -317,12 +327,12 @@ def _looked_up(plan: Plan, policy: str) -> tuple[Sources, set[str]]:
 
 
 def sources_of(
-    classes: Iterable[type], modules: Iterable[str] = (), whole: bool = False
+    classes: Iterable[type], modules: Iterable[str] = (), include_neutral: bool = False
 ) -> tuple[Sources, set[str]]:
-    """The digests of all sources that can change what classes and modules compute, by name.
+    """Return the digests of all sources that can change what classes and modules compute.
 
-    And the words of those among them that may ask for values of the graphs. ``whole``: also
-    sources of this package that change no numbers.
+    The second value is the set of names in those sources that may read values of the graphs. With
+    ``include_neutral``, sources of this package that change no numbers are included.
 
     >>> from graphbandits.policies.ts_n import TSN
     >>> found, _ = sources_of([TSN])
@@ -337,10 +347,10 @@ def sources_of(
     while waiting:
         one = waiting.pop()
         name = one if isinstance(one, str) else plugin_name(one.source)
-        if name in found or (_is_in(name, NEUTRAL) and not whole):
+        if name in found or (_is_within(name, NEUTRAL) and not include_neutral):
             continue
-        if isinstance(one, Plugin):  # as it was loaded
-            source, found[name] = _analysed(one.text, ""), one.source
+        if isinstance(one, Plugin):  # its text when it was loaded
+            source, found[name] = _analyse(one.text, ""), one.source
         elif (file := _file(one)) is None:
             continue
         elif not _is_own(one) and _is_installed(file):
@@ -348,19 +358,21 @@ def sources_of(
             continue
         else:
             source, found[name] = _read(one, file), _digest(one, file)
-        named = _imported_by(source.imports)
-        numeric = _is_in(name, NUMERIC)
-        waiting += [other for other in named if whole or not numeric or _is_in(other, NUMERIC)]
-        if not numeric or _is_in(name, ("policies",)):
+        named = _imported_modules(source.imports)
+        numeric = _is_within(name, NUMERIC)
+        waiting += [
+            other for other in named if include_neutral or not numeric or _is_within(other, NUMERIC)
+        ]
+        if not numeric or _is_within(name, ("policies",)):
             words |= source.words
-        may_find = PACKAGE in named or not ANYTHING.isdisjoint(source.words)
-        if may_find and not numeric and not whole:
-            waiting += [*_modules(NAMED), *loaded_plugins()]
+        is_dynamic = PACKAGE in named or not DYNAMIC_NAMES.isdisjoint(source.words)
+        if is_dynamic and not numeric and not include_neutral:
+            waiting += [*_modules(LOOKUP_MODULES), *loaded_plugins()]
     return dict(sorted(found.items())), words
 
 
 def plugin_name(source: str) -> str:
-    """What a plug-in is called among sources, by the sha256 of its file."""
+    """Return the name of a plug-in among the sources, from the sha256 of its file."""
     return f"plugin {source[:16]}"
 
 
@@ -369,104 +381,109 @@ def _is_own(name: str) -> bool:
 
 
 @cache
-def _is_in(name: str, places: tuple[str, ...]) -> bool:
-    """Whether a module is one of those of the package that are named, or in one of them."""
+def _is_within(name: str, places: tuple[str, ...]) -> bool:
+    """Return whether a module is one of the given modules or subpackages, or inside one."""
     return f"{name}.".startswith(tuple(f"{PACKAGE}.{place}." for place in places))
 
 
 @cache
 def _modules(places: tuple[str, ...]) -> list[str]:
-    """All modules of the package that are in these places."""
+    """Return all modules of the given modules and subpackages."""
     root = Path(__file__).parents[1]
     paths = (file.relative_to(root.parent).with_suffix("") for file in sorted(root.rglob("*.py")))
     names = (".".join(path.parts).removesuffix(".__init__") for path in paths)
-    return [name for name in names if _is_in(name, places)]
+    return [name for name in names if _is_within(name, places)]
 
 
 @cache
-def _imported_by(imports: tuple[tuple[str, str], ...]) -> list[str]:
-    """The modules that import statements lead to."""
+def _imported_modules(imports: tuple[tuple[str, str], ...]) -> list[str]:
+    """Return the modules that import statements load."""
     found: list[str] = []
     for module, name in imports:
         if _is_own(module):
-            found.append(_home(module, name))
-        else:  # packages are run before their modules
+            found.append(_defining_module(module, name))
+        else:  # Python executes parent packages first
             parts = f"{module}.{name}".rstrip(".").split(".")
             found += [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
     return list(dict.fromkeys(found))
 
 
-def _home(module: str, name: str) -> str:
-    """The module of the package that ``from module import name`` gets it from.
+def _defining_module(module: str, name: str) -> str:
+    """Return the module of this package that defines ``name`` in ``from module import name``.
 
-    >>> _home("graphbandits.rules", "ids_n"), _home("graphbandits.graphs", "Dense")
-    ('graphbandits.rules.ids_n', 'graphbandits.graphs.feedback')
+    >>> _defining_module("graphbandits.graphs", "DenseFeedback")
+    'graphbandits.graphs.feedback'
+    >>> _defining_module("graphbandits.rules", "ids_n")
+    'graphbandits.rules.ids_n'
     """
     if name and _file(f"{module}.{name}") is not None:
         return f"{module}.{name}"
     file = _file(module) if name else None
-    if file is not None and file.name == "__init__.py":  # a package that hands names on
+    if file is not None and file.name == "__init__.py":  # a package may re-export names
         for other, known in _read(module, file).imports:
             if known == name:
-                return _home(other, name)
+                return _defining_module(other, name)
     return module
 
 
-def check_sources(wanted: Mapping[str, str]) -> None:
-    """Refuse to go on unless this process has imported what is wanted, or would do so now.
+def check_sources(expected: Mapping[str, str]) -> None:
+    """Raise SourceError if this process uses or would import other sources than those expected.
 
-    A module that is imported counts as it was when it was first looked at, so that an edit does
-    not disturb a process that goes by the old one. Plug-ins are left out: they are sent along.
+    An imported module is compared by its state when it was first read: a later edit does not
+    affect a process that has already imported it. Plug-ins are not compared, because they are sent
+    with the task.
 
     >>> from graphbandits.policies.ts_n import TSN
     >>> check_sources(sources_of([TSN])[0])
-    >>> check_sources({"graphbandits.rng": "of another day"})  # doctest: +ELLIPSIS
+    >>> check_sources({"graphbandits.rng": "another digest"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphbandits.errors.SourceError: ...rng.py was changed after the run began: start the run again
+    graphbandits.errors.SourceError: ...rng.py was changed after the run started: ...
     """
-    if not wanted:
+    if not expected:
         return
     for name in [name for name in list(sys.modules) if _is_own(name)]:
-        _as_imported(name, _file(name))
-    for name, digest in wanted.items():
+        _imported_digest(name, _file(name))
+    for name, digest in expected.items():
         kind, _, rest = name.partition(" ")
         if kind == "package" and (here := _version(rest)) != digest:
-            raise SourceError(f"{rest} is {here} here, and {digest} where the run began")
-        if kind not in ("package", "plugin") and _as_imported(name, _file(name)) != digest:
             raise SourceError(
-                f"{_file(name) or name} was changed after the run began: start the run again"
+                f"{rest} has version {here} here and {digest} on the machine that started the run"
+            )
+        if kind not in ("package", "plugin") and _imported_digest(name, _file(name)) != digest:
+            raise SourceError(
+                f"{_file(name) or name} was changed after the run started: start the run again"
             )
 
 
-def _as_imported(name: str, file: Path | None) -> str:
-    """The digest of a module as this process has it; empty if that is unknown."""
+def _imported_digest(name: str, file: Path | None) -> str:
+    """Return the digest of a module as imported by this process; empty if unknown."""
     if file is None:
         return ""
-    if file not in _IMPORTED:
+    if file not in _IMPORTED_DIGESTS:
         with suppress(OSError, InputError):
             found = _read(name, file).digest
             if name not in sys.modules:
                 return found
-            _IMPORTED[file] = "" if _is_late(name, file) else found
-    return _IMPORTED.get(file, "")
+            _IMPORTED_DIGESTS[file] = "" if _changed_after_start(name, file) else found
+    return _IMPORTED_DIGESTS.get(file, "")
 
 
 def _digest(name: str, file: Path) -> str:
-    """The digest of a source, which must not change while a process runs by it."""
+    """Return the digest of a source; raise InputError if it changed while this process ran."""
     found = _read(name, file).digest
-    if _is_late(name, file) or _FIRST.setdefault(file, found) != found:
+    if _changed_after_start(name, file) or _FIRST_DIGESTS.setdefault(file, found) != found:
         raise InputError(
-            f"{file} was changed while this process ran, which may go by what it was before: "
-            "start Python again"
+            f"{file} was changed while this process ran, which may still use the old version: "
+            "restart Python"
         )
     if name in sys.modules:
-        _IMPORTED.setdefault(file, found)
+        _IMPORTED_DIGESTS.setdefault(file, found)
     return found
 
 
 @cache
-def _began() -> float | None:
-    """When this process began, as a time of files; None if unavailable."""
+def _process_start() -> float | None:
+    """Return the start time of this process in seconds since 1970; None if unavailable."""
     fields = process_fields(os.getpid())
     try:
         up = float(Path("/proc/uptime").read_text().split()[0])
@@ -476,14 +493,14 @@ def _began() -> float | None:
     return None if fields is None else time.time() - up + int(fields[19]) / ticks
 
 
-def _is_late(name: str, file: Path) -> bool:
-    """Whether a module of the package was changed when this process may have imported it."""
-    since = _began() if _is_own(name) else None
-    return since is not None and file.stat().st_mtime > since + 1.0  # clocks are not that exact
+def _changed_after_start(name: str, file: Path) -> bool:
+    """Return whether a module of this package was changed after this process started."""
+    since = _process_start() if _is_own(name) else None
+    return since is not None and file.stat().st_mtime > since + 1.0  # tolerance for the clocks
 
 
 def _file(name: str) -> Path | None:
-    """The file of a module; None if it is Python's own, typed in, or no module but an attribute."""
+    """Return the file of a module; None for the standard library, __main__ and non-modules."""
     if not name or name.split(".")[0] in sys.stdlib_module_names or name == "__main__":
         return None
     try:
@@ -504,7 +521,7 @@ _distributions = cache(packages_distributions)
 
 
 def _installed_versions(module: str) -> Sources:
-    """The versions of the installed packages that a module may come from."""
+    """Return the versions of the installed packages that may provide a module."""
     names = _distributions().get(module.split(".")[0], [])
     return {f"package {name}": _version(name) for name in sorted(set(names))}
 
@@ -518,7 +535,7 @@ def _version(package: str) -> str:
 
 
 class _Source(NamedTuple):
-    """A digest, import statements as (module, name), and the names that occur."""
+    """Digest of a source, its import statements as (module, name), and the names in it."""
 
     digest: str
     imports: tuple[tuple[str, str], ...] = ()
@@ -527,24 +544,28 @@ class _Source(NamedTuple):
 
 def _read(name: str, file: Path) -> _Source:
     status = file.stat()
-    return _read_at(name, file, status.st_mtime_ns, status.st_size)
+    return _read_version(name, file, status.st_mtime_ns, status.st_size)
 
 
 @cache
-def _read_at(name: str, file: Path, changed: int, size: int) -> _Source:
+def _read_version(name: str, file: Path, changed: int, size: int) -> _Source:
     text = read_bytes(file, "source")
     if file.suffix != ".py":
         return _Source(hashlib.sha256(text).hexdigest())
-    return _analysed(text, name if file.name == "__init__.py" else name.rpartition(".")[0])
+    return _analyse(text, name if file.name == "__init__.py" else name.rpartition(".")[0])
 
 
-def _analysed(text: bytes, package: str) -> _Source:
-    """Of this package what a source does counts, of any other source the text."""
+def _analyse(text: bytes, package: str) -> _Source:
+    """Analyse a source.
+
+    The digest of a module of this package ignores comments and docstrings; that of any other
+    source is the digest of its text.
+    """
     try:
         with PARSING:
             tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return _Source(hashlib.sha256(text).hexdigest(), words=frozenset(ANYTHING))
+        return _Source(hashlib.sha256(text).hexdigest(), words=frozenset(DYNAMIC_NAMES))
     imports: list[tuple[str, str]] = []
     words: set[str] = set()
     documented = ast.Module | ast.ClassDef | ast.FunctionDef

@@ -1,4 +1,4 @@
-"""What is recorded of a block of trials of one policy, and the shard that results."""
+"""Shards (the recorded values of a block of trials of one policy) and what they record."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from graphbandits.errors import InputError, check_integer
 from graphbandits.rng import Keys
 from graphbandits.worlds import World
 
-#: Rounds that are kept of a curve, at most.
-POINTS = 200
-#: Which gain the recorded ratios are by: G h, an upper bound of Psi, or the joint gain g.
+#: Default maximum number of recorded rounds.
+MAX_POINTS = 200
+#: Gains for recorded ratios: G h, which gives an upper bound of Psi, or the joint gain g.
 GAINS = ("bound", "joint")
-#: Which regret is counted: theta* - theta_A, or the difference of the outcomes.
+#: Kinds of regret: theta* - theta_A, or the difference of the outcomes.
 REGRETS = ("pseudo", "realised")
 
-#: Where a file keeps the facts about its numbers, among the metadata of its schema.
-FACTS = b"graphbandits"
+#: Key of the facts of a shard in the schema metadata of its file.
+METADATA_KEY = b"graphbandits"
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The rounds at which the regret is kept, which regret it is, and whether ratios are as well.
+    """What is recorded: the rounds, the kind of regret, and the gain of the ratios (or None).
 
     >>> Recording.of(horizon=1000, rounds=[10, 100]).rounds
     (10, 100, 1000)
@@ -44,28 +44,32 @@ class Recording:
     def of(
         cls,
         horizon: int,
-        rounds: int | Sequence[int] = POINTS,
+        rounds: int | Sequence[int] = MAX_POINTS,
         regret: str = "pseudo",
         ratios: str | None = None,
     ) -> Recording:
-        """Checked: ``rounds`` is how many at most, evenly spread, or a list; the last is added."""
+        """Create a checked recording.
+
+        ``rounds`` is a maximum number of evenly spaced rounds, or a list of rounds. The last round
+        is always added.
+        """
         if isinstance(rounds, Sequence) and not isinstance(rounds, str):
             kept = tuple(check_integer(t, "a recorded round") for t in rounds)
             if list(kept) != sorted(set(kept)) or (kept and kept[-1] > horizon):
                 raise InputError(
-                    f"recorded rounds go up from 1 to the horizon, {horizon}; got "
+                    f"recorded rounds must increase, from 1 to at most the horizon {horizon}; got "
                     f"{', '.join(map(str, kept))}"
                 )
             kept = kept if kept and kept[-1] == horizon else (*kept, horizon)
         else:
             points = check_integer(rounds, "the number of recorded rounds")
-            # one point is the end
+            # a single point is the last round
             spread = recorded_rounds(horizon, points).tolist() if points > 1 else [horizon]
             kept = tuple(spread)
         if regret not in REGRETS:
-            raise InputError(f"regret is 'pseudo' or 'realised', not {regret!r}")
+            raise InputError(f"regret must be 'pseudo' or 'realised', not {regret!r}")
         if ratios is not None and ratios not in GAINS:
-            raise InputError(f"ratios are by 'bound' or by 'joint', or None, not {ratios!r}")
+            raise InputError(f"ratios must be 'bound', 'joint' or None, not {ratios!r}")
         return cls(kept, regret, ratios)
 
     @property
@@ -74,8 +78,8 @@ class Recording:
         return np.array(self.rounds)
 
 
-def recorded_rounds(horizon: int, points: int = POINTS) -> Ints:
-    """At most ``points`` rounds, evenly spread, the first and the last among them.
+def recorded_rounds(horizon: int, points: int = MAX_POINTS) -> Ints:
+    """Return at most ``points`` evenly spaced rounds, including the first and the last.
 
     >>> recorded_rounds(5).tolist(), len(recorded_rounds(10**6))
     ([1, 2, 3, 4, 5], 200)
@@ -86,14 +90,23 @@ def recorded_rounds(horizon: int, points: int = POINTS) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Of each trial at each recorded round, (trials, rounds).
+    """Information ratios of each trial at each recorded round.
 
-    ``ratio``: Psi_t, the squared expected regret of the play by its expected information;
-    ``ratio_sum``: the sum of Psi over all rounds up to this one, recorded or not; ``psi``: psi_t,
-    that of Thompson sampling in the same place; ``entropy``: that of alpha_t, what is left to learn
-    about which arm is best, in nats. A ratio is infinite where something is lost and nothing
-    learned; where nothing is lost either it is NaN, and counts 0 in the sum. Psi_t is by the bound
-    G h or by the exact joint gain: ``settings["ratios"]`` says which; psi_t is by G h.
+    All arrays have the shape (trials, rounds). A ratio is infinite if the expected regret is
+    positive and the expected information is zero. If both are zero, the ratio is NaN and counts as
+    0 in the sum. ``settings["ratios"]`` of the results is the gain of Psi_t: the bound G h
+    ("bound") or the exact joint gain ("joint"). psi_t always uses G h.
+
+    Parameters
+    ----------
+    ratio : ndarray
+        Psi_t, the squared expected regret of the decision divided by its expected information.
+    ratio_sum : ndarray
+        Sum of Psi over all rounds up to this one, recorded or not.
+    psi : ndarray
+        psi_t, the ratio of Thompson sampling with the same posterior.
+    entropy : ndarray
+        Entropy of alpha_t in nats: the remaining uncertainty about the best arm.
     """
 
     ratio: Floats
@@ -102,24 +115,54 @@ class Ratios:
     entropy: Floats
 
     def items(self) -> Iterator[tuple[str, Floats]]:
-        """The arrays by their names."""
+        """Iterate over names and arrays.
+
+        Returns
+        -------
+        iterator of (str, ndarray)
+            Name and array of each field.
+        """
         return ((field.name, getattr(self, field.name)) for field in fields(self))
 
     @classmethod
     def concat(cls, parts: Sequence[Ratios]) -> Ratios:
-        """The trials one after the other."""
+        """Concatenate the trials of several blocks.
+
+        Parameters
+        ----------
+        parts : sequence of Ratios
+            Blocks, in the order of their trials.
+
+        Returns
+        -------
+        Ratios
+            Ratios of all trials.
+        """
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-#: The columns of information ratios, where they were asked for.
-RATIOS = tuple(field.name for field in fields(Ratios))
+#: Columns of the information ratios in the file of a shard that has them.
+RATIO_COLUMNS = tuple(field.name for field in fields(Ratios))
 
 
 @dataclass(frozen=True, eq=False)
 class Plays:
-    """How often each trial played each arm, where it did: flat triples ordered by trial and arm.
+    """Number of plays of each arm in each trial, as flat triples without zeros.
 
+    The triples are ordered by trial and arm.
+
+    Parameters
+    ----------
+    trial : ndarray of int
+        Trials, counted from the first trial of the block.
+    arm : ndarray of int
+        Arms.
+    count : ndarray of int
+        Number of plays of the arm in the trial.
+
+    Examples
+    --------
     >>> plays = Plays.of(np.array([[2, 0, 1], [0, 3, 0]]))
     >>> total = np.zeros(3, np.int64)
     >>> plays.add_to(total)
@@ -127,25 +170,49 @@ class Plays:
     ([0, 2, 1], [2, 3, 1])
     """
 
-    trial: Ints  # counted from the first of the block
+    trial: Ints
     arm: Ints
     count: Ints
 
     @classmethod
     def of(cls, plays: Ints) -> Plays:
-        """From a matrix (trials, arms)."""
+        """Create plays from a matrix.
+
+        Parameters
+        ----------
+        plays : ndarray of shape (trials, arms)
+            Number of plays.
+
+        Returns
+        -------
+        Plays
+            The entries that are not zero.
+        """
         trial, arm = np.nonzero(plays)
         return cls(trial, arm, plays[trial, arm])
 
     def add_to(self, total: Ints) -> None:
-        """Count them in a total, one number an arm."""
+        """Add the plays to a total, in place.
+
+        Parameters
+        ----------
+        total : ndarray of shape (arms,)
+            Number of plays of each arm.
+        """
         np.add.at(total, self.arm, self.count)
 
     def add_ranked(self, total: Ints, means: Floats) -> None:
-        """Count them by rank: ``total[0]`` gets the plays of each trial's best arm, and so on.
+        """Add the plays to a total by the rank of the arm in its trial, in place.
 
-        ``means`` (trials, arms) are the true means; of equal arms the first ranks first.
+        Parameters
+        ----------
+        total : ndarray of shape (arms,)
+            Number of plays by rank; ``total[0]`` is for the best arm of each trial.
+        means : ndarray of shape (trials, arms)
+            True means. If two means are equal, the arm with the smaller number ranks first.
 
+        Examples
+        --------
         >>> total = np.zeros(3, np.int64)
         >>> Plays.of(np.array([[2, 0, 1], [0, 3, 0]])).add_ranked(
         ...     total, np.array([[0.1, 0.2, 0.9], [0.3, 0.4, 0.2]])
@@ -157,18 +224,33 @@ class Plays:
         np.add.at(total, rank[self.trial, self.arm], self.count)
 
 
-#: The true means (trials, arms) of some trials, by the first of them and how many they are.
+#: Function of (first trial, number of trials) that returns the true means (trials, arms).
 TrueMeans = Callable[[int, int], Floats]
-#: Trials times arms whose means are computed once more to rank them, at most.
-RANKED = 2**20
+#: Maximum of trials times arms for which arms are ranked; their means are computed again.
+MAX_RANKED_ENTRIES = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """The trials ``first``, ``first + 1``, ... of one policy: regret at the recorded rounds.
+    """Outcome of a task: the recorded values of consecutive trials of one policy.
 
-    ``cpu`` is the kind of processor that computed it, and ``seconds`` how long that took.
+    Parameters
+    ----------
+    first : int
+        Number of the first trial.
+    regret : ndarray of shape (trials, rounds)
+        Cumulative regret at the recorded rounds.
+    plays : Plays
+        Number of plays of each arm in each trial.
+    ratios : Ratios, optional
+        Information ratios, if they were recorded.
+    cpu : str, default=""
+        CPU type that computed the shard.
+    seconds : float, default=0.0
+        Computation time. It is not saved.
 
+    Examples
+    --------
     >>> shard = Shard(250, np.array([[0.0, 0.5]]), Plays.of(np.array([[1, 1]])))
     >>> again, facts = Shard.from_parquet(shard.to_parquet({"policy": "ts-n"}))
     >>> again.first, again.regret.tolist(), facts
@@ -176,7 +258,7 @@ class Shard:
     """
 
     first: int
-    regret: Floats  # (trials, rounds)
+    regret: Floats
     plays: Plays
     ratios: Ratios | None = None
     cpu: str = ""
@@ -184,10 +266,24 @@ class Shard:
 
     @property
     def trials(self) -> int:
+        """Number of trials."""
         return len(self.regret)
 
     def to_parquet(self, facts: Mapping[str, Any]) -> bytes:
-        """One row a trial, its curves as lists; the same numbers and facts give the same bytes."""
+        """Serialize the shard: one row per trial, with its curves as lists.
+
+        The same numbers and facts give the same bytes.
+
+        Parameters
+        ----------
+        facts : mapping
+            Plain JSON values that are stored in the metadata of the file.
+
+        Returns
+        -------
+        bytes
+            A Parquet file.
+        """
         starts = np.searchsorted(self.plays.trial, np.arange(self.trials + 1)).astype(np.int32)
         columns = {
             "trial": pa.array(np.arange(self.first, self.first + self.trials)),
@@ -198,29 +294,47 @@ class Shard:
         for name, array in self.ratios.items() if self.ratios is not None else ():
             columns[name] = _lists(array)
         table = pa.table(columns).replace_schema_metadata(
-            {FACTS: json.dumps(facts, sort_keys=True, allow_nan=False)}
+            {METADATA_KEY: json.dumps(facts, sort_keys=True, allow_nan=False)}
         )
         sink = pa.BufferOutputStream()
-        # curves stay where they are for long: packed well as they are, without a dictionary
+        # zstd compresses the curves well; a dictionary does not help
         pq.write_table(table, sink, compression="zstd", use_dictionary=False, version="2.6")
         data: bytes = sink.getvalue().to_pybytes()
         return data
 
     @classmethod
     def from_parquet(cls, data: bytes) -> tuple[Shard, dict[str, Any]]:
-        """What :meth:`to_parquet` wrote, and its facts; whatever goes wrong if it is another."""
-        # not pq.read_table: its scanner may drop the last reference to the bytes on a thread of
-        # Arrow's while the interpreter ends, which aborts the process
+        """Read the bytes that :meth:`to_parquet` returned.
+
+        Other bytes raise an exception of any type; :meth:`graphbandits.store.Store.read` converts
+        it.
+
+        Parameters
+        ----------
+        data : bytes
+            A Parquet file.
+
+        Returns
+        -------
+        shard : Shard
+            The shard.
+        facts : dict
+            Facts from the metadata of the file.
+        """
+        # not pq.read_table: its scanner may drop the last reference to the bytes on an Arrow
+        # thread during interpreter shutdown, which aborts the process
         table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
-        facts: dict[str, Any] = json.loads(table.schema.metadata[FACTS])
+        facts: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
         trials, first = len(table), table["trial"][0].as_py()
         if (table["trial"].to_numpy() != np.arange(first, first + trials)).any():
-            raise ValueError("its trials do not follow each other")
-        ratios = {name: _matrix(table[name]) for name in RATIOS if name in table.schema.names}
+            raise ValueError("its trials are not consecutive")
+        ratios = {
+            name: _matrix(table[name]) for name in RATIO_COLUMNS if name in table.schema.names
+        }
         played, plays = (table[name].combine_chunks() for name in ("played", "plays"))
         starts = played.offsets.to_numpy()
         if (starts != plays.offsets.to_numpy()).any():
-            raise ValueError("its plays are not those of the arms played")
+            raise ValueError("its numbers of plays do not match its played arms")
         counted = Plays(
             np.repeat(np.arange(trials), np.diff(starts)),
             played.values.to_numpy(),
@@ -231,14 +345,14 @@ class Shard:
 
 
 def true_means(world: World, seed: int, trials: int) -> TrueMeans | None:
-    """The means of the world's trials, to rank its arms by; None where they are too many."""
-    if trials * world.arms > RANKED:
+    """Return a function for the true means of a world; None if they are too many to rank arms."""
+    if trials * world.arms > MAX_RANKED_ENTRIES:
         return None
     return cache(lambda first, count: world.means(Keys(seed, first, count)))
 
 
 def rank_plays(shards: Iterable[Shard], arms: int, means: TrueMeans | None) -> Ints | None:
-    """Plays of all shards by the rank of the arm in its trial; None if the means are unknown."""
+    """Count the plays of shards by the rank of the arm in its trial; None if means is None."""
     if means is None:
         return None
     total = np.zeros(arms, np.int64)
@@ -256,6 +370,6 @@ def _matrix(column: Any) -> Floats:
     lists = column.combine_chunks()
     lengths = np.diff(lists.offsets.to_numpy())
     if (lengths != lengths[0]).any():
-        raise ValueError("its trials have not all the same rounds")
+        raise ValueError("its trials have different numbers of rounds")
     values: Floats = lists.values.to_numpy()
     return values.reshape(len(lists), -1)

@@ -32,7 +32,7 @@ from graphbandits.results.data_frames import (
     part,
 )
 from graphbandits.store import ShardFile
-from graphbandits.store.summary import summarise
+from graphbandits.store.summary import summarise_files
 
 if TYPE_CHECKING:
     from graphbandits.experiments.study import Cell, Study
@@ -161,7 +161,7 @@ def _of_policy(
     meta, _ = cell.description
     rounds, arms, seed = np.array(meta["rounds"]), meta["arms"], meta["settings"]["seed"]
     if table in ("curve", "plays"):
-        whole = summarise(cell.store, files, len(rounds), len(arms))
+        whole = summarise_files(cell.store, files, len(rounds), len(arms))
         yield part(Axes(arms, rounds, ()), table, policy, whole)
     else:
         step = max(1, ROWS // (len(rounds) if "round" in SCHEMA[table] else 1))

@@ -31,7 +31,7 @@ from graphbandits.store import (
 )
 from graphbandits.store.directory import MANIFEST
 from graphbandits.store.estimate import Estimate, estimate, missing_trials
-from graphbandits.store.record import StudyRecord, read_record, wanted_tasks
+from graphbandits.store.record import StudyRecord, read_record, tasks_of_plans
 
 #: More worker processes than this are a slip of the keyboard.
 MOST_WORKERS = 10_000
@@ -238,7 +238,7 @@ class DryRun:
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
         """All trials of each series."""
-        return tuple(wanted_tasks(self.plans))
+        return tuple(tasks_of_plans(self.plans))
 
     @cached_property
     def missing(self) -> tuple[int, ...]:
@@ -366,11 +366,11 @@ def _execute(
     store = Store.create(output)
     default = LiveProgress() if progress else RunProgress()
     monitor = progress if isinstance(progress, RunProgress) else default
-    tasks = wanted_tasks([plan for job in jobs for plan in job.plans])
+    tasks = tasks_of_plans([plan for job in jobs for plan in job.plans])
     studies = [Study(store, job.record) for job in jobs]
-    with _kept_trials(store, tasks), store.announce(tell=monitor.warn):
+    with _kept_trials(store, tasks), store.mark_active(notify=monitor.warn):
         monitor.prepared(store, tasks, options)
-        for other in store.others():
+        for other in store.other_processes():
             monitor.warn(
                 f"another run works in {store.path} (process {other.pid} on {other.host}, since "
                 f"{other.started}): both go on, and each uses what the other has finished"

@@ -21,10 +21,10 @@ from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published, Results
 from graphbandits.results.data_frames import to_pandas, to_polars
 from graphbandits.store import ShardFile, Store
-from graphbandits.store.directory import Cover
+from graphbandits.store.directory import ShardIndex
 from graphbandits.store.maintenance import Finding, verify
 from graphbandits.store.record import StudyRecord, SweepRecord, read_record
-from graphbandits.store.summary import summarise, whole
+from graphbandits.store.summary import load_with_curves, summarise_files
 from graphbandits.worlds import Bernoulli
 
 if TYPE_CHECKING:
@@ -126,9 +126,11 @@ class Cell:
     def __repr__(self) -> str:
         return f"<Cell{self.where}: {self.trials} trials of {', '.join(self.series)}>"
 
-    def cover(self, policy: str) -> Cover:
+    def cover(self, policy: str) -> ShardIndex:
         """Which shards a policy's trials are in, and the trials that none has; none is read."""
-        return self.store.cover(self.series[self.policy(policy)], self.trials, self.first_trial)
+        return self.store.shard_index(
+            self.series[self.policy(policy)], self.trials, self.first_trial
+        )
 
     def policy(self, name: str) -> str:
         """The policy of this text, or of this line, as figures show it or as its file has it."""
@@ -174,7 +176,7 @@ class Cell:
         names = list(self.series if given is None else dict.fromkeys(map(self.policy, given)))
         meta, _ = self.description
         rounds, arms = np.array(meta["rounds"]), tuple(meta["arms"])
-        read = whole if curves else summarise
+        read = load_with_curves if curves else summarise_files
         means = self._true_means()
         found = {
             name: read(self.store, self.files(name), len(rounds), len(arms), means)

@@ -18,8 +18,8 @@ from graphbandits.errors import InputError, nearest
 from graphbandits.experiments._texts import line_of
 from graphbandits.experiments.study import Cell, Studies, Study, SweepSlice
 from graphbandits.results import Difference, PolicyResult
-from graphbandits.results.combine import JOINED
-from graphbandits.results.differences import independent_difference, paired_differences, student
+from graphbandits.results.combine import JOINED_SETTINGS
+from graphbandits.results.differences import independent_difference, paired_differences, t_quantile
 from graphbandits.store import ShardFile
 
 #: Of all intervals.
@@ -49,7 +49,7 @@ class ComparedCell:
         file are two problems.
         """
         meta, _ = self.cell.description
-        left = {k: v for k, v in meta["settings"].items() if k not in JOINED | RECORDING}
+        left = {k: v for k, v in meta["settings"].items() if k not in JOINED_SETTINGS | RECORDING}
         if left.get("graph_hash") is not None:
             del left["graph"]  # a graph is what it is, whatever it is called
         return json.dumps([left, meta["arms"]], sort_keys=True)
@@ -334,7 +334,7 @@ class _Record:
     def row(self, label: str, difference: Difference | None) -> ComparedPolicy:
         """Its numbers in a comparison."""
         mean, error = self.mean, float(self.result.standard_error[-1])
-        half = student(CONFIDENCE, len(self.trials)) * error
+        half = t_quantile(CONFIDENCE, len(self.trials)) * error
         quantiles = self.result.final_quantiles()
         return ComparedPolicy(
             label,
@@ -469,7 +469,7 @@ def _differences(
     final = {label: record.result.final for label, record in named.items()}
     if chosen:
         found = paired_differences(final, list(combinations(ranking, 2)), CONFIDENCE, True)
-        return {d.second: d.turned() for d in found if d.first == against}
+        return {d.second: d.reversed() for d in found if d.first == against}
     wanted = [(label, against) for label in others]
     return {d.first: d for d in paired_differences(final, wanted, CONFIDENCE, True)}
 

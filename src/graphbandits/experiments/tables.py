@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypeGuard, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
 from graphbandits.engine.plan import point_text
-from graphbandits.engine.shard import POINTS
+from graphbandits.engine.shard import MAX_POINTS
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import _texts
 from graphbandits.experiments._texts import Given, Value, file_part, placeholders, shown_value
@@ -187,7 +187,7 @@ class PublishedTable(Table):
 class RecordTable(Table):
     """What is kept of each trial: at how many rounds, or at which, which regret, which ratios."""
 
-    points: Positive = POINTS
+    points: Positive = MAX_POINTS
     rounds: Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
     regret: Regret = "pseudo"
     ratios: Literal["bound", "joint"] | None = None

@@ -1,4 +1,4 @@
-"""Live decisions: an agent runs a policy for one trial, with rewards from outside."""
+"""Live decisions: an agent runs a policy in one trial, with rewards from the user."""
 
 from graphbandits.live.agent import Agent, Decision
 

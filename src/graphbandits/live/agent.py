@@ -1,4 +1,4 @@
-"""Live decisions: the same policies, one trial, outcomes from outside."""
+"""Live decisions: an agent runs a policy in one trial, with rewards from the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from graphbandits._io import from_npz, read_regular, readable_errors, to_npz, write_bytes
 from graphbandits._types import Floats
-from graphbandits.engine.loop import decide, draw_graph, learn, start
+from graphbandits.engine.loop import decide, draw_graph, init_state, update_state
 from graphbandits.errors import (
     MOST_ROUNDS,
     GraphBanditsError,
@@ -36,17 +36,29 @@ from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
 
 FORMAT = 1
-#: The largest file that is read: far more than an agent of a million arms takes.
-MOST_BYTES = 4 * 2**30
+#: Maximum size of a saved agent, far above that of an agent with a million arms.
+MAX_BYTES = 4 * 2**30
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What to play, and what may be seen.
+    """A decision of an agent: the arm to play, and the arms that may be observed.
 
-    ``probability`` is the chance with which this arm was drawn from ``pi``; None for a policy
-    that draws for itself. ``reveals`` gives every arm that may be observed its probability. Both
-    are made when they are first looked at, for there may be a million arms.
+    ``pi`` and ``reveals`` are created when they are first used, because there may be a million
+    arms.
+
+    Parameters
+    ----------
+    id : int
+        Number of the decision, from 1.
+    arm : str or int
+        Arm to play.
+    probability : float or None
+        Probability of this arm in ``pi``; None if the policy draws the arm itself.
+    pi : dict of arm to float
+        Probability of each arm.
+    reveals : dict of arm to float
+        Probability of observation of each arm that may be observed.
     """
 
     id: int
@@ -55,14 +67,14 @@ class Decision:
     pi: dict[Arm, float] = field(repr=False)
     reveals: dict[Arm, float] = field(repr=False)
 
-    if not TYPE_CHECKING:  # a checker would take any other name for good as well
+    if not TYPE_CHECKING:  # a type checker would accept any attribute name
 
         def __getattr__(self, name: str) -> dict[Arm, float]:
-            """Make what is not there yet, of the arrays that the agent has left for it."""
-            later = vars(self).get("_later", {})
-            if name not in later:
+            """Create ``pi`` or ``reveals`` from the arrays of the agent."""
+            deferred = vars(self).get("_deferred", {})
+            if name not in deferred:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            arms, which, values = later[name]
+            arms, which, values = deferred[name]
             names = arms if which is None else [arms[i] for i in which.tolist()]
             made = dict(zip(names, values.tolist(), strict=True))
             return vars(self).setdefault(name, made)
@@ -70,19 +82,49 @@ class Decision:
 
 @dataclass(frozen=True)
 class _Pending:
+    """A decision without observations yet."""
+
     t: int
     action: int
     pi: Floats  # (1, K)
 
 
 class Agent:
-    """Decides, observes, learns; saved at any moment, also between the two.
+    """Agent that makes decisions with a policy and learns from observed rewards.
 
-    ``arms`` are names, or a number of arms then called 0, 1, ...; it may be left out where the
-    graph has names. ``prior`` is Beta(a, b) for every arm, or one pair an arm; ``accuracy`` is that
-    of the statistics, "simulation" or "strict", if not as the prior says. Several decisions may
-    be open at once, and be observed in any order.
+    Several decisions may be open at a time, and may be observed in any order. An agent can be saved
+    at any time, also with open decisions.
 
+    Parameters
+    ----------
+    policy : str or Policy
+        Policy as text form or object.
+    arms : int or iterable of str, optional
+        Names of the arms, or their number; then the arms are 0, 1, .... It may be omitted if the
+        graph has names.
+    graph : str, array, Process or other graph, default="empty"
+        Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
+    seed : int
+        Seed of the random draws.
+    prior : pair, sequence of pairs, or Posterior, default=(1.0, 1.0)
+        Parameters (a, b) of a Beta prior for all arms, one pair per arm, or a posterior model.
+    horizon : int, optional
+        Number of rounds, for policies that need it.
+    trial : int, default=0
+        Number of the trial; agents with the same seed and different trials have different random
+        draws.
+    accuracy : {"simulation", "strict"}, optional
+        Accuracy of the statistics. The default is that of the prior.
+
+    Raises
+    ------
+    InputError
+        If a value is not allowed.
+    NeedsError
+        If the policy needs information that the graph or the horizon does not provide.
+
+    Examples
+    --------
     >>> agent = Agent("ids-n", arms=["ann", "bob", "eve"], graph="star", seed=1)
     >>> decision = agent.decide()
     >>> decision.arm, sorted(decision.reveals)
@@ -105,10 +147,12 @@ class Agent:
         accuracy: str | None = None,
     ) -> None:
         self.policy: Policy = as_policy(policy)
-        names, count = _names_or_number(arms)
+        names, count = _names_and_number(arms)
         self.process = as_process(graph, count)
         if count is None and _fits_any_number(graph, self.process.arms):
-            raise InputError(f"graph {graph!r} fits any number of arms: say arms=... as well")
+            raise InputError(
+                f"graph {graph!r} does not determine the number of arms: give arms=... as well"
+            )
         self._graph_text = recipe_text(graph)
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else check_horizon(horizon)
@@ -121,7 +165,7 @@ class Agent:
         self._problem = Problem(
             self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process)
         )
-        self._state = start(self.policy, self._problem, self._keys)
+        self._state = init_state(self.policy, self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}
 
@@ -133,7 +177,7 @@ class Agent:
 
     @property
     def state(self) -> dict[str, dict[Arm, float]]:
-        """What the policy knows, by arm: for Beta-Bernoulli arms the posterior's a and b."""
+        """State of the policy by arm; for Beta-Bernoulli arms the posterior parameters a and b."""
         return {
             name: dict(zip(self.arms, array[0].tolist(), strict=True))
             for name, array in self._state.items()
@@ -141,11 +185,28 @@ class Agent:
         }
 
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
-        """What the agent believes now: alpha, Delta and h of each arm.
+        """Compute the current statistics alpha, Delta and h of each arm.
 
-        ``accuracy`` as for the agent, whose own it is by default; with ``estimate`` the result has
-        its estimated ``error``, absolute in simulation and relative where strict.
+        Parameters
+        ----------
+        accuracy : {"simulation", "strict"}, optional
+            Accuracy of the statistics. The default is that of the agent.
+        estimate : bool, default=False
+            If true, the result has an estimated ``error``, which is absolute with the accuracy
+            "simulation" and relative with "strict".
 
+        Returns
+        -------
+        BeliefsByArm
+            Statistics by arm.
+
+        Raises
+        ------
+        InputError
+            If the policy has no posterior.
+
+        Examples
+        --------
         >>> agent = Agent("ids-n", ["ann", "bob"], prior=[(80, 20), (20, 80)], seed=1)
         >>> found = agent.beliefs("strict", estimate=True)
         >>> f"{found['bob'].alpha:.8g}", found.arms[found.alpha.argmax()], found.error < 1e-8
@@ -153,22 +214,30 @@ class Agent:
         """
         if not keeps_posterior(self._state, self.posterior):
             raise InputError(
-                f"policy '{name_of(self.policy)}' keeps no posterior of the arms, so it has no "
-                f"beliefs; what it knows is agent.state: {', '.join(self._state) or 'nothing'}"
+                f"policy '{name_of(self.policy)}' has no posterior of the arms, and therefore no "
+                f"beliefs; see its state in agent.state: {', '.join(self._state) or 'empty'}"
             )
         found = compute_beliefs(self.posterior, self._state, accuracy, estimate)
         return BeliefsByArm.of(found, self.arms, self._index)
 
     @property
     def pending(self) -> tuple[int, ...]:
-        """The ids of decisions that have not been observed yet."""
+        """Ids of the open decisions, which have not been observed yet."""
         return tuple(self._pending)
 
     def decide(self) -> Decision:
-        """The next play."""
+        """Make the next decision.
+
+        Returns
+        -------
+        Decision
+            Arm to play, and the arms that may be observed.
+        """
         t = self._t + 1
         if t > MOST_ROUNDS:
-            raise InputError(f"an agent makes at most {MOST_ROUNDS} decisions: start another one")
+            raise InputError(
+                f"an agent makes at most {MOST_ROUNDS} decisions: create another agent"
+            )
         graph = draw_graph(self.process, t, self._keys)
         view = View(t, self._keys, self._problem, graph)
         pi, action = decide(self.policy, self._state, view)
@@ -181,20 +250,37 @@ class Agent:
             id=t,
             arm=self.arms[action[0]],
             probability=float(pi[0, action[0]]) if self.policy.exact else None,
-            _later={"pi": (self.arms, None, pi[0]), "reveals": (self.arms, seen, reach[seen])},
+            _deferred={"pi": (self.arms, None, pi[0]), "reveals": (self.arms, seen, reach[seen])},
         )
         return decision
 
     def observe(self, decision: Decision | int, rewards: Mapping[Arm, float]) -> None:
-        """Learn the rewards of one decision, all at once; arms that stayed unseen are left out."""
+        """Learn from the rewards of one decision.
+
+        If an exception is raised, the state does not change and the decision stays open.
+
+        Parameters
+        ----------
+        decision : Decision or int
+            The decision, or its id.
+        rewards : mapping of arm to float
+            All observed rewards of the decision. Omit the arms that were not observed.
+
+        Raises
+        ------
+        InputError
+            If the decision is not open, or if an arm or a reward is not allowed.
+        """
         number = decision.id if isinstance(decision, Decision) else decision
         if not isinstance(rewards, Mapping):
-            raise InputError(f"rewards are given as {{arm: reward}}, not as {short_repr(rewards)}")
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not whole or number not in self._pending:
             raise InputError(
-                f"decision {short_repr(number)} is not open: it was never made, or observed "
-                f"before; open: {list(self._pending) or 'none'}"
+                f"rewards must be a mapping {{arm: reward}}, not {short_repr(rewards)}"
+            )
+        is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not is_integer or number not in self._pending:
+            raise InputError(
+                f"decision {short_repr(number)} is not open: it was never made, or it was already "
+                f"observed; open decisions: {list(self._pending) or 'none'}"
             )
         pending = self._pending[number]
         action = np.array([pending.action])
@@ -210,47 +296,61 @@ class Agent:
                 )
             if reach[self._index[arm]] == 0.0:
                 raise InputError(
-                    f"playing {played!r} does not reveal {arm!r} in this graph: leave it out"
+                    f"playing {played!r} does not reveal {arm!r} in this graph: omit this arm"
                 )
             seen[self._index[arm]] = self.posterior.check_reward(reward)
         index = np.array(sorted(seen), np.int64)
         reward_array = np.array([seen[i] for i in index.tolist()], np.float64)
         observations = Observations(np.zeros_like(index), index, reward_array)
-        pi = pending.pi.copy()  # a policy may write into it, and the decision has still to show it
+        pi = pending.pi.copy()  # a policy may modify it, and the decision still needs it
         event = Event(pending.t, self._keys, self._problem, graph, pi, action, observations)
         before = {name: np.array(array) for name, array in self._state.items()}
         try:
-            self._state = learn(self.policy, self._state, event)
+            self._state = update_state(self.policy, self._state, event)
         except BaseException:
-            self._state = before  # nothing was learnt, and the decision is still open
+            self._state = before  # the decision stays open
             raise
         del self._pending[number]
 
     def save(self, path: str | Path) -> Path:
-        """Write everything the agent is into one file (NumPy's .npz, without pickle).
+        """Save the agent to a file (.npz of NumPy, without pickle).
 
-        An agent that was saved there before, or another zip archive, is replaced; any other file is
-        left alone.
+        Parameters
+        ----------
+        path : str or Path
+            The file. A saved agent, or another zip archive, is replaced; any other file is not.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written, or if the policy or the prior is not registered.
         """
         if not _may_be_replaced(Path(path)):
-            raise InputError(f"{path} exists and is no saved agent: choose another name")
+            raise InputError(f"{path} exists and is not a saved agent: choose another name")
         if type(self.policy) not in registered("policy").values():
             raise InputError(
-                f"{type(self.policy).__name__} is not registered, or its file was loaded again, so "
-                "a saved agent could not find it: decorate it with @register('policy', 'its-name')"
+                f"{type(self.policy).__name__} is not registered, or its file was loaded again, "
+                "and therefore a saved agent could not load it: decorate the class with "
+                "@register('policy', 'its-name')"
             )
         text = text_of(self.policy)
         if as_policy(text) != self.policy:
             raise InputError(
                 f"the text form '{text}' gives {as_policy(text)!r}, not {self.policy!r}: a saved "
-                "agent would be another"
+                "agent would have a different policy"
             )
         arrays: Arrays = {f"state/{name}": value for name, value in self._state.items()}
         arrays |= {f"pending/{p.t}": p.pi for p in self._pending.values()}
         if type(self.posterior) not in registered("posterior").values():
             raise InputError(
-                f"a prior of {type(self.posterior).__name__} is not registered, so a saved agent "
-                "could not find it: decorate it with @register('posterior', 'its-name')"
+                f"the prior class {type(self.posterior).__name__} is not registered, and therefore "
+                "a saved agent could not load it: decorate the class with "
+                "@register('posterior', 'its-name')"
             )
         fields = parameters_given(self.posterior)
         arrays |= {f"prior/{k}": v for k, v in fields.items() if isinstance(v, np.ndarray)}
@@ -273,13 +373,29 @@ class Agent:
 
     @classmethod
     def load(cls, path: str | Path) -> Agent:
-        """The agent as it was saved; it goes on bit for bit."""
+        """Load a saved agent. It continues as the original one would, bit for bit.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Agent
+            The agent.
+
+        Raises
+        ------
+        InputError
+            If the file is missing, damaged or too new, or if its policy is not registered.
+        """
         try:
-            meta, arrays = from_npz(read_regular(Path(path), MOST_BYTES))
+            meta, arrays = from_npz(read_regular(Path(path), MAX_BYTES))
             if meta["format"] > FORMAT:
                 raise InputError(
-                    f"it has format {meta['format']}, and this version of graphbandits reads up "
-                    f"to {FORMAT}: update graphbandits"
+                    f"it has format {meta['format']}, but this version of graphbandits reads "
+                    f"formats up to {FORMAT}: update graphbandits"
                 )
             prior = _saved_prior(meta, arrays)
             _check_sizes(meta["graph"], prior.arms)
@@ -298,16 +414,18 @@ class Agent:
             raise InputError(f"cannot load an agent from {path}: {error}") from None
         except OSError as error:
             raise InputError(f"cannot load an agent from {path}: {error.strerror}") from None
-        except Exception:  # whatever a damaged archive makes its readers raise
-            raise InputError(f"cannot load an agent from {path}: it is no saved agent") from None
+        except Exception:  # a damaged archive may raise any exception
+            raise InputError(f"cannot load an agent from {path}: it is not a saved agent") from None
 
     def _restore(self, meta: dict[str, Any], arrays: Arrays) -> None:
-        """Take over state and open decisions, if this agent could have come to them."""
+        """Restore the state and the open decisions, after checking them."""
         for name, fresh in self._state.items():
             saved = arrays[f"state/{name}"]
             fits = saved.shape == fresh.shape and saved.dtype == fresh.dtype
             if not fits or (_has_nan(saved) and name not in meta.get("has_nan", [])):
-                raise InputError(f"it is damaged: its state '{name}' does not fit")
+                raise InputError(
+                    f"it is damaged: its state '{name}' has the wrong shape, type or values"
+                )
             self._state[name] = saved
         try:
             check_saved(self.policy, self._state, self._problem)
@@ -323,13 +441,13 @@ class Agent:
             fits = fits and 0 < t <= self._t and 0 <= action < len(self.arms)
             fits = fits and pi.shape == (1, len(self.arms)) and pi.dtype == np.float64
             if not fits or not (pi >= 0.0).all() or not abs(pi.sum() - 1.0) < 1e-9:
-                raise InputError(f"it is damaged: its open decision {short_repr(t)} does not fit")
+                raise InputError(f"it is damaged: its open decision {short_repr(t)} is not valid")
             self._pending[t] = _Pending(t, action, pi)
 
 
 def _may_be_replaced(path: Path) -> bool:
-    """Whether there is no file, or one that may be a saved agent."""
-    if os.path.isdir(path) or not os.path.exists(path):  # writing says what is wrong with it
+    """Return whether the file does not exist, or may be a saved agent."""
+    if os.path.isdir(path) or not os.path.exists(path):  # writing it raises a clear error
         return True
     if not os.path.isfile(path):
         return False
@@ -341,18 +459,20 @@ def _has_nan(values: Any) -> bool:
     return bool(np.isnan(values).any()) if values.dtype.kind == "f" else False
 
 
-def _names_or_number(arms: object) -> tuple[tuple[str, ...] | None, int | None]:
+def _names_and_number(arms: object) -> tuple[tuple[str, ...] | None, int | None]:
+    """Return the names and the number of arms, as far as they are given."""
     if arms is None:
         return None, None
     if isinstance(arms, Iterable) and not isinstance(arms, str):
         names = tuple(arms)
         if not all(isinstance(name, str) for name in names):
-            raise InputError(f"arms are a number, or names that are texts; got {arms!r}")
+            raise InputError(f"arms must be a number, or names that are strings; got {arms!r}")
         return names, check_integer(len(names), "the number of arms")
     return None, check_integer(arms, "arms")
 
 
 def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ...]:
+    """Return the arms in the order of the graph; raise InputError if the names differ."""
     if given is None:
         return process.names or tuple(range(process.arms))
     check_names(given, process.arms)
@@ -366,14 +486,14 @@ def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ..
 
 
 def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) -> Posterior:
-    """The prior of the arms in ``order``, from one in the order that the user gave."""
+    """Return the prior of the arms in ``order``, from a prior in the order of the user."""
     arms = len(order)
     if not isinstance(prior, BetaBernoulli) and hasattr(prior, "beliefs"):
         model = cast(Posterior, prior)
         if model.arms != arms or given_order != order:
             raise InputError(
-                f"the prior has {model.arms} arms, the graph {arms}: give the prior of the graph's "
-                "arms in their order"
+                f"the prior has {model.arms} arms, and the graph has {arms}: give a prior for the "
+                "arms of the graph, in the same order"
             )
         return model
     if isinstance(prior, BetaBernoulli):
@@ -385,21 +505,22 @@ def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) 
             given = np.empty(0)
         if given.shape not in ((2,), (arms, 2)):
             raise InputError(
-                f"prior is a pair (a, b), or one pair for each of the {arms} arms; got {prior!r}"
+                f"prior must be a pair (a, b), or one pair for each of the {arms} arms; "
+                f"got {prior!r}"
             )
         pairs = np.broadcast_to(given, (arms, 2))
         posterior = BetaBernoulli(pairs[:, 0], pairs[:, 1])
     if posterior.arms != arms:
-        raise InputError(f"the prior has {posterior.arms} arms, the graph {arms}")
+        raise InputError(f"the prior has {posterior.arms} arms, but the graph has {arms}")
     if given_order == order:
         return posterior
-    place = {arm: i for i, arm in enumerate(given_order)}
-    moved = [place[arm] for arm in order]
-    return dataclasses.replace(posterior, a=posterior.a[moved], b=posterior.b[moved])
+    position = {arm: i for i, arm in enumerate(given_order)}
+    index = [position[arm] for arm in order]
+    return dataclasses.replace(posterior, a=posterior.a[index], b=posterior.b[index])
 
 
 def _saved_prior(meta: dict[str, Any], arrays: Arrays) -> Posterior:
-    """The prior of a saved agent; the first ones had no choice."""
+    """Return the prior of a saved agent; early files do not name its class."""
     name = meta.get("posterior", "beta-bernoulli")
     known = registered("posterior")
     if name not in known:
@@ -410,12 +531,14 @@ def _saved_prior(meta: dict[str, Any], arrays: Arrays) -> Posterior:
 
 
 def _check_sizes(graph: Any, arms: int) -> None:
-    """Refuse a graph of another number of arms before it is made, for that may take all memory."""
+    """Raise InputError if a graph has the wrong number of arms, before it allocates memory."""
     if isinstance(graph, dict):
         for name in ("arms", "count"):
             if graph.get(name, arms) != arms:
                 given = short_repr(graph[name])
-                raise InputError(f"it is damaged: its graph has {given} arms, its prior {arms}")
+                raise InputError(
+                    f"it is damaged: its graph has {given} arms, but its prior has {arms}"
+                )
         graph = list(graph.values())
     if isinstance(graph, list):
         for part in graph:
@@ -423,7 +546,7 @@ def _check_sizes(graph: Any, arms: int) -> None:
 
 
 def _fits_any_number(graph: GraphLike, arms: int) -> bool:
-    """Whether a graph has no number of arms of its own."""
+    """Return whether a graph does not determine the number of arms."""
     try:
         return make_process(graph, arms + 1).arms != arms
     except InputError:

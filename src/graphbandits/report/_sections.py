@@ -21,7 +21,7 @@ from graphbandits.report.entries import (
     verdict,
 )
 from graphbandits.results import Difference
-from graphbandits.results.published import NEAR
+from graphbandits.results.published import MAX_DISTANCE
 from graphbandits.theory.regret_bounds import FIXED_MEANS
 
 #: Input of a template.
@@ -261,7 +261,12 @@ def _published(entry: SimulationEntry) -> Context | None:
         for c in entry.comparisons
     ]
     near = sum(c.within for c in entry.comparisons)
-    return {"rows": rows, "source": entry.published.source, "near": near, "limit": f"{NEAR:g}"}
+    return {
+        "rows": rows,
+        "source": entry.published.source,
+        "near": near,
+        "limit": f"{MAX_DISTANCE:g}",
+    }
 
 
 def _bounds(entry: SimulationEntry) -> Context | None:

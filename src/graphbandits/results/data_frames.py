@@ -1,4 +1,4 @@
-"""The tables of results, as docs/results.md has them: one part for each policy, in its order."""
+"""Tables of results for pandas and polars; docs/results.md lists them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from graphbandits.graphs import Feedback
     from graphbandits.results.model import PolicyResult, Results
 
-#: Quantiles that are kept of every curve and reported of the final regret.
+#: Levels of the quantiles of every curve and of the final regret.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-#: Why something is not known of results that have means and quantiles alone.
+#: Reason and advice if results have only means and quantiles.
 NO_CURVES = (
-    "these results have not kept the curves of their trials; if they are from a store it has them: "
-    "Cell.results(curves=True); results of format 1 have to be simulated again"
+    "these results do not contain the curves of the trials; read them from the store with "
+    "Cell.results(curves=True), or simulate again if the results were saved in format 1"
 )
-#: Tables, their columns and types; columns without a unit of their own name a row.
+#: Tables with their columns and types.
 SCHEMA: dict[str, dict[str, str]] = {
     "curve": {"policy": "string", "round": "int64", "mean": "double", "standard_error": "double"}
     | {f"q{q:g}": "double" for q in QUANTILES},
@@ -52,15 +52,15 @@ SCHEMA: dict[str, dict[str, str]] = {
     },
     "graph": {"source": "int64", "target": "int64", "probability": "double"},
 }
-#: The columns that say which row it is.
+#: Columns that identify a row.
 KEYS = frozenset({"policy", "seed", "trial", "round", "arm"})
-#: Seeds are any whole numbers; the column holds those of 64 bits, the manifest all.
-_LARGEST = 2**63 - 1
+#: Largest seed in the column of a table. The manifest has seeds of any size.
+_MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """What the rows of the tables stand for."""
+    """Arms, rounds and runs that identify the rows of the tables."""
 
     arms: Sequence[str]
     rounds: Ints
@@ -68,10 +68,11 @@ class Axes:
 
     @classmethod
     def of(cls, results: Results) -> Axes:
+        """Return the axes of results."""
         return cls(results.arms, results.rounds, results.runs)
 
     def keys(self, table: str, policy: str) -> dict[str, pa.Array]:
-        """The key columns of a policy's part: rounds vary fastest, then trials."""
+        """Return the key columns of the rows of a policy; rounds vary fastest, then trials."""
         trials = sum(run["trials"] for run in self.runs)
         rounds = len(self.rounds) if "round" in SCHEMA[table] else 1
         each: dict[str, pa.Array] = {}
@@ -82,7 +83,7 @@ class Axes:
             first = [np.arange(run["trials"]) + run["first_trial"] for run in self.runs]
             number = np.concatenate(first)
             given = [run["seed"] for run in self.runs]
-            seeds = pa.array([None if n is None or n > _LARGEST else n for n in given], pa.int64())
+            seeds = pa.array([None if n is None or n > _MAX_SEED else n for n in given], pa.int64())
             each["seed"] = seeds.take(pa.array(np.repeat(run, rounds)))
             each["trial"] = pa.array(np.repeat(number, rounds))
         if "round" in SCHEMA[table]:
@@ -94,12 +95,12 @@ class Axes:
 
 
 def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
-    """The rows of one policy."""
+    """Return the rows of one policy."""
     return pa.table(axes.keys(table, policy) | values_of(table, result), arrow_schema(table))
 
 
 def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
-    """The columns that hold what came out."""
+    """Return the value columns of one policy."""
     if table == "curve":
         quantiles = {f"q{q:g}": row for q, row in zip(QUANTILES, result.quantiles, strict=True)}
         return {"mean": result.mean, "standard_error": result.standard_error} | quantiles
@@ -111,20 +112,20 @@ def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
         return {name: array.ravel() for name, array in result.ratios.items()}
     if table == "regret" and result.regret is not None:
         return {"regret": result.regret.ravel()}
-    raise ValueError(f"this result has not kept what the table '{table}' is of")
+    raise ValueError(f"this result does not contain the values of the table '{table}'")
 
 
 def policies_of(results: Results, table: str) -> list[str]:
-    """The policies that have rows in a table."""
+    """Return the policies that have rows in a table."""
     always = table not in ("regret", "ratios")
     kept = results.policies.items()
     return [name for name, result in kept if always or getattr(result, table) is not None]
 
 
 def graph_table(feedback: Feedback) -> pa.Table | None:
-    """The edges of a fixed graph, ordered, without the loops that every arm has.
+    """Return the edges of a fixed graph, sorted, without self-loops.
 
-    None for a feedback with one probability for all other arms, which has no need of them.
+    None for a uniform feedback, which has one probability for all other arms and no edge table.
 
     >>> from graphbandits.graphs import as_process
     >>> graph_table(as_process("star(direction=out)", 3).feedback).to_pydict()
@@ -149,61 +150,61 @@ def graph_table(feedback: Feedback) -> pa.Table | None:
 
 
 def edges_of(results: Results) -> pa.Table | None:
-    """The edges of the fixed graph of results; None if it has none, or no need of them."""
+    """Return the edges of the fixed graph of results; None if there is no edge table."""
     return None if results.graph is None else graph_table(results.graph.feedback)
 
 
-def whole_table(results: Results, table: str) -> pa.Table:
-    """All rows of a table, or why there are none."""
+def full_table(results: Results, table: str) -> pa.Table:
+    """Return all rows of a table; raise InputError if the results do not have it."""
     check_table(table)
     if table == "graph":
         if results.graph is None:
-            raise InputError("these results have no fixed graph: there is no table 'graph'")
+            raise InputError("these results have no fixed graph, and therefore no table 'graph'")
         edges = edges_of(results)
         if edges is None:
             raise InputError(
                 "the graph of these results has one probability for all other arms and no "
-                "table of edges: see results.graph.feedback.r"
+                "table of edges: use results.graph.feedback.r"
             )
         return edges
     names, axes = policies_of(results, table), Axes.of(results)
     if not names and table == "ratios":
         if any(result.ratio_sums is not None for result in results.policies.values()):
             raise InputError(
-                "these results have of their information ratios only means; the store that they "
-                "are from has those of each trial: Cell.results(curves=True)"
+                "these results have only the means of the information ratios; read the ratios of "
+                "each trial from the store with Cell.results(curves=True)"
             )
         raise InputError(
             "these results have no information ratios: simulate with ratios='bound' or 'joint'"
         )
     if not names:
         raise InputError(
-            "no table 'regret', but 'final', the regret of each trial, and 'curve', the quantiles "
-            f"of each round: {NO_CURVES}"
+            "these results have no table 'regret'; use 'final' (final regret of each trial) or "
+            f"'curve' (quantiles of each round): {NO_CURVES}"
         )
     return pa.concat_tables([part(axes, table, name, results[name]) for name in names])
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """The columns of a table and their types."""
+    """Return the columns and types of a table."""
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCHEMA[table].items()])
 
 
 def check_table(table: str) -> None:
-    """Refuse a table that does not exist."""
+    """Raise InputError if a table does not exist."""
     if table not in SCHEMA:
         raise InputError(f"no table '{table}': {nearest(str(table), SCHEMA)}")
 
 
 def to_pandas(rows: pa.Table | pa.RecordBatchReader) -> pandas.DataFrame:
-    """The rows of a table as a pandas frame."""
-    frame: pandas.DataFrame = _read_for("pandas", rows).to_pandas()
+    """Convert the rows of a table to a pandas data frame."""
+    frame: pandas.DataFrame = _read_all("pandas", rows).to_pandas()
     return frame
 
 
 def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
-    """The rows of a table as a polars frame."""
-    table = _read_for("polars", rows)
+    """Convert the rows of a table to a polars data frame."""
+    table = _read_all("polars", rows)
     import polars
 
     frame = polars.from_arrow(table)
@@ -211,8 +212,8 @@ def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
     return frame
 
 
-def _read_for(package: str, rows: pa.Table | pa.RecordBatchReader) -> pa.Table:
-    """All rows, once a package that they are for is there."""
+def _read_all(package: str, rows: pa.Table | pa.RecordBatchReader) -> pa.Table:
+    """Read all rows; raise InputError if ``package`` is not installed."""
     try:
         importlib.import_module(package)
     except ImportError:

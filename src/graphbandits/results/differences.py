@@ -1,4 +1,4 @@
-"""How sure: standard errors, Student's intervals, paired differences that hold together."""
+"""Standard errors, confidence intervals, and paired differences with simultaneous intervals."""
 
 from __future__ import annotations
 
@@ -13,18 +13,35 @@ from scipy.special import fdtr, ndtri, stdtrit
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
 
-#: Random directions over which the distribution of the largest |t| is averaged.
+#: Number of random directions to average the distribution of the largest |t|.
 DIRECTIONS = 2**15
-#: What is smaller than this, relatively, came from the order of a sum.
+#: Relative differences below this are rounding errors.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Final regret of ``first`` minus that of ``second``.
+    """Difference of the expected final regret of two policies: ``first`` minus ``second``.
 
-    It is ``paired`` if it is taken trial by trial in the same worlds. ``low`` and ``high`` hold by
-    themselves, or together with all others of the family that was asked for (``simultaneous``).
+    Parameters
+    ----------
+    first : str
+        First policy.
+    second : str
+        Second policy.
+    mean : float
+        Mean difference.
+    standard_error : float
+        Standard error of the mean.
+    low : float
+        Lower end of the confidence interval.
+    high : float
+        Upper end of the confidence interval.
+    simultaneous : bool, default=False
+        Whether the confidence level holds for all differences of the family together, or for each
+        one separately.
+    paired : bool, default=True
+        Whether the difference was computed trial by trial in the same worlds.
     """
 
     first: str
@@ -36,8 +53,14 @@ class Difference:
     simultaneous: bool = False
     paired: bool = True
 
-    def turned(self) -> Difference:
-        """The same, as ``second`` minus ``first``."""
+    def reversed(self) -> Difference:
+        """Return the difference ``second`` minus ``first``.
+
+        Returns
+        -------
+        Difference
+            The same difference with the opposite sign.
+        """
         return replace(
             self,
             first=self.second,
@@ -49,7 +72,23 @@ class Difference:
 
 
 def standard_error(values: Floats) -> Floats:
-    """Of the mean over the first axis; NaN for a single value, for nothing is known."""
+    """Standard error of the mean over the first axis.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, ...)
+        Values.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Standard errors; NaN if n is 1.
+
+    Examples
+    --------
+    >>> float(standard_error(np.array([1.0, 3.0])))
+    1.0
+    """
     count = len(values)
     if count < 2:
         return np.full(values.shape[1:], np.nan)
@@ -59,7 +98,7 @@ def standard_error(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The mean over the trials in each recorded round, and its standard error (NaN of one trial).
+    """Mean over the trials at each recorded round, and its standard error (NaN for one trial).
 
     >>> found = Moments.of(np.array([[1.0, 2.0], [3.0, 2.0]]))
     >>> found.mean.tolist(), found.standard_error.tolist()
@@ -71,22 +110,22 @@ class Moments:
 
     @classmethod
     def of(cls, values: Floats) -> Moments:
-        """Of an array (trials, rounds)."""
+        """Compute the moments of an array (trials, rounds)."""
         with np.errstate(invalid="ignore"):  # infinite sums have no standard error
             return cls(values.mean(axis=0), standard_error(values))
 
 
-def student(confidence: float, trials: float) -> float:
-    """The half width of a two-sided interval in standard errors; NaN for one trial.
+def t_quantile(confidence: float, trials: float) -> float:
+    """Return the half width of a two-sided t interval in standard errors; NaN for one trial.
 
-    The degrees of freedom are ``trials - 1``, and need not be a whole number.
+    The degrees of freedom are ``trials - 1``, which need not be an integer.
 
-    >>> round(student(0.95, trials=11), 3)
+    >>> round(t_quantile(0.95, trials=11), 3)
     2.228
     """
     if not isinstance(confidence, numbers.Real) or not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence is a number between 0 and 1, not {confidence!r}")
-    # Student's quantile from scipy.special: scipy.stats takes a second to import
+        raise InputError(f"confidence must be a number between 0 and 1, not {confidence!r}")
+    # from scipy.special, because the import of scipy.stats takes a second
     return float(stdtrit(trials - 1, 0.5 + confidence / 2.0)) if trials > 1 else math.nan
 
 
@@ -96,9 +135,9 @@ def paired_differences(
     confidence: float,
     simultaneous: bool,
 ) -> list[Difference]:
-    """The differences of the pairs, from the final regret of each policy's trials.
+    """Return the paired differences of the final regret for pairs of policies.
 
-    Regrets that are the same in every trial up to rounding differ by exactly 0.
+    If two regrets are equal in every trial up to rounding, their difference is exactly 0.
     """
     if not pairs:
         return []
@@ -106,7 +145,7 @@ def paired_differences(
     sizes = np.array([np.abs([final[first], final[second]]).max() for first, second in pairs])
     paired[:, np.abs(paired).max(axis=0) <= ROUNDING * sizes] = 0.0
     means, errors = paired.mean(axis=0), standard_error(paired)
-    width = max_t(paired, confidence) if simultaneous else student(confidence, len(paired))
+    width = max_t(paired, confidence) if simultaneous else t_quantile(confidence, len(paired))
     return [
         Difference(*pair, mean, error, mean - width * error, mean + width * error, simultaneous)
         for pair, mean, error in zip(pairs, means.tolist(), errors.tolist(), strict=True)
@@ -116,7 +155,7 @@ def paired_differences(
 def independent_difference(
     first: str, second: str, final: Mapping[str, Floats], confidence: float
 ) -> Difference:
-    """The difference of two means from different worlds, by Welch's interval.
+    """Return the difference of two means from different worlds, with Welch's interval.
 
     The standard error is sqrt(u + v), u and v being the squared standard errors of the two means,
     with (u + v)^2 / (u^2 / (n - 1) + v^2 / (m - 1)) degrees of freedom (Welch, The generalization
@@ -134,25 +173,26 @@ def independent_difference(
     error = math.sqrt(u + v)
     if error > 0.0:  # NaN is not
         spread = (u * u / (len(one) - 1) + v * v / (len(other) - 1)) / (u + v) ** 2
-        half = error * student(confidence, 1.0 + 1.0 / spread)
+        half = error * t_quantile(confidence, 1.0 + 1.0 / spread)
     else:
         half = error
     return Difference(first, second, mean, error, mean - half, mean + half, paired=False)
 
 
 def max_t(paired: Floats, confidence: float) -> float:
-    """The half width, in standard errors, of intervals for all columns of (trials, m) at once.
+    """Return the half width, in standard errors, of simultaneous intervals for all m columns.
 
-    The quantile c of max_j |T_j|, where T has the multivariate t distribution with trials - 1
-    degrees of freedom and the correlation of the columns (single-step max-t; Hothorn, Bretz and
-    Westfall 2008, section 3). With the correlation L L', L of rank k, and a random direction u,
-    T is L u times a radius whose square is k F(k, trials - 1), so
+    ``paired`` has the shape (trials, m). The half width is the quantile c of max_j |T_j|, where T
+    has the multivariate t distribution with trials - 1 degrees of freedom and the correlation of
+    the columns (single-step max-t; Hothorn, Bretz and Westfall 2008, section 3). With the
+    correlation L L', L of rank k, and a random direction u, T is L u times a radius whose square
+    is k F(k, trials - 1), so
 
         P(max |T_j| <= c) = E_u P(F(k, trials - 1) <= c^2 / (k max_j (L u)_j^2)),
 
-    which is averaged over fixed directions: the same number every time, good to 0.01. It lies
-    between Student's quantile and Sidak's bound. With so few trials that the correlation
-    leaves nothing to chance (rank trials - 1), it is Sidak's bound.
+    which is averaged over fixed directions. The result is deterministic and accurate to 0.01. It
+    lies between Student's quantile and Sidak's bound. If the number of trials is so small that the
+    correlation has rank trials - 1, the result is Sidak's bound.
 
     >>> import numpy as np
     >>> treatments_and_control = np.random.default_rng(1).normal(size=(5000, 4))
@@ -161,32 +201,32 @@ def max_t(paired: Floats, confidence: float) -> float:
     2.4
     """
     trials = len(paired)
-    least = student(confidence, trials)
+    least = t_quantile(confidence, trials)
     centred = paired - paired.mean(axis=0)
     lengths = np.sqrt((centred * centred).sum(axis=0))
-    # a difference that is the same in all trials, up to rounding, has an interval without width
+    # a difference that is equal in all trials, up to rounding, has an interval of width 0
     moving = lengths > ROUNDING * math.sqrt(trials) * np.abs(paired).max(axis=0)
     count = int(moving.sum())
     if trials < 2 or count < 2:
         return least
     most = float(stdtrit(trials - 1, 0.5 + confidence ** (1.0 / count) / 2.0))
-    factor = _factor(centred[:, moving] / lengths[moving])
+    factor = _correlation_factor(centred[:, moving] / lengths[moving])
     rank = factor.shape[1]
     if rank >= trials - 1:
         return most
-    if rank == 1:  # all the same difference, up to its sign and scale
+    if rank == 1:  # all differences are equal up to sign and scale
         return least
-    scale = 1.0 / (rank * _largest(factor) ** 2)
+    scale = 1.0 / (rank * _max_projection(factor) ** 2)
     return _root(
         lambda c: float(fdtr(rank, trials - 1, c * c * scale).mean()) - confidence, least, most
     )
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where an increasing function is zero, to 1e-5, or the end that is nearest.
+    """Return the root of an increasing function to 1e-5; the nearest end if there is none.
 
-    False position, with the value at an end that stays halved (the Illinois rule). Each call is
-    dear, and so is the import of scipy.optimize.
+    Regula falsi with the Illinois rule, which halves the value at an end that stays. It needs few
+    calls, which are expensive, and avoids the slow import of scipy.optimize.
     """
     below, above = function(low), function(high)
     if below >= 0.0:
@@ -210,20 +250,20 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     return 0.5 * (low + high)
 
 
-def _factor(columns: Floats) -> Floats:
-    """L (m, k) with the correlation L L' of columns of length one, without its null space."""
+def _correlation_factor(columns: Floats) -> Floats:
+    """Return L (m, k), of full rank, with the correlation L L' of columns of length one."""
     values, vectors = np.linalg.eigh(columns.T @ columns)
     there = values > 1e-10 * values[-1]
     factor: Floats = vectors[:, there] * np.sqrt(values[there])
     return factor
 
 
-def _largest(factor: Floats) -> Floats:
-    """max_j |(L u)_j| for each of the fixed directions u."""
+def _max_projection(factor: Floats) -> Floats:
+    """Return max_j |(L u)_j| for each of the fixed directions u."""
     rank = factor.shape[1]
-    # raw Philox words, which numpy promises to keep: its normal variates may change
+    # raw Philox words, because NumPy guarantees them; its normal variates may change
     words = np.random.Philox(key=2008).random_raw(DIRECTIONS * rank) >> np.uint64(12)
     normal = ndtri((words + 0.5) * 2.0**-52).reshape(DIRECTIONS, rank)
     normal /= np.sqrt((normal * normal).sum(axis=1, keepdims=True))
-    parts = np.array_split(normal, 64)  # all directions times all pairs may be too much at once
+    parts = np.array_split(normal, 64)  # in parts, to limit the memory
     return np.concatenate([np.abs(part @ factor.T).max(axis=1) for part in parts])

@@ -1,6 +1,6 @@
-"""Results as a directory: Parquet tables and a JSON manifest, checked whole before they are read.
+"""Save and load results: a directory with Parquet tables and a JSON manifest.
 
-docs/results.md has the schema.
+docs/results.md describes the schema.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from graphbandits.results.data_frames import (
 )
 from graphbandits.results.model import PolicyResult, Results, runs_of
 
-#: The newest layout of saved results; a newer one still is refused by name.
+#: Newest format of saved results. A newer format raises an error.
 FORMAT = 3
-#: The layout of results without ratios, which is all that 3 has besides.
-WITHOUT_RATIOS = 2
+#: Format of results without ratios. Format 3 adds only the ratios.
+FORMAT_WITHOUT_RATIOS = 2
 
 MANIFEST = "manifest.json"
-#: The fields of the manifest.
+#: Fields of the manifest.
 FIELDS = ("format", "hash", "policies", "arms", "graph", "settings", "tables")
-#: Tables that all results have; the others where there is something to keep.
-ALWAYS = ("curve", "final", "plays")
-#: The manifest and the tables of format 1 (graphbandits 0.1): no sums, and no trial's curve.
+#: Tables that all results have. Others are optional.
+REQUIRED_TABLES = ("curve", "final", "plays")
+#: Manifest and tables of format 1 (graphbandits 0.1): no checksums, and no curves of trials.
 FIELDS_1 = ("format", "policies", "arms", "settings")
 COLUMNS_1 = {
     "curve": list(SCHEMA["curve"]),
@@ -56,18 +56,20 @@ COLUMNS_1 = {
 
 
 def save(results: Results, target: Path) -> Path:
-    """Write the files of the results, all or none."""
+    """Write the files of results atomically."""
     check_target(target)
     try:
         written = {name: _parquet(results, name) for name in SCHEMA}
     except UnicodeEncodeError as error:
-        raise InputError(f"a name cannot be saved, for it is no text: {error.object!a}") from None
+        raise InputError(
+            f"a name cannot be saved, because it is not valid text: {error.object!a}"
+        ) from None
     files = {name: file for name, file in written.items() if file is not None}
     tables = {
         name: {"rows": rows, "sha256": hashlib.sha256(data).hexdigest()}
         for name, (rows, data) in files.items()
     }
-    manifest = _described(results) | {"hash": content_hash(results), "tables": tables}
+    manifest = _manifest_entries(results) | {"hash": content_hash(results), "tables": tables}
     text = _json({field: manifest[field] for field in FIELDS}, indent=2)
     with replace_directory(target) as temporary:
         for name, (_, data) in files.items():
@@ -77,33 +79,34 @@ def save(results: Results, target: Path) -> Path:
 
 
 def load(source: Path) -> Results:
-    """Read results of this format or an earlier one; whatever is wrong, its file is named."""
+    """Read results of this or an earlier format; errors name the file."""
     path = source / MANIFEST
     manifest = _read_manifest(path)
-    with _blame(path):
+    with _damaged_file_errors(path):
         _check_fields(manifest)
     tables = manifest.get("tables", COLUMNS_1)
     files = {name: _open(source / file_name(name), name, manifest) for name in tables}
-    # every table is the one that the manifest names: what does not fit now is the manifest's
-    with _blame(path):
+    # the tables have the checksums of the manifest: other mismatches are errors of the manifest
+    with _damaged_file_errors(path):
         results = _assemble(manifest, files)
-        described = {} if manifest["format"] == 1 else _described(results)
+        described = {} if manifest["format"] == 1 else _manifest_entries(results)
         if any(described[field] != manifest[field] for field in described):
-            raise InputError("its entries do not fit together")
+            raise InputError("its entries are inconsistent")
         if described and content_hash(results) != manifest["hash"]:
-            raise InputError("its hash is not that of its settings and of the tables")
+            raise InputError("its hash does not match its settings and the tables")
+    # after the checks, because the hash is that of the words in the file
     return replace(results, settings=translate_settings(results.settings))
 
 
 def content_hash(results: Results) -> str:
-    """sha256 of the manifest's entries that describe the results, and of all numbers.
+    """Return the sha256 of the descriptive entries of the manifest and of all numbers.
 
-    A line of JSON (sorted keys, no spaces, ASCII) with arms, format, graph, policies and
-    settings; then for each table a line with its name and how many numbers follow, and these,
-    8 bytes each in little endian: the rounds (``curve`` only), then policy by policy the columns
-    of values. Of ``graph`` it is all columns.
+    The hashed bytes are a line of JSON (sorted keys, no spaces, ASCII) with arms, format, graph,
+    policies and settings, and then for each table a line with its name and the number of values,
+    followed by the values with 8 bytes each in little endian: the rounds (``curve`` only), then
+    the value columns policy by policy. All columns of ``graph`` are values.
     """
-    text = _json(_described(results), sort_keys=True, separators=(",", ":"))
+    text = _json(_manifest_entries(results), sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(f"{text}\n".encode())
     for name in SCHEMA:
         arrays: list[Floats | Ints] = [results.rounds] if name == "curve" else []
@@ -120,10 +123,10 @@ def content_hash(results: Results) -> str:
     return digest.hexdigest()
 
 
-def _described(results: Results) -> dict[str, Any]:
-    """The entries of the manifest that say what the numbers are of."""
+def _manifest_entries(results: Results) -> dict[str, Any]:
+    """Return the entries of the manifest that describe the results."""
     return {
-        "format": FORMAT if policies_of(results, "ratios") else WITHOUT_RATIOS,
+        "format": FORMAT if policies_of(results, "ratios") else FORMAT_WITHOUT_RATIOS,
         "policies": list(results.policies),
         "arms": list(results.arms),
         "graph": _graph_entry(results),
@@ -136,12 +139,12 @@ def _json(value: object, **style: Any) -> str:
         return json.dumps(value, allow_nan=False, **style)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"settings that are saved are plain values of JSON: {_first_line(error)}"
+            f"settings must be plain JSON values to be saved: {_first_line(error)}"
         ) from None
 
 
 def _graph_entry(results: Results) -> dict[str, Any] | None:
-    """How the graph is kept; its edges are in a table."""
+    """Return the manifest entry of the graph; its edges are in a table."""
     if results.graph is None:
         return None
     from graphbandits.graphs import SparseFeedback, UniformFeedback
@@ -152,8 +155,8 @@ def _graph_entry(results: Results) -> dict[str, Any] | None:
     return {"kind": "sparse" if isinstance(feedback, SparseFeedback) else "dense", "named": named}
 
 
-def _parts(results: Results, table: str) -> Iterator[pa.Table]:
-    """A table to write, policy by policy: the trials of all may be too much at once."""
+def _policy_tables(results: Results, table: str) -> Iterator[pa.Table]:
+    """Yield a table policy by policy, to limit the memory."""
     if table != "graph":
         axes = Axes.of(results)
         for policy in policies_of(results, table):
@@ -163,8 +166,8 @@ def _parts(results: Results, table: str) -> Iterator[pa.Table]:
 
 
 def _parquet(results: Results, table: str) -> tuple[int, bytes] | None:
-    """The rows and bytes of a file: a row group for each policy, keys by dictionary, zstd."""
-    parts = _parts(results, table)
+    """Return the number of rows and the bytes of a file, with a row group for each policy."""
+    parts = _policy_tables(results, table)
     first = next(parts, None)
     if first is None:
         return None
@@ -179,21 +182,21 @@ def _parquet(results: Results, table: str) -> tuple[int, bytes] | None:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of results of a format that this version knows."""
+    """Read a manifest; raise InputError if its format is unknown."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is damaged, for not text"
+        reason = error.strerror if isinstance(error, OSError) else "it is damaged (not valid text)"
         raise InputError(f"no results in {path.parent}: cannot read {path}: {reason}") from None
-    with _blame(path):
+    with _damaged_file_errors(path):
         manifest: dict[str, Any] = json.loads(text)
     number = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise InputError(f"{path} is not the manifest of results, or is damaged")
     if number > FORMAT:
         raise InputError(
-            f"{path.parent} has results of format {number}, and this version of "
-            f"graphbandits reads up to {FORMAT}: update graphbandits"
+            f"{path.parent} has results of format {number}, but this version of "
+            f"graphbandits reads formats up to {FORMAT}: update graphbandits"
         )
     return manifest
 
@@ -203,16 +206,16 @@ def _check_fields(manifest: dict[str, Any]) -> None:
     if set(manifest) != set(fields):
         raise InputError(f"its fields are {', '.join(manifest)}, not {', '.join(fields)}")
     tables = manifest.get("tables", {})
-    if "tables" in fields and not set(ALWAYS) <= set(tables) <= set(SCHEMA):
+    if "tables" in fields and not set(REQUIRED_TABLES) <= set(tables) <= set(SCHEMA):
         raise InputError(f"its tables are {', '.join(tables)}")
     for name, entry in tables.items():
         sound = isinstance(entry["rows"], int) and isinstance(entry["sha256"], str)
         if not sound or not re.fullmatch("[0-9a-f]{64}", entry["sha256"]):
-            raise InputError(f"it has no rows and sha256 of the table '{name}'")
+            raise InputError(f"it has no valid rows and sha256 for the table '{name}'")
 
 
 def _open(path: Path, name: str, manifest: dict[str, Any]) -> pq.ParquetFile:
-    """The file of a table, once it is the one that the manifest names."""
+    """Open the file of a table after checking its sha256."""
     try:
         data = read_regular(path)
     except InputError as error:
@@ -222,25 +225,26 @@ def _open(path: Path, name: str, manifest: dict[str, Any]) -> pq.ParquetFile:
     sums = manifest.get("tables")
     if sums is not None and hashlib.sha256(data).hexdigest() != sums[name]["sha256"]:
         raise InputError(
-            f"the file {path} is damaged, or of another run: its sha256 is not the one in "
+            f"the file {path} is damaged, or from another run: its sha256 differs from the one in "
             f"{MANIFEST}"
         )
-    with _blame(path):
+    with _damaged_file_errors(path):
         file = pq.ParquetFile(pa.BufferReader(data))
         found = file.schema_arrow.names
         if sums is None and found != COLUMNS_1[name]:
-            wanted = ", ".join(COLUMNS_1[name])
-            raise InputError(f"its columns are {', '.join(found)}, not {wanted}")
+            expected = ", ".join(COLUMNS_1[name])
+            raise InputError(f"its columns are {', '.join(found)}, not {expected}")
     return file
 
 
 def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Results:
+    """Create results from the manifest and the tables."""
     for name, entry in manifest.get("tables", {}).items():
         found = files[name].metadata.num_rows
         if found != entry["rows"]:
             raise InputError(f"{file_name(name)} has {found} rows, not {entry['rows']}")
     names, arms, settings = manifest["policies"], tuple(manifest["arms"]), manifest["settings"]
-    # the numbers of rounds and trials, from the tables that have one row for each
+    # numbers of rounds and trials, from the tables with one row per round or trial
     rounds = files["curve"].read(["round"], use_threads=False)["round"].to_numpy()
     rounds = np.array(rounds[: len(rounds) // len(names)])
     runs = runs_of(settings, files["final"].metadata.num_rows // len(names))
@@ -270,15 +274,15 @@ def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Res
 def _values(
     file: pq.ParquetFile, table: str, policies: list[str], axes: Axes, old: bool
 ) -> dict[str, dict[str, Any]]:
-    """The columns of values of each policy, once its keys are those that are expected.
+    """Return the value columns of each policy after checking the key columns.
 
-    Each policy has a row group, but in format 1 (``old``).
+    Each policy has a row group, except in format 1 (``old``).
     """
     pieces = (file.read_row_group(group) for group in range(file.num_row_groups))
     if old:
-        whole = file.read(use_threads=False)
-        size = len(whole) // len(policies)
-        pieces = (whole.slice(start, size) for start in range(0, len(whole), size))
+        table_rows = file.read(use_threads=False)
+        size = len(table_rows) // len(policies)
+        pieces = (table_rows.slice(start, size) for start in range(0, len(table_rows), size))
     found: dict[str, dict[str, Any]] = {}
     for rows in pieces:
         policy = rows["policy"][0].as_py()
@@ -287,16 +291,18 @@ def _values(
             keys = keys.select([name for name in COLUMNS_1[table] if name in KEYS])
         expected = policy in policies and policy not in found
         if not expected or not rows.select(keys.column_names).equals(keys):
-            raise InputError(f"{file_name(table)} is not of these policies, arms, runs and rounds")
+            raise InputError(
+                f"{file_name(table)} does not match these policies, arms, runs and rounds"
+            )
         values = {c: np.array(rows[c]) for c in SCHEMA[table] if c not in KEYS}
-        if {"trial", "round"} <= SCHEMA[table].keys():  # a row for each trial
+        if {"trial", "round"} <= SCHEMA[table].keys():  # one row per trial and round
             values = {c: column.reshape(-1, len(axes.rounds)) for c, column in values.items()}
         found[policy] = values
     return found
 
 
 def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:
-    """The graph process as it was: a matrix, lists of neighbours, or one probability."""
+    """Restore the graph process: dense, sparse or uniform feedback."""
     entry = manifest.get("graph")
     if entry is None:
         return None
@@ -307,7 +313,7 @@ def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:
     if entry["kind"] == "uniform":
         feedback = UniformFeedback(entry["r"], count)
     elif file is None:
-        raise InputError(f"it has no table of the edges of its graph of kind {entry['kind']!r}")
+        raise InputError(f"it has no edge table for its graph of kind {entry['kind']!r}")
     else:
         edges = file.read(use_threads=False)
         sparse = SparseFeedback.from_edges(count, *(column.to_numpy() for column in edges.columns))
@@ -316,8 +322,8 @@ def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:
 
 
 @contextmanager
-def _blame(path: Path) -> Iterator[None]:
-    """Whatever goes wrong inside is this file's fault."""
+def _damaged_file_errors(path: Path) -> Iterator[None]:
+    """Convert all errors in the context into an InputError that names the file."""
     try:
         yield
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
@@ -332,7 +338,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def file_name(table: str) -> str:
-    """The file of a table.
+    """Return the file name of a table.
 
     >>> file_name("curve")
     'curve.parquet'
@@ -341,13 +347,17 @@ def file_name(table: str) -> str:
 
 
 def check_target(target: Path) -> None:
-    """Refuse to replace anything but nothing, an empty directory, or earlier results."""
+    """Raise InputError unless the target does not exist, is empty, or has earlier results."""
     if not target.exists():
         return
     names = {path.name for path in target.iterdir()} if target.is_dir() else {""}
-    least = {MANIFEST} | {file_name(table) for table in ALWAYS}
+    least = {MANIFEST} | {file_name(table) for table in REQUIRED_TABLES}
     ours = {MANIFEST} | {file_name(table) for table in SCHEMA}
     if names and not least <= names <= ours:
         foreign = sorted(names - ours)
-        why = f"it holds {foreign[0]!r}" if foreign and foreign != [""] else "files are missing"
-        raise InputError(f"{target} exists and is not just results ({why}): choose another place")
+        reason = f"it has {foreign[0]!r}" if foreign else "files are missing"
+        reason = "it is not a directory" if foreign == [""] else reason
+        raise InputError(
+            f"{target} exists and has other content than results ({reason}): choose another "
+            "directory"
+        )

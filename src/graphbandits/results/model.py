@@ -1,4 +1,4 @@
-"""Results: regret of each policy, by round and by trial, in the same worlds."""
+"""Results of simulations: regret of each policy by round and by trial."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import numpy as np
 from graphbandits._types import Floats, Ints
 from graphbandits.engine.shard import Ratios
 from graphbandits.errors import InputError, check_integer, nearest
-from graphbandits.results.data_frames import NO_CURVES, QUANTILES, to_pandas, to_polars, whole_table
+from graphbandits.results.data_frames import NO_CURVES, QUANTILES, full_table, to_pandas, to_polars
 from graphbandits.results.differences import (
     Difference,
     Moments,
     paired_differences,
     standard_error,
-    student,
+    t_quantile,
 )
 
 if TYPE_CHECKING:
@@ -33,21 +33,58 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PolicyResult:
-    """One policy: the cumulative regret at ``Results.rounds`` and what each trial ended with."""
+    """Results of one policy.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (rounds,)
+        Mean cumulative regret at the recorded rounds.
+    standard_error : ndarray of shape (rounds,)
+        Standard error of the mean; NaN for one trial.
+    quantiles : ndarray of shape (levels, rounds)
+        Quantiles of the trials at the levels 0.1, 0.25, 0.5, 0.75, 0.9 and 0.95.
+    final : ndarray of shape (trials,)
+        Final regret of each trial.
+    plays : ndarray of shape (arms,)
+        Number of plays of each arm in all trials.
+    regret : ndarray of shape (trials, rounds), optional
+        Cumulative regret of each trial. None for results of format 1 and for summaries of a store.
+    ratios : Ratios, optional
+        Information ratios, if they were recorded.
+    ratio_sums : Moments, optional
+        Mean and standard error of ``ratios.ratio_sum``, in summaries of a store.
+    rank_plays : ndarray of shape (arms,), optional
+        Number of plays by the rank of the arm in its trial (best arm first). It is not saved.
+    """
 
     mean: Floats
     standard_error: Floats
-    quantiles: Floats  # (len(QUANTILES), rounds)
-    final: Floats  # (trials,)
-    plays: Ints  # (arms,), over all trials
-    regret: Floats | None = None  # (trials, rounds); not in format 1, nor in summaries of stores
-    ratios: Ratios | None = None  # where they were asked for
-    ratio_sums: Moments | None = None  # of ``ratios.ratio_sum``, which summaries of stores keep
-    rank_plays: Ints | None = None  # (arms,), by the rank of each trial's true means; not in files
+    quantiles: Floats
+    final: Floats
+    plays: Ints
+    regret: Floats | None = None
+    ratios: Ratios | None = None
+    ratio_sums: Moments | None = None
+    rank_plays: Ints | None = None
 
     @classmethod
     def from_trials(cls, regret: Floats, plays: Ints, ratios: Ratios | None = None) -> PolicyResult:
-        """Summarise the regret (trials, rounds)."""
+        """Summarise the regret of trials.
+
+        Parameters
+        ----------
+        regret : ndarray of shape (trials, rounds)
+            Cumulative regret of each trial.
+        plays : ndarray of shape (arms,)
+            Number of plays of each arm in all trials.
+        ratios : Ratios, optional
+            Information ratios.
+
+        Returns
+        -------
+        PolicyResult
+            Means, standard errors and quantiles, with the regret itself.
+        """
         return cls(
             mean=regret.mean(axis=0),
             standard_error=standard_error(regret),
@@ -59,36 +96,71 @@ class PolicyResult:
         )
 
     def final_quantiles(self) -> dict[str, float]:
-        """Quantiles of the final regret over the trials, by their level."""
+        """Compute quantiles of the final regret over the trials.
+
+        Returns
+        -------
+        dict of str to float
+            Quantiles by level.
+        """
         values = np.quantile(self.final, QUANTILES)
         return {f"{q:g}": float(v) for q, v in zip(QUANTILES, values, strict=True)}
 
     def quantile(self, q: float) -> Floats:
-        """The quantile of the trials' regret in each recorded round, for any level in [0, 1].
+        """Compute a quantile of the regret over the trials at each recorded round.
 
+        Parameters
+        ----------
+        q : float
+            Level in [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (rounds,)
+            Quantiles.
+
+        Raises
+        ------
+        InputError
+            If the level is not saved and the results do not have the regret of each trial.
+
+        Examples
+        --------
         >>> regret = np.array([[0.0, 1.0], [1.0, 3.0], [1.0, 5.0]])
         >>> PolicyResult.from_trials(regret, np.array([6])).quantile(0.5)
         array([1., 3.])
         """
         if not isinstance(q, numbers.Real) or not 0.0 <= q <= 1.0:
-            raise InputError(f"a quantile has a level in [0, 1], not {q!r}")
+            raise InputError(f"the level of a quantile must be a number in [0, 1], not {q!r}")
         if q in QUANTILES:
-            kept: Floats = self.quantiles[QUANTILES.index(q)].copy()
-            return kept
+            saved: Floats = self.quantiles[QUANTILES.index(q)].copy()
+            return saved
         if self.regret is None:
             levels = ", ".join(f"{level:g}" for level in QUANTILES)
-            raise InputError(f"no quantile {q:g}, but {levels}: {NO_CURVES}")
+            raise InputError(f"quantile {q:g} is not saved, only {levels}: {NO_CURVES}")
         values: Floats = np.quantile(self.regret, q, axis=0)
         return values
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The outcome of :func:`graphbandits.simulate`.
+    """Results of :func:`graphbandits.simulate` or of a study.
 
-    ``graph`` is the feedback graph if it is the same in every round. ``settings`` is what was
-    asked for, as plain values; docs/results.md lists them.
+    Parameters
+    ----------
+    rounds : ndarray of int
+        Recorded rounds.
+    policies : mapping of str to PolicyResult
+        Results of each policy.
+    arms : tuple of str
+        Names of the arms.
+    settings : mapping
+        Settings of the simulation, as plain values; docs/results.md lists them.
+    graph : Fixed, optional
+        Feedback graph, if it is the same in every round.
 
+    Examples
+    --------
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n"], graph="paper", horizon=20, trials=10, seed=1)
     >>> results["ts-n"].regret.shape, int(results["ts-n"].plays.sum())
@@ -103,7 +175,7 @@ class Results:
 
     def __post_init__(self) -> None:
         if not self.policies:
-            raise InputError("results are of one policy at least; there is none")
+            raise InputError("results must have one policy or more; got none")
         trials, rounds = self.trials, len(self.rounds)
         for name, result in self.policies.items():
             regret = (trials, rounds) if result.regret is None else result.regret.shape
@@ -119,28 +191,30 @@ class Results:
                 sizes["rank_plays"] = result.rank_plays.shape, (len(self.arms),)
             for part, array in result.ratios.items() if result.ratios is not None else ():
                 sizes[part] = array.shape, (trials, rounds)
-            for part, (found, wanted) in sizes.items():
-                if found != wanted or 0 in found:
+            for part, (found, expected) in sizes.items():
+                if found != expected or 0 in found:
                     raise InputError(
-                        f"results of {trials} trials, {rounds} recorded rounds and "
-                        f"{len(self.arms)} arms: '{part}' of '{name}' has the shape {found}"
+                        f"'{part}' of '{name}' has the shape {found}, which does not match "
+                        f"{trials} trials, {rounds} recorded rounds and {len(self.arms)} arms"
                     )
         if self.graph is not None and self.graph.arms != len(self.arms):
             raise InputError(
-                f"the graph has {self.graph.arms} arms, and the results {len(self.arms)}"
+                f"the graph has {self.graph.arms} arms, but the results have {len(self.arms)}"
             )
         if self.graph is not None and self.graph.names not in (None, self.arms):
             raise InputError("the arms of the graph and of the results have different names")
 
     @property
     def trials(self) -> int:
-        """How many worlds each policy met."""
+        """Number of trials of each policy."""
         return len(next(iter(self.policies.values())).final)
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """Where the trials come from, in their order: seed, first_trial and trials of each run.
+        """Runs of the trials, in order: seed, first_trial and trials of each run.
 
+        Examples
+        --------
         >>> from graphbandits import simulate
         >>> simulate("ts-n", horizon=2, trials=3, seed=8).runs
         [{'seed': 8, 'first_trial': 0, 'trials': 3}]
@@ -149,29 +223,33 @@ class Results:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What is to be said wherever a policy is shown, from the settings; most have none.
+        """Notes on policies, from the settings; show them next to the regret.
 
+        Examples
+        --------
         >>> from graphbandits import simulate
         >>> simulate("ts-n", horizon=2, trials=3).notes
         {}
         """
-        told = self.settings.get("policies")
-        facts = told if isinstance(told, Mapping) else {}
+        described = self.settings.get("policies")
+        entries = described if isinstance(described, Mapping) else {}
         notes = {
-            name: str(facts[name].get("note") or "").strip()
+            name: str(entries[name].get("note") or "").strip()
             for name in self.policies
-            if isinstance(facts.get(name), Mapping)
+            if isinstance(entries.get(name), Mapping)
         }
         return {name: text for name, text in notes.items() if text}
 
     def __getitem__(self, policy: str) -> PolicyResult:
         if policy not in self.policies:
-            raise InputError(f"no policy '{policy}' in these results: {', '.join(self.policies)}")
+            raise InputError(
+                f"no policy '{policy}' in these results; they have {', '.join(self.policies)}"
+            )
         return self.policies[policy]
 
     def __repr__(self) -> str:
-        one = self.trials == 1  # and then there is no interval
-        half = math.nan if one else student(0.95, self.trials)
+        one = self.trials == 1  # one trial has no interval
+        half = math.nan if one else t_quantile(0.95, self.trials)
         regrets = ", ".join(
             f"{name} {self[name].mean[-1]:.4g}"
             + ("" if one else f" ± {half * self[name].standard_error[-1]:.2g}")
@@ -183,11 +261,32 @@ class Results:
         return f"<Results of {trials}, {size}: {what}: {regrets}>"
 
     def ranking(self) -> list[str]:
-        """The policies by their mean final regret, best first."""
+        """Sort the policies by mean final regret.
+
+        Returns
+        -------
+        list of str
+            Policies, best first.
+        """
         return sorted(self.policies, key=lambda name: float(self.policies[name].mean[-1]))
 
     def interval(self, policy: str, confidence: float = 0.95) -> tuple[float, float]:
-        """A confidence interval for the expected final regret (Student's t)."""
+        """Compute a confidence interval of the expected final regret (Student's t).
+
+        Parameters
+        ----------
+        policy : str
+            The policy.
+        confidence : float, default=0.95
+            Confidence level.
+
+        Returns
+        -------
+        low : float
+            Lower end.
+        high : float
+            Upper end.
+        """
         low, high = self.band(policy, confidence=confidence)
         return float(low[-1]), float(high[-1])
 
@@ -198,11 +297,29 @@ class Results:
         confidence: float = 0.95,
         levels: tuple[float, float] = (0.1, 0.9),
     ) -> tuple[Floats, Floats]:
-        """Lower and upper ends of a band around the curve, one number a recorded round.
+        """Compute a band around the regret curve of a policy.
 
-        ``interval``: where the expected regret of that round is, with ``confidence`` (Student's
-        t, each round by itself). ``quantiles``: between which ``levels`` the trials lie.
+        Parameters
+        ----------
+        policy : str
+            The policy.
+        kind : {"interval", "quantiles"}, default="interval"
+            "interval": confidence interval of the expected regret (Student's t), separately for
+            each round. "quantiles": quantiles of the trials.
+        confidence : float, default=0.95
+            Confidence level of the interval.
+        levels : tuple of float, default=(0.1, 0.9)
+            Lower and upper level of the quantiles.
 
+        Returns
+        -------
+        low : ndarray of shape (rounds,)
+            Lower end at each recorded round.
+        high : ndarray of shape (rounds,)
+            Upper end at each recorded round.
+
+        Examples
+        --------
         >>> from graphbandits import simulate
         >>> results = simulate("ts-n", graph="paper", horizon=20, trials=50, seed=1)
         >>> low, high = results.band("ts-n", "quantiles", levels=(0.05, 0.95))
@@ -211,25 +328,44 @@ class Results:
         """
         result = self[policy]
         if kind == "interval":
-            half = student(confidence, self.trials) * result.standard_error
+            half = t_quantile(confidence, self.trials) * result.standard_error
             return result.mean - half, result.mean + half
         if kind == "quantiles":
             pair = isinstance(levels, tuple | list) and len(levels) == 2
             known = pair and all(isinstance(level, numbers.Real) for level in levels)
             if not known or not levels[0] <= levels[1]:
-                raise InputError(f"levels are a lower and an upper one in [0, 1], not {levels!r}")
+                raise InputError(
+                    f"levels must be a lower and an upper level in [0, 1], not {levels!r}"
+                )
             return result.quantile(levels[0]), result.quantile(levels[1])
         raise InputError(f"no band '{kind}': {nearest(kind, ['interval', 'quantiles'])}")
 
     def differences(
         self, reference: str | None = None, confidence: float = 0.95, simultaneous: bool = False
     ) -> list[Difference]:
-        """Paired differences of the final regret: each policy with ``reference``, or all pairs.
+        """Compute paired differences of the final regret.
 
-        All policies meet the same worlds, so the difference of two is known far better than
-        either of them. The intervals are Student's t, each at ``confidence`` by itself; with
-        ``simultaneous`` all of the list hold together (:func:`~.compare.max_t`).
+        All policies have the same worlds. Therefore the difference of two policies has a much
+        smaller error than the regret of either one.
 
+        Parameters
+        ----------
+        reference : str, optional
+            Policy with which the others are compared. The default is all pairs.
+        confidence : float, default=0.95
+            Confidence level.
+        simultaneous : bool, default=False
+            If true, the intervals hold for all differences together
+            (:func:`graphbandits.results.differences.max_t`). If false, each Student's t interval
+            holds separately.
+
+        Returns
+        -------
+        list of Difference
+            Differences, in the order of the ranking.
+
+        Examples
+        --------
         >>> from graphbandits import simulate
         >>> names = ["ts-n", "ids-n", "ids-lp"]
         >>> results = simulate(names, graph="star", horizon=100, trials=50, seed=1)
@@ -245,22 +381,38 @@ class Results:
         else:
             self[reference]
             pairs = [(name, reference) for name in names if name != reference]
-        student(confidence, self.trials)  # refuses what is no confidence, with or without pairs
+        t_quantile(confidence, self.trials)  # checks the confidence, also without pairs
         final = {name: result.final for name, result in self.policies.items()}
         return paired_differences(final, pairs, confidence, simultaneous)
 
     def from_best(self, confidence: float = 0.95) -> dict[str, Difference]:
-        """Each other policy minus the one of least mean regret, out of all pairs taken together.
+        """Compute the differences of all policies from the one with the smallest mean regret.
 
-        Which one is best is read from the same trials, so that the intervals of a comparison
-        with a policy chosen beforehand would be too narrow; those of all pairs are not.
+        The best policy is chosen from the same trials. Intervals for a reference that is chosen
+        beforehand would be too narrow. Therefore the simultaneous intervals of all pairs are used.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Simultaneous confidence level.
+
+        Returns
+        -------
+        dict of str to Difference
+            Difference of each other policy minus the best one.
         """
         best = self.ranking()[0]
         pairs = self.differences(None, confidence, simultaneous=True)
-        return {d.second: d.turned() for d in pairs if d.first == best}
+        return {d.second: d.reversed() for d in pairs if d.first == best}
 
     def summary(self) -> dict[str, Any]:
-        """The outcome as plain numbers, ready for JSON."""
+        """Summarise the results as plain values for JSON.
+
+        Returns
+        -------
+        dict
+            Regret, curve and plays of each policy, and the settings.
+        """
         policies = {}
         for name, result in self.policies.items():
             regret = {
@@ -274,8 +426,20 @@ class Results:
         return {"policies": policies, "settings": dict(self.settings)}
 
     def only(self, names: Iterable[str]) -> Results:
-        """The results of some of the policies, in the order given.
+        """Select policies.
 
+        Parameters
+        ----------
+        names : iterable of str
+            Policies to keep, in the new order.
+
+        Returns
+        -------
+        Results
+            Results of these policies.
+
+        Examples
+        --------
         >>> from graphbandits import simulate
         >>> results = simulate(["ts-n", "ids-n"], horizon=2, trials=3)
         >>> list(results.only(["ids-n"]).policies)
@@ -288,8 +452,20 @@ class Results:
         return replace(self, policies=policies, settings=settings)
 
     def renamed(self, names: Mapping[str, str]) -> Results:
-        """The same results with other names for some policies, by their names until now.
+        """Rename policies.
 
+        Parameters
+        ----------
+        names : mapping of str to str
+            New names by old names. Other policies keep their names.
+
+        Returns
+        -------
+        Results
+            The same results with the new names.
+
+        Examples
+        --------
         >>> from graphbandits import simulate
         >>> results = simulate(["ts-n", "ids-n"], horizon=2, trials=3)
         >>> list(results.renamed({"ts-n": "Thompson"}).policies)
@@ -299,7 +475,7 @@ class Results:
             self[name]
         new = [names.get(name, name) for name in self.policies]
         if twice := [name for name in new if new.count(name) > 1]:
-            raise InputError(f"two policies would be called '{twice[0]}'")
+            raise InputError(f"two policies would have the name '{twice[0]}'")
         policies = dict(zip(new, self.policies.values(), strict=True))
         settings = dict(self.settings)
         if isinstance(described := settings.get("policies"), Mapping):
@@ -308,30 +484,74 @@ class Results:
 
     @classmethod
     def concat(cls, results: Sequence[Results]) -> Results:
-        """Further policies in the same worlds, further worlds of the same policies, or both."""
+        """Combine several results of the same problem; see :func:`graphbandits.results.concat`.
+
+        Parameters
+        ----------
+        results : sequence of Results
+            Results to combine.
+
+        Returns
+        -------
+        Results
+            All policies and trials.
+        """
         from graphbandits.results.combine import concat
 
         return concat(results)
 
     def to_pandas(self, table: str = "curve") -> pandas.DataFrame:
-        """A table of docs/results.md: curve, final, plays, regret, ratios or graph."""
-        return to_pandas(whole_table(self, table))
+        """Return a table as a pandas data frame; docs/results.md describes the tables.
+
+        Parameters
+        ----------
+        table : {"curve", "final", "plays", "regret", "ratios", "graph"}, default="curve"
+            The table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            All rows.
+        """
+        return to_pandas(full_table(self, table))
 
     def to_polars(self, table: str = "curve") -> polars.DataFrame:
-        """The same for polars."""
-        return to_polars(whole_table(self, table))
+        """Return a table as a polars data frame; docs/results.md describes the tables.
+
+        Parameters
+        ----------
+        table : {"curve", "final", "plays", "regret", "ratios", "graph"}, default="curve"
+            The table.
+
+        Returns
+        -------
+        polars.DataFrame
+            All rows.
+        """
+        return to_polars(full_table(self, table))
 
     @property
     def hash(self) -> str:
-        """A sha256 of all that is saved: the same for the same results, wherever they were made."""
+        """Sha256 of everything that is saved; equal results have the same hash."""
         from graphbandits.results.file_formats import content_hash
 
         return content_hash(self)
 
     def save(self, directory: str | Path) -> Path:
-        """Write the results into a directory: Parquet tables and a JSON manifest.
+        """Write the results to a directory: Parquet tables and a JSON manifest.
 
-        The directory appears whole or not at all; results that were there before are replaced.
+        The directory is written atomically. Existing results are replaced; a directory with other
+        files is not.
+
+        Parameters
+        ----------
+        directory : str or Path
+            The directory.
+
+        Returns
+        -------
+        Path
+            The directory.
         """
         from graphbandits.results.file_formats import save
 
@@ -339,30 +559,46 @@ class Results:
 
     @classmethod
     def load(cls, directory: str | Path) -> Results:
-        """Read what :meth:`save` wrote, to the last bit; a damaged file is named."""
+        """Read results that :meth:`save` wrote, and verify them.
+
+        Parameters
+        ----------
+        directory : str or Path
+            The directory.
+
+        Returns
+        -------
+        Results
+            The same results, bit for bit.
+
+        Raises
+        ------
+        InputError
+            If a file is missing or damaged; the message names the file.
+        """
         from graphbandits.results.file_formats import load
 
         return load(Path(directory))
 
 
 def runs_of(settings: Mapping[str, Any], trials: int) -> list[dict[str, Any]]:
-    """The runs that the settings tell; one from trial 0 where they tell none."""
-    alone = {"seed": settings.get("seed"), "first_trial": 0, "trials": trials}
-    runs = [_run(given) for given in settings.get("runs") or [alone]]
-    told = sum(run["trials"] for run in runs)
-    if told != trials:
-        raise InputError(f"the runs have {told} trials together, the results {trials}")
+    """Return the runs in the settings; a single run from trial 0 if there are none."""
+    default = {"seed": settings.get("seed"), "first_trial": 0, "trials": trials}
+    runs = [_check_run(run) for run in settings.get("runs") or [default]]
+    total = sum(run["trials"] for run in runs)
+    if total != trials:
+        raise InputError(f"the runs have {total} trials in total, but the results have {trials}")
     return runs
 
 
-def _run(given: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise InputError(f"a run has seed, first_trial and trials; got {given!r}")
-    seed = given.get("seed")
+def _check_run(run: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(run, Mapping):
+        raise InputError(f"a run must have seed, first_trial and trials; got {run!r}")
+    seed = run.get("seed")
     return {
         "seed": None if seed is None else check_integer(seed, "seed of a run", least=0),
-        "first_trial": check_integer(given.get("first_trial", 0), "first_trial of a run", least=0),
-        "trials": check_integer(given.get("trials"), "trials of a run"),
+        "first_trial": check_integer(run.get("first_trial", 0), "first_trial of a run", least=0),
+        "trials": check_integer(run.get("trials"), "trials of a run"),
     }
 
 

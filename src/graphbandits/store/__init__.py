@@ -1,4 +1,4 @@
-"""Shards on disk, and the driver that computes missing ones."""
+"""Stores: shards on disk, and the driver that computes missing shards."""
 
 from graphbandits.store.directory import DamagedShardError, ShardFile, Store
 from graphbandits.store.driver import (

@@ -1,7 +1,7 @@
-"""Which processes work in a store: each has a file in ``running`` that it keeps locked.
+"""Active processes of a store: each has a locked file in the directory ``running``.
 
-The operating system releases the lock when a process ends, however it ends. Locks work between
-machines where the file system supports them, as NFS does.
+The operating system releases the lock when a process ends for any reason. Locks work between
+machines if the file system supports them, for example NFS.
 """
 
 from __future__ import annotations
@@ -29,25 +29,43 @@ from graphbandits.errors import InputError
 
 try:
     import fcntl
-except ImportError:  # no such locks: a file is taken for that of a living process
+except ImportError:  # without locks, every file counts as that of a running process
     fcntl = None  # type: ignore[assignment]
 
-PLACE = "running"
-#: Seconds that a run waits for a gc to end, and between two looks.
-PATIENCE = 60.0
-LOOK = 0.1
+#: Name of the directory in a store.
+DIRECTORY = "running"
+#: Seconds that a run waits for a gc to end.
+GC_TIMEOUT = 60.0
+#: Seconds between two checks whether a gc has ended.
+POLL_INTERVAL = 0.1
 _NAME = re.compile(r"(?:run|gc)-.*\.json", re.DOTALL)
-#: The files of this process, by its number (it may fork).
-_MINE: set[tuple[int, Path]] = set()
+#: The files of this process, with its process id, because it may fork.
+_OWN_FILES: set[tuple[int, Path]] = set()
 
 
 @dataclass(frozen=True)
-class Run:
-    """A process that works in a store, as its file describes it."""
+class ActiveProcess:
+    """A process that works in a store, as described in its file.
+
+    Parameters
+    ----------
+    pid : int
+        Process id.
+    host : str
+        Name of the machine.
+    started : str
+        Start time in UTC.
+    command : str
+        Command line.
+    kind : str
+        "run" or "gc".
+    mine : bool
+        Whether it is the current process.
+    """
 
     pid: Annotated[int, Field(ge=1, strict=True)]
     host: str = "unknown"
-    started: str = "unknown"  # in UTC
+    started: str = "unknown"
     command: str = "unknown"
     kind: str = "run"
     mine: bool = False
@@ -56,23 +74,23 @@ class Run:
         return f"'{self.command}' (process {self.pid} on {self.host}, since {self.started})"
 
 
-_RUN = TypeAdapter(Run)
+_ACTIVE_PROCESS = TypeAdapter(ActiveProcess)
 
 
 @contextmanager
-def announce_run(
-    place: Path,
+def mark_active(
+    directory: Path,
     command: str | None = None,
     kind: Literal["run", "gc"] = "run",
-    tell: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Iterator[None]:
-    """Let other processes know, until the end of the context, that this one works here.
+    """Mark this process as active in a store until the end of the context.
 
-    A run then waits for a gc that is at work, and ``tell`` is called with a sentence about it.
-    Each process announces itself before it looks for others, so that at least one of two that
-    come at once sees the other.
+    A run then waits until a running gc has ended; ``notify`` is called with a message in that
+    case. Each process writes its file before it looks for others. If two processes start at the
+    same time, at least one of them sees the other.
     """
-    run = Run(
+    run = ActiveProcess(
         os.getpid(),
         socket.gethostname(),
         datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
@@ -81,7 +99,7 @@ def announce_run(
     )
     host = re.sub(r"[^A-Za-z0-9_.\-]", "_", run.host)
     name = f"{kind}-{host}-{run.pid}-{secrets.token_hex(4)}.json"
-    file = place.resolve() / name
+    file = directory.resolve() / name
     temporary = file.with_name(f".{name}")
     with readable_errors(file):
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
@@ -89,55 +107,58 @@ def announce_run(
     try:
         with readable_errors(file):
             os.write(descriptor, (json.dumps(asdict(run), indent=1) + "\n").encode())
-            os.fsync(descriptor)  # on a full disk some systems say so only here
+            os.fsync(descriptor)  # some systems report a full disk only here
             _lock(descriptor)
-            os.rename(temporary, file)  # it appears with its content, and locked
-        _MINE.add(key)
+            os.rename(temporary, file)  # the file appears with its content, and locked
+        _OWN_FILES.add(key)
         if kind == "run":
-            _wait_for_gc(place, tell)
+            _wait_for_gc(directory, notify)
         yield
     finally:
-        _MINE.discard(key)
+        _OWN_FILES.discard(key)
         for path in (temporary, file):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
         os.close(descriptor)
 
 
-def _lock(descriptor: int, alone: bool = True) -> bool:
-    """Lock a file; False if another process has locked it, or that cannot be known.
+def _lock(descriptor: int, exclusive: bool = True) -> bool:
+    """Lock a file; return False if another process has locked it, or if that is unknown.
 
-    A shared lock is enough to find out. It needs no right to write, and two processes that look at
-    the same file do not see each other's.
+    A shared lock is enough for a check. It needs no write permission, and two processes can check
+    the same file at the same time.
     """
     if fcntl is None:
         return False
     try:
-        fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
 
 
-def _wait_for_gc(place: Path, tell: Callable[[str], None]) -> None:
-    began, waits = time.monotonic(), False
-    while found := [(file, run) for file, run in entries(place) if run and run.kind == "gc"]:
+def _wait_for_gc(directory: Path, notify: Callable[[str], None]) -> None:
+    """Wait until no gc is active; raise InputError after ``GC_TIMEOUT`` seconds."""
+    start, is_waiting = time.monotonic(), False
+    while found := [
+        (file, run) for file, run in process_files(directory) if run and run.kind == "gc"
+    ]:
         file, run = found[0]
-        if time.monotonic() - began > PATIENCE:
+        if time.monotonic() - start > GC_TIMEOUT:
             raise InputError(
-                f"{place.parent} is still being tidied by {run}: wait until that has ended, or end "
-                f"it, and run the same again; if there is no such process any more, delete {file}"
+                f"a gc still works in {directory.parent}: {run}; wait until it has ended, or end "
+                f"it, and run the same command again; if there is no such process, delete {file}"
             )
-        if not waits:
-            tell(f"{place.parent} is being tidied by {run}: waiting until that has ended")
-        waits = True
-        time.sleep(LOOK)
+        if not is_waiting:
+            notify(f"a gc works in {directory.parent}: {run}; waiting until it has ended")
+        is_waiting = True
+        time.sleep(POLL_INTERVAL)
 
 
-def other_runs(place: Path) -> list[Run]:
-    """The other processes that work here now; files that killed ones left are removed."""
+def other_processes(directory: Path) -> list[ActiveProcess]:
+    """Return the other active processes; remove the files of processes that were killed."""
     found = []
-    for file, run in entries(place):
+    for file, run in process_files(directory):
         if run is None:
             with suppress(OSError):
                 file.unlink()
@@ -146,28 +167,30 @@ def other_runs(place: Path) -> list[Run]:
     return found
 
 
-def entries(place: Path) -> list[tuple[Path, Run | None]]:
-    """The files of processes, and the process of each; None if it has ended."""
+def process_files(directory: Path) -> list[tuple[Path, ActiveProcess | None]]:
+    """Return the files in ``running`` with their process; None if the process has ended."""
     try:
-        names = [name for name in sorted(os.listdir(place)) if _NAME.fullmatch(name)]
+        names = [name for name in sorted(os.listdir(directory)) if _NAME.fullmatch(name)]
     except OSError:
         return []
-    found: list[tuple[Path, Run | None]] = []
-    for file in (place / name for name in names):
-        with suppress(OSError), open_nonblocking(file) as stream:  # it may just have ended
-            is_mine = (os.getpid(), file.resolve()) in _MINE
-            if not is_mine and _lock(stream.fileno(), alone=False):
+    found: list[tuple[Path, ActiveProcess | None]] = []
+    for file in (directory / name for name in names):
+        with suppress(OSError), open_nonblocking(file) as stream:  # the process may just have ended
+            is_mine = (os.getpid(), file.resolve()) in _OWN_FILES
+            if not is_mine and _lock(stream.fileno(), exclusive=False):
                 found.append((file, None))
                 continue
-            with suppress(ValidationError):  # it is not a file of ours
-                found.append((file, replace(_RUN.validate_json(stream.read()), mine=is_mine)))
+            with suppress(ValidationError):  # not a file of this package
+                found.append(
+                    (file, replace(_ACTIVE_PROCESS.validate_json(stream.read()), mine=is_mine))
+                )
     return found
 
 
-def file_time(place: Path) -> float:
-    """The time by the clock of the file system, which may be on another machine."""
+def file_time(directory: Path) -> float:
+    """Return the current time of the file system, which may be on another machine."""
     try:
-        with tempfile.TemporaryFile(dir=place) as probe:
+        with tempfile.TemporaryFile(dir=directory) as probe:
             return os.fstat(probe.fileno()).st_mtime
     except OSError:
         return time.time()

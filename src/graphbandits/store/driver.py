@@ -1,4 +1,4 @@
-"""The one driver that computes what a store lacks, and simulations, whose store is in memory."""
+"""Driver that computes the missing shards of a store, and simulations in memory."""
 
 from __future__ import annotations
 
@@ -14,26 +14,35 @@ from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine._progress import Advance, progress_bar
 from graphbandits.engine.executors import ThreadExecutor, executor_for
 from graphbandits.engine.plan import BLOCK
-from graphbandits.engine.shard import POINTS
+from graphbandits.engine.shard import MAX_POINTS
 from graphbandits.errors import GraphBanditsError, check_integer
 from graphbandits.graphs import GraphLike
 from graphbandits.policies import Policy
 from graphbandits.results import Results
 from graphbandits.store.directory import Store
-from graphbandits.store.summary import results_of
+from graphbandits.store.summary import results_from_shards
 from graphbandits.worlds import World
 
-#: Decisions of a shard, at most, so that a kill costs a minute of work and not an hour.
-DECISIONS = 5 * 10**6
-#: How often a run looks again for shards that were removed or damaged while it worked.
-PASSES = 5
+#: Maximum number of decisions in a shard: an interruption loses about a minute of work.
+MAX_SHARD_DECISIONS = 5 * 10**6
+#: Maximum number of passes over the shards, which may be removed or damaged during the run.
+MAX_PASSES = 5
 
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """Who computes: ``workers`` here, or those of a ``cluster``; ``shard`` is trials of a shard.
+    """Workers of a run, and the size of its shards.
 
-    ``parallel`` is "threads", "processes" or "auto": see :func:`graphbandits.simulate`.
+    Parameters
+    ----------
+    workers : int, default=1
+        Number of workers on this machine.
+    cluster : str, optional
+        Address of a dask scheduler, or "local".
+    shard : int, optional
+        Number of trials in a shard. The default depends on the horizon, the arms and the workers.
+    parallel : {"auto", "threads", "processes"}, default="auto"
+        Kind of the workers; see :func:`graphbandits.simulate`.
     """
 
     workers: int = 1
@@ -49,7 +58,15 @@ class WorkerOptions:
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """A task that could not be computed, and why."""
+    """A task that could not be computed.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    error : GraphBanditsError
+        The reason.
+    """
 
     task: Task
     error: GraphBanditsError
@@ -60,131 +77,224 @@ class Failure:
 
 
 class RunProgress:
-    """Receives the progress of a run; every method may be overridden, and does nothing here."""
+    """Receiver of the progress of a run. All methods do nothing; override those that you need."""
 
     def warn(self, message: str) -> None:
-        """Something that the user should know, in one sentence."""
+        """Receive a warning for the user.
+
+        Parameters
+        ----------
+        message : str
+            One sentence.
+        """
 
     def prepared(self, store: Store, tasks: Sequence[Task], options: WorkerOptions) -> None:
-        """Everything has been checked and the store is open; nothing has been computed."""
+        """Receive the tasks after all checks, before any computation.
+
+        Parameters
+        ----------
+        store : Store
+            The open store.
+        tasks : sequence of Task
+            All trials of each series.
+        options : WorkerOptions
+            Workers and shard size.
+        """
 
     def checked(self, task: Task) -> None:
-        """The shards that are there of a task have been verified."""
+        """Receive a task whose existing shards have been verified.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        """
 
     def all_checked(self) -> None:
-        """No more shards are verified before computing begins."""
+        """Called after the existing shards of all tasks have been verified."""
 
-    def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
-        """Computing begins: the trials that are there of each wanted task, and what is to do."""
+    def started(self, available: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
+        """Called before the computation.
+
+        Parameters
+        ----------
+        available : mapping of Task to int
+            Number of trials of each task that the store has already.
+        tasks : sequence of Task
+            Tasks to compute, one per shard.
+        workers : int
+            Number of workers.
+        """
 
     def advanced(self, task: Task, decisions: int) -> None:
-        """A running task has made so many more decisions."""
+        """Receive the progress of a running task.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        decisions : int
+            Number of decisions since the last call for this task.
+        """
 
     def finished(self, task: Task, seconds: float | None) -> None:
-        """A shard is there; ``seconds`` is None if another run has computed it."""
+        """Receive a task whose shard is in the store.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        seconds : float or None
+            Computation time; None if another run has computed the shard.
+        """
 
     def failed(self, failure: Failure) -> None:
-        """A task could not be computed; the others go on."""
+        """Receive a task that could not be computed; the other tasks continue.
+
+        Parameters
+        ----------
+        failure : Failure
+            The task and the error.
+        """
 
     def stopped(self) -> None:
-        """Computing has ended, for whatever reason."""
+        """Called after the computation, also if it was interrupted."""
 
     def computed(self, failures: Sequence[Failure]) -> None:
-        """All tasks have ended; the pages have not been written yet."""
+        """Called after all tasks have ended, before the report is written.
+
+        Parameters
+        ----------
+        failures : sequence of Failure
+            Tasks that could not be computed.
+        """
 
     def read(self, study: Any) -> None:
-        """The results of a study (:class:`graphbandits.Study`) have been read."""
+        """Receive a study whose results have been read.
+
+        Parameters
+        ----------
+        study : graphbandits.Study
+            The study.
+        """
 
     def written(self, files: Sequence[Path]) -> None:
-        """The report, its numbers and the figures have been written."""
+        """Receive the files of the report, its numbers and the figures.
+
+        Parameters
+        ----------
+        files : sequence of Path
+            The written files.
+        """
 
 
 def run_missing(
-    store: Store | Memory,
-    wanted: Sequence[Task],
+    store: Store | MemoryStore,
+    tasks: Sequence[Task],
     options: WorkerOptions | None = None,
     monitor: RunProgress | None = None,
     executor: ThreadExecutor | None = None,
 ) -> list[Failure]:
-    """Compute the trials of the wanted tasks that a store lacks; return what failed.
+    """Compute the trials of tasks that a store does not have.
 
-    Each shard is kept as soon as it is there. A task that raises does not stop the others.
-    ``executor`` is in place of the one that the options describe.
+    Each shard is written as soon as it is computed. If a task raises an exception, the other tasks
+    continue.
+
+    Parameters
+    ----------
+    store : Store or MemoryStore
+        Store for the shards.
+    tasks : sequence of Task
+        All trials of each series. They are split into one task per shard.
+    options : WorkerOptions, optional
+        Workers and shard size.
+    monitor : RunProgress, optional
+        Receives the progress.
+    executor : ThreadExecutor, optional
+        Executor to use instead of the one that ``options`` describes.
+
+    Returns
+    -------
+    list of Failure
+        Tasks that could not be computed.
     """
     options, monitor = options or WorkerOptions(), monitor or RunProgress()
-    lacking = {task: list(store.missing(task)) for task in wanted}
-    tasks = split(lacking, options)
+    gaps_of = {task: list(store.missing(task)) for task in tasks}
+    pending = split_tasks(gaps_of, options)
     if executor is None:
-        decisions = sum(task.decisions for task in tasks)
-        plans = list({id(task.plan): task.plan for task in wanted}.values())
+        decisions = sum(task.decisions for task in pending)
+        plans = list({id(task.plan): task.plan for task in tasks}.values())
         executor = executor_for(
             options.workers, options.cluster, options.parallel, plans, decisions
         )
     failures: list[Failure] = []
-    if not tasks:
+    if not pending:
         return failures
-    there = {task: task.trials - sum(n for _, n in gaps) for task, gaps in lacking.items()}
-    whole = {(task.plan, task.policy): task for task in wanted}
+    available = {task: task.trials - sum(n for _, n in gaps) for task, gaps in gaps_of.items()}
+    task_of_series = {(task.plan, task.policy): task for task in tasks}
 
-    def still_missing(tasks: Sequence[Task]) -> Iterator[Task]:
-        for task in tasks:
-            gaps = store.missing(whole[task.plan, task.policy])
+    def still_missing(pending: Sequence[Task]) -> Iterator[Task]:
+        for task in pending:
+            gaps = store.missing(task_of_series[task.plan, task.policy])
             end = task.first + task.trials
             if any(first < end and task.first < first + count for first, count in gaps):
                 yield task
             else:
                 monitor.finished(task, None)
 
-    # before the executor is entered, for the monitor may measure how long it will take
-    monitor.started(there, tasks, executor.workers)
+    # before the executor starts, because the monitor may run a measurement
+    monitor.started(available, pending, executor.workers)
     try:
         with executor:
-            for _ in range(PASSES):
-                if store.is_shared():  # so that two runs do not compute the same shards at once
-                    tasks = random.sample(tasks, len(tasks))
-                for task, outcome in executor.run(still_missing(tasks), monitor.advanced):
+            for _ in range(MAX_PASSES):
+                if store.is_shared():  # another order avoids computing the same shards twice
+                    pending = random.sample(pending, len(pending))
+                for task, outcome in executor.run(still_missing(pending), monitor.advanced):
                     if isinstance(outcome, Shard):
                         store.put(task, outcome)
                         monitor.finished(task, outcome.seconds)
                     else:
                         failures.append(Failure(task, outcome))
                         monitor.failed(failures[-1])
-                # shards may have been removed or set aside while this ran
+                # shards may have been removed or set aside during the run
                 failed = {(f.task.plan, f.task.policy, f.task.first) for f in failures}
-                again = split({task: store.missing(task) for task in wanted}, options)
-                tasks = [t for t in again if (t.plan, t.policy, t.first) not in failed]
-                if not tasks:
+                again = split_tasks({task: store.missing(task) for task in tasks}, options)
+                pending = [t for t in again if (t.plan, t.policy, t.first) not in failed]
+                if not pending:
                     break
     finally:
         monitor.stopped()
     return failures
 
 
-def shard_size(wanted: Sequence[Task], plan: Plan, options: WorkerOptions) -> int:
-    """Trials of a shard: those that run in lockstep, fewer where a trial is long."""
+def shard_size(tasks: Sequence[Task], plan: Plan, options: WorkerOptions) -> int:
+    """Return the number of trials in a shard: those in lockstep, fewer if the horizon is long."""
     if options.shard is not None:
         return options.shard
-    share = -(-sum(task.trials for task in wanted) // options.workers)  # some for each worker
-    return max(1, min(plan.block, DECISIONS // plan.horizon, share))
+    per_worker = -(-sum(task.trials for task in tasks) // options.workers)
+    return max(1, min(plan.block, MAX_SHARD_DECISIONS // plan.horizon, per_worker))
 
 
-def split(lacking: Mapping[Task, Sequence[tuple[int, int]]], options: WorkerOptions) -> list[Task]:
-    """Split what is missing into tasks: plan by plan, in each the first trials of all policies.
+def split_tasks(
+    gaps_of: Mapping[Task, Sequence[tuple[int, int]]], options: WorkerOptions
+) -> list[Task]:
+    """Split the missing trials into tasks, one per shard.
 
-    Tasks begin at multiples of the shard size, so that runs of other lengths make the same shards.
+    The order is plan by plan, and in each plan the first trials of all policies first. Tasks start
+    at multiples of the shard size: runs with other numbers of trials give the same shards.
     """
-    wanted = list(lacking)
+    series = list(gaps_of)
     tasks: list[Task] = []
-    for whole, gaps in lacking.items():
-        size = shard_size(wanted, whole.plan, options)
+    for full, gaps in gaps_of.items():
+        size = shard_size(series, full.plan, options)
         for first, trials in gaps:
             end = first + trials
             starts = [first, *range((first // size + 1) * size, end, size), end]
             tasks += [
-                Task(whole.plan, whole.policy, start, stop - start)
+                Task(full.plan, full.policy, start, stop - start)
                 for start, stop in pairwise(starts)
             ]
-    order = {id(plan): place for place, plan in enumerate(dict.fromkeys(t.plan for t in wanted))}
+    order = {id(plan): rank for rank, plan in enumerate(dict.fromkeys(t.plan for t in series))}
     return sorted(tasks, key=lambda task: (order[id(task.plan)], task.first))
 
 
@@ -206,30 +316,72 @@ def simulate(
     block: int = BLOCK,
     regret: str = "pseudo",
     ratios: str | None = None,
-    rounds: int | Sequence[int] = POINTS,
+    rounds: int | Sequence[int] = MAX_POINTS,
     progress: Advance | bool = True,
 ) -> Results:
-    """Run each policy through the same ``trials`` worlds, graphs and outcomes.
+    """Simulate policies in the same worlds, with the same graphs and outcomes.
 
-    ``world`` is Bernoulli arms with uniform priors unless given. The regret is the
-    pseudo-regret theta* - theta_A, or the difference of the outcomes (``regret="realised"``),
-    which has the same expectation and a larger variance. The result is the same, bit for bit,
-    for every ``block``, number and kind of ``workers`` and order of the policies. ``block`` is how
-    many trials run in lockstep, at most: fewer do where a worker would have none, and where there
-    are very many arms, so that the memory does not grow with the trials. ``first_trial`` goes on
-    where an earlier run of the same seed stopped. ``progress`` is called with the number of
-    decisions made since its last call; True shows a bar on a terminal.
+    The results are the same, bit for bit, for every ``block``, number and kind of workers, and
+    order of the policies.
 
-    ``parallel`` says what the workers are: "threads", which cost nothing and suit the policies
-    of this package, for their kernels release Python's lock; "processes", which take a while to
-    start, suit policies in plain Python, and are replaced if they die; or "auto": processes if a
-    policy comes from a plug-in file or there are a million decisions to make, else threads.
+    Parameters
+    ----------
+    policies : str, Policy, or iterable of them
+        Policies as text forms or objects.
+    world : World, optional
+        Reward model. The default is Bernoulli arms with uniform priors.
+    graph : str, array, Process or other graph, default="paper"
+        Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
+    horizon : int
+        Number of rounds.
+    trials : int
+        Number of trials. Each trial is a world with its own means, graphs and outcomes.
+    seed : int, default=0
+        Seed of the random draws.
+    arms : int, optional
+        Number of arms, if neither the world nor the graph determines it.
+    first_trial : int, default=0
+        Number of the first trial; use it to continue an earlier run with the same seed.
+    workers : int, default=1
+        Number of threads or processes.
+    parallel : {"auto", "threads", "processes"}, default="auto"
+        Kind of the workers. Threads have no start-up time and suit the built-in policies, whose
+        kernels release the GIL. Processes take a while to start and suit policies in plain Python;
+        a process that dies is replaced. "auto" selects processes if a policy comes from a plug-in
+        file or if there are a million decisions or more, else threads.
+    block : int, default=250
+        Maximum number of trials in lockstep. Fewer are used if a worker would be idle, or if there
+        are very many arms, to limit the memory.
+    regret : {"pseudo", "realised"}, default="pseudo"
+        Pseudo-regret theta* - theta_A, or the difference of the outcomes, which has the same
+        expectation and a larger variance.
+    ratios : {"bound", "joint"}, optional
+        Record the information ratios Psi_t and psi_t and the entropy of alpha_t of every trial,
+        with Psi_t from the bound G h ("bound") or from the exact joint gain ("joint"). See
+        :class:`graphbandits.engine.Ratios`.
+    rounds : int or sequence of int, default=200
+        Maximum number of recorded rounds, evenly spaced, or the list of recorded rounds. The last
+        round is always recorded.
+    progress : bool or callable, default=True
+        True shows a progress bar on a terminal. A callable is called with the number of decisions
+        since its last call.
 
-    ``ratios`` asks for the information ratios Psi_t and psi_t and the entropy of alpha_t of every
-    trial to be recorded, Psi_t by the bound G h ("bound") or by the exact joint gain ("joint"): see
-    :class:`graphbandits.results.Ratios`. ``rounds`` is at how many rounds the regret is kept,
-    evenly spread, or the list of these rounds; the last round is always among them.
+    Returns
+    -------
+    Results
+        Regret of all policies.
 
+    Raises
+    ------
+    InputError
+        If a value is not allowed.
+    NeedsError
+        If a policy needs information that the graph or the horizon does not provide.
+    PolicyError
+        If a policy raises an exception.
+
+    Examples
+    --------
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20, seed=1)
     >>> results["ids-n"].final.shape
     (20,)
@@ -258,14 +410,35 @@ def simulate_plan(
     block: int = BLOCK,
     progress: Advance | bool = True,
 ) -> Results:
-    """Run a plan in memory; see :func:`simulate` for the options.
+    """Run a plan in memory.
 
+    Parameters
+    ----------
+    plan : Plan
+        The simulation.
+    workers : int, default=1
+        Number of threads or processes.
+    parallel : {"auto", "threads", "processes"}, default="auto"
+        Kind of the workers; see :func:`simulate`.
+    block : int, default=250
+        Maximum number of trials in lockstep.
+    progress : bool or callable, default=True
+        True shows a progress bar on a terminal. A callable is called with the number of decisions
+        since its last call.
+
+    Returns
+    -------
+    Results
+        Regret of all policies.
+
+    Examples
+    --------
     >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
     >>> simulate_plan(plan)["ts-n"].final.shape
     (5,)
     """
-    share = -(-plan.trials // check_integer(workers, "workers"))  # so that each worker has a block
-    size = min(check_integer(block, "block"), plan.block, share)
+    per_worker = -(-plan.trials // check_integer(workers, "workers"))  # a block for each worker
+    size = min(check_integer(block, "block"), plan.block, per_worker)
     options = WorkerOptions(workers, shard=size, parallel=parallel)
     if progress is True:
         with progress_bar("simulating", plan.decisions) as advance:
@@ -274,23 +447,23 @@ def simulate_plan(
 
 
 def _simulate(plan: Plan, options: WorkerOptions, advance: Advance | None) -> Results:
-    wanted = [Task(plan, name, plan.first_trial, plan.trials) for name in plan.policies]
-    store = Memory()
-    failures = run_missing(store, wanted, options, _Progress(store, advance))
-    if failures:  # that of the first task, whichever worker was quicker
-        places = {name: place for place, name in enumerate(plan.policies)}
-        first = min(failures, key=lambda one: (one.task.first, places[one.task.policy]))
-        # an error that is not of this package is the cause of the one that names its place
+    tasks = [Task(plan, name, plan.first_trial, plan.trials) for name in plan.policies]
+    store = MemoryStore()
+    failures = run_missing(store, tasks, options, _SimulationProgress(store, advance))
+    if failures:  # the error of the first task, independent of the speed of the workers
+        order = {name: rank for rank, name in enumerate(plan.policies)}
+        first = min(failures, key=lambda one: (one.task.first, order[one.task.policy]))
+        # raise the original error instead of its wrapper
         cause = first.error.__cause__ if type(first.error) is GraphBanditsError else None
         raise cause or first.error
     shards = {
         name: sorted(store.shards[name], key=lambda shard: shard.first) for name in plan.policies
     }
-    return results_of(plan, shards)
+    return results_from_shards(plan, shards)
 
 
-class Memory:
-    """The shards of one plan, by policy; after a failure nothing more is wanted."""
+class MemoryStore:
+    """Shards of one plan in memory, by policy; after a failure no task is missing."""
 
     def __init__(self) -> None:
         self.shards: dict[str, list[Shard]] = {}
@@ -298,22 +471,24 @@ class Memory:
         self.has_failed = False
 
     def missing(self, task: Task) -> list[tuple[int, int]]:
-        """All of a task until all of it is there: nothing else computes its trials."""
-        is_there = self.trials[task.policy] == task.trials
-        return [] if self.has_failed or is_there else [(task.first, task.trials)]
+        """Return the whole task until all of its trials are stored."""
+        is_complete = self.trials[task.policy] == task.trials
+        return [] if self.has_failed or is_complete else [(task.first, task.trials)]
 
     def put(self, task: Task, shard: Shard) -> None:
+        """Store the shard of a task."""
         self.shards.setdefault(task.policy, []).append(shard)
         self.trials[task.policy] += shard.trials
 
     def is_shared(self) -> bool:
+        """Return False: no other process uses it."""
         return False
 
 
-class _Progress(RunProgress):
-    """Reports decisions, and lets a failure end the run."""
+class _SimulationProgress(RunProgress):
+    """Reports decisions, and ends the run after a failure."""
 
-    def __init__(self, store: Memory, advance: Advance | None) -> None:
+    def __init__(self, store: MemoryStore, advance: Advance | None) -> None:
         self._store, self._advance = store, advance
 
     def advanced(self, task: Task, decisions: int) -> None:

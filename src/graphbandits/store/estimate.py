@@ -1,4 +1,4 @@
-"""How long a run will take and how much room it needs, from short runs of each policy."""
+"""Estimate the time and the disk space of a run from short runs of each policy."""
 
 from __future__ import annotations
 
@@ -10,33 +10,52 @@ from dataclasses import dataclass, replace
 from graphbandits._io import to_npz
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine.plan import BLOCK
-from graphbandits.engine.provenance import Series, cpu, series_of
+from graphbandits.engine.provenance import Series, cpu_name, series_of
 from graphbandits.errors import GraphBanditsError
 from graphbandits.rng import Keys
-from graphbandits.store.directory import SERIES, Store
+from graphbandits.store.directory import SERIES_FILE, Store
 from graphbandits.store.driver import WorkerOptions, shard_size
 from graphbandits.store.record import cell_name, describe_cell
 
-#: Rounds of a run that is not counted; seconds of a short run after its first round, about.
-ROUNDS, SECONDS = 20, 2.0
-#: Bytes of a number as it is, and packed at least.
-NUMBER, LEAST = 8.0, 0.1
+#: Rounds of the warm-up run, and approximate seconds of the measured run.
+WARMUP_ROUNDS, MEASURED_SECONDS = 20, 2.0
+#: Bytes of a number without compression, and the minimum with compression.
+BYTES_PER_NUMBER, MIN_BYTES_PER_NUMBER = 8.0, 0.1
 
 
 @dataclass(frozen=True)
-class Pace:
-    """Of one policy: seconds of a decision, bytes of a packed number, and around all of a shard."""
+class PolicyCost:
+    """Cost of one policy.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds per decision.
+    bytes : float
+        Bytes per number after compression.
+    overhead : float
+        Bytes of a shard besides its numbers.
+    """
 
     seconds: float
     bytes: float
-    around: float
+    overhead: float
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of what is missing: seconds of one worker; bytes, and the most that they can be.
+    """Estimated cost of the missing trials.
 
-    ``failures`` tell what failed in its short run, and is not counted.
+    Parameters
+    ----------
+    seconds : float
+        Computation time with one worker.
+    bytes : float
+        Disk space.
+    most_bytes : float
+        Upper bound of the disk space.
+    failures : tuple of str
+        Policies that failed in their short run, with the error. They are not counted.
     """
 
     seconds: float
@@ -46,122 +65,130 @@ class Estimate:
 
 
 def estimate(
-    wanted: Sequence[Task], store: Store | None = None, options: WorkerOptions | None = None
+    tasks: Sequence[Task], store: Store | None = None, options: WorkerOptions | None = None
 ) -> Estimate:
-    """The time and the room of the trials that a store lacks; of all trials without a store.
+    """Estimate the time and the disk space of the trials that a store does not have.
 
-    A policy is tried once for all plans of as many arms, of the same kind of graph and of the same
-    accuracy: where trials are longest. Shards are those of :func:`shard_size`.
+    Without a store, all trials count. Plans with the same number of arms, kind of graph and
+    accuracy share one short run per policy, with the longest horizon. The size of shards is that
+    of :func:`shard_size`.
     """
     options = options or WorkerOptions()
-    lacking = {task: missing_trials(store, task) for task in wanted}
-    alike: dict[tuple[object, ...], list[Task]] = {}
-    for task in wanted:
-        if lacking[task]:
-            alike.setdefault(_kind(task), []).append(task)
-    seconds = room = most = 0.0
+    missing = {task: missing_trials(store, task) for task in tasks}
+    groups: dict[tuple[object, ...], list[Task]] = {}
+    for task in tasks:
+        if missing[task]:
+            groups.setdefault(_cost_group(task), []).append(task)
+    seconds = size = max_size = 0.0
     failures: list[str] = []
-    for group in alike.values():
+    for group in groups.values():
         group.sort(key=lambda task: -task.plan.horizon)
-        pace = None
-        while group and pace is None:
+        cost = None
+        while group and cost is None:
             task = group[0]
             try:
-                pace = measure(task, shard_size(wanted, task.plan, options))
+                cost = measure(task, shard_size(tasks, task.plan, options))
             except GraphBanditsError as error:
-                told = f"{task.policy}{task.plan.where} fails in a short run: {error}"
-                failures.append(" ".join(told.split()))
+                message = f"{task.policy}{task.plan.where} fails in a short run: {error}"
+                failures.append(" ".join(message.split()))
                 del group[0]
         for task in group:
-            assert pace is not None
-            numbers = lacking[task] * _numbers(task.plan, len(task.plan.recording.rounds))
-            shards = -(-lacking[task] // shard_size(wanted, task.plan, options))
-            around = pace.around * shards + _series_room(store, series_of(task.plan, task.policy))
-            seconds += pace.seconds * lacking[task] * task.plan.horizon
-            room += pace.bytes * numbers + around
-            most += NUMBER * numbers + around
-    counted = {id(task.plan): task.plan for group in alike.values() for task in group}
-    cells = sum(_cell_room(store, plan) for plan in counted.values())
-    return Estimate(seconds, room + cells, most + cells, tuple(failures))
+            assert cost is not None
+            numbers = missing[task] * _numbers_per_trial(task.plan, len(task.plan.recording.rounds))
+            shards = -(-missing[task] // shard_size(tasks, task.plan, options))
+            facts = _series_bytes(store, series_of(task.plan, task.policy))
+            overhead = cost.overhead * shards + facts
+            seconds += cost.seconds * missing[task] * task.plan.horizon
+            size += cost.bytes * numbers + overhead
+            max_size += BYTES_PER_NUMBER * numbers + overhead
+    counted = {id(task.plan): task.plan for group in groups.values() for task in group}
+    cells = sum(_cell_bytes(store, plan) for plan in counted.values())
+    return Estimate(seconds, size + cells, max_size + cells, tuple(failures))
 
 
 def missing_trials(store: Store | None, task: Task) -> int:
-    """How many trials of a task a store lacks; all of them without a store."""
+    """Return the number of trials of a task that a store does not have; all without a store."""
     return task.trials if store is None else sum(n for _, n in store.missing(task))
 
 
-def _kind(task: Task) -> tuple[object, ...]:
-    """What the time and the room of a decision depend on most."""
+def _cost_group(task: Task) -> tuple[object, ...]:
+    """Return the settings that determine most of the cost of a decision."""
     plan = task.plan
     accuracy = getattr(plan.world.prior, "accuracy", None)
     recording = plan.recording
-    kept = recording.regret, recording.ratios
-    return task.policy, plan.world.arms, type(plan.process), accuracy, *kept
+    kinds = recording.regret, recording.ratios
+    return task.policy, plan.world.arms, type(plan.process), accuracy, *kinds
 
 
-def _numbers(plan: Plan, rounds: int) -> int:
-    """Of a trial: what is recorded, the arms that it has played, and how often."""
+def _numbers_per_trial(plan: Plan, rounds: int) -> int:
+    """Return how many numbers a trial stores: recorded values, played arms and their counts."""
     columns = 5 if plan.recording.ratios else 1
     return rounds * columns + 2 * min(plan.world.arms, plan.horizon)
 
 
-def _series_room(store: Store | None, series: Series) -> int:
-    """Bytes of what determines a series, unless they are there."""
-    if store is not None and (store.path / "shards" / series.name / SERIES).exists():
+def _series_bytes(store: Store | None, series: Series) -> int:
+    """Return the bytes of the facts of a series; 0 if the store has them."""
+    if store is not None and (store.path / "shards" / series.name / SERIES_FILE).exists():
         return 0
     return len(json.dumps(series.facts, indent=1))
 
 
-def _cell_room(store: Store | None, plan: Plan) -> int:
-    """Bytes of the description of a cell, unless they are there."""
+def _cell_bytes(store: Store | None, plan: Plan) -> int:
+    """Return the bytes of the description of a cell; 0 if the store has it."""
     name = f"{cell_name(plan)}.npz"
-    is_there = store is not None and (store.path / "cells" / name).exists()
-    return 0 if is_there else len(to_npz(*describe_cell(plan)))
+    exists = store is not None and (store.path / "cells" / name).exists()
+    return 0 if exists else len(to_npz(*describe_cell(plan)))
 
 
-def measure(task: Task, size: int) -> Pace:
-    """Play a shard of this size for a while: the later half of its rounds says how fast it goes.
+def measure(task: Task, size: int) -> PolicyCost:
+    """Run a shard of this size for a short time and measure its cost.
 
-    What is compiled, or prepared in the first rounds, does not count.
+    Only the second half of the rounds is timed, to exclude compilation and preparation.
     """
     plan, trials = task.plan, min(BLOCK, size, task.trials)
-    _times(task, trials, min(ROUNDS, plan.horizon))
+    _times(task, trials, min(WARMUP_ROUNDS, plan.horizon))
     times, shard = _times(task, trials, plan.horizon)
     rounds = len(times) - 1
     spent = (times[-1] - times[rounds // 2]) / (rounds - rounds // 2)
     shard = shard or _play(task, trials, rounds)
-    # a shard of one number is about what there is around numbers
-    facts = {"policy": task.policy, "cpu": cpu(), "series": series_of(task.plan, task.policy).name}
-    around = len(_play(task, 1, 1).to_parquet(facts))
-    numbers = trials * _numbers(plan, shard.regret.shape[1])
-    packed = (len(shard.to_parquet(facts)) - around) / numbers
-    return Pace(spent / trials, min(NUMBER, max(LEAST, packed)), around)
+    # the size of a shard with one number is about the overhead
+    facts = {
+        "policy": task.policy,
+        "cpu": cpu_name(),
+        "series": series_of(task.plan, task.policy).name,
+    }
+    overhead = len(_play(task, 1, 1).to_parquet(facts))
+    numbers = trials * _numbers_per_trial(plan, shard.regret.shape[1])
+    packed = (len(shard.to_parquet(facts)) - overhead) / numbers
+    return PolicyCost(
+        spent / trials, min(BYTES_PER_NUMBER, max(MIN_BYTES_PER_NUMBER, packed)), overhead
+    )
 
 
-class _EnoughError(Exception):
-    """Ends a short run."""
+class _StopEarlyError(Exception):
+    """Ends a short run early."""
 
 
 def _times(task: Task, trials: int, horizon: int) -> tuple[list[float], Shard | None]:
-    """When a run began and when each round was over; and the run, if it came to its end in time."""
+    """Return the start time and the end time of each round, and the shard if it was completed."""
     times = [time.perf_counter()]
 
     def advance(rounds: int) -> None:
         times.append(time.perf_counter())
-        if times[-1] - times[1] > SECONDS:
-            raise _EnoughError
+        if times[-1] - times[1] > MEASURED_SECONDS:
+            raise _StopEarlyError
 
     try:
         return times, _play(task, trials, horizon, advance)
-    except _EnoughError:
+    except _StopEarlyError:
         return times, None
 
 
 def _play(
     task: Task, trials: int, horizon: int, advance: Callable[[int], None] = lambda rounds: None
 ) -> Shard:
-    """The first rounds of the first trials, of which is kept what the whole run keeps."""
-    kept = [t for t in task.plan.recording.rounds if t < horizon]
-    recording = replace(task.plan.recording, rounds=(*kept, horizon))
+    """Run the first rounds of the first trials, and record what the full run records."""
+    rounds = [t for t in task.plan.recording.rounds if t < horizon]
+    recording = replace(task.plan.recording, rounds=(*rounds, horizon))
     plan = replace(task.plan, horizon=horizon, recording=recording)
     return plan.run_shard(task.policy, Keys(plan.seed, plan.first_trial, trials), advance)

@@ -1,4 +1,4 @@
-"""Maintenance of a store: what it has, whether its files are sound, what nothing needs."""
+"""Maintenance of a store: list its contents, verify its files, remove unused files."""
 
 from __future__ import annotations
 
@@ -17,50 +17,60 @@ import numpy as np
 
 from graphbandits._io import is_abandoned, readable_errors, temporary_for
 from graphbandits.engine import Shard
-from graphbandits.engine.provenance import name_of
+from graphbandits.engine.provenance import facts_hash
 from graphbandits.errors import InputError
 from graphbandits.store import activity
 from graphbandits.store.directory import (
-    AGAIN,
-    DAMAGED,
-    SERIES,
-    UNREADABLE,
+    DAMAGED_SUFFIX,
+    READ_ERRORS,
+    RUN_AGAIN,
+    SERIES_FILE,
     DamagedShardError,
     ShardFile,
     Store,
-    cover_of,
-    names_in,
+    index_shards,
+    list_names,
 )
 from graphbandits.store.record import StudyRecord, read_record
 
 HASH = re.compile(r"[0-9a-f]{64}")
 _GC = "'graphbandits store gc' removes it"
-#: Seconds after which a temporary file of an unknown process is taken for abandoned.
-OLD = 3600.0
-#: Seconds after which the clock of files has moved on, on any usual system.
-TICK = 0.02
-#: Directories that go when they are empty; not ``running``, where a run may be about to write.
-PLACES = ("studies", "cells", "shards")
+#: Seconds after which a temporary file of an unknown process counts as abandoned.
+ABANDONED_AFTER = 3600.0
+#: Seconds after which the time stamps of files have changed, on common systems.
+CLOCK_TICK = 0.02
+#: Directories that are removed if they are empty. A run may be about to write to ``running``.
+DIRECTORIES = ("studies", "cells", "shards")
 
 
 def series_names(store: Store) -> list[str]:
-    """The names of all series of which a store has a directory."""
-    return [name for name in names_in(store.path / "shards") if HASH.fullmatch(name)]
+    """List the names of all series with a directory in the store."""
+    return [name for name in list_names(store.path / "shards") if HASH.fullmatch(name)]
 
 
 def cell_files(store: Store) -> Iterator[tuple[str, Path]]:
-    """The names of all cells that a store describes, and their files."""
-    for path in (store.path / "cells" / name for name in names_in(store.path / "cells")):
+    """Yield the names of all cells in the store, and their files."""
+    for path in (store.path / "cells" / name for name in list_names(store.path / "cells")):
         if path.suffix == ".npz" and HASH.fullmatch(path.stem):
             yield path.stem, path
 
 
-# --- what a store has
+# --- contents
 
 
 @dataclass(frozen=True)
-class Amount:
-    """So many series, with so many shards of so many bytes."""
+class ShardTotals:
+    """Number of series, of shards, and of bytes of the shards.
+
+    Parameters
+    ----------
+    series : int
+        Number of series.
+    shards : int
+        Number of shards.
+    bytes : int
+        Size of the shards.
+    """
 
     series: int
     shards: int
@@ -69,33 +79,70 @@ class Amount:
 
 @dataclass(frozen=True)
 class StudyEntry:
-    """A study, and how far it has come: ``done`` of ``of`` trials, those of all policies."""
+    """A study in a store, and its progress.
+
+    Parameters
+    ----------
+    key : str
+        Key of the study.
+    title : str
+        Title of the study.
+    changed : float
+        Time of its last record, in seconds since 1970.
+    cells : int
+        Number of cells.
+    policies : tuple of str
+        Policies of all cells.
+    trials : int
+        Number of trials per cell and policy.
+    done : int
+        Number of computed trials of all series.
+    of : int
+        Number of requested trials of all series.
+    amount : ShardTotals
+        Shards of the study.
+    damage : str
+        Why the record cannot be read; empty if it can.
+    """
 
     key: str
     title: str
-    changed: float  # when it was last recorded, in seconds since 1970
+    changed: float
     cells: int = 0
     policies: tuple[str, ...] = ()
     trials: int = 0
     done: int = 0
     of: int = 0
-    amount: Amount = Amount(0, 0, 0)
-    damage: str = ""  # why nothing of this is known
+    amount: ShardTotals = ShardTotals(0, 0, 0)
+    damage: str = ""
 
 
 @dataclass(frozen=True)
-class Contents:
-    """The studies, all shards, and those that no study refers to."""
+class StoreContents:
+    """Contents of a store.
+
+    Parameters
+    ----------
+    studies : tuple of StudyEntry
+        The studies.
+    total : ShardTotals
+        All shards.
+    without_study : ShardTotals
+        Shards to which no study refers.
+    """
 
     studies: tuple[StudyEntry, ...]
-    total: Amount
-    without_study: Amount
+    total: ShardTotals
+    without_study: ShardTotals
 
 
-def contents_of(store: Store) -> Contents:
-    """Look at a store; no shard is read. Shards that two studies share count for both."""
+def store_contents(store: Store) -> StoreContents:
+    """List the contents of a store without reading shards.
+
+    Shards that two studies share count for both.
+    """
     series = {name: files for name in series_names(store) if (files := store.shards(name))}
-    studies, alone = [], dict(series)
+    studies, unused = [], dict(series)
     for key in store.studies():
         path = store.path / "studies" / f"{key}.json"
         changed = path.stat().st_mtime if path.exists() else 0.0
@@ -104,8 +151,10 @@ def contents_of(store: Store) -> Contents:
         except InputError as error:
             studies.append(StudyEntry(key, "", changed, damage=str(error)))
             continue
-        covers = [store.cover(one, record.trials, record.first_trial) for one in record.series]
-        of = record.trials * len(covers)
+        indexes = [
+            store.shard_index(one, record.trials, record.first_trial) for one in record.series
+        ]
+        of = record.trials * len(indexes)
         studies.append(
             StudyEntry(
                 key,
@@ -114,35 +163,46 @@ def contents_of(store: Store) -> Contents:
                 len(record.cells),
                 record.policies,
                 record.trials,
-                of - sum(cover.missing for cover in covers),
+                of - sum(index.missing for index in indexes),
                 of,
-                _amount(store, [cover.used for cover in covers if cover.used]),
+                _totals(store, [index.used for index in indexes if index.used]),
             )
         )
         for name in record.series:
-            alone.pop(name, None)
-    return Contents(tuple(studies), _amount(store, series.values()), _amount(store, alone.values()))
+            unused.pop(name, None)
+    return StoreContents(
+        tuple(studies), _totals(store, series.values()), _totals(store, unused.values())
+    )
 
 
-def _amount(store: Store, series: Collection[Sequence[ShardFile]]) -> Amount:
+def _totals(store: Store, series: Collection[Sequence[ShardFile]]) -> ShardTotals:
     paths = [store.path_of(file) for files in series for file in files]
-    return Amount(len(series), len(paths), sum(map(_size, paths)))
+    return ShardTotals(len(series), len(paths), sum(map(_size, paths)))
 
 
 def _size(path: Path) -> int:
-    with suppress(OSError):  # it has just been removed
+    with suppress(OSError):  # the file was removed meanwhile
         return path.stat().st_size
     return 0
 
 
-# --- whether its files are sound
+# --- verification
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about a file of a store: what, and what to do.
+    """A finding about a file of a store.
 
-    ``wrong`` is whether numbers or descriptions are lost or doubtful; else it is only to be known.
+    Parameters
+    ----------
+    path : Path
+        The file.
+    what : str
+        Description of the finding.
+    advice : str
+        What to do.
+    wrong : bool, default=True
+        True if numbers or descriptions are lost or unreliable; False for a note.
     """
 
     path: Path
@@ -154,9 +214,9 @@ class Finding:
 def verify(
     store: Store, advance: Callable[[int, int], None] = lambda done, of: None
 ) -> Iterator[Finding]:
-    """Read everything, and tell what is damaged, missing, doubtful or left over.
+    """Verify every file in a store; yield damaged, missing, inconsistent and leftover files.
 
-    ``advance`` is told after each shard how many have been read, and of how many.
+    ``advance`` is called after each shard with the number of shards read, and their total.
     """
     yield from _studies(store)
     yield from _cells(store)
@@ -178,17 +238,18 @@ def _studies(store: Store) -> Iterator[Finding]:
         try:
             record = read_record(store, key)
         except InputError as error:
-            yield Finding(path, _without(path, error), AGAIN)
+            yield Finding(path, _short_message(path, error), RUN_AGAIN)
             continue
         for cell in dict.fromkeys(cell.cell for cell in record.cells):
             file = store.path / "cells" / f"{cell}.npz"
             if not file.is_file():
-                yield Finding(file, f"the study '{key}' refers to it, and it is missing", AGAIN)
+                yield Finding(file, f"the study '{key}' refers to it, but it is missing", RUN_AGAIN)
         first, trials = record.first_trial, record.trials
-        if lacking := sum(store.cover(name, trials, first).missing for name in record.series):
-            whole = trials * len(record.series)
-            what = f"the study '{key}' lacks {lacking} of {whole} trials of its policies"
-            advice = "run the experiment again, which does what is missing"
+        missing = sum(store.shard_index(name, trials, first).missing for name in record.series)
+        if missing:
+            total = trials * len(record.series)
+            what = f"{missing} of {total} trials of the policies of the study '{key}' are missing"
+            advice = "run the experiment again to compute them"
             yield Finding(path, what, advice, wrong=False)
 
 
@@ -196,30 +257,34 @@ def _cells(store: Store) -> Iterator[Finding]:
     for cell, path in cell_files(store):
         try:
             store.cell(cell)
-        except UNREADABLE as error:
-            yield Finding(path, _without(path, error), AGAIN)
+        except READ_ERRORS as error:
+            yield Finding(path, _short_message(path, error), RUN_AGAIN)
 
 
 def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[Finding | None]:
-    """What is wrong with a series, and None after each shard."""
-    path = store.path / "shards" / series / SERIES
+    """Yield the findings about a series, and None after each shard."""
+    path = store.path / "shards" / series / SERIES_FILE
     facts = store.facts(series)
     if facts is None and (files or path.exists()):
-        why = "is damaged" if path.exists() else "is missing"
-        yield Finding(path, f"what determines the shards beside it {why}", AGAIN)
-    # of trials in several files: by kind of CPU, a hash of their numbers and where they are
+        state = "damaged" if path.exists() else "missing"
+        yield Finding(
+            path, f"the description of the shards in this directory is {state}", RUN_AGAIN
+        )
+    # for trials in several files: hash of the numbers and the file, by CPU type
     seen: dict[int, dict[str, tuple[bytes, ShardFile]]] = {}
     end = 0
     starts = [*(file.first for file in files[1:]), math.inf]
     for file, following in zip(files, starts, strict=False):
         try:
             shard = store.read(file)
-            _check_by(facts or {}, shard)
-        except UNREADABLE as error:
+            _check_against_facts(facts or {}, shard)
+        except READ_ERRORS as error:
             where = store.path_of(file)
-            is_kept_off = isinstance(error, InputError) and not isinstance(error, DamagedShardError)
-            advice = "make it readable" if is_kept_off else AGAIN
-            yield Finding(where, _without(where, error), advice)
+            is_unreadable = isinstance(error, InputError) and not isinstance(
+                error, DamagedShardError
+            )
+            advice = "make the file readable" if is_unreadable else RUN_AGAIN
+            yield Finding(where, _short_message(where, error), advice)
         else:
             if file.first < end or following < file.end:
                 yield from _differences(store, file, shard, seen)
@@ -227,8 +292,8 @@ def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[F
         yield None
 
 
-def _check_by(facts: dict[str, Any], shard: Shard) -> None:
-    """Hold a shard against what determines it."""
+def _check_against_facts(facts: dict[str, Any], shard: Shard) -> None:
+    """Raise ValueError if a shard contradicts the facts of its series."""
     problem = facts.get("problem")
     if not isinstance(problem, dict):
         return
@@ -239,7 +304,7 @@ def _check_by(facts: dict[str, Any], shard: Shard) -> None:
     if (played != horizon).any():
         raise ValueError(f"its trials do not have {horizon} plays each")
     if (shard.ratios is None) != (problem["recording"]["ratios"] is None):
-        raise ValueError("it has not what was to be recorded")
+        raise ValueError("its columns are not those that should be recorded")
 
 
 def _differences(
@@ -248,7 +313,7 @@ def _differences(
     shard: Shard,
     seen: dict[int, dict[str, tuple[bytes, ShardFile]]],
 ) -> Iterator[Finding]:
-    """Compare trials with those seen in other files: they must be the same in each."""
+    """Yield trials whose numbers differ from those in another file."""
     differ: dict[ShardFile, tuple[int, str]] = {}
     for trial, digest in enumerate(_digests(shard), start=file.first):
         known = seen.setdefault(trial, {})
@@ -259,13 +324,13 @@ def _differences(
     for other, (trial, cpu) in differ.items():
         what = f"trial {trial} has other numbers than in {store.path_of(other).name}"
         if shard.cpu != cpu:
-            what += f": they were run on {shard.cpu} and {cpu}, which may round differently"
-        advice = "one of the two is used, always the same; delete one and nobody has to ask"
+            what += f": they were computed on {shard.cpu} and {cpu}, which may round differently"
+        advice = "always the same one of the two files is used; delete one of them to resolve this"
         yield Finding(store.path_of(file), what, advice, wrong=shard.cpu == cpu)
 
 
 def _digests(shard: Shard) -> Iterator[bytes]:
-    """A hash of all numbers of each trial."""
+    """Yield a hash of all numbers of each trial."""
     ratios = [] if shard.ratios is None else [array for _, array in shard.ratios.items()]
     starts = np.searchsorted(shard.plays.trial, np.arange(shard.trials + 1))
     for row in range(shard.trials):
@@ -279,142 +344,173 @@ def _digests(shard: Shard) -> Iterator[bytes]:
 
 
 def _leftovers(store: Store, series: Iterable[str]) -> Iterator[Finding]:
-    for path in temporaries(store):
-        what = "half written: the run that began it was ended, or is at work on it"
+    """Yield temporary, damaged and misnamed files."""
+    for path in temporary_files(store):
+        what = "incomplete: its run was stopped, or is still writing it"
         yield Finding(path, what, _GC, wrong=False)
     for name in series:
-        place = store.path / "shards" / name
-        for path in (place / file for file in names_in(place)):
+        directory = store.path / "shards" / name
+        for path in (directory / file for file in list_names(directory)):
             is_shard = ShardFile.of(name, path.name) is not None
-            if path.name.endswith(DAMAGED):
-                what = "a damaged shard that a run has set aside and done anew"
+            if path.name.endswith(DAMAGED_SUFFIX):
+                what = "a damaged shard that a run has set aside and computed again"
                 yield Finding(path, what, _GC, wrong=False)
             elif path.name.endswith(".parquet") and not is_shard:
-                what = "its name is not that of a shard, so nobody reads it"
+                what = "its name is not that of a shard, and therefore it is not read"
                 yield Finding(path, what, "move it elsewhere")
             elif is_shard and path.is_dir():
-                what = "a directory under the name of a shard, which cannot be written there"
+                what = "a directory with the name of a shard, which cannot be written"
                 yield Finding(path, what, "move it elsewhere")
-    for path, run in activity.entries(store.path / activity.PLACE):
+    for path, run in activity.process_files(store.path / activity.DIRECTORY):
         if run is None:
-            what = "of a run that has ended without taking its leave"
+            what = "left by a run that was killed"
             yield Finding(path, what, _GC, wrong=False)
 
 
-def temporaries(store: Store) -> Iterator[Path]:
-    """The files of a store that are, or were, being written."""
+def temporary_files(store: Store) -> Iterator[Path]:
+    """Yield the temporary files of a store."""
     shards = (f"shards/{name}" for name in series_names(store))
-    for place in ("", "studies", "cells", activity.PLACE, *shards):
-        for name in names_in(store.path / place):
+    for directory in ("", "studies", "cells", activity.DIRECTORY, *shards):
+        for name in list_names(store.path / directory):
             target = temporary_for(name)
-            # beside the manifest lie files of others
-            if target is not None and (place or target == "store.json"):
-                yield store.path / place / name
+            # the top directory may contain other files
+            if target is not None and (directory or target == "store.json"):
+                yield store.path / directory / name
 
 
-def _without(path: Path, error: BaseException) -> str:
-    """What went wrong, without saying again where and what to do."""
+def _short_message(path: Path, error: BaseException) -> str:
+    """Return an error message without the path and the advice."""
     text = " ".join(str(error).split())
     for phrase in (f"the shard {path} ", f"the description of a cell {path} ", f"{path} "):
         text = text.replace(phrase, "")
-    return text.partition(f": {AGAIN}")[0]
+    return text.partition(f": {RUN_AGAIN}")[0]
 
 
-# --- what nothing needs
+# --- removal of unused files
 
 
 @dataclass(frozen=True)
-class Removed:
-    """A file that no study needs, why, and how large it is."""
+class RemovedFile:
+    """A file that no study needs.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    why : str
+        Why it is not needed.
+    bytes : int
+        Its size.
+    """
 
     path: Path
     why: str
     bytes: int
 
 
-def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> list[Removed]:
-    """Remove what no study needs, and tell what that was; with ``dry_run`` only tell.
+def gc(store: Store, dry_run: bool = False, extra_policies: bool = False) -> list[RemovedFile]:
+    """Remove the files that no study needs, and return them.
 
-    Temporary files whose writer has ended, shards that were set aside as damaged, shards and
-    cells that no study refers to, shards whose trials others have too, what killed runs left in
-    ``running``; and directories of the store that are empty then. Trials of policies that the last
-    run of a study left out stay, as more trials than it asked for do, unless ``extra_policies`` is
-    true. Files of any other name are left alone, and so are shards and cells that are younger than
-    the call. Refused while another run works in the store, also one that comes before the first
-    file is removed; one that comes later waits.
+    These are: temporary files of processes that have ended, damaged shards that were set aside,
+    shards and cells to which no study refers, shards whose trials are also in other shards, files
+    of killed runs in ``running``, and empty directories. Trials of policies that the last run of a
+    study left out are kept unless ``extra_policies`` is true; trials beyond the number that the
+    last run requested are always kept. Other files are not changed, nor are shards and cells that
+    were written after the call.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    dry_run : bool, default=False
+        If true, return the files without removing them.
+    extra_policies : bool, default=False
+        If true, also remove the policies that the last run of each study left out.
+
+    Returns
+    -------
+    list of RemovedFile
+        The files.
+
+    Raises
+    ------
+    InputError
+        If another process is active in the store before the first file is removed. A run that
+        starts later waits. Also if the record of a study cannot be read.
     """
-    time.sleep(TICK)  # so that what was there before the call is older than what comes now
+    time.sleep(CLOCK_TICK)  # existing files are then older than files written from now on
     start = activity.file_time(store.path)
     if dry_run:
         return list(_garbage(store, start, extra_policies))
-    removed, is_announced = [], False
+    removed, is_marked = [], False
     with ExitStack() as stack:
-        with suppress(InputError):  # the disk may be full, which is what this is for
-            stack.enter_context(store.announce(kind="gc"))
-            is_announced = True
+        with suppress(InputError):  # the disk may be full, and gc should still work
+            stack.enter_context(store.mark_active(kind="gc"))
+            is_marked = True
         garbage = list(_garbage(store, start, extra_policies))
         _check_alone(store)
         for one in garbage:
-            if not is_announced:  # no run would wait for this gc
+            if not is_marked:  # other runs do not wait for this gc
                 _check_alone(store)
             with readable_errors(one.path):
                 one.path.unlink(missing_ok=True)
             removed.append(one)
-        for place in (*(f"shards/{name}" for name in series_names(store)), *PLACES):
-            with suppress(OSError):  # it is not there, or something is in it
-                os.rmdir(store.path / place)
+        for directory in (*(f"shards/{name}" for name in series_names(store)), *DIRECTORIES):
+            with suppress(OSError):  # it does not exist, or is not empty
+                os.rmdir(store.path / directory)
     return removed
 
 
 def _check_alone(store: Store) -> list[Path]:
-    """Refuse to work beside others; the files that those who have ended left of themselves."""
-    entries = activity.entries(store.path / activity.PLACE)
+    """Raise InputError if another process is active; return the files of ended processes."""
+    entries = activity.process_files(store.path / activity.DIRECTORY)
     for run in (run for _, run in entries if run is not None and not run.mine):
         raise InputError(
-            f"another {run.kind} works in {store.path}: {run}; wait until it has ended, or end it"
+            f"another {run.kind} is active in {store.path}: {run}; wait until it has ended, or "
+            "end it"
         )
     return [path for path, run in entries if run is None]
 
 
-def _garbage(store: Store, start: float, extra_policies: bool) -> Iterator[Removed]:
-    """What no study needs, of what was there at ``start``, by the clock of the file system."""
+def _garbage(store: Store, start: float, extra_policies: bool) -> Iterator[RemovedFile]:
+    """Yield the files that no study needs; ``start`` is the file system time of the call."""
     ended = _check_alone(store)
     try:
         records = [read_record(store, key) for key in store.studies()]
-    except InputError as error:  # it might refer to anything
+    except InputError as error:  # the damaged record may refer to any file
         raise InputError(f"{error}; nothing was removed") from None
     if not records and any(store.shards(name) for name in series_names(store)):
         raise InputError(
-            f"{store.path} has shards and no study that refers to them: run the experiment again, "
-            "or delete the directory; nothing was removed"
+            f"{store.path} has shards, but no study that refers to them: run the experiment "
+            "again, or delete the directory; nothing was removed"
         )
-    yield from _removed(ended, "of a run that has ended")
-    for path in temporaries(store):
+    yield from _removed(ended, "left by a run that has ended")
+    for path in temporary_files(store):
         with suppress(FileNotFoundError):
-            if is_abandoned(path.name) or start - path.stat().st_mtime > OLD:
-                yield from _removed([path], "half written")
+            if is_abandoned(path.name) or start - path.stat().st_mtime > ABANDONED_AFTER:
+                yield from _removed([path], "incomplete")
     needed: dict[str, list[StudyRecord]] = {}
     for record in records:
         for name in record.series:
             needed.setdefault(name, []).append(record)
     extra = set() if extra_policies else _extra_policies(store, needed.keys())
     for name in series_names(store):
-        yield from _in_series(store, name, needed.get(name, []), name in extra, start)
+        yield from _unused_in_series(store, name, needed.get(name, []), name in extra, start)
     cells = {cell.cell for record in records for cell in record.cells}
     unused = [path for cell, path in cell_files(store) if cell not in cells]
     yield from _removed(unused, "no study refers to it", start)
 
 
 def _extra_policies(store: Store, needed: Collection[str]) -> set[str]:
-    """The series of policies that a study's last run left out, and its next one may want again.
+    """Return the series of policies that the last run of a study left out.
 
-    Such a series has the problem, the versions and the sources of one that a study refers to, and
-    is of another policy than all that a study refers to in that problem.
+    Such a series has the same problem, versions and sources as a series to which a study refers,
+    and its policy is not among those to which a study refers for this problem.
     """
     by_problem: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for name in series_names(store):
         if (found := store.facts(name)) is not None:
-            problem = name_of({"problem": found.get("problem")})
+            problem = facts_hash({"problem": found.get("problem")})
             by_problem.setdefault(problem, []).append((name, found))
     extra = set()
     for group in by_problem.values():
@@ -428,31 +524,32 @@ def _extra_policies(store: Store, needed: Collection[str]) -> set[str]:
 
 
 def _is_usable_beside(facts: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a series was computed by the versions and sources that another one has."""
+    """Return whether a series was computed with the versions and sources of another one."""
     mine, theirs = facts.get("sources", {}), other.get("sources", {})
     same = all(mine[source] == theirs[source] for source in mine.keys() & theirs.keys())
     return same and facts.get("versions") == other.get("versions")
 
 
-def _in_series(
+def _unused_in_series(
     store: Store, series: str, needed: list[StudyRecord], is_extra: bool, start: float
-) -> Iterator[Removed]:
-    place, files = store.path / "shards" / series, store.shards(series)
-    damaged = [place / name for name in names_in(place) if name.endswith(DAMAGED)]
+) -> Iterator[RemovedFile]:
+    """Yield the unused files of a series; ``needed`` are the studies that refer to it."""
+    directory, files = store.path / "shards" / series, store.shards(series)
+    damaged = [directory / name for name in list_names(directory) if name.endswith(DAMAGED_SUFFIX)]
     yield from _removed(damaged, "damaged, and set aside", start)
     if not needed and not is_extra:
         paths = [store.path_of(file) for file in files]
-        known = [place / SERIES] if (place / SERIES).is_file() else []
+        known = [directory / SERIES_FILE] if (directory / SERIES_FILE).is_file() else []
         yield from _removed([*paths, *known], "no study refers to its series", start)
         return
-    covers = [cover_of(files, one.trials, one.first_trial) for one in needed]
-    # and what a study of more trials would use: its last run may have asked for a few only
-    covers.append(cover_of(files, max((file.end for file in files), default=0)))
-    used = {file for cover in covers for file in cover.used}
-    twice = [store.path_of(file) for file in files if file not in used]
-    # what others stand in for, if they are sound
-    if twice and all(_is_sound(store, file) for file in used):
-        yield from _removed(twice, "studies use other shards in its place", start)
+    indexes = [index_shards(files, one.trials, one.first_trial) for one in needed]
+    # keep the shards of a study with more trials: the last run may have requested only a few
+    indexes.append(index_shards(files, max((file.end for file in files), default=0)))
+    used = {file for index in indexes for file in index.used}
+    duplicates = [store.path_of(file) for file in files if file not in used]
+    # remove duplicates only if the used files are correct
+    if duplicates and all(_is_sound(store, file) for file in used):
+        yield from _removed(duplicates, "studies use other shards instead", start)
 
 
 def _is_sound(store: Store, file: ShardFile) -> bool:
@@ -463,10 +560,10 @@ def _is_sound(store: Store, file: ShardFile) -> bool:
     return True
 
 
-def _removed(paths: Iterable[Path], why: str, before: float = math.inf) -> Iterator[Removed]:
-    """The files that are there, and were written before a time."""
+def _removed(paths: Iterable[Path], why: str, before: float = math.inf) -> Iterator[RemovedFile]:
+    """Yield the existing files that were written before a time."""
     for path in paths:
         with suppress(FileNotFoundError):
             known = path.stat()
             if known.st_mtime < before:
-                yield Removed(path, why, known.st_size)
+                yield RemovedFile(path, why, known.st_size)

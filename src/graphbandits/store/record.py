@@ -1,4 +1,4 @@
-"""The record of a study: what a store keeps of an experiment besides its shards."""
+"""Record of a study: what a store contains of an experiment besides its shards."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published
 from graphbandits.store.directory import Store
 
-#: The layout of a study's record; a newer one is refused by name.
+#: Format of the record of a study. A newer format raises an error.
 FORMAT = 1
 
 FIGURE_KINDS = ("regret", "final", "differences", "plays", "sweep")
 
-Whole = Annotated[int, Field(ge=0, strict=True)]
+NonNegative = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
-#: Names of files in the store; nothing else gets into a path.
+#: Name of a file in the store. The pattern prevents other paths.
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 _CELL_NAMES: WeakKeyDictionary[Plan, str] = WeakKeyDictionary()
 
 
-class _Part(BaseModel):
-    # a later version may add keys to a record that this one does not need
+class _RecordModel(BaseModel):
+    # a later version may add keys to a record
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
-class SweepRecord(_Part):
-    """A sweep: its parameters, and what its figures show on the axis.
+class SweepRecord(_RecordModel):
+    """A sweep: its parameters, and the axis of its figures.
 
-    ``x`` is the parameter on the axis; None if the points of a list are categories.
+    ``x`` is the parameter on the axis; None if the points are categories.
     """
 
     title: str
@@ -53,14 +53,14 @@ class SweepRecord(_Part):
     @model_validator(mode="after")
     def _axis(self) -> Self:
         if self.x is not None and self.x not in self.parameters:
-            raise ValueError(f"x is '{self.x}', which is none of its parameters")
+            raise ValueError(f"x is '{self.x}', which is not one of its parameters")
         return self
 
 
-class CellRecord(_Part):
+class CellRecord(_RecordModel):
     """One simulation: its point in a sweep, its description and its series."""
 
-    sweep: Whole | None
+    sweep: NonNegative | None
     point: dict[str, bool | int | float | str]
     name: str
     cell: Sha256
@@ -70,22 +70,22 @@ class CellRecord(_Part):
     @model_validator(mode="after")
     def _lines(self) -> Self:
         if self.lines.keys() != self.policies.keys():
-            raise ValueError("lines are not of its policies")
+            raise ValueError("the keys of lines are not its policies")
         if len(set(self.lines.values())) < len(self.lines):
-            raise ValueError("two policies are the same line")
+            raise ValueError("two policies have the same line")
         return self
 
 
-class StudyRecord(_Part):
-    """A study as the file ``studies/KEY.json`` of a store has it."""
+class StudyRecord(_RecordModel):
+    """A study, as stored in the file ``studies/KEY.json``."""
 
     format: Positive
     key: str
     title: str
     notes: list[str]
     rerun: str
-    seed: Whole
-    first_trial: Whole
+    seed: NonNegative
+    first_trial: NonNegative
     trials: Positive
     claims: list[Claim]
     published: Published | None
@@ -114,7 +114,7 @@ class StudyRecord(_Part):
             elif cell.sweep < len(self.sweeps):
                 known = self.sweeps[cell.sweep].parameters
             else:
-                raise ValueError(f"cell {number} is of a sweep that is not there")
+                raise ValueError(f"cell {number} refers to a sweep that does not exist")
             if cell.point.keys() != set(known):
                 raise ValueError(f"the point of cell {number} has other parameters than its sweep")
         return self
@@ -134,7 +134,7 @@ class StudyRecord(_Part):
         sweeps: Sequence[SweepRecord] = (),
         bounds: bool = False,
     ) -> StudyRecord:
-        """Describe the simulations of a study; nothing is written."""
+        """Create the record of a study without writing it."""
         return cls(
             format=FORMAT,
             key=key,
@@ -164,35 +164,35 @@ class StudyRecord(_Part):
 
     @property
     def series(self) -> dict[str, str]:
-        """The series of all cells, each once, and the policy that each is of."""
+        """Series of all cells, without duplicates, with their policies."""
         return {series: policy for cell in self.cells for policy, series in cell.policies.items()}
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """The policies of all cells, each once."""
+        """Policies of all cells, without duplicates."""
         return tuple(dict.fromkeys(name for cell in self.cells for name in cell.policies))
 
     def write(self, store: Store, plans: Sequence[Plan]) -> None:
         """Write the record and the descriptions of its cells into a store."""
         content = self.model_dump()
-        store.check_study(self.key, content)  # before anything is written
+        store.check_study(self.key, content)  # before the first file is written
         for plan in plans:
             store.put_cell(*describe_cell(plan))
         store.put_study(self.key, content)
 
 
 def read_record(store: Store, key: str) -> StudyRecord:
-    """Read the record of a study; a damaged or newer one is an error that names its file."""
+    """Read the record of a study; raise InputError if it is damaged or too new."""
     path = store.path / "studies" / f"{key}.json"
     content: Any = store.study(key)
     number = content.get("format") if isinstance(content, dict) else None
     if isinstance(number, int) and number > FORMAT:
         raise InputError(
-            f"the study '{key}' in {store.path} is of format {number}, and this version of "
-            f"graphbandits reads up to {FORMAT}: update graphbandits"
+            f"the study '{key}' in {store.path} has format {number}, but this version of "
+            f"graphbandits reads formats up to {FORMAT}: update graphbandits"
         )
     try:
-        # as JSON, whose lists are the tuples of claims
+        # from JSON, because strict validation accepts lists as tuples only there
         record = StudyRecord.model_validate_json(json.dumps(content))
         wrong = "" if record.key == key else f"its key is '{record.key}'"
     except (ValidationError, RecursionError) as error:
@@ -202,7 +202,7 @@ def read_record(store: Store, key: str) -> StudyRecord:
         wrong = f"{place}: {message}" if place else message
     if wrong:
         raise InputError(
-            f"{path} is damaged ({wrong}): run the experiment again, which writes it anew"
+            f"{path} is damaged ({wrong}): run the experiment again to write a new one"
         )
     return record
 
@@ -210,8 +210,8 @@ def read_record(store: Store, key: str) -> StudyRecord:
 def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     """Describe a simulation for :meth:`Store.put_cell`.
 
-    Settings, names of the arms, recorded rounds, graph and prior: everything that reading its
-    results takes, without the file that described the experiment.
+    The description has the settings, the names of the arms, the recorded rounds, the graph and the
+    prior. It is sufficient to read the results without the experiment file.
 
     >>> meta, arrays = describe_cell(Plan.of("ts-n", graph="paper", horizon=10, trials=5))
     >>> meta["arms"], meta["rounds"][-1], sorted(arrays)
@@ -219,26 +219,28 @@ def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     """
     prior = plan.world.prior
     if not isinstance(prior, BetaBernoulli):
-        raise InputError(f"a prior of {type(prior).__name__} cannot be kept in a store")
+        raise InputError(
+            f"a prior of class {type(prior).__name__} cannot be stored; use BetaBernoulli"
+        )
     arrays: Arrays = {"prior/a": prior.a, "prior/b": prior.b}
     meta = {
         "settings": plan.settings(),
         "arms": list(plan.arm_names),
         "rounds": list(plan.recording.rounds),
-        "graph": pack_process(plan.process, plan.given_text, arrays),
+        "graph": pack_process(plan.process, plan.graph_spec, arrays),
     }
     return meta, arrays
 
 
 def cell_name(plan: Plan) -> str:
-    """The sha256 under which a store keeps the description of a simulation."""
-    if plan not in _CELL_NAMES:  # a large graph is packed once
+    """Return the sha256 that names the description of a simulation in a store."""
+    if plan not in _CELL_NAMES:  # large graphs are serialized only once
         _CELL_NAMES[plan] = hashlib.sha256(to_npz(*describe_cell(plan))).hexdigest()
     return _CELL_NAMES[plan]
 
 
-def wanted_tasks(plans: Sequence[Plan]) -> list[Task]:
-    """All trials of each series of the plans, each series once.
+def tasks_of_plans(plans: Sequence[Plan]) -> list[Task]:
+    """Return a task with all trials for each series of the plans, without duplicates.
 
     Simulations at several points of a sweep share a series if its policy does not depend on the
     swept parameter.

@@ -1,4 +1,4 @@
-"""Summaries of shards without their curves in memory; or all of them, whole."""
+"""Results from shards: summaries in bounded memory, or all recorded values."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from graphbandits.results import PolicyResult, Results
 from graphbandits.results.differences import Moments
 from graphbandits.store.directory import ShardFile, Store
 
-#: Numbers that are in memory at once, trials times rounds; for others the shards are read again.
-ENTRIES = 2**23
-#: Of these, how many are summarised at once, which takes some copies of them.
-COPIED = 2**20
+#: Maximum of trials times rounds in memory. For more rounds, the shards are read again.
+MAX_ENTRIES = 2**23
+#: Maximum of trials times rounds that are summarised at once, which needs some copies.
+MAX_COPIED_ENTRIES = 2**20
 
 
-def summarise(
+def summarise_files(
     store: Store,
     files: Sequence[ShardFile],
     rounds: int,
     arms: int,
     means: TrueMeans | None = None,
 ) -> PolicyResult:
-    """What :meth:`PolicyResult.from_trials` says of the trials of shards, bit for bit.
+    """Summarise the trials of shards in bounded memory.
 
-    Quantiles need all trials of a round: as many rounds as fit are taken at once, and all shards
-    are read, and checked, for each such lot. The curves of trials are not kept, and of recorded
-    ratios only the moments of their sums. Plays are also counted by rank where the true ``means``
-    of the trials are given.
+    The result equals :meth:`PolicyResult.from_trials` of all trials, bit for bit. Quantiles need
+    all trials of a round. Therefore the rounds are processed in windows, and all shards are read
+    and verified once per window. The result has no curves of single trials, and of recorded ratios
+    it has only the moments of their sums. If the true ``means`` are given, plays are also counted
+    by rank.
     """
     plays, ranked = np.zeros(arms, np.int64), np.zeros(arms, np.int64)
     final: dict[int, Floats] = {}
@@ -53,10 +54,10 @@ def summarise(
         found = PolicyResult.from_trials(part, plays)
         return np.vstack([found.mean, found.standard_error, found.quantiles])
 
-    curves = _summarised(store, files, rounds, regret, summary)
+    curves = _summarise_windows(store, files, rounds, regret, summary)
     sums = None
     if all(recorded):
-        mean, error = _summarised(store, files, rounds, _ratio_sum, _moments)
+        mean, error = _summarise_windows(store, files, rounds, _ratio_sum, _moments)
         sums = Moments(mean, error)
     return PolicyResult(
         mean=curves[0],
@@ -69,21 +70,21 @@ def summarise(
     )
 
 
-def whole(
+def load_with_curves(
     store: Store,
     files: Sequence[ShardFile],
     rounds: int,
     arms: int,
     means: TrueMeans | None = None,
 ) -> PolicyResult:
-    """The trials of shards with all that was recorded of each, as a simulation gives them."""
+    """Read the trials of shards with their curves, as in the results of a simulation."""
     if not files:
-        raise InputError(f"there are no shards in {store.path} to be read")
+        raise InputError(f"there are no shards to read in {store.path}")
     return summarise_shards([store.read(file, rounds) for file in files], arms, means)
 
 
-def results_of(plan: Plan, shards: dict[str, list[Shard]]) -> Results:
-    """The results of a plan from the shards of its policies."""
+def results_from_shards(plan: Plan, shards: dict[str, list[Shard]]) -> Results:
+    """Return the results of a plan from the shards of its policies."""
     means = true_means(plan.world, plan.seed, plan.trials)
     found = {name: summarise_shards(mine, plan.world.arms, means) for name, mine in shards.items()}
     graph = plan.process if isinstance(plan.process, Fixed) else None
@@ -93,7 +94,7 @@ def results_of(plan: Plan, shards: dict[str, list[Shard]]) -> Results:
 def summarise_shards(
     shards: Sequence[Shard], arms: int, means: TrueMeans | None = None
 ) -> PolicyResult:
-    """The trials of shards one after the other, with everything that was recorded of each."""
+    """Concatenate the trials of shards, with all recorded values, and summarise them."""
     ratios = [shard.ratios for shard in shards if shard.ratios is not None]
     regret: Floats = np.concatenate([shard.regret for shard in shards])
     plays = np.zeros(arms, np.int64)
@@ -105,12 +106,12 @@ def summarise_shards(
 
 
 def count_plays(shard: Shard, plays: Ints) -> None:
-    """Add the plays of a shard to a total, in place: there may be very many arms."""
+    """Add the plays of a shard to a total, in place because there may be very many arms."""
     arm = shard.plays.arm
     if arm.size and not 0 <= arm.min() <= arm.max() < len(plays):
         raise InputError(
-            f"a shard of trials {shard.first} to {shard.first + shard.trials - 1} has plays of "
-            f"other arms than the {len(plays)} that there are"
+            f"the shard of trials {shard.first} to {shard.first + shard.trials - 1} has plays of "
+            f"arms that are not among the {len(plays)} arms"
         )
     shard.plays.add_to(plays)
 
@@ -125,19 +126,22 @@ def _moments(part: Floats) -> Floats:
     return np.vstack([found.mean, found.standard_error])
 
 
-def _summarised(
+def _summarise_windows(
     store: Store,
     files: Sequence[ShardFile],
     rounds: int,
     curve: Callable[[Shard], Floats],
     summary: Callable[[Floats], Floats],
 ) -> Floats:
-    """Numbers about each round (numbers, rounds), from all trials of some rounds at a time."""
+    """Apply ``summary`` to all trials of each round, in windows of rounds.
+
+    Return an array (statistics, rounds).
+    """
     trials = sum(file.trials for file in files)
     if not trials:
-        raise InputError(f"there are no shards in {store.path} to be summarised")
-    lots = []
-    for start, stop, new in _windows(rounds, ENTRIES // trials):
+        raise InputError(f"there are no shards to summarise in {store.path}")
+    windows = []
+    for start, stop, new in _windows(rounds, MAX_ENTRIES // trials):
         block: Floats = np.empty((trials, stop - start))
         row = 0
         for file in files:
@@ -145,17 +149,17 @@ def _summarised(
             row += file.trials
         parts = [
             summary(block[:, first:last])[:, fresh - first :]
-            for first, last, fresh in _windows(stop - start, COPIED // trials)
+            for first, last, fresh in _windows(stop - start, MAX_COPIED_ENTRIES // trials)
         ]
-        lots.append(np.concatenate(parts, axis=1)[:, new - start :])
-    return np.concatenate(lots, axis=1)
+        windows.append(np.concatenate(parts, axis=1)[:, new - start :])
+    return np.concatenate(windows, axis=1)
 
 
 def _windows(columns: int, width: int) -> Iterator[tuple[int, int, int]]:
-    """Windows (start, stop) over columns, and from which column on each has something new.
+    """Yield windows (start, stop) over columns, and the first new column of each.
 
-    One column alone would be summed in another order, which may change the last bit: so all have
-    two or more, and the last one begins among the columns of the one before.
+    NumPy sums a single column in another order, which may change the last bit. Therefore every
+    window has two columns or more, and the last window may overlap the one before.
 
     >>> list(_windows(5, 2)), list(_windows(1, 2))
     ([(0, 2, 0), (2, 4, 2), (3, 5, 4)], [(0, 1, 0)])

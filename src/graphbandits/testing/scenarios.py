@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.engine import run_block
-from graphbandits.engine.loop import as_pi, learn, propose, start
+from graphbandits.engine.loop import check_pi, init_state, propose, update_state
 from graphbandits.errors import GraphBanditsError, NeedsError
 from graphbandits.graphs import GraphLike, Process, as_process, from_matrix
 from graphbandits.graphs.graph_info import GraphInfo
@@ -149,7 +149,7 @@ class InstrumentedPolicy:
         return self.inner.exact
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        state = start(self.inner, self.replace_problem(problem), keys)
+        state = init_state(self.inner, self.replace_problem(problem), keys)
         self.on_state(state)
         return state
 
@@ -157,13 +157,13 @@ class InstrumentedPolicy:
         self.before_propose(state, view)
         replaced = self.replace_view(view)
         proposed: Any = propose(self.inner, state, replaced)
-        pi = as_pi(self.inner, proposed, replaced)
+        pi = check_pi(self.inner, proposed, replaced)
         self.after_propose(state, view, proposed)
         self.pis.append(np.array(proposed))
         return pi
 
     def update(self, state: State, event: Event) -> State:
-        state = learn(self.inner, state, self.replace_event(event))
+        state = update_state(self.inner, state, self.replace_event(event))
         self.on_state(state)
         return state
 
@@ -268,16 +268,16 @@ def replay(
     """Return the proposals of a policy in each round of a given history."""
     keys = Keys(23, 0, history.action.shape[1])
     problem = Problem(prior, len(history.action), policy.needs, GraphInfo(process))
-    state = start(policy, problem, keys)
+    state = init_state(policy, problem, keys)
     proposals = []
     for t in range(1, len(history.action) + 1):
         graph = process.round(t, keys)
         view = View(t, keys, problem, graph)
-        pi = as_pi(policy, propose(policy, state, view), view)
+        pi = check_pi(policy, propose(policy, state, view), view)
         proposals.append(pi)
         seen = history.observations(t - 1)
         event = Event(t, keys, problem, graph, pi, history.action[t - 1], seen)
-        state = learn(policy, state, event)
+        state = update_state(policy, state, event)
     return proposals
 
 
@@ -289,13 +289,13 @@ def long_run(policy: Policy, rounds: int) -> State:
     process, prior = as_process("star(direction=out)", 3), asymmetric_prior(3)
     keys = Keys(24, 0, 2)
     problem = Problem(prior, rounds, policy.needs, GraphInfo(process))
-    state = start(policy, problem, keys)
+    state = init_state(policy, problem, keys)
     graph = process.round(1, keys)
     means = np.array([[1.0, 0.0, 0.5], [0.4, 0.6, 0.6]])
     asked = np.unique(np.geomspace(1, rounds, 150).astype(np.int64)).tolist()
     for first, after in pairwise([*asked, rounds + 1]):
         view = View(first, keys, problem, graph)
-        pi = as_pi(policy, propose(policy, state, view), view)
+        pi = check_pi(policy, propose(policy, state, view), view)
         u = Stream(Keys(25, first, after - first), 1, "testing/long").uniform(4)
         cumulative = np.cumsum(pi, axis=1)
         reached = cumulative[None] <= u[:, :1, None] * cumulative[None, :, -1:]
@@ -310,11 +310,11 @@ def long_run(policy: Policy, rounds: int) -> State:
             event = Event(t, keys, problem, graph, pi, actions[t - first], observations)
             short = [name for name, value in state.items() if np.asarray(value).itemsize < 4]
             before = {name: np.array(state[name]) for name in short}  # a short type may overflow
-            state = learn(policy, state, event)
+            state = update_state(policy, state, event)
             for name, counts in before.items():
                 _check_no_overflow(name, counts, state[name], t)
     view = View(rounds, keys, problem, graph)
-    as_pi(policy, propose(policy, state, view), view)
+    check_pi(policy, propose(policy, state, view), view)
     return state
 
 

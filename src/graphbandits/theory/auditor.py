@@ -618,7 +618,7 @@ def audit(
                     progress(rounds * keys.trials)
 
         arguments = (plan.policies[name], plan.world, plan.process, plan.horizon, keys, every)
-        run_block(*arguments, advance=advance, watch=auditor)
+        run_block(*arguments, advance=advance, monitor=auditor)
         return auditor
 
     with ThreadPoolExecutor(workers) as pool:

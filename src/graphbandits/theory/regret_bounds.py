@@ -15,7 +15,7 @@ from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Process
 from graphbandits.posteriors import Posterior
 from graphbandits.results import Results
-from graphbandits.results.differences import Moments, student
+from graphbandits.results.differences import Moments, t_quantile
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import (
     WITH_GRAPH,
@@ -314,7 +314,7 @@ def judge_bounds(
             mean = float(results[name].mean[-1])
             verdict = "unknown"
             if not math.isnan(low):
-                half = student(confidence, results.trials) * one.final_error
+                half = t_quantile(confidence, results.trials) * one.final_error
                 above = "above" if low > one.final + half else "no clear difference"
                 verdict = "below" if high <= one.final - half else above
             found.append(BoundVerdict(one, name, mean, low, high, verdict))

@@ -8,13 +8,13 @@ from graphbandits.engine.executors.dask import DaskExecutor
 from graphbandits.engine.executors.processes import ProcessExecutor
 from graphbandits.engine.executors.threads import ThreadExecutor
 from graphbandits.engine.plan import Plan
-from graphbandits.engine.provenance import why_not
+from graphbandits.engine.provenance import unserializable_reason
 from graphbandits.errors import InputError
 from graphbandits.plugins import file_of
 
 __all__ = ["DaskExecutor", "ProcessExecutor", "ThreadExecutor", "executor_for"]
 
-#: From this many decisions on, the second or two that processes take to start do not matter.
+#: From this many decisions, the start-up time of processes (1 to 2 s) is negligible.
 LARGE = 10**6
 
 
@@ -32,15 +32,26 @@ def executor_for(
     workers : int
         Number of threads or processes.
     cluster : str or None
-        Address of a dask scheduler, or "local" for one with as many workers.
+        Address of a dask scheduler, or "local" to start one with ``workers`` workers.
     parallel : {"auto", "threads", "processes"}
-        "auto" is processes if a policy comes from a plug-in file, which may hold Python's lock, or
-        if the work is large, unless there is one worker only or a plan cannot be sent to another
-        process.
+        "auto" selects processes if a policy comes from a plug-in file, which may hold the GIL, or
+        if there are a million decisions or more. It selects threads if there is only one worker or
+        if a plan cannot be sent to another process.
     plans : collection of Plan
-        The plans whose tasks are to run.
-    decisions : int or None
-        Number of decisions that are left; all of the plans' by default.
+        Plans of the tasks.
+    decisions : int, optional
+        Number of decisions to compute. The default is the sum over all plans.
+
+    Returns
+    -------
+    ThreadExecutor
+        A thread executor, or a process or dask executor derived from it.
+
+    Raises
+    ------
+    InputError
+        If ``parallel`` is not one of the allowed values, or if a plan cannot be sent to another
+        process and processes or a cluster are requested.
 
     Examples
     --------
@@ -49,17 +60,17 @@ def executor_for(
     'ThreadExecutor'
     """
     if parallel not in ("auto", "threads", "processes"):
-        raise InputError(f"parallel is 'auto', 'threads' or 'processes', not {parallel!r}")
+        raise InputError(f"parallel must be 'auto', 'threads' or 'processes', not {parallel!r}")
     if cluster is not None or parallel == "processes":
         otherwise = "use parallel='threads'" if cluster is None else "run without a cluster"
         for plan in plans:
-            if why := why_not(plan):
-                raise InputError(f"{why}; {otherwise}")
+            if reason := unserializable_reason(plan):
+                raise InputError(f"{reason}; {otherwise}")
         return ProcessExecutor(workers) if cluster is None else DaskExecutor(cluster, workers)
     if parallel == "auto" and workers > 1:
         if decisions is None:
             decisions = sum(plan.decisions for plan in plans)
         from_files = any(file_of(one) for plan in plans for one in plan.policies.values())
-        if (from_files or decisions >= LARGE) and not any(map(why_not, plans)):
+        if (from_files or decisions >= LARGE) and not any(map(unserializable_reason, plans)):
             return ProcessExecutor(workers)
     return ThreadExecutor(workers)

@@ -1,4 +1,4 @@
-"""Workers of a dask cluster, on other machines or on this one."""
+"""Execute tasks on the workers of a dask cluster, on other machines or on this one."""
 
 from __future__ import annotations
 
@@ -17,47 +17,58 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphbandits.engine.executors.processes import WorkerProcess, terminate_all
-from graphbandits.engine.executors.threads import LOOK, ExecutorError, Outcomes, ThreadExecutor
-from graphbandits.engine.executors.worker_runtime import WorkerRuntime, connect, pack, request_of
-from graphbandits.engine.plan import DEATHS, Outcome, Plan, ProgressCallback, Task
-from graphbandits.engine.provenance import identity
+from graphbandits.engine.executors.threads import (
+    POLL_INTERVAL,
+    ExecutorError,
+    Outcomes,
+    ThreadExecutor,
+)
+from graphbandits.engine.executors.worker_runtime import (
+    WorkerRuntime,
+    connect,
+    serialize_plan,
+    task_request,
+)
+from graphbandits.engine.plan import MAX_WORKER_DEATHS, Outcome, Plan, ProgressCallback, Task
+from graphbandits.engine.provenance import required_versions
 from graphbandits.errors import InputError, SourceError
 
-#: Seconds within which a scheduler answers.
-ANSWERS = 5.0
-#: Seconds that a cluster may be without any worker.
-PATIENCE = 60.0
-#: Number of submitted tasks for each worker: the next one is there when one ends.
-DEPTH = 2
-#: Number of submitted tasks, at most: one thread of this process waits for each.
-MOST_SUBMITTED = 10_000
+#: Seconds to wait for an answer of the scheduler.
+CONNECT_TIMEOUT = 5.0
+#: Seconds to wait for workers if the cluster has none.
+NO_WORKER_TIMEOUT = 60.0
+#: Number of submitted tasks per worker: the next task is available when one ends.
+TASKS_PER_WORKER = 2
+#: Maximum number of submitted tasks. One thread of this process waits for each.
+MAX_SUBMITTED = 10_000
 
 
 class WorkerDiedError(InputError):
-    """Workers ended while they had a task; maybe because of another task."""
+    """Workers ended while they held a task; another task may be the cause."""
 
 
 def check_address(address: str) -> None:
-    """Raise InputError for what is no address of a scheduler."""
+    """Raise InputError if the address is not that of a scheduler."""
     if address != "local" and not re.fullmatch(r"[a-z]+://[^\s/]+:\d+", address):
         raise InputError(
-            "a cluster is 'local' or the address of a dask scheduler, such as "
+            "cluster must be 'local' or the address of a dask scheduler, such as "
             f"tcp://192.168.1.5:8786, not '{address}'"
         )
 
 
 class DaskExecutor(ThreadExecutor):
-    """Runs tasks on the workers of a dask scheduler, those that join later included.
+    """Execute tasks on the workers of a dask scheduler, including workers that join later.
 
-    A worker that would give other bits refuses a task, because of its versions or of the sources
-    of the policy. Then others get the tasks of this policy; without others they fail.
+    A worker refuses a task if its versions or its sources of the policy differ, because its results
+    could have other bits. Then other workers get the tasks of this policy. If there are no other
+    workers, the tasks fail.
 
     Parameters
     ----------
     address : str
-        Address of the scheduler, ``tcp://host:port``; "local" starts a scheduler and ``workers``
-        workers on this machine, and ends them.
-    workers : int
+        Address of the scheduler, ``tcp://host:port``. "local" starts a scheduler and ``workers``
+        workers on this machine, and stops them at the end.
+    workers : int, default=1
         Number of workers if the address is "local".
     """
 
@@ -73,7 +84,7 @@ class DaskExecutor(ThreadExecutor):
         self._address = address
         self._own: list[WorkerProcess] = []
         self._own_count = self.workers if address == "local" else 0
-        self.workers, self._threads = self._own_count, MOST_SUBMITTED
+        self.workers, self._threads = self._own_count, MAX_SUBMITTED
         self._looked = 0.0
         self._futures: set[Any] = set()
         self._deaths: Counter[Task] = Counter()
@@ -81,11 +92,11 @@ class DaskExecutor(ThreadExecutor):
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            for name in ("distributed", "distributed.client"):  # our errors say what matters
+            for name in ("distributed", "distributed.client"):  # our errors have the relevant part
                 logger = logging.getLogger(name)
                 stack.callback(logger.setLevel, logger.level)
                 logger.setLevel(logging.CRITICAL)
-            # a large plan is sent on purpose: dask would warn of it
+            # large plans are expected: do not warn about them
             large = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
             stack.enter_context(import_module("dask").config.set(large))
             if self._own_count:
@@ -96,16 +107,16 @@ class DaskExecutor(ThreadExecutor):
                     processes=False,
                     protocol="tcp://",
                     host="127.0.0.1",
-                    # there is no scheduler without a port for its dashboard: any that is free
+                    # the scheduler needs a port for its dashboard: use any free port
                     dashboard_address="127.0.0.1:0",
                     silence_logs=False,
-                    # a task whose worker ends is reported at once
+                    # report a task immediately if its worker ends
                     scheduler_kwargs={"dashboard": False, "allowed_failures": 0},
                 )
                 self._address = stack.enter_context(scheduler).scheduler_address
                 stack.callback(lambda: terminate_all(self._own))
             self._client: Any = self._connected()
-            stack.callback(self._client.close, timeout=ANSWERS)
+            stack.callback(self._client.close, timeout=CONNECT_TIMEOUT)
             self._met = time.monotonic()
             self._stack = stack.pop_all()
         return self
@@ -117,21 +128,25 @@ class DaskExecutor(ThreadExecutor):
     def _connected(self) -> Any:
         try:
             with warnings.catch_warnings():
-                # of patch levels and of packages that do not matter; we compare what does
+                # dask also warns about irrelevant packages; we compare the relevant versions
                 warnings.filterwarnings("ignore", message="(?s).*Mismatched versions found")
                 return self._distributed.Client(
-                    self._address, timeout=ANSWERS, set_as_default=False, name="graphbandits"
+                    self._address,
+                    timeout=CONNECT_TIMEOUT,
+                    set_as_default=False,
+                    name="graphbandits",
                 )
         except (OSError, ValueError, RuntimeError) as error:
             raise InputError(
-                f"no dask scheduler answers at {self._address} ({line_of(error)}): start one with "
-                "'dask scheduler', or name another address"
+                f"no dask scheduler answers at {self._address} ({first_line(error)}): start one "
+                "with 'dask scheduler', or give another address"
             ) from None
 
     def _run(self, tasks: Iterable[Task], progress: ProgressCallback) -> Outcomes:
-        """Run tasks, and then one by one those that had a worker that ended.
+        """Run tasks, then run those again one by one whose worker ended.
 
-        dask blames all tasks that the worker held; of those that run alone only the guilty fail.
+        dask reports all tasks that the worker held. If they run one by one, only the task that
+        ends its worker fails.
         """
         suspects: list[Task] = []
         with closing(super()._run(tasks, progress)) as outcomes:
@@ -142,22 +157,22 @@ class DaskExecutor(ThreadExecutor):
                     yield task, outcome
         while suspects:
             ((task, outcome),) = super()._run(suspects[:1], progress)
-            if not isinstance(outcome, WorkerDiedError) or self._deaths[task] >= DEATHS:
+            if not isinstance(outcome, WorkerDiedError) or self._deaths[task] >= MAX_WORKER_DEATHS:
                 yield suspects.pop(0), outcome
 
     def _interrupt(self) -> None:
-        with self._lock:  # nothing is submitted after this
+        with self._lock:  # no task is submitted after this
             super()._interrupt()
             if self._client.status == "running":
                 self._client.cancel(list(self._futures), force=True)
 
     def _capacity(self) -> int:
-        """Number of tasks to have at a time, for the workers that there are now.
+        """Return the number of tasks to submit at a time, for the current number of workers.
 
-        On this machine, those that have ended are replaced.
+        Local workers that have ended are replaced.
         """
         now = time.monotonic()
-        if now - self._looked > LOOK:
+        if now - self._looked > POLL_INTERVAL:
             self._looked = now
             if self._own_count:
                 ended = [worker for worker in self._own if worker.poll() is not None]
@@ -168,54 +183,59 @@ class DaskExecutor(ThreadExecutor):
             threads = sum(self._nthreads().values())
             if threads:
                 self._met = now
-            elif now - self._met > PATIENCE:
+            elif now - self._met > NO_WORKER_TIMEOUT:
                 raise InputError(
-                    f"the cluster at {self._address} has had no worker for {PATIENCE:g} s: start "
-                    f"one with 'dask worker {self._address}'"
+                    f"the cluster at {self._address} has had no worker for "
+                    f"{NO_WORKER_TIMEOUT:g} s: start one with 'dask worker {self._address}'"
                 )
             self.workers = self._own_count or threads
-        return DEPTH * max(1, self.workers)
+        return TASKS_PER_WORKER * max(1, self.workers)
 
     def _nthreads(self) -> dict[str, int]:
-        """Number of threads of each worker, by its address."""
+        """Return the number of threads of each worker, by address."""
         try:
             return dict(self._client.nthreads())
         except (OSError, RuntimeError, ValueError) as error:
-            raise self._gone(error) from None
+            raise self._scheduler_lost(error) from None
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         with self._lock:
-            plan, data = pack(task.plan)
-            unfit = self._refused[task.plan, task.policy]
-        unknowing = ""  # the worker that has not got the plan
+            plan, data = serialize_plan(task.plan)
+            refused = self._refused[task.plan, task.policy]
+        without_plan = ""  # worker that does not have the plan
         while True:
-            how: dict[str, Any] = {}
-            if unknowing or unfit:
-                fit = [unknowing] if unknowing else sorted(self._nthreads().keys() - unfit)
-                how = {"workers": fit, "allow_other_workers": True}  # these may leave
-            sent = data if unknowing else b""
-            worker, outcome = self._result(task, (identity(), plan, sent, request_of(task)), how)
-            unknowing = worker if outcome is None else ""
+            placement: dict[str, Any] = {}
+            if without_plan or refused:
+                chosen = (
+                    [without_plan] if without_plan else sorted(self._nthreads().keys() - refused)
+                )
+                # others are allowed, because the chosen workers may leave
+                placement = {"workers": chosen, "allow_other_workers": True}
+            sent = data if without_plan else b""
+            worker, outcome = self._result(
+                task, (required_versions(), plan, sent, task_request(task)), placement
+            )
+            without_plan = worker if outcome is None else ""
             if isinstance(outcome, SourceError):
-                error = SourceError(f"the worker at {worker} would give other bits: {outcome}")
+                error = SourceError(f"the worker at {worker} would compute other bits: {outcome}")
                 with self._lock:
-                    known = any(worker in refused for refused in self._refused.values())
-                    unfit.add(worker)
-                if not self._nthreads().keys() - unfit:
+                    is_known = any(worker in known for known in self._refused.values())
+                    refused.add(worker)
+                if not self._nthreads().keys() - refused:
                     return error
-                if not known:
-                    print(f"graphbandits goes on without a worker: {error}", file=sys.stderr)
+                if not is_known:
+                    print(f"graphbandits does not use one of the workers: {error}", file=sys.stderr)
             elif outcome is not None:
                 return outcome
 
     def _result(
-        self, task: Task, given: tuple[Any, ...], how: Mapping[str, Any]
+        self, task: Task, arguments: tuple[Any, ...], placement: Mapping[str, Any]
     ) -> tuple[str, Outcome | None]:
-        """What :func:`compute` returns in a worker."""
+        """Call :func:`compute` in a worker and return its result."""
         with self._lock:
             if self._stop.is_set():
                 raise InterruptedError
-            future = self._client.submit(compute, *given, pure=False, **how)
+            future = self._client.submit(compute, *arguments, pure=False, **placement)
             self._futures.add(future)
         try:
             result: tuple[str, Outcome | None] = future.result()
@@ -223,69 +243,69 @@ class DaskExecutor(ThreadExecutor):
         except self._distributed.KilledWorker as error:
             self._deaths[task] += error.allowed_failures + 1
             raise WorkerDiedError(
-                f"{self._deaths[task]} workers of the cluster ended, one after the other, while "
-                f"they ran {task} (the last at {error.last_worker.address}): were they out of "
-                "memory, or ended from outside?"
+                f"{self._deaths[task]} workers of the cluster in a row ended while they ran {task} "
+                f"(the last one at {error.last_worker.address}): check their memory, and whether "
+                "another program killed them"
             ) from None
         except (OSError, self._distributed.CancelledError) as error:
-            raise self._gone(error) from None
+            raise self._scheduler_lost(error) from None
         except Exception as error:
             raise ExecutorError(
-                f"the cluster at {self._address} cannot run graphbandits ({line_of(error)}): "
-                "install the same version for its scheduler and all of its workers"
+                f"the cluster at {self._address} cannot run graphbandits ({first_line(error)}): "
+                "install the same version of graphbandits for the scheduler and all workers"
             ) from error
         finally:
             self._futures.discard(future)
 
-    def _gone(self, error: BaseException) -> ExecutorError:
+    def _scheduler_lost(self, error: BaseException) -> ExecutorError:
         return ExecutorError(
-            f"the dask scheduler at {self._address} went away ({line_of(error)}): start it again, "
-            "with its workers; nothing is lost but what was running"
+            f"lost the connection to the dask scheduler at {self._address} ({first_line(error)}): "
+            "start the scheduler and its workers again; only the running tasks are lost"
         )
 
 
-def line_of(error: BaseException) -> str:
-    """An error in one line."""
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error message."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".:") if lines else type(error).__name__
 
 
-# What runs in workers ---------------------------------------------------------------------------
+# Code that runs in workers ----------------------------------------------------------------------
 
 
 def _folder() -> Path:
-    """Where a worker puts its files; dask removes them, later if the worker is killed."""
+    """Return the directory for the files of a worker; dask removes it."""
     from distributed import get_worker
 
     return Path(get_worker().local_directory, "plugins")
 
 
-#: One for all dask workers of this process, for they share its plug-ins.
+#: Shared by all dask workers of this process, because they share the loaded plug-ins.
 _RUNTIME = WorkerRuntime(_folder)
 
 
 def compute(
-    wanted: Mapping[str, str], plan: str, data: bytes, request: Mapping[str, Any]
+    expected: Mapping[str, str], plan: str, data: bytes, request: Mapping[str, Any]
 ) -> tuple[str, Outcome | None]:
     """Run a task in a thread of a dask worker.
 
-    Returns the address of the worker, and what :meth:`WorkerRuntime.compute` does; an error if
-    the versions are not those ``wanted``.
+    Return the address of the worker, and the result of :meth:`WorkerRuntime.compute`; the result
+    is an error if the versions are not the expected ones.
     """
     from distributed import get_worker
 
     worker = get_worker()
-    key, here = worker.get_current_task(), identity()
+    key, here = worker.get_current_task(), required_versions()
 
     def advance(rounds: int) -> None:
-        # dask cannot end it from outside: hours of work must not outlive the run
+        # dask cannot stop a thread: end the task if it was cancelled
         state = worker.state.tasks.get(key)
         if state is None or state.state not in ("executing", "long-running"):
             raise InterruptedError
 
-    differing = [name for name in wanted if here.get(name) != wanted[name]]
+    differing = [name for name in expected if here.get(name) != expected[name]]
     if differing:
-        both = (f"{name} is {here.get(name)} there and {wanted[name]} here" for name in differing)
+        both = (f"{name} is {here.get(name)} there and {expected[name]} here" for name in differing)
         return worker.address, SourceError("; ".join(both) + ". Install the same versions on both")
     outcome = _RUNTIME.compute(plan, data, request, advance)
     if isinstance(outcome, SourceError):
@@ -294,7 +314,7 @@ def compute(
 
 
 def serve(folder: str, address: str) -> None:
-    """Be a worker of the scheduler at ``address`` until the parent process is gone."""
+    """Run a worker of the scheduler at ``address`` until the parent process ends."""
     from distributed import Worker
 
     connect(folder)

@@ -1,7 +1,7 @@
-"""Processes of this machine: fresh Pythons, for policies that hold Python's lock.
+"""Execute tasks in processes of this machine, for policies that hold the GIL.
 
-A worker is started as a command and not through :mod:`multiprocessing`, so a script needs no
-``if __name__ == "__main__"``. One that ends is replaced, and its task runs again.
+Workers are started as commands and not with :mod:`multiprocessing`. Therefore a script needs no
+``if __name__ == "__main__"``. If a worker ends, it is replaced, and its task runs again.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from contextlib import suppress
 from typing import IO, Any, Self, cast
 
 from graphbandits.engine.executors.threads import ThreadExecutor
-from graphbandits.engine.executors.worker_runtime import pack, request_of
-from graphbandits.engine.plan import DEATHS, Outcome, Task
+from graphbandits.engine.executors.worker_runtime import serialize_plan, task_request
+from graphbandits.engine.plan import MAX_WORKER_DEATHS, Outcome, Task
 from graphbandits.errors import InputError
 
-#: What reading from a worker that has ended raises.
-ENDED = (EOFError, OSError, pickle.UnpicklingError)
+#: Exceptions from reading from a worker that has ended.
+WORKER_ENDED_ERRORS = (EOFError, OSError, pickle.UnpicklingError)
 _COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from graphbandits.engine.executors.{module} import serve; serve(*sys.argv[2:])"
 )
-#: A worker has one core: more threads of the linear algebra would only compete for it.
+#: Each worker uses one core: more threads for linear algebra would compete for it.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-#: Whether a process can be ended together with its children.
+#: Whether a process can be killed together with its children.
 _GROUPS = os.name == "posix"
 
 
 class WorkerProcess(subprocess.Popen[bytes]):
-    """A fresh Python that runs ``serve(*arguments)`` of a module of this package."""
+    """A Python process that runs ``serve(*arguments)`` of a module of this package."""
 
     def __init__(self, module: str, *arguments: str) -> None:
         command = _COMMAND.format(module=module)
@@ -51,7 +51,7 @@ class WorkerProcess(subprocess.Popen[bytes]):
     def compute(
         self, plan: str, data: bytes, request: dict[str, Any], played: Callable[[int], None]
     ) -> Outcome:
-        """Have the worker run a task; one of ``ENDED`` is raised if it ends meanwhile."""
+        """Run a task in the worker; raise one of WORKER_ENDED_ERRORS if the worker ends."""
         requests, replies = cast(IO[bytes], self.stdin), cast(IO[bytes], self.stdout)
         reply: Outcome | int | None = None
         for sent in (b"", data):
@@ -59,12 +59,12 @@ class WorkerProcess(subprocess.Popen[bytes]):
             requests.flush()
             while isinstance(reply := pickle.load(replies), int):
                 played(reply)
-            if reply is not None:  # else the worker does not know the plan
+            if reply is not None:  # None: the plan is not in the cache of the worker
                 break
         return cast(Outcome, reply)
 
     def kill(self) -> None:
-        """End the process and those that its policies have started."""
+        """Kill the process and its children."""
         super().kill()
         if _GROUPS:
             with suppress(ProcessLookupError, PermissionError):
@@ -72,23 +72,23 @@ class WorkerProcess(subprocess.Popen[bytes]):
 
 
 def terminate_all(workers: Collection[WorkerProcess]) -> None:
-    """End processes, wait for them, and close their pipes."""
+    """Kill processes, wait for them, and close their pipes."""
     for worker in workers:
         worker.kill()
     for worker in workers:
         worker.wait()
         for pipe in (worker.stdin, worker.stdout):
-            with suppress(OSError):  # what was left to write
+            with suppress(OSError):  # unsent data
                 cast(IO[bytes], pipe).close()
 
 
 class ProcessExecutor(ThreadExecutor):
-    """Runs tasks in worker processes, each started when a task finds no other idle.
+    """Execute tasks in worker processes, which are started on demand.
 
     Parameters
     ----------
     workers : int
-        Number of processes, at most. One thread of this process waits for each.
+        Maximum number of processes. One thread of this process waits for each.
     """
 
     def __init__(self, workers: int) -> None:
@@ -97,7 +97,7 @@ class ProcessExecutor(ThreadExecutor):
         self._idle: list[WorkerProcess] = []
 
     def __enter__(self) -> Self:
-        # for copies of plug-ins; workers remove it if this process is killed
+        # directory for copies of plug-ins; workers remove it if this process is killed
         self._folder = tempfile.mkdtemp()
         return self
 
@@ -116,14 +116,15 @@ class ProcessExecutor(ThreadExecutor):
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
         with self._lock:
-            plan, data = pack(task.plan)
-        request = request_of(task)
-        for _ in range(DEATHS):
-            worker = self._take()
+            plan, data = serialize_plan(task.plan)
+        request = task_request(task)
+        for _ in range(MAX_WORKER_DEATHS):
+            worker = self._idle_or_new_worker()
             try:
                 outcome = worker.compute(plan, data, request, played)
-            except ENDED:
-                with suppress(subprocess.TimeoutExpired):  # its pipe closes a moment before it ends
+            except WORKER_ENDED_ERRORS:
+                # the pipe closes shortly before the process ends
+                with suppress(subprocess.TimeoutExpired):
                     worker.wait(timeout=5)
                 code = worker.poll()
                 self._workers.discard(worker)
@@ -132,13 +133,13 @@ class ProcessExecutor(ThreadExecutor):
                 self._idle.append(worker)
                 return outcome
         raise InputError(
-            f"{DEATHS} worker processes ended, one after the other, while they ran {task} "
-            f"({describe_exit(code)}): were they out of memory, or ended from outside? Else the "
-            "policy ends its process: run it alone to see"
+            f"{MAX_WORKER_DEATHS} worker processes in a row ended while they ran {task} "
+            f"({describe_exit(code)}): check the memory, and whether another program killed them; "
+            "if not, the policy ends its process: run it alone to find out"
         )
 
-    def _take(self) -> WorkerProcess:
-        """A process that is idle, or a new one."""
+    def _idle_or_new_worker(self) -> WorkerProcess:
+        """Return an idle worker, or a new one."""
         with self._lock:
             if self._stop.is_set():
                 raise InterruptedError
@@ -161,5 +162,5 @@ def describe_exit(code: int | None) -> str:
     """
     try:
         return f"exit code {code}, {signal.Signals(-(code or 0)).name}"
-    except ValueError:  # it ended by itself
+    except ValueError:  # not ended by a signal
         return f"exit code {code}"

@@ -1,4 +1,4 @@
-"""Threads of this process: no start-up time, and kernels release Python's lock."""
+"""Execute tasks in threads of this process: no start-up time, and kernels release the GIL."""
 
 from __future__ import annotations
 
@@ -9,26 +9,32 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock, current_thread, main_thread
 from typing import Self
 
-from graphbandits.engine.executors.worker_runtime import as_known_error, paced, pack, run_checked
+from graphbandits.engine.executors.worker_runtime import (
+    as_package_error,
+    run_checked,
+    serialize_plan,
+    throttled,
+)
 from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
-from graphbandits.engine.provenance import noted
+from graphbandits.engine.provenance import cached_sources
 from graphbandits.engine.shard import Shard
 from graphbandits.errors import InputError, check_integer
 
 Outcomes = Generator[tuple[Task, Outcome]]
-#: Seconds after which the number of workers is looked at again.
-LOOK = 0.5
+#: Seconds between two checks of the number of workers.
+POLL_INTERVAL = 0.5
 
 
 class ExecutorError(InputError):
-    """No task can run any more."""
+    """The executor cannot run any more tasks."""
 
 
 class ThreadExecutor:
-    """Runs tasks in threads; a single worker is the caller's own thread.
+    """Execute tasks in threads.
 
-    There a debugger and Ctrl-C reach the task. The executor is a context manager, and leaving it
-    ends all work at once. Other executors override how a task is computed and interrupted.
+    With one worker, tasks run in the thread of the caller, which suits debuggers and Ctrl-C. The
+    executor is a context manager; leaving the context stops all running tasks. Other executors
+    override how a task is computed and interrupted.
 
     Parameters
     ----------
@@ -58,17 +64,34 @@ class ThreadExecutor:
     def __exit__(self, *reason: object) -> None:
         if self._running is not None:
             self._running.close()
-        pack.cache_clear()  # large graphs
+        serialize_plan.cache_clear()  # large graphs
 
     def run(
         self, tasks: Iterable[Task], progress: ProgressCallback = ignore_progress
     ) -> Iterator[tuple[Task, Outcome]]:
-        """Run tasks, and yield each with its shard or its error, in order of completion.
+        """Run tasks and yield each with its outcome, in order of completion.
 
-        The next task is taken from ``tasks`` only when a worker is nearly free. A task that raises
-        yields its error, and the others go on; so does one during which three workers ended.
-        ``progress`` is called by the thread that iterates. Closing the iterator ends what is
-        running.
+        The next task is taken from ``tasks`` only when a worker is nearly free. If a task raises
+        an exception, its outcome is the error, and the other tasks continue. The same holds for a
+        task during which three workers ended. Closing the iterator stops the running tasks.
+
+        Parameters
+        ----------
+        tasks : iterable of Task
+            Tasks to run.
+        progress : callable, optional
+            Called with a task and the number of its decisions since the last call, in the thread
+            that iterates.
+
+        Returns
+        -------
+        iterator of (Task, Shard or GraphBanditsError)
+            Tasks and their outcomes.
+
+        Raises
+        ------
+        ExecutorError
+            During the iteration, if no more tasks can run.
         """
         self._stop.clear()
         here = self.workers == 1 and type(self) is ThreadExecutor
@@ -79,7 +102,7 @@ class ThreadExecutor:
         def report(decisions: int) -> None:
             try:
                 progress(task, decisions)
-            except BaseException:  # of the callback, so it is not the task's error
+            except BaseException:  # raised by the callback, not by the task
                 self._stop.set()
                 raise
 
@@ -106,7 +129,7 @@ class ThreadExecutor:
                 if not running:
                     return
                 try:
-                    task, event = events.get(timeout=LOOK)
+                    task, event = events.get(timeout=POLL_INTERVAL)
                 except Empty:
                     continue
                 if isinstance(event, int):
@@ -122,11 +145,11 @@ class ThreadExecutor:
             pool.shutdown(cancel_futures=True)
 
     def _capacity(self) -> int:
-        """Number of tasks to have at a time: one more than workers, so that none idles."""
+        """Return the number of tasks to submit at a time: one more than there are workers."""
         return self.workers + 1
 
     def _outcome(self, task: Task, report: Callable[[int], None]) -> Outcome:
-        """Run a task, and return its error whatever it raises, unless it was interrupted."""
+        """Run a task and return its shard or its error; an interruption is raised."""
         reported = 0
 
         def played(rounds: int) -> None:
@@ -145,19 +168,19 @@ class ThreadExecutor:
             pressed = isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
             if pressed or self._stop.is_set():
                 raise
-            return as_known_error(error)
+            return as_package_error(error)
 
     def _compute(self, task: Task, played: Callable[[int], None]) -> Outcome:
-        """Run a task, and report the rounds played so far; give up once ``_stop`` is set."""
-        report = paced(played)
+        """Run a task and report the rounds played so far; stop if ``_stop`` is set."""
+        report = throttled(played)
 
         def advance(rounds: int) -> None:
             if self._stop.is_set():
                 raise InterruptedError
             report(rounds)
 
-        return run_checked(task, noted(task.plan, task.policy), advance)
+        return run_checked(task, cached_sources(task.plan, task.policy), advance)
 
     def _interrupt(self) -> None:
-        """End everything that is running soon."""
+        """Stop all running tasks."""
         self._stop.set()

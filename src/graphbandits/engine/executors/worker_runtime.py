@@ -1,6 +1,7 @@
-"""Plans and tasks as they are sent to another process, and what runs them there.
+"""Serialization of plans and tasks, and the code that runs them in worker processes.
 
-Policies, and graphs of a plug-in's class, are sent as their texts; a plug-in as its file.
+Policies, and graphs of plug-in classes, are sent as their text forms; a plug-in is sent as its
+file.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from graphbandits import errors, plugins
 from graphbandits._io import from_npz, to_npz, write_bytes
 from graphbandits.engine.plan import Outcome, Plan, Task
 from graphbandits.engine.provenance import (
-    arrays_of,
     check_sources,
-    cpu,
+    cpu_name,
+    graph_and_arrays,
+    graph_class_of,
     plugin_name,
-    recipe_of,
-    wanted_of_worker,
+    worker_sources,
 )
 from graphbandits.engine.shard import Shard
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
@@ -40,46 +41,46 @@ from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
 from graphbandits.worlds import Bernoulli
 
-#: Number of plans that are kept at either end: there may be thousands, each with a large graph.
-LATEST = 8
+#: Number of plans in the caches of both processes; there may be thousands with large graphs.
+MAX_CACHED_PLANS = 8
 #: Seconds between two progress reports of a task.
-PACE = 0.2
+REPORT_INTERVAL = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class SentPlan:
-    """A plan as it is sent: ``bare`` is without its policies, its graph and its world."""
+    """A serializable plan; ``bare`` is the plan without policies, graph and world."""
 
     bare: Plan
     accuracy: str
     graph: Any
     arrays: bytes
-    plugins: list[tuple[str, str, bytes]]  # path, sha256 and text as it was loaded
-    modules: list[str]  # that policies and graphs are from
+    plugins: list[tuple[str, str, bytes]]  # path, sha256 and text of the loaded plug-ins
+    modules: list[str]  # modules that define policies and graphs
 
     @cached_property
     def plan(self) -> Plan:
-        """The plan without policies; made when it is needed, with its plug-ins loaded."""
+        """The plan without policies; its plug-ins must be loaded before the first access."""
         _, arrays = from_npz(self.arrays)
         prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], self.accuracy)
         world = Bernoulli(prior, arrays.get("fixed"))
         return replace(self.bare, world=world, process=unpack_process(self.graph, arrays))
 
 
-@lru_cache(LATEST)
-def pack(plan: Plan) -> tuple[str, bytes]:
-    """A plan as bytes, behind their sha256, by which workers know it."""
-    graph, arrays = arrays_of(plan)
+@lru_cache(MAX_CACHED_PLANS)
+def serialize_plan(plan: Plan) -> tuple[str, bytes]:
+    """Return a plan as bytes, and their sha256, which identifies the plan in workers."""
+    graph, arrays = graph_and_arrays(plan)
     pieces = [type(policy) for policy in plan.policies.values()]
     if "text" in graph:
-        pieces.append(recipe_of(graph["text"]))
+        pieces.append(graph_class_of(graph["text"]))
     nothing: Any = None
     sent = SentPlan(
         replace(plan, policies={}, lines={}, point={}, world=nothing, process=nothing),
         cast(BetaBernoulli, plan.world.prior).accuracy,
         graph,
         to_npz({}, arrays),
-        # all of them, for one may use another
+        # all plug-ins, because one may use another
         [(str(plugin.path), plugin.source, plugin.text) for plugin in plugins.loaded_plugins()],
         sorted({cls.__module__ for cls in pieces if plugins.file_of(cls) is None}),
     )
@@ -87,37 +88,37 @@ def pack(plan: Plan) -> tuple[str, bytes]:
     return hashlib.sha256(data).hexdigest(), data
 
 
-def request_of(task: Task) -> dict[str, Any]:
-    """What a worker needs besides the plan to run a task."""
+def task_request(task: Task) -> dict[str, Any]:
+    """Return what a worker needs to run a task, in addition to the plan."""
     return {
         "policy": task.policy,
         "first": task.first,
         "trials": task.trials,
-        "sources": wanted_of_worker(task.plan, task.policy),
+        "sources": worker_sources(task.plan, task.policy),
     }
 
 
 def serve(folder: str) -> None:
-    """Run tasks on request until the parent process is gone.
+    """Run tasks on request until the parent process ends.
 
-    A request is answered by the number of rounds played so far, every ``PACE`` seconds, and then
-    by the outcome. ``folder`` is for copies of plug-ins.
+    The reply to a request is the number of rounds played so far, every ``REPORT_INTERVAL``
+    seconds, and then the outcome. ``folder`` is the directory for copies of plug-ins.
     """
     requests, reply = connect(folder)
     runtime = WorkerRuntime(lambda: Path(folder))
     while True:
         plan, data, request = requests.get()
-        reply(runtime.compute(plan, data, request, paced(reply)))
+        reply(runtime.compute(plan, data, request, throttled(reply)))
 
 
-def paced(report: Callable[[int], None]) -> Callable[[int], None]:
-    """A function to call with rounds, which reports their sum so far every ``PACE`` seconds."""
+def throttled(report: Callable[[int], None]) -> Callable[[int], None]:
+    """Return a function that adds up rounds and reports the sum every REPORT_INTERVAL seconds."""
     played, reported = 0, time.monotonic()
 
     def advance(rounds: int) -> None:
         nonlocal played, reported
         played += rounds
-        if (now := time.monotonic()) - reported > PACE:
+        if (now := time.monotonic()) - reported > REPORT_INTERVAL:
             reported = now
             report(played)
 
@@ -125,17 +126,17 @@ def paced(report: Callable[[int], None]) -> Callable[[int], None]:
 
 
 def connect(folder: str) -> tuple[SimpleQueue[Any], Callable[[object], None]]:
-    """Keep standard input and output for messages; end this process when the parent is gone.
+    """Reserve standard input and output for messages; end this process if the parent ends.
 
-    Returns a queue of what the parent sends, and a function that sends something to it. Ctrl-C is
-    for the parent to handle.
+    Return a queue of received messages, and a function that sends a message to the parent. Ctrl-C
+    is ignored here, because the parent handles it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # a policy's print must not end up among the messages, nor its input() read one
+    # print in a policy must not write to the messages, and input() must not read them
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    if hasattr(os, "register_at_fork"):  # a child that a policy forks must not keep it open
+    if hasattr(os, "register_at_fork"):  # a child process of a policy must not keep it open
         os.register_at_fork(after_in_child=lambda: os.close(outgoing.fileno()))
     received: SimpleQueue[Any] = SimpleQueue()
 
@@ -144,24 +145,24 @@ def connect(folder: str) -> tuple[SimpleQueue[Any], Callable[[object], None]]:
             while True:
                 received.put(pickle.load(incoming))
         finally:
-            end(folder)
+            terminate_self(folder)
 
     def send(message: object) -> None:
         try:
             pickle.dump(message, outgoing)
             outgoing.flush()
         except OSError:
-            end(folder)
+            terminate_self(folder)
 
-    # in a thread of its own: hours of work must not outlive the parent
+    # in a separate thread, to end a long task when the parent ends
     threading.Thread(target=listen, daemon=True).start()
     return received, send
 
 
-def end(folder: str) -> None:
-    """End this process, what its policies have started, and its files.
+def terminate_self(folder: str) -> None:
+    """Kill this process and its children, and remove its files.
 
-    The parent would remove them, but it may have been killed.
+    Normally the parent removes the files, but it may have been killed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
@@ -170,18 +171,19 @@ def end(folder: str) -> None:
 
 
 class WorkerRuntime:
-    """Runs tasks of the plans that were sent to this process; threads may share it.
+    """Run tasks of the plans that were sent to this process; thread-safe.
 
     Parameters
     ----------
     folder : callable
-        Returns the directory for copies of plug-ins, which the caller removes: workers are killed.
+        Returns the directory for copies of plug-ins. The caller removes it, because workers are
+        killed.
     """
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._folder = folder
         self._plans: dict[str, SentPlan] = {}
-        self._plugins: dict[tuple[str, str], Path] = {}  # the loaded ones
+        self._plugins: dict[tuple[str, str], Path] = {}  # loaded plug-ins
         self._lock = threading.Lock()
 
     def compute(
@@ -191,28 +193,28 @@ class WorkerRuntime:
         request: Mapping[str, Any],
         advance: Callable[[int], None] = lambda rounds: None,
     ) -> Outcome | None:
-        """Run a task, and return its shard or its error; None if the plan is not known here.
+        """Run a task and return its shard or its error; None if the plan is not in the cache.
 
         Parameters
         ----------
         name : str
-            Name of the plan, as :func:`pack` gave it.
+            Name of the plan, from :func:`serialize_plan`.
         data : bytes
-            The plan, or nothing if it may be among the ``LATEST`` ones that were sent.
+            The serialized plan; empty to use the cache of ``MAX_CACHED_PLANS`` plans.
         request : mapping
-            The task, by :func:`request_of`.
+            The task, from :func:`task_request`.
         advance : callable
-            Called with the number of rounds played since its last call.
+            Called with the number of rounds since its last call.
         """
         policy: Policy | None = None
         try:
-            # classes are found by name, so no other thread may exchange the plug-ins meanwhile
+            # classes are looked up by name: no other thread may replace the plug-ins meanwhile
             with self._lock:
                 if name not in self._plans and not data:
                     return None
                 sent = self._plans.pop(name, None) or pickle.loads(data)
-                self._plans[name] = sent  # the last to be dropped
-                if len(self._plans) > LATEST:
+                self._plans[name] = sent  # now the most recently used
+                if len(self._plans) > MAX_CACHED_PLANS:
                     del self._plans[next(iter(self._plans))]
                 self._load_plugins(sent, request["sources"])
                 policy = as_policy(request["policy"])
@@ -221,45 +223,45 @@ class WorkerRuntime:
             return run_checked(task, request["sources"], advance)
         except BaseException as error:  # a policy may raise anything
             if policy is not None and not isinstance(error, Exception | SystemExit):
-                # Ctrl-C does not reach a worker: the policy raised it
+                # workers ignore Ctrl-C: the policy raised the exception
                 reason = plugins.locate_error(error, plugins.source_file(type(policy)))
                 error = PolicyError(f"policy '{request['policy']}' failed: {reason}")
-            known = as_known_error(error)
+            known = as_package_error(error)
             kind = next(kind for kind in type(known).__mro__ if kind.__module__ == errors.__name__)
-            failure: GraphBanditsError = kind(str(known))  # of a class that the receiver has
+            failure: GraphBanditsError = kind(str(known))  # a class that the receiver can import
             failure.add_note(f"In the worker:\n{traceback.format_exc()}")
             return failure
 
     def _load_plugins(self, plan: SentPlan, sources: Collection[str]) -> None:
         """Load the plug-ins and import the modules of a plan; unload all other plug-ins.
 
-        A plug-in that cannot be loaded is an error if it is among the sources of the task.
+        A plug-in that cannot be loaded raises an error only if the task depends on it.
         """
-        wanted = {(path, source): text for path, source, text in plan.plugins}
-        for key in self._plugins.keys() - wanted.keys():
+        required = {(path, source): text for path, source, text in plan.plugins}
+        for key in self._plugins.keys() - required.keys():
             plugins.unload_plugin(self._plugins.pop(key))
-        for (path, source), text in wanted.items():
+        for (path, source), text in required.items():
             if (path, source) in self._plugins:
                 continue
             try:
-                place = self._place(path, source, text)
-                plugins.load_plugin(place)
+                file = self._plugin_file(path, source, text)
+                plugins.load_plugin(file)
             except InputError:
                 if plugin_name(source) in sources:
                     raise
                 continue
-            self._plugins[path, source] = place
+            self._plugins[path, source] = file
         for module in plan.modules:
             try:
                 importlib.import_module(module)
             except ModuleNotFoundError as error:
                 raise InputError(
-                    f"a worker cannot import {module}: {error}; install it there, or load its "
-                    "file as a plug-in"
+                    f"a worker cannot import {module}: {error}; install it on the worker, or load "
+                    "its file as a plug-in"
                 ) from error
 
-    def _place(self, path: str, source: str, text: bytes) -> Path:
-        """The file itself if it is here; else a copy of it, for this may be another machine."""
+    def _plugin_file(self, path: str, source: str, text: bytes) -> Path:
+        """Return the plug-in file, or a copy of it if the original is not on this machine."""
         file = Path(path)
         try:
             if hashlib.sha256(file.read_bytes()).hexdigest() == source:
@@ -268,31 +270,31 @@ class WorkerRuntime:
             pass
         copy = self._folder() / source / file.name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(copy, text)  # whole, for another worker may read it
+        write_bytes(copy, text)  # atomically, because another worker may read it
         return copy
 
 
 def run_checked(task: Task, sources: Mapping[str, str], advance: Callable[[int], None]) -> Shard:
-    """Run a task here, with its time and processor, if the sources are those named.
+    """Run a task in this process, and add the computation time and the CPU type to its shard.
 
     Raises
     ------
     SourceError
-        If this process has imported another version of one.
+        If this process has imported another version of one of the sources.
     """
     check_sources(sources)
     start = time.perf_counter()
     keys = Keys(task.plan.seed, task.first, task.trials)
     shard = task.plan.run_shard(task.policy, keys, advance)
     seconds = time.perf_counter() - start
-    check_sources(sources)  # it may have imported more on the way
-    return replace(shard, cpu=cpu(), seconds=seconds)
+    check_sources(sources)  # again, because the task may have imported more modules
+    return replace(shard, cpu=cpu_name(), seconds=seconds)
 
 
-def as_known_error(error: BaseException) -> GraphBanditsError:
-    """An error of this package; any other becomes the cause of one."""
+def as_package_error(error: BaseException) -> GraphBanditsError:
+    """Return an error of this package; any other error becomes its cause."""
     if isinstance(error, GraphBanditsError):
         return error
-    said = GraphBanditsError(f"a worker failed: {type(error).__name__}: {error}".rstrip(": "))
-    said.__cause__ = error
-    return said
+    wrapped = GraphBanditsError(f"a worker failed: {type(error).__name__}: {error}".rstrip(": "))
+    wrapped.__cause__ = error
+    return wrapped
