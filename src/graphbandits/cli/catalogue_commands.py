@@ -49,7 +49,7 @@ def _row(entry: dict[str, Any]) -> dict[str, str]:
     if "size" in entry:
         size = {what: number for what, number in entry["size"].items() if number is not None}
         row["size"] = ", ".join(f"{_size_text(number)} {what}" for what, number in size.items())
-        row["runs"] = str(entry["runs"])
+        row["simulations"] = str(entry["runs"])
     if "parameters" in entry:
         row["parameters"] = ", ".join(
             name if default is None else f"{name}={default}"

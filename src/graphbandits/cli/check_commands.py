@@ -83,8 +83,8 @@ class _Printer:
         """Print the totals of the current plug-in and reset them."""
         if self._verdicts:
             found = [verdict.outcome for verdict in self._verdicts]
-            totals = [f"{found.count(one)} {one}" for one in STYLES if one in found]
-            self._console.print(f"  {count(len(found), 'check')}: {', '.join(totals)}.\n")
+            sums = [f"{found.count(one)} {one}" for one in STYLES if one in found]
+            self._console.print(f"  {count(len(found), 'check')}: {', '.join(sums)}.\n")
         self._verdicts, self._first_check = [], {}
 
 

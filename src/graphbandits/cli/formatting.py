@@ -65,8 +65,8 @@ def duration(seconds: float) -> str:
     >>> duration(4.2), duration(200)
     ('4 s', '3 min 20 s')
     """
-    whole = max(1, round(seconds))
-    return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
+    rounded = max(1, round(seconds))
+    return f"{rounded} s" if rounded < 100 else f"{rounded // 60} min {rounded % 60} s"
 
 
 def file_size(count: float) -> str:

@@ -36,7 +36,7 @@ CERTIFICATE_WIDTH = 48
 def inspect(
     beta: Annotated[
         list[str],
-        option("A,B", "Posterior Beta(A,B) of an arm, given as A,B; repeat once per arm."),
+        option("A,B", "Posterior Beta(A,B) of an arm, as A,B; repeat once per arm."),
     ],
     graph: options.Graph,
     samples: Annotated[
@@ -68,17 +68,17 @@ def _print_beliefs(found: Inspection, graph: str) -> None:
     columns += [("regret", map(_number, found.delta)), ("h", map(_gain, found.h))]
     columns.append(("G h", map(_gain, bound)))
     if joint:
-        columns += [("g", map(_gain, joint)), ("G h/g", map(_share, bound, joint))]
+        columns += [("g", map(_gain, joint)), ("G h/g", map(_percentage, bound, joint))]
     else:
         columns.append(("", (_bar(gain / (max(bound) or 1.0)) for gain in bound)))
     print_text(f"Graph {graph}. Expected mean of the best arm: {_mean(found.rho)}.")
     if found.changes:
-        print_text("The graph changes every round; this is round 1 of trial 0 with seed 0.")
+        print_text("The graph changes over time; this is round 1 of trial 0 with seed 0.")
     print_table(_table(columns))
     joint_text = "g: information in all revealed outcomes jointly.\n" if joint else ""
     print_text(
-        "regret: expected loss of playing the arm. h: information about the best arm in\n"
-        "the outcome of this arm, in nats. G h: sum of h over all arms that the play reveals.\n"
+        "regret: expected loss of playing the arm. h: information about the best arm\n"
+        "in the outcome of the arm, in nats. G h: sum of h over all revealed arms.\n"
         f"{joint_text}{_accuracy(found)}\n",
         style="dim",
     )
@@ -108,7 +108,7 @@ def _print_plays(found: Inspection) -> None:
         if ratios is not None:
             table.add_row(label, *map(_ratio, ratios.values()))
     print_text(
-        "Probability of each play. ratio: (expected regret)² / (expected information gain)"
+        "Probability of each play. ratio: (expected regret)² / (expected information)"
         + (",\nwith G h and with g. (joint): policies that use g." if found.joint_ratio else ".")
     )
     print_table(table)
@@ -144,17 +144,17 @@ def _ratio(value: float) -> str:
     return "none" if math.isnan(value) else _number(value)
 
 
-def _share(part: float, whole: float) -> str:
-    """Format a share in per cent; only the exact whole is shown as 100%.
+def _percentage(part: float, total: float) -> str:
+    """Format a share in per cent; only an exact share of 1 is shown as 100%.
 
-    >>> _share(0.5, 0.8), _share(0.99999, 1.0), _share(0.3, 0.3), _share(0.0, 0.0)
+    >>> _percentage(0.5, 0.8), _percentage(0.99999, 1.0), _percentage(0.3, 0.3), _percentage(0.0, 0.0)
     ('62.5%', '>99.9%', '100%', '.')
     """
-    if whole == 0.0:
+    if total == 0.0:
         return "."
-    if part >= whole * (1.0 - ROUNDING):
+    if part >= total * (1.0 - ROUNDING):
         return "100%"
-    percent = f"{100.0 * part / whole:.1f}%"
+    percent = f"{100.0 * part / total:.1f}%"
     return ">99.9%" if percent == "100.0%" else percent
 
 
@@ -203,7 +203,7 @@ def _accuracy(found: Inspection) -> str:
     tiny = any(0.0 < value < LEAST_VALUE for value in (*found.alpha, *found.delta, *found.h))
     above = f" above {LEAST_VALUE:g}" if tiny else ""
     estimate = f"{found.accuracy['estimate']:.0e}"
-    return f"P(best), regret and h: accurate to {estimate} relatively{above} (estimated)."
+    return f"P(best), regret and h: relative accuracy {estimate}{above} (estimated)."
 
 
 def graph(
@@ -280,8 +280,7 @@ def _print_numbers(description: GraphDescription) -> None:
 
 def _print_bounds(found: GraphDescription) -> None:
     print_text(
-        f"Upper bounds on the expected regret in {found.horizon} rounds, with equal priors "
-        "(H = log K):"
+        f"Upper bounds on the expected regret in {found.horizon} rounds, equal priors (H = log K):"
     )
     table = plain_table("", ["bound", "proved for"], ["regret"])
     table.add_column("formula")

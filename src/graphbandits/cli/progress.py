@@ -77,18 +77,18 @@ class CommandProgress(LiveProgress):
         for name in (*(path.name for path in pages), *names):
             print_line(f"  {name}")
 
-    def _print_estimate(self, wanted: Sequence[Task], decisions: int) -> None:
+    def _print_estimate(self, requested: Sequence[Task], decisions: int) -> None:
         """Announce the compilation of a first run, and estimate the time of a long run."""
-        if decisions * max(10 if t.plan.recording.ratios else 1 for t in wanted) < LONG_RUN:
+        if decisions * max(10 if t.plan.recording.ratios else 1 for t in requested) < LONG_RUN:
             announce_compilation()
             return
         # a plug-in may crash the process: run it in workers only
-        safe = [task for task in wanted if file_of(task.plan.policies[task.policy]) is None]
+        safe = [task for task in requested if file_of(task.plan.policies[task.policy]) is None]
         if not safe:
             return
         print_text("Estimating the run time (a first run also compiles: about half a minute)")
         found = estimate(safe, self._store, self._options)  # failures are reported by the run
-        if len(safe) < len(wanted):
+        if len(safe) < len(requested):
             print_text("The estimate does not include policies of plug-ins.")
         workers = self._options.workers
         if self._options.cluster is None:

@@ -89,13 +89,15 @@ def _print_study(entry: StudyEntry) -> None:
     size = f"{count(entry.cells, 'cell')}, {policies}, {count(entry.trials, 'trial')}"
     amount = f"{count(entry.amount.shards, 'shard')}, {file_size(entry.amount.bytes)}"
     when = datetime.fromtimestamp(entry.changed).strftime("%Y-%m-%d %H:%M")
-    print_line(f"  {size}: {_share(entry.done, entry.of)} finished; {amount}; last run {when}")
+    print_line(
+        f"  {size}: {_finished_share(entry.done, entry.of)} finished; {amount}; last run {when}"
+    )
 
 
-def _share(done: int, of: int) -> str:
+def _finished_share(done: int, of: int) -> str:
     """Format a share in per cent; only the exact total is 'all'.
 
-    >>> _share(9999, 10000), _share(1, 10000), _share(3, 3), _share(0, 3)
+    >>> _finished_share(9999, 10000), _finished_share(1, 10000), _finished_share(3, 3), _finished_share(0, 3)
     ('99 %', 'under 1 %', 'all', 'none')
     """
     if done in (0, of):

@@ -75,16 +75,16 @@ def check_placeholders(texts: Iterable[str], parameters: Sequence[str] = ()) -> 
                 )
 
 
-def display_value(given: SweepValue) -> ScalarValue:
+def display_value(value: SweepValue) -> ScalarValue:
     """Format a value of a sweep for tables and axes: lists become strings.
 
     >>> display_value(0.5), display_value((2.0, 5)), display_value(((1, 2), "3,4"))
     (0.5, '2,5', '1,2 3,4')
     """
-    if not isinstance(given, tuple):
-        return given
-    parts = [str(display_value(one)).removesuffix(".0") for one in given]
-    deep = any(isinstance(one, tuple | str) for one in given)
+    if not isinstance(value, tuple):
+        return value
+    parts = [str(display_value(one)).removesuffix(".0") for one in value]
+    deep = any(isinstance(one, tuple | str) for one in value)
     return (" " if deep else ",").join(parts)
 
 

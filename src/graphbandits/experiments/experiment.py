@@ -210,8 +210,8 @@ class Experiment(tables.SimulationTable):
         """Return the experiment with the keys of a sweep; placeholders are kept."""
         keys = (*tables.SimulationTable.model_fields, "accuracy")
         own = {key: getattr(sweep, key) for key in keys}
-        given = {key: value for key, value in own.items() if value is not None}
-        return self.model_copy(update={**given, "sweeps": ()})
+        overrides = {key: value for key, value in own.items() if value is not None}
+        return self.model_copy(update={**overrides, "sweeps": ()})
 
     def _with_keys(self, point: Mapping[str, SweepValue]) -> Self:
         """Set the keys that are parameters of a point; other placeholders are kept.
@@ -308,8 +308,8 @@ class Experiment(tables.SimulationTable):
         >>> plan.sweep, plan.point, plan.name, plan.process.arms
         (0, {'arms': 3}, 'arms-3', 3)
         """
-        given = {"trials": trials, "seed": seed, "ratios": ratios}
-        changes = {key: value for key, value in given.items() if value is not None}
+        arguments = {"trials": trials, "seed": seed, "ratios": ratios}
+        changes = {key: value for key, value in arguments.items() if value is not None}
         if seed is not None and self.sweeps_seed:
             raise InputError("a sweep varies the seed: remove the seed argument")
         plans = []
@@ -411,7 +411,7 @@ class Experiment(tables.SimulationTable):
         with prefix_errors("graph"):
             graph = _resolve_graph_path(self.graph or "", self._folder)
         world = build_world(graph, self.arms, self.prior, self.means, self.accuracy)
-        given = {"trials": self.trials, "seed": self.seed, "ratios": record.ratios, **changes}
+        settings = {"trials": self.trials, "seed": self.seed, "ratios": record.ratios, **changes}
         try:
             return Plan.of(
                 [*(self.policies or ()), *policies],
@@ -421,7 +421,7 @@ class Experiment(tables.SimulationTable):
                 horizon=self.horizon or 0,
                 regret=record.regret,
                 rounds=record.points if record.rounds is None else record.rounds,
-                **given,
+                **settings,
             )
         except GraphBanditsError:
             # find the invalid key, if the error is in the file
@@ -663,9 +663,9 @@ def _first_error(error: ValidationError) -> str:
     return _error_text(first) + more
 
 
-def _error_text(mistake: Any) -> str:
+def _error_text(error: Any) -> str:
     """Format an error of pydantic with the place in the file, the value, and what is allowed."""
-    kind, given, loc = mistake["type"], mistake["input"], tuple(mistake["loc"])
+    kind, value, loc = error["type"], error["input"], tuple(error["loc"])
     *table, key = loc or ("",)
     where = f"{_location(table)}: " if table else ""
     if kind == "extra_forbidden":
@@ -673,26 +673,26 @@ def _error_text(mistake: Any) -> str:
         return f"{where}unknown key '{key}': {nearest(key, known)}"
     if kind == "missing":
         return f"{where}the required key '{key}' is missing"
-    if kind == "tuple_type" and key in TABLES and isinstance(given, dict):
+    if kind == "tuple_type" and key in TABLES and isinstance(value, dict):
         return f"{key} is a list of tables: write [[{key}]] instead of [{key}]"
-    if kind == "model_type" and key in TABLES and isinstance(given, list):
+    if kind == "model_type" and key in TABLES and isinstance(value, list):
         return f"{key} is a single table: write [{key}] instead of [[{key}]]"
-    message = MESSAGES.get(kind, mistake["msg"])
+    message = MESSAGES.get(kind, error["msg"])
     if kind in MESSAGES:
-        message = message.format(**mistake.get("ctx", {}))
-    if kind == "literal_error" and isinstance(given, str):
-        message += tables.suggestion(given, re.findall(r"'([^']*)'", mistake["ctx"]["expected"]))
+        message = message.format(**error.get("ctx", {}))
+    if kind == "literal_error" and isinstance(value, str):
+        message += tables.suggestion(value, re.findall(r"'([^']*)'", error["ctx"]["expected"]))
     place: Sequence[str | int] = ()
     if kind == "value_error":
-        message = str(mistake["ctx"]["error"])
-        place = getattr(mistake["ctx"]["error"], "place", ())
+        message = str(error["ctx"]["error"])
+        place = getattr(error["ctx"]["error"], "place", ())
     for part in place:
-        loc, given = (*loc, part), given[part]
+        loc, value = (*loc, part), value[part]
     if key == "[key]":  # an invalid key in a table with user-defined keys
-        return f"{_location(loc[:-2])} = {_texts.toml_text(given)}: {message}"
-    if isinstance(given, dict) and not place:  # inconsistent keys of a table
+        return f"{_location(loc[:-2])} = {_texts.toml_text(value)}: {message}"
+    if isinstance(value, dict) and not place:  # inconsistent keys of a table
         return f"{_location(loc)}: {message}" if loc else message
-    return f"{_location(loc)} = {_texts.toml_text(given)}: {message}"
+    return f"{_location(loc)} = {_texts.toml_text(value)}: {message}"
 
 
 def _location(loc: Sequence[str | int]) -> str:

@@ -61,23 +61,33 @@ class FigureTable(Table):
         return self.model_dump(mode="json", exclude_defaults=True)
 
     @model_validator(mode="after")
-    def _check_options(self) -> Self:
+    def _check_figure(self) -> Self:
+        self._check_combinations()
+        self._check_values()
+        self._check_policies()
+        return self
+
+    def _check_combinations(self) -> None:
+        """Raise an error if options cannot be combined."""
         some = {option for options in OPTIONS.values() for option in options}
-        given = [key for key in type(self).model_fields if key in self.model_fields_set]
-        for key in given:
+        set_keys = [key for key in type(self).model_fields if key in self.model_fields_set]
+        for key in set_keys:
             if key in some and key not in OPTIONS[self.kind]:
                 kinds = [repr(kind) for kind, options in OPTIONS.items() if key in options]
                 raise InputError(
                     f"{key} cannot be used with kind = '{self.kind}': it is an option of "
                     f"{' and '.join(kinds)}"
                 )
-        quantiles, names = self.band == "quantiles", self.policies or ()
-        if "levels" in given and not quantiles:
+        quantiles = self.band == "quantiles"
+        if "levels" in set_keys and not quantiles:
             raise InputError("levels can only be used with band = 'quantiles'")
-        if "confidence" in given and quantiles:
+        if "confidence" in set_keys and quantiles:
             raise InputError("confidence cannot be used with band = 'quantiles': use levels")
         if self.all_pairs and self.reference is not None:
             raise InputError("all_pairs and reference cannot be combined: remove one of them")
+
+    def _check_values(self) -> None:
+        """Raise an error if the value of an option is invalid."""
         if self.kind == "differences" and self.xscale == "log":
             raise MisplacedError("differences can be negative: use 'linear' or 'symlog'", "xscale")
         pair = len(self.levels) == 2 and all(level in QUANTILES for level in self.levels)
@@ -92,6 +102,10 @@ class FigureTable(Table):
                 "a name is part of file names: use letters, digits, '.', '+', '-' and '_', as in "
             )
             raise MisplacedError(message + (file_name_part(self.name) or "mine"), "name")
+
+    def _check_policies(self) -> None:
+        """Raise an error if the policies or the reference are invalid."""
+        names = self.policies or ()
         for place, name in enumerate(names):
             if name in names[:place]:
                 raise MisplacedError("this policy is given twice", "policies", place)
@@ -100,7 +114,6 @@ class FigureTable(Table):
         if names and self.reference is not None and self.reference not in names:
             message = "the reference is not one of the policies of the figure: "
             raise MisplacedError(message + nearest(self.reference, names), "reference")
-        return self
 
 
 def figure_name_part(figure: Mapping[str, Any]) -> str:

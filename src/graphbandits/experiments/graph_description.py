@@ -80,7 +80,7 @@ class GraphDescription:
         """A note if the graph changes or is random; else None."""
         parts = []
         if self.changes:
-            parts.append("The graph changes every round; this is round 1 of trial 0 with seed 0.")
+            parts.append("The graph changes over time; this is round 1 of trial 0 with seed 0.")
         if not self.feedback.deterministic:
             which = (
                 f"every other arm is observed with probability {float(self.feedback.r[0]):.4g}"

@@ -129,9 +129,13 @@ def _continue_hint(study: Study) -> str:
 
 
 def _published(study: Study, complete: Sequence[str]) -> Published | None:
-    given = study.published
-    means = {name: pair for name, pair in given.means.items() if name in complete} if given else {}
-    return Published(means, given.source) if given and means else None
+    published = study.published
+    means = (
+        {name: pair for name, pair in published.means.items() if name in complete}
+        if published
+        else {}
+    )
+    return Published(means, published.source) if published and means else None
 
 
 def cell_bounds(
@@ -313,9 +317,9 @@ def _figure(
 
 def _has_data(figure: Mapping[str, Any], lines: Collection[str]) -> bool:
     """Return whether the policies of a figure have results."""
-    wanted = [line for line in figure.get("policies", lines) if line in lines]
+    shown = [line for line in figure.get("policies", lines) if line in lines]
     least = 2 if figure["kind"] == "differences" else 1
-    return len(wanted) >= least and figure.get("reference", wanted[0]) in wanted
+    return len(shown) >= least and figure.get("reference", shown[0]) in shown
 
 
 def check_outputs(study: Study) -> None:

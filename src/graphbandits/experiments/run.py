@@ -152,9 +152,9 @@ def run_experiment(
     return study
 
 
-def _as_list(given: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     """Return a list; a single string or path becomes a list with one entry."""
-    return [given] if isinstance(given, str | Path) else list(given)
+    return [value] if isinstance(value, str | Path) else list(value)
 
 
 def _record(
@@ -487,7 +487,7 @@ def _execute(
     monitor = progress if isinstance(progress, RunProgress) else default
     tasks = wanted_tasks([plan for job in jobs for plan in job.plans])
     studies = [Study(store, job.record) for job in jobs]
-    with _report_kept_trials(store, tasks), store.announce(tell=monitor.warn):
+    with _report_stored_trials(store, tasks), store.announce(tell=monitor.warn):
         monitor.prepared(store, tasks, options)
         for other in store.others():
             monitor.warn(
@@ -587,7 +587,7 @@ def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
 
 
 @contextmanager
-def _report_kept_trials(store: Store, tasks: Sequence[Task]) -> Iterator[None]:
+def _report_stored_trials(store: Store, tasks: Sequence[Task]) -> Iterator[None]:
     """Add the number of stored trials to the message of an interrupt."""
     try:
         yield

@@ -282,8 +282,8 @@ class Cell:
         InputError
             If a policy is unknown or trials are missing.
         """
-        given = [policies] if isinstance(policies, str) else policies
-        names = list(self.series if given is None else dict.fromkeys(map(self.policy, given)))
+        chosen = [policies] if isinstance(policies, str) else policies
+        names = list(self.series if chosen is None else dict.fromkeys(map(self.policy, chosen)))
         meta, _ = self.description
         rounds, arms = np.array(meta["rounds"]), tuple(meta["arms"])
         read = whole if curves else summarise
@@ -534,16 +534,16 @@ class Study(Sequence[Cell]):
         InputError
             If a parameter was not swept, or there is no such cell.
         """
-        wanted = _display_point({**(point or {}), **more})
-        for name in wanted:
+        values = _display_point({**(point or {}), **more})
+        for name in values:
             if name not in self.parameters:
                 swept = nearest(name, self.parameters) if self.parameters else "it has no sweeps"
                 raise InputError(f"'{name}' was not swept in the study '{self.key}': {swept}")
-        found = [cell for cell in self.cells if wanted.items() <= cell.point.items()]
+        found = [cell for cell in self.cells if values.items() <= cell.point.items()]
         if not found:
-            known = _values_text(self.cells, wanted)
+            known = _values_text(self.cells, values)
             raise InputError(
-                f"the study '{self.key}' has no cell at {point_text(wanted)}; values: {known}"
+                f"the study '{self.key}' has no cell at {point_text(values)}; values: {known}"
             )
         return found
 
@@ -569,14 +569,14 @@ class Study(Sequence[Cell]):
         """
         found = self.select(point, **more)
         if len(found) > 1:
-            wanted = _display_point({**(point or {}), **more})
-            at = f" at {point_text(wanted)}" if wanted else ""
+            values = _display_point({**(point or {}), **more})
+            at = f" at {point_text(values)}" if values else ""
             raise InputError(
-                f"the study '{self.key}' has {len(found)} cells{at}: {self._choices(found, wanted)}"
+                f"the study '{self.key}' has {len(found)} cells{at}: {self._choices(found, values)}"
             )
         return found[0]
 
-    def _choices(self, cells: Sequence[Cell], given: Mapping[str, Any]) -> str:
+    def _choices(self, cells: Sequence[Cell], fixed: Mapping[str, Any]) -> str:
         """Describe the parameters that distinguish cells, sweep by sweep."""
         by_sweep: dict[int | None, list[Cell]] = {}
         for cell in cells:
@@ -584,7 +584,7 @@ class Study(Sequence[Cell]):
         texts: list[str] = []
         for sweep, mine in by_sweep.items():
             title = "" if sweep is None or len(by_sweep) == 1 else self.sweeps[sweep].title
-            left = [name for name in mine[0].point if name not in given]
+            left = [name for name in mine[0].point if name not in fixed]
             if not left:  # the same point is in several sweeps, or is the only one of its sweep
                 return "use select() and choose a cell by its attribute 'sweep'"
             texts.append(f"{_values_text(mine, left)}{f' ({title})' if title else ''}")

@@ -550,8 +550,8 @@ def _differences(
     if chosen:
         found = paired_differences(final, list(combinations(ranking, 2)), CONFIDENCE, True)
         return {d.second: d.turned() for d in found if d.first == against}
-    wanted = [(label, against) for label in others]
-    return {d.first: d for d in paired_differences(final, wanted, CONFIDENCE, True)}
+    from_reference = [(label, against) for label in others]
+    return {d.first: d for d in paired_differences(final, from_reference, CONFIDENCE, True)}
 
 
 def _partially_shared(one: _Record, other: _Record) -> bool:

@@ -41,13 +41,13 @@ class MisplacedError(InputError):
         self.place = place
 
 
-def suggestion(given: object, words: Iterable[str]) -> str:
+def suggestion(value: object, words: Iterable[str]) -> str:
     """Return a suggestion of a similar allowed word, if there is one.
 
     >>> suggestion("lin", ["linear", "log"]), suggestion("square", ["linear", "log"])
     ("; did you mean 'linear'?", '')
     """
-    hint = nearest(str(given), words).partition("Known: ")[0].strip()
+    hint = nearest(str(value), words).partition("Known: ")[0].strip()
     return f"; {hint}" if hint else ""
 
 
@@ -71,27 +71,27 @@ def is_means(value: object) -> bool:
     return all(is_number(mean) and 0 <= mean <= 1 for mean in value)
 
 
-def _means(given: Any) -> tuple[float, ...]:
-    if not is_means(given):
+def _means(value: Any) -> tuple[float, ...]:
+    if not is_means(value):
         raise ValueError(f"means must be {MEANS}")
-    return tuple(map(float, given))
+    return tuple(map(float, value))
 
 
-def check_prior(given: Any) -> SweepValue:
+def check_prior(value: Any) -> SweepValue:
     """Check a prior and convert lists to tuples; strings may contain placeholders.
 
     >>> check_prior([[2, 5], "1,{b}"])
     ((2, 5), '1,{b}')
     """
-    pairs = prior_pairs(given)
+    pairs = prior_pairs(value)
     if not pairs or not all(isinstance(one, str) or _is_pair(one) for one in pairs):
         raise InputError(f"a prior must be {PRIOR}")
     for one in pairs:
         if not (isinstance(one, str) and placeholders(one)):
             check_parameters(beta_pair(one) if isinstance(one, str) else one)
-    if isinstance(given, str):
-        return given
-    return tuple(tuple(one) if isinstance(one, list) else one for one in given)
+    if isinstance(value, str):
+        return value
+    return tuple(tuple(one) if isinstance(one, list) else one for one in value)
 
 
 def prior_pairs(prior: Any) -> tuple[Any, ...]:
@@ -105,8 +105,8 @@ def prior_pairs(prior: Any) -> tuple[Any, ...]:
     return tuple(prior) if isinstance(prior, list | tuple) else ()
 
 
-def _is_pair(given: object) -> bool:
-    return isinstance(given, list | tuple) and len(given) == 2 and all(map(is_number, given))
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and all(map(is_number, value))
 
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
@@ -173,8 +173,8 @@ class PublishedTable(Table):
             try:
                 Published({policy: pair}, self.source)
             except InputError:
-                message = f"the published regret of '{policy}' must be [mean, standard error], "
-                message += "with a standard error of at least 0"
+                message = f"the published regret of '{policy}' must be two numbers [mean, standard "
+                message += "error], with a standard error of at least 0"
                 raise MisplacedError(message, "means", policy) from None
         return self
 
@@ -366,8 +366,8 @@ class SweepTable(SimulationTable):
 
     def _check_kind(self) -> None:
         one = self.values if self.parameter is None else self.parameter
-        given = {"parameter": one, "grid": self.grid, "list": self.point_list}
-        kinds = [key for key, part in given.items() if part is not None]
+        alternatives = {"parameter": one, "grid": self.grid, "list": self.point_list}
+        kinds = [key for key, part in alternatives.items() if part is not None]
         if len(kinds) != 1:
             given_keys = f"; it has {' and '.join(kinds)}" if kinds else ""
             raise InputError(f"a sweep needs parameter and values, or grid, or list{given_keys}")
