@@ -1,4 +1,4 @@
-"""The command line; each command loads what it needs when it runs."""
+"""Command-line interface. Each command imports its dependencies when it runs."""
 
 from graphbandits.cli.app import app, main
 

@@ -1,4 +1,4 @@
-"""The ``graphbandits`` command. Nothing but typer and rich is imported until a command runs."""
+"""The ``graphbandits`` command. Only typer and rich are imported until a command runs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from graphbandits.cli.run_commands import reproduce, run, simulate
 from graphbandits.cli.store_commands import compare, report, store
 from graphbandits.errors import GraphBanditsError, InputWarning
 
-#: Letters of a word in an error, such as a path; of longer ones the beginning and the end.
-LONGEST = 500
+#: Longest word (such as a path) that an error message shows in full.
+LONGEST_WORD = 500
 
 
-class OneLineErrors(TyperGroup):
-    """Errors in one line, without a traceback, exit code 2."""
+class OneLineErrorGroup(TyperGroup):
+    """Command group that prints errors in one line, without a traceback, with exit code 2."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a '?' is better than a traceback
+            if hasattr(stream, "reconfigure"):  # print '?' for a character that cannot be encoded
                 stream.reconfigure(errors="replace")
         standalone = options.get("standalone_mode", True)
         try:
@@ -36,11 +36,11 @@ class OneLineErrors(TyperGroup):
         except GraphBanditsError as error:
             _fail(str(error))
         except Exception as error:
-            # typer's own errors about options and arguments
+            # errors of typer about options and arguments
             if not hasattr(error, "format_message"):
                 raise
             message = error.format_message()
-            if not message:  # no command was given, and the help has been shown
+            if not message:  # no command was given; typer has printed the help
                 raise SystemExit(0) from None
             _fail(message)
         if standalone:
@@ -51,45 +51,47 @@ class OneLineErrors(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            left = str(stop) or "nothing was written for what had not finished"
-            typer.echo(f"stopped; {left}.", err=True)
+            state = str(stop) or "unfinished work was not written"
+            typer.echo(f"stopped; {state}.", err=True)
             raise SystemExit(130) from None
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], *where: Any, **options: Any
+    message: Warning | str, category: type[Warning], *location: Any, **options: Any
 ) -> None:
-    """Show a warning about the input in one line, and any other as Python does."""
+    """Print an InputWarning in one line, and any other warning in the format of Python."""
     if issubclass(category, InputWarning):
         typer.echo("Warning: " + " ".join(str(message).split()), err=True)
     else:
-        sys.stderr.write(warnings.formatwarning(message, category, *where[:2]))
+        sys.stderr.write(warnings.formatwarning(message, category, *location[:2]))
 
 
 def _fail(message: str) -> None:
-    # a control character might change the terminal, and a very long word hides the sentence
+    """Print an error in one line and exit with code 2."""
+    # control characters could change the terminal; a very long word would hide the message
     words = (ascii(word)[1:-1] if not word.isprintable() else word for word in message.split())
-    shown = (word if len(word) < LONGEST else f"{word[:60]}...{word[-20:]}" for word in words)
+    shown = (word if len(word) < LONGEST_WORD else f"{word[:60]}...{word[-20:]}" for word in words)
     typer.echo(f"Error: {' '.join(shown)}", err=True)
     raise SystemExit(2)
 
 
 app = typer.Typer(
-    cls=OneLineErrors,
+    cls=OneLineErrorGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help=(
-        "Bandits where playing one arm also shows you its neighbours.\n\n"
-        "Start with `graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star`, which "
-        "lays one decision open, or `graphbandits reproduce`, which draws the paper's figures."
+        "Bandits with graph feedback: playing an arm also reveals outcomes of its neighbours.\n\n"
+        "To start, analyse a single decision with "
+        "`graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star`, or reproduce the "
+        "figures of the paper with `graphbandits reproduce`."
     ),
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"graphbandits {__version__}")
         raise typer.Exit
 
@@ -97,7 +99,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass
@@ -110,5 +115,5 @@ app.add_typer(store, name="store")
 
 
 def main() -> None:
-    """Run the command of ``sys.argv``."""
+    """Run the command given by ``sys.argv``."""
     app()

@@ -1,4 +1,4 @@
-"""``graphbandits list`` and ``new``: what there is, and starting files for more."""
+"""``graphbandits list`` and ``new``: list what is available, and create files from templates."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ import typer
 
 import graphbandits
 from graphbandits.cli import options
-from graphbandits.cli.formatting import plain_table, print_json, show, show_line
+from graphbandits.cli.formatting import plain_table, print_json, print_line, print_table
 from graphbandits.cli.options import load, option
 
-new = typer.Typer(no_args_is_help=True, help="Write a starting file.")
+new = typer.Typer(
+    no_args_is_help=True, help="Create a policy or experiment file from a commented template."
+)
 
 
 def list_(
     what: Annotated[
-        str, typer.Argument(help="policies, graphs, posteriors or experiments; all if left out.")
+        str, typer.Argument(help="policies, graphs, posteriors or experiments. Default: all.")
     ] = "",
     plugin: options.Plugin = None,
     json: options.Json = False,
 ) -> None:
-    """Show the policies, graphs and experiments there are, with their parameters and needs."""
+    """List the available policies, graphs, posteriors and experiments with their parameters.
+
+    Example: graphbandits list policies
+    """
     load(plugin)
     listing = graphbandits.list_available(what)
     if json:
@@ -35,28 +40,28 @@ def list_(
         table.columns[0].no_wrap = True
         for row in rows:
             table.add_row(*row.values())
-        show(table)
+        print_table(table)
 
 
 def _row(entry: dict[str, Any]) -> dict[str, str]:
-    """The cells of an entry, by the title of their column."""
-    row = {"name": entry["name"], "what it is": entry["description"]}
+    """Return the cells of a table row by column title."""
+    row = {"name": entry["name"], "description": entry["description"]}
     if "size" in entry:
         size = {what: number for what, number in entry["size"].items() if number is not None}
-        row["size"] = ", ".join(f"{_shown(number)} {what}" for what, number in size.items())
-        row["runs"] = str(entry["runs"])
+        row["size"] = ", ".join(f"{_size_text(number)} {what}" for what, number in size.items())
+        row["simulations"] = str(entry["runs"])
     if "parameters" in entry:
         row["parameters"] = ", ".join(
             name if default is None else f"{name}={default}"
             for name, default in entry["parameters"].items()
         )
-    return row | ({"is told": entry["graph_known"]} if "graph_known" in entry else {})
+    return row | ({"needs": entry["graph_known"]} if "graph_known" in entry else {})
 
 
-def _shown(number: int | list[int]) -> str:
-    """A size in words.
+def _size_text(number: int | list[int]) -> str:
+    """Format a size or a range of sizes.
 
-    >>> _shown(5), _shown([2, 3, 100])
+    >>> _size_text(5), _size_text([2, 3, 100])
     ('5', '2 to 100')
     """
     return f"{min(number)} to {max(number)}" if isinstance(number, list) else str(number)
@@ -64,12 +69,12 @@ def _shown(number: int | list[int]) -> str:
 
 @new.command("policy")
 def new_policy(
-    name: Annotated[str, typer.Argument(help="Its name in texts, such as my-ucb.")],
+    name: Annotated[str, typer.Argument(help="Name of the policy, such as my-ucb.")],
     output: Annotated[
-        Path | None, option("FILE", "The file to write; named after the policy if unset.")
+        Path | None, option("FILE", "File to write. Default: named after the policy.")
     ] = None,
 ) -> None:
-    """Write a commented policy that works and passes the contract, to be made your own.
+    """Create a commented, working policy that passes the contract tests, as a starting point.
 
     Example: graphbandits new policy my-ucb
     """
@@ -82,13 +87,13 @@ def new_policy(
 @new.command("experiment")
 def new_experiment(
     name: Annotated[
-        str, typer.Argument(help="Its name, such as my-study; my-experiment if left out.")
+        str, typer.Argument(help="Name of the experiment, such as my-study.")
     ] = "my-experiment",
     output: Annotated[
-        Path | None, option("FILE", "The file to write; named after the experiment if unset.")
+        Path | None, option("FILE", "File to write. Default: named after the experiment.")
     ] = None,
 ) -> None:
-    """Write a commented experiment that runs in seconds and shows every key.
+    """Create a commented experiment file that shows every key and runs in seconds.
 
     Example: graphbandits new experiment my-study
     """
@@ -97,7 +102,7 @@ def new_experiment(
 
 
 def _print_written(target: str, *commands: list[str]) -> None:
-    """Name the file, and commands to go on with."""
-    show_line(f"Wrote {target}. Next:")
+    """Print the name of the file and the next commands to run."""
+    print_line(f"Wrote {target}. Next:")
     for command in commands:
-        show_line(f"  {shlex.join(['graphbandits', *command])}")
+        print_line(f"  {shlex.join(['graphbandits', *command])}")

@@ -1,4 +1,4 @@
-"""``graphbandits check`` and ``audit``: the contract of plug-ins, and the paper's statements."""
+"""``graphbandits check`` and ``audit``: contract tests and checks of the paper's statements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from graphbandits.cli.formatting import (
     plain_console,
     plain_table,
     print_json,
-    show,
+    print_table,
+    print_text,
 )
 from graphbandits.cli.options import number, option
 
@@ -32,16 +33,16 @@ STYLES = {"passed": "green", "failed": "bold red", "exempt": "yellow", "needless
 def check(
     plugin: Annotated[
         list[str],
-        typer.Argument(help="A Python file with plug-ins of your own, or the name of a policy."),
+        typer.Argument(help="Python file with plug-ins, or the name of a policy."),
     ],
     only: Annotated[
-        list[str] | None, option("CHECK", "Run this check only; repeat for several.")
+        list[str] | None, option("CHECK", "Run only this check; repeat for several.")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Try the contract on a policy, graph or posterior: a verdict for each promise.
+    """Run the contract tests on a policy, graph or posterior.
 
-    Ends with exit code 1 if a promise is broken.
+    Prints one verdict per check. The exit code is 1 if a check fails.
 
     Example: graphbandits check my_ucb.py
     """
@@ -50,22 +51,22 @@ def check(
     verdicts = graphbandits.check_plugins(plugin, only=only or [], progress=True, finished=finished)
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
-    printer.print_sums()
+    printer.print_totals()
     raise typer.Exit(0 if all(verdict.ok for verdict in verdicts) else 1)
 
 
 class _Printer:
-    """Prints verdicts as they come, and the sums of each plug-in."""
+    """Prints verdicts as they arrive, and the totals of each plug-in."""
 
     def __init__(self) -> None:
         self._console = plain_console()
-        self._verdicts: list[Verdict] = []  # of one plug-in
-        self._told: dict[str, str] = {}
+        self._verdicts: list[Verdict] = []  # of the current plug-in
+        self._first_check: dict[str, str] = {}  # the check that first reported a failure
 
     def print(self, verdict: Verdict) -> None:
         console, name = self._console, verdict.check.name
         if not self._verdicts or verdict.example is not self._verdicts[-1].example:
-            self.print_sums()
+            self.print_totals()
             console.print(f"{verdict.check.kind} {verdict.plugin}", style="bold")
         self._verdicts.append(verdict)
         style = STYLES[verdict.outcome]
@@ -73,22 +74,22 @@ class _Printer:
         promise = _wrapped(_first_clause(verdict.check.promise), console.width, 33)
         console.print(f"{name:22}{promise}", soft_wrap=True)
         if verdict.why:
-            seen = self._told.setdefault(_gist(verdict.why), name)
-            why = verdict.why if seen == name else f"the same failure as in '{seen}' above"
+            first = self._first_check.setdefault(_failure_cause(verdict.why), name)
+            why = verdict.why if first == name else f"same failure as in '{first}' above"
             shown = _wrapped(why, console.width, 11)
             console.print(f"{'':11}{shown}", style=style, soft_wrap=True)
 
-    def print_sums(self) -> None:
-        """How many promises the plug-in keeps; the next verdict is of another one."""
+    def print_totals(self) -> None:
+        """Print the totals of the current plug-in and reset them."""
         if self._verdicts:
             found = [verdict.outcome for verdict in self._verdicts]
             sums = [f"{found.count(one)} {one}" for one in STYLES if one in found]
-            self._console.print(f"  {count(len(found), 'promise')}: {', '.join(sums)}.\n")
-        self._verdicts, self._told = [], {}
+            self._console.print(f"  {count(len(found), 'check')}: {', '.join(sums)}.\n")
+        self._verdicts, self._first_check = [], {}
 
 
 def _first_clause(promise: str) -> str:
-    """Short enough for one line of a terminal.
+    """Return the part of a promise before the colon, which fits in one line.
 
     >>> _first_clause("Trials do not see each other: a block gives each its bits.")
     'Trials do not see each other.'
@@ -96,38 +97,39 @@ def _first_clause(promise: str) -> str:
     return promise.partition(":")[0].rstrip(".") + "."
 
 
-def _gist(why: str) -> str:
-    """What went wrong, without where: one bug must not read like many.
+def _failure_cause(why: str) -> str:
+    """Return the cause of a failure without its location, to report each bug once.
 
-    >>> _gist("star: policy 'x' failed in round 3, in propose: x.py, line 9: NameError: n")
+    >>> _failure_cause("star: policy 'x' failed in round 3, in propose: x.py, line 9: NameError: n")
     'x.py, line 9: NameError: n'
     """
-    place = re.search(r"failed in round \d+, in \w+: (.*?)(?:\): declare .*)?$", why)
-    return place[1] if place else re.sub(r"^[^:]*: |round \d+", "", why)
+    match = re.search(r"failed in round \d+, in \w+: (.*?)(?:\): declare .*)?$", why)
+    return match[1] if match else re.sub(r"^[^:]*: |round \d+", "", why)
 
 
 def _wrapped(text: str, width: int, indent: int) -> str:
-    """Lines that fit the terminal, all but the first indented."""
+    """Wrap a text to the terminal width, and indent all lines but the first."""
     return ("\n" + " " * indent).join(textwrap.wrap(text, max(20, width - indent - 1)))
 
 
 def audit(
     experiment: options.ExperimentName,
-    trials: Annotated[int | None, number("Trials of each policy; 100 if unset.")] = None,
+    trials: Annotated[int | None, number("Trials per policy. Default: 100.")] = None,
     seed: options.FileSeed = None,
     policy: Annotated[
         list[str] | None,
         option(
             "NAME",
-            "A policy to audit besides those of the experiment that a theorem is about; "
-            "repeat for several.",
+            "Additional policy to audit; repeat for several. Policies of the experiment that a "
+            "theorem covers are always audited.",
         ),
     ] = None,
     gain: Annotated[
         str,
         option(
             "GAIN",
-            "What information is by: joint (exact), bound (G h), or auto: joint where it is quick.",
+            "Information gain: joint (exact), bound (G h), or auto (joint if it is fast to "
+            "compute, else bound).",
         ),
     ] = "auto",
     workers: options.Workers = None,
@@ -136,8 +138,9 @@ def audit(
 ) -> None:
     """Check the paper's statements in every round of an experiment.
 
-    Propositions 1 and 2, Lemmas 2 and 3 and Theorems 1 to 3, for the policies and graphs that each
-    is about. Ends with exit code 1 if one is violated, and prints the command that shows the state.
+    Checks Propositions 1 and 2, Lemmas 2 and 3 and Theorems 1 to 3 for the policies and graphs
+    that they cover. If a statement is violated, prints a command that shows the state, and exits
+    with code 1.
 
     Example: graphbandits audit paper-1a --trials 20
     """
@@ -163,40 +166,40 @@ def _print_audit(simulation: SimulationAudit) -> None:
 
     plan, found = simulation.plan, simulation.audit
     size = f"{count(plan.trials, 'trial')} of {plan.horizon} rounds, seed {plan.seed}"
-    show(f"{simulation.title}: {', '.join(plan.policies)}; {size}")
-    table = plain_table("", ["statement", "says"], ["checks", "tightest margin"])
+    print_text(f"{simulation.title}: {', '.join(plan.policies)}; {size}")
+    table = plain_table("", ["statement", "content"], ["checks", "tightest margin"])
     for tally in found.tallies:
         checks = f"{tally.checks:,}" if tally.checks else "none"
         broken = f"{tally.violations:,} violations" if tally.violations else _margin(tally)
         style = "bold red" if tally.violations else None
         table.add_row(tally.statement.name, tally.statement.text, checks, broken, style=style)
-    show(table)
-    numbers = ["mean regret", "s.e.", "Lemma 1 allows", "its theorem allows"]
+    print_table(table)
+    numbers = ["mean regret", "s.e.", "bound of Lemma 1", "bound of its theorem"]
     means = plain_table("", ["policy"], numbers)
     for curve in found.curves:
-        theorem = f"{curve.bound[-1]:.2f} ({curve.theorem})" if curve.theorem else "there is none"
+        theorem = f"{curve.bound[-1]:.2f} ({curve.theorem})" if curve.theorem else "none"
         style = "bold red" if curve.broken else None
         ends = [curve.mean[-1], curve.standard_error[-1], curve.general[-1]]
-        # one trial has no standard error
+        # the standard error of a single trial is undefined
         cells = ("unknown" if math.isnan(end) else f"{end:.2f}" for end in ends)
         means.add_row(curve.policy, *cells, theorem, style=style)
-    show(means)
+    print_table(means)
     rounds = found.rounds
-    show(
-        f"Checked {rounds.share:.1%} of {rounds.all:,} rounds: in {rounds.unchecked:,} the play "
-        f"teaches less than {FLOOR:g} nats\n(and less than {SMALL:g} in {rounds.small:,}, "
-        f"{rounds.small / rounds.all:.1%}, those included)."
+    print_text(
+        f"Checked {rounds.share:.1%} of {rounds.all:,} rounds. In {rounds.unchecked:,} rounds the "
+        f"information gain\nof the play is below {FLOOR:g} nats: not checked (below {SMALL:g} in "
+        f"{rounds.small:,} rounds, {rounds.small / rounds.all:.1%})."
     )
     if found.gain != "joint":
-        show(f"Psi is by G h, and Proposition 1 is not checked: {found.why}.")
+        print_text(f"Psi is computed with G h, and Proposition 1 is not checked: {found.why}.")
     verdict = "A statement is violated." if found.broken else "No violation."
     if rounds.unchecked == rounds.all:
-        verdict = "Nothing could be checked: no play teaches anything."
-    show(f"{verdict} {duration(simulation.seconds)}.\n")
+        verdict = "Nothing was checked: no play has an information gain."
+    print_text(f"{verdict} {duration(simulation.seconds)}.\n")
 
 
 def _margin(tally: Tally) -> str:
-    """How far from its limit the nearest number was, relatively.
+    """Format the smallest relative distance to the limit.
 
     >>> from graphbandits.theory.auditor import STATEMENTS, Tally
     >>> _margin(Tally(STATEMENTS[0], 10, 0.25, "ts-n")), _margin(Tally(STATEMENTS[0]))

@@ -1,4 +1,4 @@
-"""What the commands print with: a console, JSON, numbers in words, and tables."""
+"""Output of the commands: console, JSON, formatted numbers, and tables."""
 
 from __future__ import annotations
 
@@ -17,36 +17,41 @@ if TYPE_CHECKING:
     from graphbandits.results import Difference, Judgement, PublishedComparison, Results
     from graphbandits.theory import BoundVerdict
 
-#: Columns between those of a table.
+#: Spaces between the columns of a table.
 GAP = 2
-#: How a policy stands to the reference.
+#: Marks of a policy in comparison with the reference.
 MARKS = {"better": "<", "worse": ">", "no clear difference": "=", "unknown": "?"}
 
 
 def print_json(value: Any) -> None:
-    """One JSON object; NaN has no place in JSON and becomes null."""
+    """Print a value as JSON; NaN becomes null."""
     from graphbandits._io import json_text
 
     typer.echo(json_text(value))
 
 
 def plain_console() -> Console:
-    """Standard output, where '[' in a user's name is a bracket and not an instruction."""
+    """Return a console for standard output without markup, as names may contain '['."""
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def show(what: Any = "", **options: Any) -> None:
-    """Print a table, or a text that is broken at the width of the terminal."""
-    plain_console().print(what, **options)
+def print_table(table: Table) -> None:
+    """Print a table."""
+    plain_console().print(table)
 
 
-def show_line(text: str, **options: Any) -> None:
-    """Print a text that is not broken, such as one with a path."""
+def print_text(text: str = "", **options: Any) -> None:
+    """Print a text, wrapped at the width of the terminal."""
+    plain_console().print(text, **options)
+
+
+def print_line(text: str, **options: Any) -> None:
+    """Print a text without wrapping, for example one that contains a path."""
     plain_console().print(text, soft_wrap=True, **options)
 
 
 def count(number: int, what: str, many: str = "") -> str:
-    """A number and what is counted.
+    """Format a number with a noun in singular or plural.
 
     >>> count(1, "edge"), count(2, "edge"), count(2, "study", "studies")
     ('1 edge', '2 edges', '2 studies')
@@ -55,17 +60,17 @@ def count(number: int, what: str, many: str = "") -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time as one would say it.
+    """Format a duration.
 
     >>> duration(4.2), duration(200)
     ('4 s', '3 min 20 s')
     """
-    whole = max(1, round(seconds))
-    return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60} s"
+    rounded = max(1, round(seconds))
+    return f"{rounded} s" if rounded < 100 else f"{rounded // 60} min {rounded % 60} s"
 
 
 def file_size(count: float) -> str:
-    """A number of bytes as one would say it.
+    """Format a number of bytes.
 
     >>> file_size(999), file_size(1_500_000), file_size(2 * 10**13)
     ('999 bytes', '1.5 MB', '20000 GB')
@@ -77,17 +82,17 @@ def file_size(count: float) -> str:
 
 
 def mean_text(mean: float, error: float = math.nan) -> str:
-    """A mean and its standard error; one trial has none."""
+    """Format a mean and its standard error, which is NaN for a single trial."""
     return f"{mean:.2f}" if math.isnan(error) else f"{mean:.2f} ({error:.2f})"
 
 
 def interval_text(low: float, high: float, sign: str = "+") -> str:
-    """An interval; one trial has none."""
+    """Format an interval, which is NaN for a single trial."""
     return "unknown" if math.isnan(low) else f"[{low:{sign}.2f}, {high:{sign}.2f}]"
 
 
 def difference_text(difference: Difference) -> str:
-    """A difference and its interval."""
+    """Format a difference and its interval."""
     return f"{difference.mean:+.2f} {interval_text(difference.low, difference.high)}"
 
 
@@ -95,7 +100,7 @@ def difference_text(difference: Difference) -> str:
 
 
 def plain_table(title: str, words: Sequence[str], numbers: Sequence[str] = ()) -> Table:
-    """An empty table: columns of words to the left, of numbers to the right."""
+    """Return an empty table: first left-aligned text columns, then right-aligned numbers."""
     table = Table(
         title=title or None,
         title_justify="left",
@@ -111,11 +116,11 @@ def plain_table(title: str, words: Sequence[str], numbers: Sequence[str] = ()) -
 
 
 def regret_table(results: Results, title: str) -> Table:
-    """Final regrets with confidence intervals, best first, and differences from the best.
+    """Return a table of final regrets with confidence intervals, lowest regret first.
 
-    The intervals of the differences hold for all pairs of policies at once.
+    The intervals of the differences from the best are simultaneous for all pairs of policies.
     """
-    numbers = ["regret", "95% interval", "median", "95% below", "vs the best, paired"]
+    numbers = ["regret", "95% interval", "median", "95% quantile", "vs the best, paired"]
     table = plain_table(title, ["policy"], numbers)
     paired = results.from_best()
     for name in results.ranking():
@@ -131,9 +136,9 @@ def regret_table(results: Results, title: str) -> Table:
 
 
 def claim_table(judgements: Sequence[Judgement]) -> Table:
-    """Each claim with its verdict and the pair that the verdict hangs on.
+    """Return a table of claims with their verdicts and the decisive pairs.
 
-    The interval holds for all pairs of a claim at once.
+    Intervals are simultaneous for all pairs of a claim.
     """
     table = plain_table("Claims", ["claim", "verdict", "decided by"], ["paired", "95% interval"])
     for judgement in judgements:
@@ -144,27 +149,31 @@ def claim_table(judgements: Sequence[Judgement]) -> Table:
 
 
 def published_table(comparisons: Sequence[PublishedComparison], source: str) -> Table:
-    """Mean regrets here and there, and how many combined standard errors lie between."""
+    """Return a table of our and published mean regrets, with their distance in standard errors."""
     from graphbandits.results.published import MAX_DISTANCE
 
-    numbers = ["ours (s.e.)", "published (s.e.)", "apart", f"within {MAX_DISTANCE:g} s.e."]
+    numbers = ["ours (s.e.)", "published (s.e.)", "distance", f"within {MAX_DISTANCE:g} s.e."]
     table = plain_table(f"Published: {source}", ["policy"], numbers)
     for c in comparisons:
         means = mean_text(c.mean, c.standard_error), mean_text(c.published_mean, c.published_error)
-        apart = f"{c.distance:+.1f} s.e.", "yes" if c.within else "no"
+        distance = f"{c.distance:+.1f} s.e.", "yes" if c.within else "no"
         unknown = math.isnan(c.distance)
-        table.add_row(c.policy, *means, *(["unknown"] * 2 if unknown else apart))
+        table.add_row(c.policy, *means, *(["unknown"] * 2 if unknown else distance))
     return table
 
 
 def comparison_table(comparison: ProblemComparison, title: str) -> Table:
-    """The policies of a comparison, best first, with differences from the best or the reference.
+    """Return a table of policies, lowest regret first, with differences from best or reference.
 
-    ~ stands by a difference of independent means.
+    ~ marks a difference of independent means.
     """
     rows = comparison.rows
-    lengths = len({row.trials for row in rows}) > 1
-    numbers = ["regret", "95% interval", *(["trials"] if lengths else ["median", "95% below"])]
+    unequal_trials = len({row.trials for row in rows}) > 1
+    numbers = [
+        "regret",
+        "95% interval",
+        *(["trials"] if unequal_trials else ["median", "95% quantile"]),
+    ]
     if comparison.against is not None:
         paired = ", paired" if all(row.paired for row in rows) else ""
         against = comparison.against if comparison.reference else "the best"
@@ -172,7 +181,7 @@ def comparison_table(comparison: ProblemComparison, title: str) -> Table:
     table = plain_table(title, ["policy"], numbers)
     for row in rows:
         cells = [mean_text(row.mean), interval_text(row.low, row.high, sign="")]
-        cells += [str(row.trials)] if lengths else [f"{row.median:.2f}", f"{row.q95:.2f}"]
+        cells += [str(row.trials)] if unequal_trials else [f"{row.median:.2f}", f"{row.q95:.2f}"]
         if row.difference is not None:
             cells.append(f"{'' if row.paired else '~'}{difference_text(row.difference)}")
         table.add_row(row.policy, *cells)
@@ -180,9 +189,9 @@ def comparison_table(comparison: ProblemComparison, title: str) -> Table:
 
 
 def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: int) -> list[Table]:
-    """Values by policies, means (standard errors), the best of each value with a star.
+    """Return tables of means (standard errors): one row per value, one column per policy.
 
-    What is too wide for one table is in several, one below the other.
+    A star marks the lowest regret of each row. Wide tables are split into several.
     """
     rows: dict[Any, dict[str, str]] = {}
     for value, found in results.items():
@@ -192,29 +201,29 @@ def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: 
             + mean_text(float(one.mean[-1]), float(one.standard_error[-1]))
             for name, one in found.policies.items()
         }
-    return _side_by_side(rows, title, label, width)
+    return _split_by_width(rows, title, label, width)
 
 
 def comparison_tables(
     comparisons: Mapping[Any, ProblemComparison], title: str, label: str, width: int
 ) -> list[Table]:
-    """Values by policies, means (standard errors), each with a mark of how it stands."""
+    """Return tables of means (standard errors) with the marks of ``MARKS``."""
     rows: dict[Any, dict[str, str]] = {}
     for value, comparison in comparisons.items():
         rows[value] = {}
         for row in comparison.rows:
-            mark = MARKS.get(row.standing, "")
+            mark = MARKS.get(row.verdict, "")
             if not comparison.reference:
                 mark = "*" if row is comparison.rows[0] else mark.replace(">", "")
             mean = mean_text(row.mean, row.standard_error)
             rows[value][row.policy] = f"{mark}{'' if row.paired else '~'}{mean}"
-    return _side_by_side(rows, title, label, width)
+    return _split_by_width(rows, title, label, width)
 
 
-def _side_by_side(
+def _split_by_width(
     rows: Mapping[Any, Mapping[str, str]], title: str, label: str, width: int
 ) -> list[Table]:
-    """Rows by columns; what is too wide for one table is in several, one below the other."""
+    """Split the columns of a table into several tables that fit the width."""
     room = width - max(map(len, (label, *map(str, rows)))) - GAP
     blocks: list[list[str]] = []
     left = 0
@@ -235,35 +244,35 @@ def _side_by_side(
 
 
 def print_bounds(judged: Sequence[BoundVerdict]) -> None:
-    """Print each bound beside the mean regret of each policy that it is for, or that none is.
+    """Print the bounds of each policy with its mean regret and a verdict.
 
-    The verdict is on the interval of the mean.
+    The verdict compares the bound with the confidence interval of the mean.
     """
     if not judged:
-        show("No bound is proved for any of these policies.\n")
+        print_text("None of these policies has a proved bound.\n")
         return
     title, numbers = "Bounds on the expected regret", ["bound", "mean", "mean is"]
-    table = plain_table(title, ["policy", "by"], numbers)
+    table = plain_table(title, ["policy", "source"], numbers)
     for one in judged:
         error = math.nan if one.bound.exact else one.bound.final_error
         bound = mean_text(one.bound.final, error)
         table.add_row(one.policy, one.bound.name, bound, mean_text(one.mean), one.verdict)
-    show(table)
+    print_table(table)
 
 
 def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> None:
-    """Print the regrets, and what they say of claims, of published means and, if asked, bounds."""
+    """Print the regrets, claims, published means and, on request, the bounds of an entry."""
     from graphbandits.report import SweepEntry
 
     if isinstance(entry, SweepEntry):
         for table in sweep_tables(entry.results, entry.title, entry.label, plain_console().width):
-            show(table)
-        show("Mean regret (standard error); * marks the least at each value.\n")
+            print_table(table)
+        print_text("Mean regret (standard error); * marks the lowest mean in each row.\n")
         return
-    show(regret_table(entry.results, entry.title))
+    print_table(regret_table(entry.results, entry.title))
     if entry.claims:
-        show(claim_table(entry.judgements))
+        print_table(claim_table(entry.judgements))
     if bounds:
         print_bounds(entry.kept_bounds)
     if entry.published is not None:
-        show(published_table(entry.comparisons, entry.published.source))
+        print_table(published_table(entry.comparisons, entry.published.source))

@@ -1,4 +1,4 @@
-"""``graphbandits inspect`` and ``graph``: one decision, or a graph, in detail."""
+"""``graphbandits inspect`` and ``graph``: analyse a decision or a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import typer
 
 import graphbandits
 from graphbandits.cli import options
-from graphbandits.cli.formatting import count, plain_table, print_json, show, show_line
+from graphbandits.cli.formatting import (
+    count,
+    plain_table,
+    print_json,
+    print_line,
+    print_table,
+    print_text,
+)
 from graphbandits.cli.options import load, number, option, seconds
 
 if TYPE_CHECKING:
@@ -20,25 +27,26 @@ if TYPE_CHECKING:
     from graphbandits.experiments.graph_description import GraphDescription
     from graphbandits.theory import Inspection
 
-#: Differences of gains below this are rounding, relatively.
+#: Relative differences of gains below this are rounding errors.
 ROUNDING = 1e-9
-#: Characters of a certificate on the terminal; JSON has all of it.
-SHOWN = 48
+#: Longest certificate on the terminal, in characters. JSON has the full certificate.
+CERTIFICATE_WIDTH = 48
 
 
 def inspect(
     beta: Annotated[
-        list[str], option("A,B", "The posterior Beta(A,B) of an arm, as A,B; once for each arm.")
+        list[str],
+        option("A,B", "Posterior Beta(A,B) of an arm, as A,B; repeat once per arm."),
     ],
     graph: options.Graph,
     samples: Annotated[
-        int | None, option("N", "Estimate the joint gain g from so many draws, too.")
+        int | None, option("N", "Also estimate the joint gain g from N random draws.")
     ] = None,
-    seed: Annotated[int, option("N", "Names the draws of --samples.")] = 0,
+    seed: Annotated[int, option("N", "Seed of the random draws of --samples.")] = 0,
     plugin: options.Plugin = None,
     json: options.Json = False,
 ) -> None:
-    """Lay one decision open: what is believed, what each arm would teach, what to play.
+    """Analyse one decision: beliefs, information gain of each arm, and the play of each policy.
 
     Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
     """
@@ -55,33 +63,38 @@ def _print_beliefs(found: Inspection, graph: str) -> None:
     bound, joint = found.gain["bound"], found.gain["joint"]
     shapes = [f"{_parameter(a)}, {_parameter(b)}" for a, b in found.parameters]
     columns = [("arm", found.arms), ("Beta(a, b)", shapes), ("P(best)", map(_number, found.alpha))]
-    if max(map(len, shapes)) <= len("Beta(a, b)"):  # long ones need the place of the bars
+    if max(map(len, shapes)) <= len("Beta(a, b)"):  # long parameters use the space of the bars
         columns.append(("", map(_bar, found.alpha)))
-    columns += [("regret", map(_number, found.delta)), ("h", map(_three, found.h))]
-    columns.append(("G h", map(_three, bound)))
+    columns += [("regret", map(_number, found.delta)), ("h", map(_gain, found.h))]
+    columns.append(("G h", map(_gain, bound)))
     if joint:
-        columns += [("g", map(_three, joint)), ("G h/g", map(_share, bound, joint))]
+        columns += [("g", map(_gain, joint)), ("G h/g", map(_percentage, bound, joint))]
     else:
         columns.append(("", (_bar(gain / (max(bound) or 1.0)) for gain in bound)))
-    show(f"Graph {graph}. The best arm's mean is expected at {_mean(found.rho)}.")
+    print_text(f"Graph {graph}. Expected mean of the best arm: {_mean(found.rho)}.")
     if found.changes:
-        show("This graph changes: here it is as in round 1 of trial 0, seed 0.")
-    show(_table(columns))
-    show(
+        print_text("The graph changes over time; this is round 1 of trial 0 with seed 0.")
+    print_table(_table(columns))
+    joint_text = "g: information in all revealed outcomes jointly.\n" if joint else ""
+    print_text(
         "regret: expected loss of playing the arm. h: information about the best arm\n"
-        "in its own outcome, in nats. G h: the sum of that over all that playing it\n"
-        f"shows{'; g: in all of it together' if joint else ''}.\n{_accuracy(found)}\n",
+        "in the outcome of the arm, in nats. G h: sum of h over all revealed arms.\n"
+        f"{joint_text}{_accuracy(found)}\n",
         style="dim",
     )
     sampled = found.sampled
     if joint is None:
-        hint = " (here: --samples 1000)\n" if sampled is None else "\n"
-        show(f"No g: {found.gain['reason']}{hint}")
+        hint = " (for example --samples 1000)\n" if sampled is None else "\n"
+        print_text(f"No g: {found.gain['reason']}{hint}")
     if sampled is not None:
         gains = [_number(value, ".3g") for value in sampled["gain"]]
         errors = [_number(value, ".2g") for value in sampled["standard_error"]]
-        show(f"g from {sampled['samples']} draws of what each arm shows, seed {sampled['seed']}.")
-        show(_table([("arm", found.arms), ("g, estimated", gains), ("standard error", errors)]))
+        print_text(
+            f"g estimated from {sampled['samples']} draws of the outcomes, seed {sampled['seed']}."
+        )
+        print_table(
+            _table([("arm", found.arms), ("g, estimated", gains), ("standard error", errors)])
+        )
 
 
 def _print_plays(found: Inspection) -> None:
@@ -91,33 +104,33 @@ def _print_plays(found: Inspection) -> None:
         columns.append((name.replace("(gain=joint)", "\n(joint)"), plays))
     table = _table(columns)
     table.add_section()
-    for label, ratios in (("ratio", found.ratio), ("by g", found.joint_ratio)):
+    for label, ratios in (("ratio", found.ratio), ("with g", found.joint_ratio)):
         if ratios is not None:
             table.add_row(label, *map(_ratio, ratios.values()))
-    show(
-        "Probability of each play; ratio is (expected regret)² / (expected information)"
-        + (",\nby G h and by g; (joint) plays by g." if found.joint_ratio else ".")
+    print_text(
+        "Probability of each play. ratio: (expected regret)² / (expected information)"
+        + (",\nwith G h and with g. (joint): policies that use g." if found.joint_ratio else ".")
     )
-    show(table)
+    print_table(table)
     if not math.isnan(found.psi):
         most = "" if found.limit is None else f", at most {found.limit:g} here"
-        show(f"psi, the ratio of ts-n by G h: {_ratio(found.psi)}{most}.")
+        print_text(f"psi, the ratio of ts-n with G h: {_ratio(found.psi)}{most}.")
 
 
 def _table(columns: Sequence[tuple[str, Iterable[str]]]) -> Table:
-    """A table of columns with their heads."""
+    """Build a table from columns with their headers."""
     table = plain_table("", [])
-    for head, _ in columns:
-        left = head in ("arm", "")
-        wrap = head == "Beta(a, b)"  # of long parameters, before any other number is cut
-        table.add_column(head, justify="left" if left else "right", no_wrap=not wrap)
+    for header, _ in columns:
+        left = header in ("arm", "")
+        wrap = header == "Beta(a, b)"  # wrap long parameters rather than cut other numbers
+        table.add_column(header, justify="left" if left else "right", no_wrap=not wrap)
     for row in zip(*(cells for _, cells in columns), strict=True):
         table.add_row(*row)
     return table
 
 
 def _bar(share: float, width: int = 6) -> str:
-    """A bar of eighths of a character.
+    """Draw a bar with a resolution of an eighth of a character.
 
     >>> _bar(0.5)
     '███   '
@@ -131,22 +144,24 @@ def _ratio(value: float) -> str:
     return "none" if math.isnan(value) else _number(value)
 
 
-def _share(part: float, whole: float) -> str:
-    """In per cent, where what is not the whole is never rounded to it.
+def _percentage(part: float, total: float) -> str:
+    """Format a share in per cent; only an exact share of 1 is shown as 100%.
 
-    >>> _share(0.5, 0.8), _share(0.99999, 1.0), _share(0.3, 0.3), _share(0.0, 0.0)
-    ('62.5%', '>99.9%', '100%', '.')
+    >>> _percentage(0.5, 0.8), _percentage(0.99999, 1.0), _percentage(0.3, 0.3)
+    ('62.5%', '>99.9%', '100%')
+    >>> _percentage(0.0, 0.0)
+    '.'
     """
-    if whole == 0.0:
+    if total == 0.0:
         return "."
-    if part >= whole * (1.0 - ROUNDING):
+    if part >= total * (1.0 - ROUNDING):
         return "100%"
-    percent = f"{100.0 * part / whole:.1f}%"
+    percent = f"{100.0 * part / total:.1f}%"
     return ">99.9%" if percent == "100.0%" else percent
 
 
 def _number(value: float, form: str = ".4f") -> str:
-    """In this form, or two digits of what is so small (or large) that it would not show them.
+    """Format a number, with two digits in scientific notation if it is very small or large.
 
     >>> _number(0.25), _number(1.234e-12), _number(0.0)
     ('0.2500', '1.2e-12', '0')
@@ -156,13 +171,13 @@ def _number(value: float, form: str = ".4f") -> str:
     return format(value, form if 1e-3 <= value < 1e5 else ".1e")
 
 
-def _three(value: float) -> str:
-    """Three digits of a gain."""
+def _gain(value: float) -> str:
+    """Format a gain with three digits."""
     return _number(value, ".3g")
 
 
 def _mean(value: float) -> str:
-    """A number in [0, 1] in which an end is told from what is near it.
+    """Format a number in [0, 1]; 0 and 1 are distinguished from numbers close to them.
 
     >>> _mean(0.75), _mean(0.99999998), _mean(2e-7), _mean(1.0)
     ('0.7500', '1 - 2.0e-08', '2.0e-07', '1')
@@ -170,11 +185,11 @@ def _mean(value: float) -> str:
     rest = 1.0 - value
     if rest >= 1e-3:
         return _number(value)
-    return f"1 - {rest:.1e}" if rest > 1e-14 else "1"  # (the rest is rounding)
+    return f"1 - {rest:.1e}" if rest > 1e-14 else "1"  # a smaller rest is rounding
 
 
 def _parameter(value: float) -> str:
-    """All digits of a Beta parameter, ten at most.
+    """Format a Beta parameter with up to ten digits.
 
     >>> _parameter(1e9), _parameter(0.001), _parameter(1000001.5)
     ('1e+09', '0.001', '1000001.5')
@@ -184,37 +199,40 @@ def _parameter(value: float) -> str:
 
 
 def _accuracy(found: Inspection) -> str:
-    """How far the numbers can be trusted, in one line."""
+    """Describe the accuracy of the numbers in one line."""
     from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE
 
     tiny = any(0.0 < value < LEAST_VALUE for value in (*found.alpha, *found.delta, *found.h))
     above = f" above {LEAST_VALUE:g}" if tiny else ""
     estimate = f"{found.accuracy['estimate']:.0e}"
-    return f"P(best), regret and h: accurate to {estimate} relatively{above} (estimated)."
+    return f"P(best), regret and h: relative accuracy {estimate}{above} (estimated)."
 
 
 def graph(
     text: Annotated[str, typer.Argument(help=options.GRAPH_HELP, metavar="GRAPH")],
     arms: options.Arms = None,
-    horizon: Annotated[int | None, number("Rounds of the regret bounds; 1000 if unset.")] = None,
+    horizon: Annotated[
+        int | None, number("Number of rounds for the regret bounds. Default: 1000.")
+    ] = None,
     time_limit: Annotated[
         float | None,
         seconds(
-            "Seconds that the search for each number may take, 5 if unset; what is proved "
-            "by then is shown as bounds from both sides."
+            "Time limit of the search for each graph number. Default: 5. When the time is up, the "
+            "proved lower and upper bounds are shown."
         ),
     ] = None,
     plot: Annotated[
         Path | None,
-        option("FILE", "Draw the graph, its cliques coloured, to a .png, .svg or .pdf file."),
+        option("FILE", "Draw the graph with coloured cliques to a .png, .svg or .pdf file."),
     ] = None,
     plugin: options.Plugin = None,
     json: options.Json = False,
 ) -> None:
-    """Tell what a graph is: its degrees, the numbers that regret bounds scale with, the bounds.
+    """Describe a graph: degrees, graph numbers, and the regret bounds that depend on them.
 
-    The clique cover number, the independence number and the (fractional) domination number, each
-    with the cliques or arms that show it. On a directed graph cliques need edges both ways.
+    Computes the clique cover number, the independence number and the (fractional) domination
+    number, each with the cliques or arms that prove it. In a directed graph, the arms of a clique
+    have edges in both directions.
 
     Example: graphbandits graph "edges(1-2 1-3 2-3 3-4 3-5 4-5)" --plot paper.png
     """
@@ -228,7 +246,7 @@ def graph(
     _print_numbers(found)
     _print_bounds(found)
     for file in found.files:
-        show_line(f"Wrote {file}.")
+        print_line(f"Wrote {file}.")
 
 
 def _print_numbers(description: GraphDescription) -> None:
@@ -237,33 +255,35 @@ def _print_numbers(description: GraphDescription) -> None:
     found = description.to_dict()
     way = "directed" if found["directed"] else "undirected"
     out, back = (_degrees(found["degrees"][way]) for way in ("out", "in"))
-    show_line(
+    print_line(
         f"Graph {found['graph']}: {count(found['arms'], 'arm')}, {count(found['edges'], 'edge')} "
         f"({way}), density {found['density']:.4g}, {count(found['components'], 'component')}.\n"
         f"Degrees: {f'out {out}; in {back}' if found['directed'] else out}."
     )
     if found["note"]:
-        show(found["note"])
+        print_text(found["note"])
     if (numbers := description.numbers) is None:
         return
-    table = plain_table("", ["number", "value", "shown by"])
+    table = plain_table("", ["number", "value", "certificate"])
     cliques = [f"{{{', '.join(clique)}}}" for clique in found["clique_cover"]["certificate"]]
     table.add_row("clique cover", span(numbers.clique_cover), _shortened(cliques, " "))
     for key in ("independence", "domination"):
         arms = _shortened(found[key]["certificate"], ", ")
         table.add_row(key, span(getattr(numbers, key)), arms)
     table.add_row("fractional domination", span(numbers.fractional_domination), "")
-    show(table)
+    print_table(table)
     if not numbers.proved:
-        show(
-            f"Where the value is 'a to b', at least a and at most b is proved; a search may "
-            f"take {description.time_limit:g} s, or as --time-limit says.\n",
+        print_text(
+            f"'a to b': the search reached its time limit of {description.time_limit:g} s; the "
+            f"number is at least a and at most b. Change the limit with --time-limit.\n",
             style="dim",
         )
 
 
 def _print_bounds(found: GraphDescription) -> None:
-    show(f"The expected regret of {found.horizon} rounds with equal priors (H = log K) is at most:")
+    print_text(
+        f"Upper bounds on the expected regret in {found.horizon} rounds, equal priors (H = log K):"
+    )
     table = plain_table("", ["bound", "proved for"], ["regret"])
     table.add_column("formula")
     for bound in found.bounds:
@@ -271,14 +291,14 @@ def _print_bounds(found: GraphDescription) -> None:
         if bound.final_error:
             value += f" ({bound.final_error:.2f})"
         table.add_row(bound.name, ", ".join(bound.policies), value, bound.formula)
-    show(table)
+    print_table(table)
     notes = {bound.note for bound in found.bounds}
     if any(bound.final_error for bound in found.bounds):
-        notes.add("In brackets: the standard error of a bound that is estimated.")
+        notes.add("In parentheses: the standard error of an estimated bound.")
     if any(bound.final > found.horizon for bound in found.bounds):
-        notes.add("A bound above the number of rounds says nothing: no regret exceeds it.")
+        notes.add("A bound above the number of rounds is trivial: regret never exceeds it.")
     for note in sorted(notes - {""}):
-        show(note, style="dim")
+        print_text(note, style="dim")
 
 
 def _degrees(spread: dict[str, Any]) -> str:
@@ -288,13 +308,13 @@ def _degrees(spread: dict[str, Any]) -> str:
 
 
 def _shortened(items: Sequence[str], between: str) -> str:
-    """The first few, and how many more.
+    """Join the first items, with the number of omitted items.
 
     >>> _shortened(["1", "2"], ", "), _shortened(["ann" * 15, "bob" * 15, "eve"], ", ")[-12:]
     ('1, 2', ', and 2 more')
     """
     count = 1
-    while count < len(items) and len(between.join(items[: count + 1])) <= SHOWN:
+    while count < len(items) and len(between.join(items[: count + 1])) <= CERTIFICATE_WIDTH:
         count += 1
     more = f"{between}and {len(items) - count} more" if count < len(items) else ""
     return between.join(items[:count]) + more

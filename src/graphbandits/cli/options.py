@@ -1,4 +1,4 @@
-"""Options that several commands have. Nothing but typer is imported."""
+"""Options shared by several commands. Only typer is imported."""
 
 from __future__ import annotations
 
@@ -9,90 +9,93 @@ from typing import Annotated, Any
 import typer
 
 GRAPH_HELP = (
-    "Who is observed: paper, empty, complete, star, ring, path, cliques(size=3), "
+    "Feedback graph: paper, empty, complete, star, ring, path, cliques(size=3), "
     "grid(columns=4), edges(1-2 2>3:0.5), random(r=0.25), random(r=uniform), "
-    "revealed-er(p=0.25), or "
-    "file:edges.txt with lines 'source target [probability]'; .csv, .graphml and .npy too, and "
-    "with options file(path=edges.csv, directed=false, probability=chance)."
+    "revealed-er(p=0.25), or a file: file:edges.txt with lines 'source target [probability]', "
+    ".csv, .graphml or .npy; with options: "
+    "file(path=edges.csv, directed=false, probability=chance)."
 )
 
 
 def _parser(kind: Callable[[str], Any], what: str) -> Callable[[str], Any]:
-    """A parser whose error quotes what was typed."""
+    """Return a parser whose error message quotes the input."""
 
     def parse(text: str) -> Any:
         try:
             return kind(text)
         except ValueError:
-            raise typer.BadParameter(f"'{text}' is not a {what}") from None
+            raise typer.BadParameter(f"'{text}' is not {what}") from None
 
     return parse
 
 
 def option(metavar: str, help: str, **more: Any) -> Any:
-    """An option with a value."""
+    """Define an option with a value."""
     return typer.Option(help=help, metavar=metavar, **more)
 
 
 def number(help: str) -> Any:
-    """An option that is a whole number."""
-    return option("N", help, parser=_parser(int, "whole number"))
+    """Define an integer option."""
+    return option("N", help, parser=_parser(int, "an integer"))
 
 
 def seconds(help: str) -> Any:
-    """An option that is a length of time."""
-    return option("SECONDS", help, parser=_parser(float, "number of seconds"))
+    """Define an option for a duration in seconds."""
+    return option("SECONDS", help, parser=_parser(float, "a number of seconds"))
 
 
 def flag(name: str, help: str) -> Any:
-    """An option without a value."""
+    """Define a boolean option without a value."""
     return typer.Option(name, help=help)
 
 
-Seed = Annotated[int, number("Names the random numbers; same seed, same result.")]
-FileSeed = Annotated[int | None, number("Names the random numbers; the file's own, else 0.")]
-Arms = Annotated[int | None, number("Number of arms; the graph's own, else 5, if unset.")]
+Seed = Annotated[int, number("Random seed. The same seed gives the same results.")]
+FileSeed = Annotated[int | None, number("Random seed. Default: the seed of the file, or 0.")]
+Arms = Annotated[int | None, number("Number of arms. Default: fixed by the graph, or 5.")]
 Graph = Annotated[str, option("GRAPH", GRAPH_HELP)]
 ExperimentName = Annotated[
-    str, typer.Argument(help="A name such as paper-1a, or the path of a TOML file.")
+    str,
+    typer.Argument(help="Name of a built-in experiment, such as paper-1a, or path of a TOML file."),
 ]
 Workers = Annotated[
-    int | None, number("Local worker processes; as many workers as there are cores if unset.")
+    int | None, number("Number of local worker processes. Default: one worker per core.")
 ]
 Cluster = Annotated[
     str | None,
     option(
         "ADDRESS",
-        "Run on a dask.distributed cluster: the address of its scheduler, such as "
-        "tcp://host:8786, or local, which starts one here.",
+        "Run on a dask.distributed cluster: address of the scheduler, such as tcp://host:8786, "
+        "or 'local' to start a cluster on this machine.",
     ),
 ]
 Plugin = Annotated[
     list[Path] | None,
-    option("FILE", "A Python file with policies or graphs of your own; repeat for several."),
+    option("FILE", "Python file with your own policies or graphs; repeat for several."),
 ]
 StudyKeys = Annotated[
-    list[str] | None, option("KEY", "A study of it; repeat for several. All if unset.")
+    list[str] | None,
+    option("KEY", "Key of a study in the directory; repeat for several. Default: all."),
 ]
-Json = Annotated[bool, flag("--json", "Print one JSON object instead of a table.")]
+Json = Annotated[bool, flag("--json", "Print JSON instead of text.")]
 Bounds = Annotated[
     bool,
     flag(
-        "--bounds", "Draw the proved bounds on the regret figure, and show them beside the regrets."
+        "--bounds", "Show the proved regret bounds in the regret figure and in the printed results."
     ),
 ]
 Ratios = Annotated[
     str | None,
     option(
         "GAIN",
-        "Record the information ratios of every trial, by the gain joint (exact) or bound "
-        "(G h): they are in the results, and give each policy the bound of Lemma 1.",
+        "Record the information ratios of every trial, with the information gain 'joint' (exact) "
+        "or 'bound' (G h). They are stored in the results, and give each policy the bound of "
+        "Lemma 1.",
     ),
 ]
 
 
 def load(plugins: Sequence[Path] | None) -> None:
-    """Load the files of ``--plugin``."""
+    """Load the files given with ``--plugin``."""
     if plugins:
         from graphbandits.plugins import load_plugin
 

@@ -1,4 +1,4 @@
-"""What commands print while shards are computed, and afterwards."""
+"""Messages that the commands print during and after a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from pathlib import Path
 
 import typer
 
-from graphbandits.cli.formatting import count, duration, file_size, print_entry, show, show_line
+from graphbandits.cli.formatting import (
+    count,
+    duration,
+    file_size,
+    print_entry,
+    print_line,
+    print_text,
+)
 from graphbandits.engine import Task
 from graphbandits.engine._progress import announce_compilation
 from graphbandits.experiments import Study
@@ -20,16 +27,16 @@ from graphbandits.plugins import file_of
 from graphbandits.store import Failure, Store, WorkerOptions
 from graphbandits.store.estimate import estimate
 
-#: Decisions that take long enough to be estimated beforehand.
-LONG = 10**6
-#: Failures that are printed one by one.
-SHOWN = 5
-#: Pictures that are named one by one; of more the first and the last.
-NAMED = 4
+#: Number of decisions from which the run time is estimated first.
+LONG_RUN = 10**6
+#: Number of failures that are printed individually.
+SHOWN_FAILURES = 5
+#: Number of figures that are listed individually; else only the first and the last.
+LISTED_FIGURES = 4
 
 
 class CommandProgress(LiveProgress):
-    """Prints ``announcement`` first, an estimate of long runs, and what was written."""
+    """Prints ``announcement``, an estimate of the run time of long runs, and the output files."""
 
     def __init__(self, output: Path, announcement: Sequence[str] = ()) -> None:
         super().__init__()
@@ -42,60 +49,62 @@ class CommandProgress(LiveProgress):
         super().prepared(store, tasks, options)
         self._store, self._options = store, options
         for line in self._announcement:
-            show(line)
+            print_text(line)
 
     def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
-        self._announce(list(wanted), sum(task.decisions for task in tasks))
+        self._print_estimate(list(wanted), sum(task.decisions for task in tasks))
         super().started(wanted, tasks, workers)
 
     def computed(self, failures: Sequence[Failure]) -> None:
-        for failure in failures[:SHOWN]:
+        for failure in failures[:SHOWN_FAILURES]:
             typer.echo(" ".join(f"failed: {failure}".split()), err=True)
-        if len(failures) > SHOWN:
-            typer.echo(f"failed: {len(failures) - SHOWN} more", err=True)
+        if len(failures) > SHOWN_FAILURES:
+            typer.echo(f"failed: {len(failures) - SHOWN_FAILURES} more", err=True)
 
     def read(self, study: Study) -> None:
         for entry in study.entries():
             print_entry(entry, study.record.bounds)
 
     def written(self, files: Sequence[Path]) -> None:
-        """Name the files that were written; of many figures the first and the last."""
-        taken = duration(time.perf_counter() - self._start)
-        show(f"Done in {taken}. Written to {self._output}/:")
+        """Print the names of the output files; of many figures only the first and the last."""
+        elapsed = duration(time.perf_counter() - self._start)
+        print_line(f"Finished in {elapsed}. Files in {self._output}/:")
         pages, figures = files[:2], files[2:]
-        # of a figure in several formats the first
+        # list only the first format of each figure
         names = list({path.stem: path.name for path in reversed(figures)}.values())[::-1]
-        if len(names) > NAMED:
+        if len(names) > LISTED_FIGURES:
             names = [names[0], f"... ({len(names) - 2} more)", names[-1]]
         for name in (*(path.name for path in pages), *names):
-            show_line(f"  {name}")
+            print_line(f"  {name}")
 
-    def _announce(self, wanted: Sequence[Task], decisions: int) -> None:
-        """Say that a first run compiles, and how long a long one will take."""
-        if decisions * max(10 if t.plan.recording.ratios else 1 for t in wanted) < LONG:
+    def _print_estimate(self, requested: Sequence[Task], decisions: int) -> None:
+        """Announce the compilation of a first run, and estimate the time of a long run."""
+        if decisions * max(10 if t.plan.recording.ratios else 1 for t in requested) < LONG_RUN:
             announce_compilation()
             return
-        # a plug-in may do anything, also end this process: only workers try it
-        safe = [task for task in wanted if file_of(task.plan.policies[task.policy]) is None]
+        # a plug-in may crash the process: run it in workers only
+        safe = [task for task in requested if file_of(task.plan.policies[task.policy]) is None]
         if not safe:
             return
-        show("Measuring how long it will take (the first run also compiles: half a minute)")
-        found = estimate(safe, self._store, self._options)  # the run itself reports failures
-        if len(safe) < len(wanted):
-            show("Not counting the policies of plug-ins:")
+        print_text("Estimating the run time (a first run also compiles: about half a minute)")
+        found = estimate(safe, self._store, self._options)  # failures are reported by the run
+        if len(safe) < len(requested):
+            print_text("The estimate does not include policies of plug-ins.")
         workers = self._options.workers
         if self._options.cluster is None:
             each = duration(found.seconds / workers)
-            show(f"About {each} of simulation on {count(workers, 'worker')};")
+            print_text(f"About {each} on {count(workers, 'worker')}.")
         else:
-            show(f"About {duration(found.seconds)} of simulation for one worker;")
+            print_text(f"About {duration(found.seconds)} of work for one worker.")
         size = file_size(found.bytes)
-        show_line(f"about {size} go to {self._output}/, and what is there survives a stop\n")
+        print_line(
+            f"About {size} in {self._output}/. Finished trials are kept if the run is stopped.\n"
+        )
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGTERM, which batch systems send, ends a run as Ctrl-C does."""
+    """Handle SIGTERM, which batch systems send, like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

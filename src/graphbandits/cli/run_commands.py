@@ -1,4 +1,4 @@
-"""``graphbandits run``, ``reproduce`` and ``simulate``: the commands that run simulations."""
+"""``graphbandits run``, ``reproduce`` and ``simulate``: run simulations."""
 
 from __future__ import annotations
 
@@ -10,36 +10,47 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphbandits.cli import formatting, options
-from graphbandits.cli.formatting import count, duration, file_size, plain_table, show, show_line
+from graphbandits.cli.formatting import (
+    count,
+    duration,
+    file_size,
+    plain_table,
+    print_line,
+    print_table,
+    print_text,
+)
 from graphbandits.cli.options import flag, load, number, option
 from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
     from graphbandits.experiments.run import DryRun
 
-#: Rows that the table of a dry run has; of more the first and the last.
-SHOWN = 40
-#: Failures that a dry run prints.
-FAILURES = 5
+#: Largest number of rows in the table of a dry run; the middle of a longer table is omitted.
+MAX_ROWS = 40
+#: Number of failures that a dry run prints.
+SHOWN_FAILURES = 5
 
 
 def run(
     experiment: options.ExperimentName,
-    trials: Annotated[int | None, number("Trials of each policy; the file's own if unset.")] = None,
+    trials: Annotated[int | None, number("Trials per policy. Default: from the file.")] = None,
     seed: options.FileSeed = None,
     policy: Annotated[
         list[str] | None,
-        option("NAME", "A policy to run besides those of the experiment; repeat for several."),
+        option("NAME", "Additional policy to run; repeat for several."),
     ] = None,
     output: Annotated[
         Path | None,
-        option("DIR", "Directory for figures, results and report.html; its name if unset."),
+        option(
+            "DIR",
+            "Directory for results, figures and report.html. Default: named after the experiment.",
+        ),
     ] = None,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     shard: Annotated[
         int | None,
-        number("Trials that are computed and kept together; 250 if unset, fewer of long ones."),
+        number("Trials per shard (stored in one file). Default: 250, fewer for long trials."),
     ] = None,
     plugin: options.Plugin = None,
     bounds: options.Bounds = False,
@@ -48,15 +59,15 @@ def run(
         bool,
         flag(
             "--dry-run",
-            "Only say what would be run, about how long it takes and what room it needs.",
+            "Only check the experiment and estimate run time and disk space.",
         ),
     ] = False,
 ) -> None:
-    """Run an experiment that is described in a file.
+    """Run a built-in experiment or an experiment file.
 
-    Everything is checked before anything runs. Trials are kept as they are finished, so that the
-    same command goes on where a run was stopped or killed, and more trials or policies use what is
-    there. `graphbandits new experiment` writes a file to start from, with all keys explained.
+    The experiment is checked completely before it runs. Finished trials are stored: the same
+    command continues an interrupted run, and a run with more trials or policies reuses the stored
+    trials. `graphbandits new experiment` creates a file in which all keys are explained.
 
     Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
     """
@@ -80,60 +91,62 @@ def _print_dry_run(found: DryRun) -> None:
 
     _print_plans(found)
     shared = sum(len(plan.policies) for plan in found.plans) - len(found.tasks)
-    again = f" {shared} of their policies are the same at other values, and run once."
-    todo = sum(found.missing)
+    note = f" {shared} policies are the same at several points and run once."
+    missing = sum(found.missing)
     simulations = count(len(found.plans), "simulation")
-    show(f"{simulations}; {todo} of {found.trials} trials to run." + again * bool(shared))
-    if todo:
+    print_text(f"{simulations}; {missing} of {found.trials} trials to run." + note * bool(shared))
+    if missing:
         announce_compilation()
-        told = found.estimate
-        for failure in told.failures[:FAILURES]:
+        estimate = found.estimate
+        for failure in estimate.failures[:SHOWN_FAILURES]:
             typer.echo(failure, err=True)
-        if len(told.failures) > FAILURES:
-            typer.echo(f"... ({len(told.failures) - FAILURES} more)", err=True)
-        alone, workers = duration(told.seconds), found.options.workers
+        if len(estimate.failures) > SHOWN_FAILURES:
+            typer.echo(f"... ({len(estimate.failures) - SHOWN_FAILURES} more)", err=True)
+        alone, workers = duration(estimate.seconds), found.options.workers
         if found.options.cluster is not None:
-            show(f"Time: about {alone} for one worker of the cluster.")
+            print_text(f"Time: about {alone} of work for one worker of the cluster.")
         else:
-            each = duration(told.seconds / workers)
-            show(f"Time: about {each} on {count(workers, 'worker')} (one: {alone}).")
-        room, most = file_size(told.bytes), file_size(told.most_bytes)
-        show_line(f"Room: about {room}, at most {most}, in {found.output}/.")
-        show("Measured by a short run here; start-up and compiling come on top, and")
-        show("figures and the page take some MB more.")
-    show("Nothing was written.")
+            each = duration(estimate.seconds / workers)
+            print_text(f"Time: about {each} on {count(workers, 'worker')} (one worker: {alone}).")
+        size, most = file_size(estimate.bytes), file_size(estimate.most_bytes)
+        print_line(f"Disk space: about {size}, at most {most}, in {found.output}/.")
+        print_text(
+            "Estimated from a short run on this machine, without start-up and compilation.\n"
+            "Figures and the report need a few MB more."
+        )
+    print_text("Nothing was written.")
 
 
 def _print_plans(found: DryRun) -> None:
-    """The table of the simulations, and their policies."""
+    """Print the table of the simulations, and their policies."""
     from graphbandits.engine.plan import point_text
 
-    lacking = dict(zip(found.record.series, found.missing, strict=True))
-    # policies are named once where all simulations have the same
+    missing_of = dict(zip(found.record.series, found.missing, strict=True))
+    # print the policies once if they are the same in all simulations
     alike = len({tuple(plan.lines.values()) for plan in found.plans}) == 1
-    words = ["at"] * bool(found.record.sweeps) + ["graph"] + ["policies"] * (not alike)
-    table = plain_table(found.record.title, words, ["arms", "rounds", "trials", "there"])
+    words = ["point"] * bool(found.record.sweeps) + ["graph"] + ["policies"] * (not alike)
+    table = plain_table(found.record.title, words, ["arms", "rounds", "trials", "stored"])
     rows: list[tuple[str, ...]] = []
-    for plan, cell in zip(found.plans, found.record.cells, strict=True):
+    for plan, record in zip(found.plans, found.record.cells, strict=True):
         trials = plan.trials * len(plan.policies)
-        missing = sum(min(plan.trials, lacking[name]) for name in cell.policies.values())
-        said = {"at": point_text(plan.point), "graph": plan.graph_text}
-        said["policies"] = _short(list(plan.lines.values()))
+        missing = sum(min(plan.trials, missing_of[name]) for name in record.policies.values())
+        cells = {"point": point_text(plan.point), "graph": plan.graph_text}
+        cells["policies"] = _short(list(plan.lines.values()))
         numbers = (plan.world.arms, plan.horizon, f"{plan.trials} x {len(plan.policies)}")
         share = f"{(trials - missing) / trials:.0%}"
-        rows.append((*(said[word] for word in words), *map(str, numbers), share))
-    if len(rows) > SHOWN:
-        left_out = f"... ({len(rows) - SHOWN} more)", *[""] * (len(words) + 3)
-        rows[SHOWN // 2 : -SHOWN // 2] = [left_out]
+        rows.append((*(cells[word] for word in words), *map(str, numbers), share))
+    if len(rows) > MAX_ROWS:
+        left_out = f"... ({len(rows) - MAX_ROWS} more)", *[""] * (len(words) + 3)
+        rows[MAX_ROWS // 2 : -MAX_ROWS // 2] = [left_out]
     for row in rows:
         table.add_row(*row)
-    show(table)
+    print_table(table)
     if alike:
-        show(f"Policies: {', '.join(found.plans[0].lines.values())}.")
+        print_text(f"Policies: {', '.join(found.plans[0].lines.values())}.")
 
 
 def _short(names: list[str]) -> str:
-    """Some names, and how many more there are.
+    """Join the first three names, with the number of omitted names.
 
     >>> _short(["ts-n", "ids-n", "ids-lp", "ucb-n", "ucb1"])
     'ts-n, ids-n, ids-lp, ... (2 more)'
@@ -145,22 +158,24 @@ def _short(names: list[str]) -> str:
 def reproduce(
     figure: Annotated[
         list[str] | None,
-        option("FIGURE", "One of 1a, 1b, 2a, 2b; repeat for several. All four if unset."),
+        option("FIGURE", "Figure: 1a, 1b, 2a or 2b; repeat for several. Default: all."),
     ] = None,
     trials: Annotated[
-        int | None, number("Trials of each policy; 1000 as in the paper if unset.")
+        int | None, number("Trials per policy. Default: 1000, as in the paper.")
     ] = None,
     seed: options.Seed = 0,
-    output: Annotated[Path, option("DIR", "Directory for figures and results.")] = Path("figures"),
+    output: Annotated[
+        Path, option("DIR", "Directory for results, figures and report.html.")
+    ] = Path("figures"),
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     bounds: options.Bounds = False,
 ) -> None:
     """Run the paper's four experiments and draw their figures.
 
-    1a: a fixed graph of five arms. 1b: a graph redrawn and revealed each round. 2a: random
-    feedback with r = 0.25. 2b: random feedback with r uniform each round. What was stopped goes on
-    where it was with the same command.
+    1a: a fixed graph with five arms. 1b: a graph that is redrawn and revealed each round.
+    2a: random feedback with r = 0.25. 2b: random feedback with r uniform each round. The same
+    command continues an interrupted run.
 
     Example: graphbandits reproduce --figure 1a --trials 200 --output figures
     """
@@ -183,22 +198,24 @@ def reproduce(
             cluster=cluster,
             progress=CommandProgress(output, lines),
         )
-    show(f"To explore, open {output / 'report.html'} in a browser.")
+    print_line(f"Open {output / 'report.html'} in a browser to explore the results.")
 
 
 def simulate(
     policy: Annotated[
-        list[str], option("NAME", "A policy (see 'graphbandits list'); repeat for several.")
+        list[str],
+        option("NAME", "Policy to simulate; repeat for several. See 'graphbandits list policies'."),
     ],
     graph: options.Graph,
-    horizon: Annotated[int, number("Rounds of each trial.")],
-    trials: Annotated[int, number("Independent trials of each policy.")],
+    horizon: Annotated[int, number("Rounds per trial.")],
+    trials: Annotated[int, number("Independent trials per policy.")],
     arms: options.Arms = None,
     seed: options.Seed = 0,
     workers: options.Workers = None,
     plugin: options.Plugin = None,
     output: Annotated[
-        Path | None, option("DIR", "Directory for figures, results and report.html; none if unset.")
+        Path | None,
+        option("DIR", "Directory for results, figures and report.html. Default: only print."),
     ] = None,
     json: options.Json = False,
     bounds: options.Bounds = False,
@@ -206,18 +223,20 @@ def simulate(
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
-    The arms are Bernoulli with means drawn from a uniform prior.
+    Arms are Bernoulli; their means are drawn from a uniform prior.
 
     Example: graphbandits simulate --policy ids-n --policy ts-n --graph "cliques(size=3)"
     --arms 9 --horizon 500 --trials 200
     """
     if ratios is not None and output is None and not bounds:
         raise InputError(
-            "--ratios are recorded in the results of --output DIR, and --bounds shows what they "
-            "allow: give one of these"
+            "--ratios needs --output DIR, which stores the ratios, or --bounds, which shows the "
+            "bound of Lemma 1: add one of them"
         )
     if output is not None and json:
-        raise InputError("--output writes summary.json: leave --json out")
+        raise InputError(
+            "--json cannot be combined with --output, which writes summary.json: remove one of them"
+        )
     load(plugin)
     from graphbandits.engine import Plan
     from graphbandits.engine._progress import announce_compilation
@@ -252,13 +271,13 @@ def simulate(
             )
         return
     announce_compilation()
-    # what a policy prints must not end up in the JSON
+    # keep the printed output of policies out of the JSON
     with redirect_stdout(sys.stderr) if json else nullcontext():
         results = simulate_plan(plan, workers=available_cores() if workers is None else workers)
     if json:
         more = {"bounds": bounds_summary(bounds_of(plan, results), results)} if bounds else {}
         formatting.print_json(results.summary() | more)
         return
-    show(formatting.regret_table(results, f"{graph}, {size}"))
+    print_table(formatting.regret_table(results, f"{graph}, {size}"))
     if bounds:
         formatting.print_bounds(judge_bounds(bounds_of(plan, results), results))

@@ -19,7 +19,7 @@ the sources of a policy mention (:data:`GRAPH_VALUES`) are facts instead. These 
 time limit, and therefore the values are the same on every machine. Linear programs are facts of
 the policies that use their solutions.
 
-``tests/engine/test_provenance.py`` checks :data:`NUMERIC` against import statements and a traced run.
+``tests/engine/test_provenance.py`` checks :data:`NUMERIC` against imports and a traced run.
 """
 
 from __future__ import annotations

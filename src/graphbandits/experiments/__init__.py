@@ -1,4 +1,4 @@
-"""Experiments: TOML files, running them into a store, and reading what came out."""
+"""Experiments: read TOML files, run them with a store, and read the results."""
 
 from graphbandits.experiments.experiment import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.run import (

@@ -1,4 +1,4 @@
-"""Texts of an experiment's file: placeholders that a sweep fills, and parts of file names."""
+"""Texts of an experiment file: placeholders of sweeps, parts of file names, TOML values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 
 from graphbandits.errors import GraphBanditsError, InputError
 
-#: A value of a sweep as it is shown and kept.
-Value = int | float | str
-#: A value of a sweep as it is given: priors and means may be lists.
-Given = int | float | str | tuple[Any, ...]
-#: Stands for all of its values where a policy is one line of a sweep.
+#: A value of a sweep as it is displayed and stored.
+ScalarValue = int | float | str
+#: A value of a sweep as it is written in the file: priors and means may be lists.
+SweepValue = int | float | str | tuple[Any, ...]
+#: Replaces a placeholder in the label of a line.
 SWEPT = "…"
-#: Letters that a value has in the name of a file, at most.
-LONGEST = 60
-#: Braces around anything but a dictionary.
+#: Maximum number of characters of a value in a file name.
+MAX_PART_LENGTH = 60
+#: A name in braces; a dictionary does not match.
 _PLACEHOLDER = re.compile(r"\{([^{}:,]*)\}")
 
 
 def placeholders(text: str) -> list[str]:
-    """The names in braces, in their order.
+    """Return the names in braces, in order.
 
     >>> placeholders("revealed-er(p={p}, directed={way})")
     ['p', 'way']
@@ -32,78 +32,78 @@ def placeholders(text: str) -> list[str]:
     return _PLACEHOLDER.findall(text)
 
 
-def filled(text: str, point: Mapping[str, Given]) -> str:
-    """The text with the values in the place of their placeholders.
+def fill_placeholders(text: str, point: Mapping[str, SweepValue]) -> str:
+    """Replace the placeholders of a text by their values.
 
-    >>> filled("random(r={r}, low={low})", {"r": "uniform", "low": 0.25})
+    >>> fill_placeholders("random(r={r}, low={low})", {"r": "uniform", "low": 0.25})
     'random(r=uniform, low=0.25)'
     """
     return _PLACEHOLDER.sub(lambda found: str(point[found[1]]), text)
 
 
-def varies_itself(key: str, text: object) -> bool:
-    """Whether the text of a key has a placeholder for its own value.
+def has_own_placeholder(key: str, text: object) -> bool:
+    """Return whether the value of a key contains a placeholder with the name of the key.
 
-    >>> varies_itself("graph", "{graph}"), varies_itself("graph", "random(r={r})")
+    >>> has_own_placeholder("graph", "{graph}"), has_own_placeholder("graph", "random(r={r})")
     (True, False)
     """
     return isinstance(text, str) and key in placeholders(text)
 
 
-def line_of(text: str) -> str:
-    """What a policy is called as a line of a sweep: one text at all values.
+def line_label(text: str) -> str:
+    """Return the label of a policy in a sweep, which is the same at all values.
 
-    >>> line_of("eps-greedy-lp(c={c})")
+    >>> line_label("eps-greedy-lp(c={c})")
     'eps-greedy-lp(c=…)'
     """
     return _PLACEHOLDER.sub(SWEPT, text)
 
 
 def check_placeholders(texts: Iterable[str], parameters: Sequence[str] = ()) -> None:
-    """Refuse a placeholder that is not one of the sweep's ``parameters``."""
+    """Raise an error if a placeholder is not one of the ``parameters`` of the sweep."""
     for text in texts:
         for name in placeholders(text):
             if not parameters:
                 raise InputError(
-                    f"nothing fills the placeholder {{{name}}} of '{text}': add a [[sweeps]] with "
-                    f'parameter = "{name or "r"}" and its values'
+                    f"the placeholder {{{name}}} in '{text}' has no value: add a table [[sweeps]] "
+                    f'with parameter = "{name or "r"}" and its values'
                 )
             if name not in parameters:
                 known = ", ".join(f"{{{parameter}}}" for parameter in parameters)
                 raise InputError(
-                    f"unknown placeholder {{{name}}} in '{text}': this sweep fills {known}"
+                    f"unknown placeholder {{{name}}} in '{text}': this sweep has {known}"
                 )
 
 
-def shown_value(given: Given) -> Value:
-    """A value of a sweep for tables and axes: lists become texts.
+def display_value(value: SweepValue) -> ScalarValue:
+    """Format a value of a sweep for tables and axes: lists become strings.
 
-    >>> shown_value(0.5), shown_value((2.0, 5)), shown_value(((1, 2), "3,4"))
+    >>> display_value(0.5), display_value((2.0, 5)), display_value(((1, 2), "3,4"))
     (0.5, '2,5', '1,2 3,4')
     """
-    if not isinstance(given, tuple):
-        return given
-    parts = [str(shown_value(one)).removesuffix(".0") for one in given]
-    deep = any(isinstance(one, tuple | str) for one in given)
+    if not isinstance(value, tuple):
+        return value
+    parts = [str(display_value(one)).removesuffix(".0") for one in value]
+    deep = any(isinstance(one, tuple | str) for one in value)
     return (" " if deep else ",").join(parts)
 
 
-def file_part(value: Value) -> str:
-    """A value as a part of a file name: letters, digits, points and signs.
+def file_name_part(value: ScalarValue) -> str:
+    """Convert a value to a part of a file name: letters, digits, '.', '+', '-' and '_'.
 
-    A long one ends with a hash in the place of its end.
+    A long value is cut and ends with a hash.
 
-    >>> file_part(0.25), file_part("random(r=0.25)")
+    >>> file_name_part(0.25), file_name_part("random(r=0.25)")
     ('0.25', 'random-r-0.25')
     """
     part = re.sub(r"[^\w.+-]+", "-", str(value)).strip("-.")
-    if len(part) <= LONGEST:
+    if len(part) <= MAX_PART_LENGTH:
         return part
-    return f"{part[: LONGEST - 9]}-{hashlib.sha256(str(value).encode()).hexdigest()[:8]}"
+    return f"{part[: MAX_PART_LENGTH - 9]}-{hashlib.sha256(str(value).encode()).hexdigest()[:8]}"
 
 
 def toml_text(value: object) -> str:
-    """A value as it would stand in the file, in one line.
+    """Format a value as TOML in one line.
 
     >>> print(toml_text({"horizon": 3, "my r": [True, "a", 0.5]}))
     { horizon = 3, "my r" = [true, 'a', 0.5] }
@@ -111,7 +111,7 @@ def toml_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        # between single quotes everything is as it is, and nothing can be told in other words
+        # a literal string in single quotes has no escape sequences
         return f"'{value}'" if value.isprintable() and "'" not in value else json.dumps(value)
     if isinstance(value, Mapping):
         parts = [f"{_toml_key(key)} = {toml_text(one)}" for key, one in value.items()]
@@ -126,8 +126,8 @@ def _toml_key(key: str) -> str:
 
 
 @contextmanager
-def errors_at(place: str) -> Iterator[None]:
-    """Errors begin with the place in the file that they are about."""
+def prefix_errors(place: str) -> Iterator[None]:
+    """Prefix error messages with a place in the experiment file."""
     try:
         yield
     except GraphBanditsError as error:

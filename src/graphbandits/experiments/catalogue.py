@@ -1,4 +1,4 @@
-"""List what there is (policies, graphs, posteriors, experiments), and write starting files."""
+"""List policies, graphs, posteriors and experiments, and create files from templates."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 from graphbandits._io import check_name, write_new
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments._texts import file_part
+from graphbandits.experiments._texts import file_name_part
 from graphbandits.experiments.experiment import experiment_names, load_experiment
 from graphbandits.experiments.tables import SweepTable
 from graphbandits.registry import parameters_of, registered, summary_of
 
-#: What can be listed, with the kind of plug-in that it is.
+#: What can be listed, with the kind of plug-in.
 KINDS = {"policies": "policy", "graphs": "graph", "posteriors": "posterior", "experiments": None}
 
 
@@ -29,13 +29,18 @@ def list_available(what: str = "") -> dict[str, list[dict[str, Any]]]:
     Parameters
     ----------
     what
-        "policies", "graphs", "posteriors" or "experiments"; all if empty.
+        "policies", "graphs", "posteriors" or "experiments". If empty, list all of them.
 
     Returns
     -------
     dict
-        For each of these a list of entries: name, description, and parameters with their defaults,
-        what a policy must know, or the size of an experiment.
+        A list of entries for each of these. An entry has a name and a description. Plug-ins also
+        have parameters with their defaults, policies have their needs, and experiments have a size.
+
+    Raises
+    ------
+    InputError
+        If ``what`` is unknown.
 
     Examples
     --------
@@ -43,15 +48,17 @@ def list_available(what: str = "") -> dict[str, list[dict[str, Any]]]:
     'bayes-ucb'
     """
     if what and what not in KINDS:
-        raise InputError(f"list shows {', '.join(KINDS)}, not '{what}': {nearest(what, KINDS)}")
+        raise InputError(f"unknown list '{what}': {nearest(what, KINDS)}")
     return {
-        plural: list(map(_experiment, experiment_names())) if kind is None else _plugins(kind)
+        plural: list(map(_experiment_entry, experiment_names()))
+        if kind is None
+        else _plugin_entries(kind)
         for plural, kind in KINDS.items()
         if what in ("", plural)
     }
 
 
-def _plugins(kind: str) -> list[dict[str, Any]]:
+def _plugin_entries(kind: str) -> list[dict[str, Any]]:
     entries = []
     for name, cls in registered(kind).items():
         entry = {"name": name, "description": summary_of(cls), "parameters": parameters_of(cls)}
@@ -62,7 +69,7 @@ def _plugins(kind: str) -> list[dict[str, Any]]:
     return entries
 
 
-def _experiment(name: str) -> dict[str, Any]:
+def _experiment_entry(name: str) -> dict[str, Any]:
     experiment = load_experiment(name)
     setups = experiment.setups()
     return {
@@ -80,37 +87,42 @@ def _experiment(name: str) -> dict[str, Any]:
 
 
 def _points(sweep: SweepTable) -> list[Any]:
-    """The points of a sweep: values, or a table of values for each point of several parameters.
+    """Return the points of a sweep: values, or one dict per point for several parameters.
 
     >>> _points(SweepTable(parameter="r", values=[0, 0.5]))
     [0, 0.5]
     >>> _points(SweepTable(list=[{"r": 0.1, "arms": 5}]))
     [{'r': 0.1, 'arms': 5}]
     """
-    points = sweep.shown_points()
+    points = sweep.display_points()
     return points if len(sweep.parameters) > 1 else [one for p in points for one in p.values()]
 
 
 def _range(numbers: Iterable[int | None]) -> int | list[int] | None:
-    """The number that all simulations have, or all there are."""
+    """Return the common number of all simulations, or the list of different numbers."""
     found = list(dict.fromkeys(number for number in numbers if number is not None))
     return found if len(found) > 1 else found[0] if found else None
 
 
 def new_policy(name: str, output: str | Path | None = None) -> Path:
-    """Write a commented policy that works and passes the contract.
+    """Create a commented, working policy that passes the contract tests.
 
     Parameters
     ----------
     name
-        Its name in texts, such as "my-ucb".
+        Name of the policy, such as "my-ucb".
     output
-        The file to write; named after the policy, in the working directory, if not given.
+        File to write. Default: a file in the working directory, named after the policy.
 
     Returns
     -------
     Path
-        The file; one that exists is not replaced.
+        Path of the new file.
+
+    Raises
+    ------
+    InputError
+        If the name is invalid or in use, or if the file exists.
 
     Examples
     --------
@@ -122,59 +134,75 @@ def new_policy(name: str, output: str | Path | None = None) -> Path:
     words = [word for word in re.split(r"[-_.]+", name) if word]
     if not re.fullmatch(r"[a-z][a-z0-9_.\-]*", name) or not words:
         raise InputError(
-            f"a policy's name has small letters, digits and '-', and begins with a letter, such "
-            f"as my-ucb; not '{name}'"
+            f"invalid policy name '{name}': use lower-case letters, digits and '-', and start "
+            "with a letter, as in my-ucb"
         )
     if name in registered("policy"):
-        raise InputError(f"there is a policy '{name}' already: choose another name")
+        raise InputError(f"the policy '{name}' already exists: choose another name")
     stem, class_name = "_".join(words), "".join(word.capitalize() for word in words)
     if keyword.iskeyword(class_name):
         class_name += "Policy"
-    if keyword.iskeyword(stem) or _is_taken(stem):
-        stem += "_policy"  # a file named like a module would be imported in its place
+    if keyword.iskeyword(stem) or _module_exists(stem):
+        stem += "_policy"  # a file with the name of a module would shadow it
     target = Path(f"{stem}.py") if output is None else Path(output)
     return _write(target, "policy_template.txt", {"NAME": name, "CLASS": class_name})
 
 
 def new_experiment(name: str = "my-experiment", output: str | Path | None = None) -> Path:
-    """Write a commented experiment that runs in seconds and shows every key.
+    """Create a commented experiment file that shows every key and runs in seconds.
 
-    ``name`` becomes its title, and names the file in the working directory if ``output`` is not
-    given. A file that exists is not replaced.
+    Parameters
+    ----------
+    name
+        Title of the experiment, such as "my-study".
+    output
+        File to write. Default: a file in the working directory, named after the experiment.
 
+    Returns
+    -------
+    Path
+        Path of the new file.
+
+    Raises
+    ------
+    InputError
+        If the name is invalid or in use, or if the file exists.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     new_experiment("my-study", Path(folder, "my-study.toml")).name
     'my-study.toml'
     """
-    if not name or file_part(name) != name:
+    if not name or file_name_part(name) != name:
         raise InputError(
-            f"an experiment's name has letters, digits, points and signs, such as "
-            f"{file_part(name) or 'my-study'}; not '{name}'"
+            f"invalid experiment name '{name}': use letters, digits, '.', '+', '-' and '_', as in "
+            f"{file_name_part(name) or 'my-study'}"
         )
     if name in experiment_names():
-        raise InputError(f"there is an experiment '{name}' already: choose another name")
+        raise InputError(f"the experiment '{name}' already exists: choose another name")
     target = Path(f"{name}.toml") if output is None else Path(output)
     return _write(target, "experiment_template.txt", {"NAME": name})
 
 
 def _write(target: Path, template: str, names: Mapping[str, str]) -> Path:
-    """Write a template with names in it; a file that exists is left alone."""
+    """Write a template with its names filled in; do not replace an existing file."""
     text = files(__package__).joinpath(template).read_text("utf-8")
     for key, name in names.items():
         text = text.replace(f"@@{key}@@", name)
     if os.path.lexists(target):
-        raise InputError(f"{target} exists: choose another name with --output")
+        raise InputError(f"{target} already exists: choose another file with --output")
     check_name(target)
     if not write_new(target, text.encode()):
-        raise InputError(f"{target} exists: choose another name with --output")
+        raise InputError(f"{target} already exists: choose another file with --output")
     return target
 
 
-def _is_taken(stem: str) -> bool:
-    """Whether a module of this name comes from elsewhere than here."""
+def _module_exists(stem: str) -> bool:
+    """Return whether a module of this name exists outside of the working directory."""
     try:
         spec = find_spec(stem)
-    except ValueError:  # a module that was made in another way than by import
+    except ValueError:  # the module was not created by an import
         return False
     return spec is not None and Path(spec.origin or "").parent != Path.cwd()

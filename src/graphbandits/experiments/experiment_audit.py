@@ -1,4 +1,4 @@
-"""Audit an experiment: the paper's statements, checked in every round of its simulations."""
+"""Audit an experiment: check the paper's statements in every round of its simulations."""
 
 from __future__ import annotations
 
@@ -12,19 +12,31 @@ from graphbandits.engine import Plan
 from graphbandits.engine._progress import announce_compilation, progress_bar
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, check_integer
-from graphbandits.experiments._texts import errors_at
+from graphbandits.experiments._texts import prefix_errors
 from graphbandits.experiments.experiment import load_experiment
 from graphbandits.experiments.run import available_cores
 from graphbandits.plugins import load_plugin
 from graphbandits.theory.auditor import Audit, audit, covered_policies
 
-#: Trials of an audit, if not given: every round of each is checked.
+#: Default number of trials of an audit.
 TRIALS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class SimulationAudit:
-    """The audit of one simulation of an experiment."""
+    """The audit of one simulation of an experiment.
+
+    Parameters
+    ----------
+    title
+        Title of the simulation.
+    plan
+        The simulation.
+    audit
+        The result of the audit.
+    seconds
+        Run time.
+    """
 
     title: str
     plan: Plan
@@ -32,7 +44,7 @@ class SimulationAudit:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers."""
+        """Return the audit as JSON data."""
         plan = self.plan
         return {
             "policies": list(plan.policies),
@@ -45,13 +57,19 @@ class SimulationAudit:
 
 @dataclass(frozen=True, eq=False)
 class ExperimentAudit:
-    """The audits of all simulations of an experiment."""
+    """The audits of all simulations of an experiment.
+
+    Parameters
+    ----------
+    simulations
+        One audit per simulation.
+    """
 
     simulations: tuple[SimulationAudit, ...]
 
     @property
     def broken(self) -> list[str]:
-        """All that does not hold, a sentence for each."""
+        """One message for each violated statement."""
         return [sentence for one in self.simulations for sentence in one.audit.broken]
 
     @property
@@ -60,7 +78,7 @@ class ExperimentAudit:
         return not self.broken
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, as ``graphbandits audit --json`` prints them."""
+        """Return the audits as JSON data, the output of ``graphbandits audit --json``."""
         audits = {one.title: one.to_dict() for one in self.simulations}
         return {"holds": self.holds, "audits": audits}
 
@@ -82,21 +100,35 @@ def audit_experiment(
     Parameters
     ----------
     experiment
-        The name of an experiment of this package, or the path of a TOML file.
-    trials, seed
-        Trials of each policy, 100 if not given, and the seed in place of that of the file.
+        Name of a built-in experiment, or path of a TOML file.
+    trials
+        Trials per policy. Default: 100.
+    seed
+        Random seed. Default: the seed of the file.
     policies
-        Policies to audit besides those of the experiment that a theorem is about.
+        Additional policies to audit. Policies of the experiment that a theorem covers are always
+        audited.
     plugins
         Plug-in files to load first.
     gain
-        The information gain: "joint" (exact), "bound" (G h), or "auto": joint where it is quick.
+        Information gain: "joint" (exact), "bound" (G h), or "auto" (joint if it is fast to
+        compute, else bound).
     workers
-        Threads; one for each core if not given.
+        Number of threads. Default: one per core.
     progress
-        Whether to show progress on standard error, if it is a terminal.
+        Whether to show progress on standard error if it is a terminal.
     finished
-        Called with the audit of each simulation as soon as it is finished.
+        Callback that receives the audit of each simulation when it is finished.
+
+    Returns
+    -------
+    ExperimentAudit
+        The audits of all simulations.
+
+    Raises
+    ------
+    InputError
+        If the experiment is invalid or none of its policies is covered by a theorem.
 
     Examples
     --------
@@ -123,17 +155,17 @@ def audit_experiment(
 def _plans(
     experiment: str | Path, trials: int, seed: int | None, policies: Sequence[str]
 ) -> Iterator[tuple[str, Plan]]:
-    """Titles and simulations, with the policies that a theorem is on and those asked for."""
+    """Yield titles and simulations with the policies to audit."""
     described = load_experiment(experiment)
-    with errors_at(str(experiment)):
+    with prefix_errors(str(experiment)):
         for plan in described.plans(trials=trials, seed=seed, policies=policies):
-            asked = {name: policy for name, policy in plan.policies.items() if name in policies}
-            wanted = covered_policies(plan.policies) | asked
-            if not wanted:
+            extra = {name: policy for name, policy in plan.policies.items() if name in policies}
+            chosen = covered_policies(plan.policies) | extra
+            if not chosen:
                 raise InputError(
-                    "none of its policies has a theorem: name one, as in --policy ids-n"
+                    "no theorem covers any of its policies: add a policy, as in --policy ids-n"
                 )
             title = described.title
             if plan.sweep is not None:
-                title = f"{described.swept()[plan.sweep].title}: {point_text(plan.point)}"
-            yield title, replace(plan, policies=wanted)
+                title = f"{described.sweep_records()[plan.sweep].title}: {point_text(plan.point)}"
+            yield title, replace(plan, policies=chosen)

@@ -1,7 +1,7 @@
-"""The tables of docs/results.md over all cells of studies, shard by shard.
+"""Export of the tables in docs/results.md for all cells of studies, shard by shard.
 
-In front of their columns are ``study`` and every parameter that was swept, null where a cell has
-none of that name; then ``line``, where policies of different texts belong together.
+The first columns are ``study`` and every swept parameter, which is null in cells that do not have
+it. If the texts of policies differ along a line of a sweep, the column ``line`` follows.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from graphbandits.store.summary import summarise_files
 if TYPE_CHECKING:
     from graphbandits.experiments.study import Cell, Study
 
-#: Rows of a batch, and of a row group of a file: what is in memory at once.
+#: Rows of a batch and of a Parquet row group; limits the memory usage.
 ROWS = 2**17
-#: The endings of files that can be written.
-ENDINGS = (".parquet", ".csv", ".csv.gz")
+#: Suffixes of the supported file formats.
+SUFFIXES = (".parquet", ".csv", ".csv.gz")
 
 
 def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.RecordBatchReader:
-    """The rows of a table: by cell, policy, trial and round, each in the order of its study.
+    """Return the rows of a table, ordered by cell, policy, trial and round.
 
-    Without ``partial`` every trial that was asked for must be there, which is checked before
-    anything is read; with it, those that are there count.
+    Without ``partial``, raise an error before reading if a requested trial is missing. With
+    ``partial``, use the trials that exist.
     """
     check_table(table)
     cells = [(study, cell) for study in studies for cell in study.cells]
@@ -55,38 +55,38 @@ def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.R
         cells = [(s, c) for s, c in cells if c.description[0]["settings"].get("ratios")]
         if not cells:
             raise InputError(
-                "these studies have no information ratios: run them with --ratios bound or joint"
+                "no information ratios in these studies: run them with --ratios bound or joint"
             )
     if table == "graph":
         cells = [(study, cell) for study, cell in cells if isinstance(cell.process, Fixed)]
         if not cells:
-            raise InputError("these studies have no fixed graph: there is no table 'graph'")
+            raise InputError("no fixed graph in these studies: the table 'graph' is not available")
     elif not partial:
         for _, cell in cells:
             for policy in cell.series:
-                cell.files(policy)  # says what is missing
-    front = _front(studies, with_line=table != "graph")
+                cell.files(policy)  # raises an error if trials are missing
+    front = _leading_columns(studies, with_line=table != "graph")
     schema = pa.schema([*front, *arrow_schema(table)])
-    return pa.RecordBatchReader.from_batches(schema, _gathered(_rows(cells, table, front)))
+    return pa.RecordBatchReader.from_batches(schema, _in_batches(_rows(cells, table, front)))
 
 
 def export(studies: Sequence[Study], table: str, path: Path, partial: bool = False) -> int:
-    """Write a table to a file, whole or not at all; how many rows it has."""
-    ending = next((e for e in reversed(ENDINGS) if path.name.lower().endswith(e)), None)
-    if ending is None:
-        raise InputError(f"an export is a file {', '.join(ENDINGS)}, not '{path.name}'")
-    if os.path.isdir(path):  # unlike that of Path, it bears a name that is too long
-        raise InputError(f"{path} is a directory: choose another name for the file")
+    """Write a table to a file atomically and return the number of rows."""
+    suffix = next((e for e in reversed(SUFFIXES) if path.name.lower().endswith(e)), None)
+    if suffix is None:
+        raise InputError(f"unknown file format '{path.name}': use one of {', '.join(SUFFIXES)}")
+    if os.path.isdir(path):  # Path.is_dir raises an error if the name is too long
+        raise InputError(f"{path} is a directory: give the name of a file")
     check_name(path)
     found = batches(studies, table, partial)
     rows = 0
     with replace_file(path) as stream, ExitStack() as stack:
         sink: Any = stream
-        if ending == ".csv.gz":
-            # without a name or a time: the same rows are the same bytes
+        if suffix == ".csv.gz":
+            # no name and no time: the same rows give the same bytes
             sink = gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0)
             stack.enter_context(sink)
-        if ending == ".parquet":  # with a row group for each batch
+        if suffix == ".parquet":  # one row group per batch
             writer = pa.parquet.ParquetWriter(sink, found.schema, compression="zstd")
         else:
             writer = pa.csv.CSVWriter(sink, found.schema)
@@ -97,26 +97,28 @@ def export(studies: Sequence[Study], table: str, path: Path, partial: bool = Fal
     return rows
 
 
-def _front(studies: Sequence[Study], with_line: bool) -> pa.Schema:
-    """The columns in front: of which study, point and line a row is."""
+def _leading_columns(studies: Sequence[Study], with_line: bool) -> pa.Schema:
+    """Return the schema of the first columns: study, swept parameters, and line."""
     values: dict[str, list[Any]] = {}
     cells = [cell for study in studies for cell in study.cells]
     for cell in cells:
         for name, value in _parameters(cell).items():
             values.setdefault(name, []).append(value)
     lines = with_line and any(p != line for cell in cells for p, line in cell.lines.items())
-    fields = {"study": pa.string()} | {name: _type(there) for name, there in values.items()}
+    fields = {"study": pa.string()} | {
+        name: _column_type(column) for name, column in values.items()
+    }
     return pa.schema(fields | ({"line": pa.string()} if lines else {}))
 
 
 def _parameters(cell: Cell) -> dict[str, Any]:
-    """The values of a point; a parameter with the name of a column of any table is ``swept_``."""
+    """Return the values of a point; add ``swept_`` to names that are columns of a table."""
     taken = {"study", "line"}.union(*SCHEMA.values())
     return {f"swept_{n}" if n in taken else n: value for n, value in cell.point.items()}
 
 
-def _put(front: pa.Schema, values: Mapping[str, Any], rows: pa.Table) -> pa.Table:
-    """Rows with the columns in front of them."""
+def _prepend_columns(front: pa.Schema, values: Mapping[str, Any], rows: pa.Table) -> pa.Table:
+    """Add the first columns to rows of a table."""
     columns = []
     for field in front:
         value = values.get(field.name)
@@ -128,8 +130,8 @@ def _put(front: pa.Schema, values: Mapping[str, Any], rows: pa.Table) -> pa.Tabl
     return pa.table([*columns, *rows.columns], schema=pa.schema([*front, *rows.schema]))
 
 
-def _type(values: Sequence[Any]) -> pa.DataType:
-    """What holds all values of a parameter, with all digits: numbers, yes and no, or texts."""
+def _column_type(values: Sequence[Any]) -> pa.DataType:
+    """Return a type that represents all values of a parameter exactly."""
     kinds = {type(value) for value in values}
     if kinds == {bool}:
         return pa.bool_()
@@ -146,23 +148,23 @@ def _rows(cells: Sequence[tuple[Study, Cell]], table: str, front: pa.Schema) -> 
             assert isinstance(cell.process, Fixed)
             edges = graph_table(cell.process.feedback)
             if edges is not None:
-                yield _put(front, values, edges)
+                yield _prepend_columns(front, values, edges)
             continue
         for policy, line in cell.lines.items():
-            if files := cell.cover(policy).used:
-                for rows in _of_policy(cell, policy, files, table):
-                    yield _put(front, values | {"line": line}, rows)
+            if files := cell.shard_index(policy).used:
+                for rows in _policy_rows(cell, policy, files, table):
+                    yield _prepend_columns(front, values | {"line": line}, rows)
 
 
-def _of_policy(
+def _policy_rows(
     cell: Cell, policy: str, files: Sequence[ShardFile], table: str
 ) -> Iterator[pa.Table]:
-    """The rows of a policy, at most about ``ROWS`` at once where they are of trials."""
+    """Yield the rows of a policy; tables with trials in parts of about ``ROWS`` rows."""
     meta, _ = cell.description
     rounds, arms, seed = np.array(meta["rounds"]), meta["arms"], meta["settings"]["seed"]
     if table in ("curve", "plays"):
-        whole = summarise_files(cell.store, files, len(rounds), len(arms))
-        yield part(Axes(arms, rounds, ()), table, policy, whole)
+        summary = summarise_files(cell.store, files, len(rounds), len(arms))
+        yield part(Axes(arms, rounds, ()), table, policy, summary)
     else:
         step = max(1, ROWS // (len(rounds) if "round" in SCHEMA[table] else 1))
         for file in files:
@@ -176,26 +178,26 @@ def _of_policy(
 
 
 def _values(shard: Shard, table: str, some: slice) -> dict[str, Floats | Ints]:
-    """The columns of trials of a shard that hold what came out."""
+    """Return the result columns for some trials of a shard."""
     if table == "final":
         return {"regret": shard.regret[some, -1]}
     if table == "regret":
         return {"regret": shard.regret[some].ravel()}
-    assert shard.ratios is not None  # the settings say that they were recorded
+    assert shard.ratios is not None  # recorded according to the settings
     return {name: array[some].ravel() for name, array in shard.ratios.items()}
 
 
-def _gathered(tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """The rows in batches of ``ROWS``, but for the last: neither tiny nor large."""
+def _in_batches(tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """Combine tables into batches of ``ROWS`` rows; the last batch may be smaller."""
     waiting: list[pa.Table] = []
     count = 0
     for table in tables:
         waiting.append(table)
         count += len(table)
         if count >= ROWS:
-            whole = pa.concat_tables(waiting).combine_chunks()
+            combined = pa.concat_tables(waiting).combine_chunks()
             full = count - count % ROWS
-            yield from whole.slice(0, full).to_batches(ROWS)
-            waiting, count = [whole.slice(full)], count - full
+            yield from combined.slice(0, full).to_batches(ROWS)
+            waiting, count = [combined.slice(full)], count - full
     if count:
         yield from pa.concat_tables(waiting).combine_chunks().to_batches(ROWS)

@@ -1,4 +1,4 @@
-"""Describe a graph: its shape, the numbers that regret bounds scale with, and these bounds."""
+"""Describe a graph: shape, graph numbers, and the regret bounds that depend on them."""
 
 from __future__ import annotations
 
@@ -26,28 +26,30 @@ from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
 from graphbandits.theory import Bound, corollary_1, regret_bounds, theorem_1
 
-#: Rounds of the bounds, if neither the user nor the graph sets them.
+#: Default number of rounds of the bounds.
 HORIZON = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class GraphDescription:
-    """A graph with its shape, its numbers and the regret bounds on it.
+    """A graph with its shape, its graph numbers and the regret bounds.
 
     Parameters
     ----------
     text
-        What the graph is called.
-    process, feedback
-        The graph, and its first round: all of it, unless it changes.
+        Name of the graph.
+    process
+        The graph process.
+    feedback
+        The graph in the first round.
     numbers
-        Clique cover, independence and domination; None if edges have probabilities.
+        Clique cover, independence and domination numbers; None if edges have probabilities.
     horizon
-        Rounds of the bounds.
+        Number of rounds of the bounds.
     time_limit
-        Seconds that the search for each number could take.
+        Time limit of the search for each number, in seconds.
     files
-        The pictures that were written.
+        Figures that were written.
     """
 
     text: str
@@ -65,7 +67,7 @@ class GraphDescription:
 
     @property
     def changes(self) -> bool:
-        """Whether the graph changes: it is described as in round 1 of trial 0, seed 0."""
+        """Whether the graph changes; then round 1 of trial 0 with seed 0 is described."""
         return fixed_feedback(self.process) is None
 
     @property
@@ -75,10 +77,10 @@ class GraphDescription:
 
     @property
     def note(self) -> str | None:
-        """What must be said of a graph that changes, or that leaves open what is observed."""
+        """A note if the graph changes or is random; else None."""
         parts = []
         if self.changes:
-            parts.append("This graph changes: here it is as in round 1 of trial 0, seed 0.")
+            parts.append("The graph changes over time; this is round 1 of trial 0 with seed 0.")
         if not self.feedback.deterministic:
             which = (
                 f"every other arm is observed with probability {float(self.feedback.r[0]):.4g}"
@@ -86,23 +88,23 @@ class GraphDescription:
                 else "some edges have probabilities between 0 and 1"
             )
             parts.append(
-                f"There is no clique cover, independent or dominating set: {which}; degrees and "
-                "density are expected values."
+                f"The graph has no clique cover, independent set or dominating set: {which}. "
+                "Degrees and density are expected values."
             )
         return " ".join(parts) or None
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
-        """The proved bounds on the expected regret, for arms with equal priors: H = log K."""
+        """Proved bounds on the expected regret for arms with equal priors (H = log K)."""
         arms = self.process.arms
         if self.numbers is None or self.changes:
             return regret_bounds(self.process, BetaBernoulli.of(arms), [self.horizon])
-        # by the cover that is shown, for which the search has had its time
+        # use the cover that the search found
         entropy, cover = math.log(arms), self.numbers.clique_cover.upper
         return theorem_1(arms, entropy, [self.horizon]), corollary_1(cover, entropy, [self.horizon])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, as ``graphbandits graph --json`` prints them, with the names of arms."""
+        """Return the description as JSON data, the output of ``graphbandits graph --json``."""
         names, shape, numbers = self.names, self.shape, self.numbers
         found: dict[str, Any] = {}
         for key in ("clique_cover", "independence", "domination"):
@@ -111,7 +113,7 @@ class GraphDescription:
                 "lower": bracket.lower,
                 "upper": bracket.upper,
                 "proved": bracket.proved,
-                "certificate": _named(bracket.certificate, names),
+                "certificate": _arm_names(bracket.certificate, names),
             }
         fraction = None if numbers is None else numbers.fractional_domination
         return {
@@ -142,7 +144,18 @@ class GraphDescription:
         }
 
     def draw(self, path: str | Path) -> tuple[Path, ...]:
-        """Draw the graph, the cliques of its cover coloured, to a .png, .svg or .pdf file."""
+        """Draw the graph with the cliques of its cover coloured.
+
+        Parameters
+        ----------
+        path
+            A .png, .svg or .pdf file.
+
+        Returns
+        -------
+        tuple of Path
+            The files that were written.
+        """
         from graphbandits.plots import graph_figure, save_figure
         from graphbandits.plots.style import one_line
 
@@ -171,22 +184,34 @@ def describe_graph(
     plot: str | Path | None = None,
     progress: bool = False,
 ) -> GraphDescription:
-    """Compute the shape of a graph, its numbers and the regret bounds on it, and draw it.
+    """Compute the shape of a graph, its graph numbers and regret bounds, and draw it.
 
     Parameters
     ----------
     graph
-        Any graph that :func:`graphbandits.as_process` takes.
+        Any graph that :func:`graphbandits.as_process` accepts.
     arms
-        The number of arms; that of the graph, else 5, if not given.
+        Number of arms. Default: fixed by the graph, or 5.
     horizon
-        Rounds of the bounds; 1000, or as many as the graph has, if not given.
+        Number of rounds of the bounds. Default: 1000, or the number of rounds of the graph if that
+        is smaller.
     time_limit
-        Seconds that the search for each number may take; what is proved by then are bounds.
+        Time limit of the search for each number, in seconds. When the time is up, the proved lower
+        and upper bounds are returned.
     plot
-        A .png, .svg or .pdf file to draw the graph to.
+        A .png, .svg or .pdf file for a drawing of the graph.
     progress
-        Whether to show on a terminal which number is searched for, and its bounds so far.
+        Whether to show the progress of the search on a terminal.
+
+    Returns
+    -------
+    GraphDescription
+        Shape, graph numbers and bounds.
+
+    Raises
+    ------
+    InputError
+        If an argument is invalid.
 
     Examples
     --------
@@ -200,19 +225,19 @@ def describe_graph(
     if horizon is not None:
         check_horizon(horizon)
     if plot is not None:
-        _check_picture(Path(plot))
+        _check_plot_path(Path(plot))
     process = make_process(graph, arms)
     text = graph if isinstance(graph, str) else type(graph).__name__
     if arms is not None and process.arms != arms:
         raise InputError(
-            f"graph '{text}' has {process.arms} arms, but {arms} were asked for: leave --arms out"
+            f"graph '{text}' has {process.arms} arms, but --arms is {arms}: remove --arms"
         )
     if horizon is None:
         horizon = min(HORIZON, process.rounds or HORIZON)
     elif process.rounds is not None and horizon > process.rounds:
         rounds = f"{process.rounds} round{'s' * (process.rounds != 1)}"
         raise InputError(
-            f"graph '{text}' serves {rounds}: --horizon is at most {process.rounds}, not {horizon}"
+            f"--horizon is {horizon}, but graph '{text}' has {rounds}: use at most {process.rounds}"
         )
     fixed = fixed_feedback(process)
     feedback = process.round(1, Keys(seed=0)) if fixed is None else fixed
@@ -226,14 +251,14 @@ def describe_graph(
         announce_compilation()
     numbers = None
     if feedback.deterministic:
-        with _searching(progress) as watch:
+        with _search_status(progress) as watch:
             numbers = graph_numbers(feedback, seconds, watch)
     found = GraphDescription(text, process, feedback, numbers, horizon, seconds)
     return found if plot is None else replace(found, files=found.draw(plot))
 
 
 def span(bracket: Bracket[int] | Bracket[float]) -> str:
-    """The number, or what it lies between.
+    """Format a number, or its lower and upper bounds.
 
     >>> span(Bracket(2, 2, ())), span(Bracket(2, 5, ()))
     ('2', '2 to 5')
@@ -243,8 +268,8 @@ def span(bracket: Bracket[int] | Bracket[float]) -> str:
 
 
 @contextmanager
-def _searching(show: bool) -> Iterator[Callable[[str], Any]]:
-    """Tell on a terminal which number is sought, and its bounds so far."""
+def _search_status(show: bool) -> Iterator[Callable[[str], Any]]:
+    """Show on a terminal which number is computed, and its current bounds."""
     console = Console(stderr=True)
     if not (show and console.is_terminal):
         yield lambda what: None
@@ -258,23 +283,23 @@ def _searching(show: bool) -> Iterator[Callable[[str], Any]]:
         yield watch
 
 
-def _check_picture(plot: Path) -> None:
-    """Refuse what cannot be written before the work, not after it."""
+def _check_plot_path(plot: Path) -> None:
+    """Raise an error if the figure cannot be written, before the computation starts."""
     from graphbandits.plots.style import FORMATS as KINDS
 
-    ending = plot.suffix.removeprefix(".").lower()
-    if ending not in KINDS:
+    suffix = plot.suffix.removeprefix(".").lower()
+    if suffix not in KINDS:
         raise InputError(
-            f"--plot writes {', '.join(KINDS)} by the ending of the file, not '{plot}': "
-            f"{nearest(ending, KINDS)}"
+            f"--plot '{plot}' has an unknown file format: use {', '.join(KINDS)}; "
+            f"{nearest(suffix, KINDS)}"
         )
-    if os.path.isdir(plot):  # unlike that of Path, it bears a name that is too long
-        raise InputError(f"--plot '{plot}' is a directory: name a file in it")
+    if os.path.isdir(plot):  # Path.is_dir raises an error if the name is too long
+        raise InputError(f"--plot '{plot}' is a directory: give the name of a file")
 
 
-def _named(arms: Any, names: Sequence[str]) -> list[Any]:
-    """The names of arms, or of those of each clique."""
-    return [_named(arm, names) if isinstance(arm, tuple) else names[arm] for arm in arms]
+def _arm_names(arms: Any, names: Sequence[str]) -> list[Any]:
+    """Return the names of arms, or of the arms of each clique."""
+    return [_arm_names(arm, names) if isinstance(arm, tuple) else names[arm] for arm in arms]
 
 
 def _spread(values: Floats) -> dict[str, float]:

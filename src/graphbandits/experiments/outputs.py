@@ -1,4 +1,4 @@
-"""What a study shows: entries of the report, figures, pages."""
+"""Outputs of a study: entries of the report, HTML pages, and figures."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 from graphbandits._io import check_name, json_text, make_directory, write_text
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError
-from graphbandits.experiments.figures import part_of
-from graphbandits.experiments.study import Cell, Share, Study, SweepSlice, listed
+from graphbandits.experiments.figures import figure_name_part
+from graphbandits.experiments.study import Cell, PolicyProgress, Study, SweepSlice, join_limited
 from graphbandits.graphs import RandomFeedback, UniformFeedback
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.plots import save_figure
@@ -31,12 +31,13 @@ from graphbandits.theory.regret_bounds import recorded_bounds, why_unsupported
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Most arms of graphs whose clique covers are computed without --bounds, by whether all rounds have
-#: the same graph: one cover takes seconds at 60 arms, and hundreds of covers do at 40.
-COVERED = {True: 60, False: 40}
-#: Most different priors of arms for which the entropy of the best arm is: 1 s, and 150 s at 20,000.
-DISTINCT = 2000
-#: Files of an output directory besides figures and the store's own.
+#: Maximum number of arms for which clique covers are computed without --bounds, for graphs that
+#: are fixed (True) or change (False). One cover at 60 arms, or hundreds at 40, take seconds.
+MAX_COVER_ARMS = {True: 60, False: 40}
+#: Maximum number of different priors for which the entropy of the best arm is computed without
+#: --bounds: it takes 1 s, and 150 s at 20,000.
+MAX_DISTINCT_PRIORS = 2000
+#: Files of an output directory besides the figures and the store.
 PAGES = ("summary.json", "report.html")
 
 
@@ -44,22 +45,25 @@ PAGES = ("summary.json", "report.html")
 
 
 def entries_of(study: Study) -> list[Entry]:
-    """The simulation of a study, or the slices of its sweeps, without what is not complete."""
+    """Return the report entries of a study: its simulation, or the slices of its sweeps.
+
+    Incomplete policies are left out.
+    """
     found: list[Entry] = []
     for cell in study.cells:
         if cell.sweep is None and (complete := cell.complete()):
             found.append(_simulation(study, cell, complete))
-    for piece in study.slices():
-        sweep = _sweep(study, piece)
+    for sweep_slice in study.slices():
+        sweep = _sweep(study, sweep_slice)
         if sweep is not None:
             found.append(sweep)
-    if found:  # notes on the whole study are shown once
+    if found:  # show the notes of the study once
         found[0] = replace(found[0], notes=(*study.notes, *found[0].notes))
     return found
 
 
-def all_entries(studies: Sequence[Study]) -> list[Entry]:
-    """The entries of several studies, with different keys."""
+def merge_entries(studies: Sequence[Study]) -> list[Entry]:
+    """Return the entries of several studies, with unique keys."""
     found: list[Entry] = []
     for study in studies:
         for entry in study.entries():
@@ -72,8 +76,8 @@ def all_entries(studies: Sequence[Study]) -> list[Entry]:
 
 def _simulation(study: Study, cell: Cell, complete: Sequence[str]) -> SimulationEntry:
     results = cell.results(complete)
-    bounds, why = bounds_at(cell, results, study.record.bounds)
-    notes = _missing(study, cell.progress().missing)
+    bounds, why = cell_bounds(cell, results, study.record.bounds)
+    notes = _missing_note(study, cell.progress().missing)
     return SimulationEntry(
         study.key,
         study.title,
@@ -86,75 +90,82 @@ def _simulation(study: Study, cell: Cell, complete: Sequence[str]) -> Simulation
     )
 
 
-def _sweep(study: Study, piece: SweepSlice) -> SweepEntry | None:
-    """The values at which a policy is complete, with these; None if there is no such value."""
+def _sweep(study: Study, sweep_slice: SweepSlice) -> SweepEntry | None:
+    """Return the entry of a slice with all complete policies; None if there are none."""
     results: dict[float | str, Results] = {}
-    missing: list[Share] = []
-    for value, cell in piece.cells.items():
+    missing: list[PolicyProgress] = []
+    for value, cell in sweep_slice.cells.items():
         missing += cell.progress().missing
         if complete := cell.complete():
             lines = {name: cell.lines[name] for name in complete}
             results[value] = cell.results(complete).renamed(lines)
     if not results:
         return None
-    several = len(piece.sweep.parameters) > 1
+    several = len(sweep_slice.sweep.parameters) > 1
     return SweepEntry(
-        piece.key,
-        piece.title,
-        piece.sweep.x or ", ".join(piece.sweep.parameters),
+        sweep_slice.key,
+        sweep_slice.title,
+        sweep_slice.sweep.x or ", ".join(sweep_slice.sweep.parameters),
         results,  # type: ignore[arg-type]  # all numbers, or all texts
         study.rerun,
-        label=piece.label,
-        scale=piece.scale,
-        notes=_missing(study, missing),
+        label=sweep_slice.label,
+        scale=sweep_slice.scale,
+        notes=_missing_note(study, missing),
         order=tuple(study.lines()),
-        lines={value: piece.cells[value].lines for value in results},
-        points={value: piece.cells[value].point for value in results} if several else {},
+        lines={value: sweep_slice.cells[value].lines for value in results},
+        points={value: sweep_slice.cells[value].point for value in results} if several else {},
     )
 
 
-def _missing(study: Study, parts: Sequence[Share]) -> tuple[str, ...]:
-    """What is left out, and how to go on with it."""
+def _missing_note(study: Study, parts: Sequence[PolicyProgress]) -> tuple[str, ...]:
+    """Return a note about policies that are left out because trials are missing."""
     if not parts:
         return ()
-    return (f"Left out, for trials are missing: {listed(parts)}.{_how_to_go_on(study)}",)
+    return (f"Left out because trials are missing: {join_limited(parts)}.{_continue_hint(study)}",)
 
 
-def _how_to_go_on(study: Study) -> str:
-    return f" To go on: {study.rerun}" if study.rerun else ""
+def _continue_hint(study: Study) -> str:
+    return f" To continue: {study.rerun}" if study.rerun else ""
 
 
 def _published(study: Study, complete: Sequence[str]) -> Published | None:
-    given = study.published
-    means = {name: pair for name, pair in given.means.items() if name in complete} if given else {}
-    return Published(means, given.source) if given and means else None
+    published = study.published
+    means = (
+        {name: pair for name, pair in published.means.items() if name in complete}
+        if published
+        else {}
+    )
+    return Published(means, published.source) if published and means else None
 
 
-def bounds_at(
-    cell: Cell, results: Results, asked: bool
+def cell_bounds(
+    cell: Cell, results: Results, requested: bool
 ) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
-    """The bounds that are proved for the policies, and a note if some could not be given.
+    """Return the proved bounds of the policies, and a note if some were not computed.
 
-    Bounds that may take longer than the simulation, by ``COVERED`` and ``DISTINCT``, are computed
-    only if ``asked``.
+    Bounds that may take longer than the simulation, according to ``MAX_COVER_ARMS`` and
+    ``MAX_DISTINCT_PRIORS``, are computed only if ``requested``.
     """
     settings, prior, process = results.settings, cell.prior, cell.process
     if settings.get("means") is not None or why_unsupported(prior):
-        return (), ()  # the page says why
+        return (), ()  # the report gives the reason
     general = recorded_bounds(results, prior) if settings.get("ratios") else ()
     if process is None:
         graph = settings["graph"]
-        why = f"No bounds by the graph: '{graph}' is of a plug-in, which --plugin FILE loads."
+        why = (
+            f"Bounds that depend on the graph were not computed: '{graph}' is defined by a "
+            "plug-in. Load it with --plugin FILE."
+        )
         return general, (why,)
     fixed = fixed_feedback(process)
     covers = not isinstance(process, RandomFeedback)
     if fixed is not None:
         covers = fixed.deterministic and not isinstance(fixed, UniformFeedback)
-    large = process.arms > COVERED[fixed is not None]
+    large = process.arms > MAX_COVER_ARMS[fixed is not None]
     if not covers:
-        large = len(np.unique(np.column_stack([prior.a, prior.b]), axis=0)) > DISTINCT
+        large = len(np.unique(np.column_stack([prior.a, prior.b]), axis=0)) > MAX_DISTINCT_PRIORS
     proved = any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in results.policies)
-    if large and proved and not asked:
+    if large and proved and not requested:
         why = (
             f"Bounds on the expected regret were not computed: with {process.arms} arms they can "
             "take longer than the simulation. The command under 'Run it again' computes them if "
@@ -170,45 +181,47 @@ def bounds_at(
 
 
 def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tuple[Path, Path]:
-    """Write the page about studies of one store, and its numbers as JSON beside it.
+    """Write the HTML report on studies of one store, and its numbers as JSON.
 
-    Policies that lack trials are left out, and a note says so.
+    Incomplete policies are left out and listed in a note.
 
     Parameters
     ----------
     studies
-        The studies, one or more.
+        One or more studies.
     path
-        The page, a file .html; report.html in the directory of the store if not given.
+        The .html file. Default: report.html in the directory of the store.
 
     Returns
     -------
     tuple of Path
-        The page and the JSON file.
+        The HTML file and the JSON file.
     """
     chosen, directory = list(studies), studies[0].store.path
     if path is not None and not Path(path).name:
-        raise InputError("the page is a file .html, and its name must not be empty")
+        raise InputError("the name of the report is empty: give the name of an .html file")
     page = directory / "report.html" if path is None else Path(path)
     numbers = directory / "summary.json" if path is None else page.with_suffix(".json")
     if page == numbers:
-        raise InputError(f"the page is a file .html, not '{page.name}'")
+        raise InputError(
+            f"the report cannot be written to '{page.name}': give the name of an .html file"
+        )
     for file in (page, numbers):
         check_name(file)
         if file.is_dir():
             raise InputError(f"{file} is a directory: choose another --output")
-    entries = all_entries(chosen)
+    entries = merge_entries(chosen)
     if not entries:
         raise InputError(
-            f"no policy in {directory} has all its trials yet; to go on: {chosen[0].rerun}"
+            f"no policy in {directory} is complete yet; to continue: {chosen[0].rerun}"
         )
     missing = [
-        f"{study.title}: no policy has all its trials yet.{_how_to_go_on(study)}"
+        f"{study.title}: no policy is complete yet.{_continue_hint(study)}"
         for study in chosen
         if not any(cell.complete() for cell in study.cells)
     ]
     alone = len(chosen) == 1
-    title = chosen[0].title if alone else f"{len(chosen)} studies of {directory.resolve().name}"
+    title = chosen[0].title if alone else f"{len(chosen)} studies in {directory.resolve().name}"
     write_entries(entries, page, numbers, title=title, introduction="\n\n".join(missing))
     return page, numbers
 
@@ -216,7 +229,7 @@ def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tup
 def write_entries(
     entries: Sequence[Entry], page: Path, numbers: Path, *, title: str, introduction: str = ""
 ) -> None:
-    """Write the page about these entries, and their numbers."""
+    """Write the HTML report on entries, and their numbers as JSON."""
     write_text(numbers, json_text(summary_of(entries)) + "\n")
     write_report(page, entries, title=title, introduction=introduction)
 
@@ -224,30 +237,30 @@ def write_entries(
 # --- figures
 
 
-def pictures(study: Study) -> Iterator[tuple[str, Mapping[str, Any], SweepSlice | None, Any]]:
-    """The figures of a study: name without ending, options, slice of a sweep, value on its axis.
+def figure_files(study: Study) -> Iterator[tuple[str, Mapping[str, Any], SweepSlice | None, Any]]:
+    """Yield the figures of a study: name without suffix, options, slice of a sweep, axis value.
 
-    There is no slice without sweeps, and no value where the figure shows the whole sweep.
+    The slice is None without sweeps; the value is None if the figure shows the whole slice.
     """
     slices = study.slices()
     for figure in study.record.figures:
         if not slices:
-            yield picture_name(study.key, figure), figure, None, None
-        for piece in slices:
+            yield figure_name(study.key, figure), figure, None, None
+        for sweep_slice in slices:
             if figure["kind"] == "sweep":
-                yield picture_name(piece.key, figure), figure, piece, None
+                yield figure_name(sweep_slice.key, figure), figure, sweep_slice, None
                 continue
-            for value, cell in piece.cells.items():
-                yield picture_name(f"{study.key}-{cell.name}", figure), figure, piece, value
+            for value, cell in sweep_slice.cells.items():
+                yield figure_name(f"{study.key}-{cell.name}", figure), figure, sweep_slice, value
 
 
-def picture_name(place: str, figure: Mapping[str, Any]) -> str:
-    """The name of a figure's files, without their ending.
+def figure_name(key: str, figure: Mapping[str, Any]) -> str:
+    """Return the file name of a figure without its suffix.
 
-    >>> picture_name("1a", {"kind": "final"})
+    >>> figure_name("1a", {"kind": "final"})
     'figure-1a-final'
     """
-    return "-".join(filter(None, ("figure", place, part_of(figure))))
+    return "-".join(filter(None, ("figure", key, figure_name_part(figure))))
 
 
 def draw_figures(
@@ -256,59 +269,63 @@ def draw_figures(
     formats: Sequence[str] | None = None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> list[Path]:
-    """Draw the figures that a study asks for; the files written.
+    """Draw the figures of a study and return the files that were written.
 
-    A figure whose policies lack trials is not drawn, and ``warn`` is called with a sentence.
+    If trials are missing for a figure, it is not drawn, and ``warn`` is called with a message.
     """
     target = study.store.path if directory is None else make_directory(Path(directory))
     entries, drawn = {entry.key: entry for entry in study.entries()}, []
     if not entries:
-        warn(f"no figure of the study '{study.key}' was drawn: its policies lack trials")
-    for name, figure, piece, value in pictures(study):
-        entry = entries.get(study.key if piece is None else piece.key)
+        warn(f"no figure of the study '{study.key}' was drawn: trials are missing")
+    for name, figure, sweep_slice, value in figure_files(study):
+        entry = entries.get(study.key if sweep_slice is None else sweep_slice.key)
         if isinstance(entry, SweepEntry) and value is not None and value not in entry.results:
             entry = None
         if entry is None:
             continue
-        lines, make = _figure(study, entry, figure, piece, value)
-        if _can_be_drawn(figure, lines):
+        lines, make = _figure(study, entry, figure, sweep_slice, value)
+        if _has_data(figure, lines):
             chosen = figure.get("formats") if formats is None else formats
             drawn += save_figure(make(), target / name, chosen)
         else:
-            warn(f"{name} was not drawn: its policies lack trials")
+            warn(f"{name} was not drawn: trials are missing")
     return drawn
 
 
 def _figure(
-    study: Study, entry: Entry, figure: Mapping[str, Any], piece: SweepSlice | None, value: Any
+    study: Study,
+    entry: Entry,
+    figure: Mapping[str, Any],
+    sweep_slice: SweepSlice | None,
+    value: Any,
 ) -> tuple[Collection[str], Callable[[], Figure]]:
-    """The lines and the maker of a figure."""
-    order, asked = study.lines(), study.record.bounds
+    """Return the lines of a figure, and a function that draws it."""
+    order, with_bounds = study.lines(), study.record.bounds
     if isinstance(entry, SimulationEntry):
-        bounds = entry.drawn_bounds if asked else ()
+        bounds = entry.drawn_bounds if with_bounds else ()
         return entry.results.policies, partial(draw, figure, entry.results, entry.title, bounds)
-    if piece is None or value is None:
+    if sweep_slice is None or value is None:
         lines = {line for found in entry.results.values() for line in found.policies}
         make = partial(draw_sweep, figure, entry.results, entry.label, entry.title)
         return lines, partial(make, scale=entry.scale, order=order)
-    cell, results = piece.cells[value], entry.results[value]
-    title = f"{piece.sweep.title}: {point_text(cell.point)}"
-    drawn = asked and figure["kind"] == "regret"
-    bounds = bounds_at(cell, results, drawn)[0] if drawn else ()
+    cell, results = sweep_slice.cells[value], entry.results[value]
+    title = f"{sweep_slice.sweep.title}: {point_text(cell.point)}"
+    drawn = with_bounds and figure["kind"] == "regret"
+    bounds = cell_bounds(cell, results, drawn)[0] if drawn else ()
     return results.policies, partial(draw, figure, results, title, bounds, order=order)
 
 
-def _can_be_drawn(figure: Mapping[str, Any], lines: Collection[str]) -> bool:
-    """Whether what a figure is to show is there."""
-    wanted = [line for line in figure.get("policies", lines) if line in lines]
+def _has_data(figure: Mapping[str, Any], lines: Collection[str]) -> bool:
+    """Return whether the policies of a figure have results."""
+    shown = [line for line in figure.get("policies", lines) if line in lines]
     least = 2 if figure["kind"] == "differences" else 1
-    return len(wanted) >= least and figure.get("reference", wanted[0]) in wanted
+    return len(shown) >= least and figure.get("reference", shown[0]) in shown
 
 
 def check_outputs(study: Study) -> None:
-    """Notice before anything runs that a page or a figure could not be written."""
+    """Raise an error before the run if a page or a figure could not be written."""
     names = [*PAGES]
-    for name, figure, _, _ in pictures(study):
+    for name, figure, _, _ in figure_files(study):
         names += [f"{name}.{kind}" for kind in figure.get("formats", FORMATS)]
     for name in names:
         path = study.store.path / name

@@ -1,4 +1,4 @@
-"""Progress of a run: a live table on a terminal, else a line every now and then."""
+"""Progress of a run: a live table on a terminal, else a line at regular intervals."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from graphbandits.engine import Task
 from graphbandits.engine._progress import Advance, progress_bar
 from graphbandits.store import Failure, RunProgress, Store, WorkerOptions
 
-#: Lines of the table that are not policies: the head, the total, what is left out.
-FRAME = 8
-#: The longest bars.
-BAR = 24
-#: Seconds between two lines of a log.
-EVERY = 30.0
+#: Lines of the table that are not policies: header, total, and omitted rows.
+RESERVED_LINES = 8
+#: Maximum width of a progress bar.
+MAX_BAR_WIDTH = 24
+#: Minimum number of seconds between two lines of a log.
+LOG_INTERVAL = 30.0
 
 
 @dataclass
 class _Row:
-    """The progress of one policy in all cells together."""
+    """Progress of one policy in all cells."""
 
     shards: int = 0  # to compute
-    decisions: int = 0  # wanted
-    there: int = 0  # decisions that the store had before
-    trials: int = 0  # that are there by now
-    done: int = 0  # shards
-    failed: int = 0  # shards
-    reported: int = 0  # decisions of shards that are running, and of ended ones
-    ended: int = 0  # decisions of ended shards
-    measured: int = 0  # decisions whose time is known
+    decisions: int = 0  # requested
+    stored: int = 0  # decisions in the store before the run
+    trials: int = 0  # trials in the store now
+    done: int = 0  # finished shards
+    failed: int = 0  # failed shards
+    reported: int = 0  # decisions of running and finished shards
+    ended: int = 0  # decisions of finished shards
+    measured: int = 0  # decisions with known run time
     seconds: float = 0.0
     active: float = -math.inf  # time of the last report
 
     @property
     def played(self) -> int:
-        """Decisions that are made, or were there, or will not be made because they failed."""
-        lost = self.failed * (self.decisions - self.there) // max(1, self.shards)
-        return min(self.decisions, self.there + max(self.reported, self.ended) + lost)
+        """Decisions that are stored, made, or lost because their shard failed."""
+        lost = self.failed * (self.decisions - self.stored) // max(1, self.shards)
+        return min(self.decisions, self.stored + max(self.reported, self.ended) + lost)
 
     @property
     def over(self) -> bool:
@@ -56,16 +56,17 @@ class _Row:
 
     @property
     def cost(self) -> float | None:
-        """Seconds that a worker takes for a decision; None if that is not known yet."""
+        """Seconds per decision of one worker; None if not known yet."""
         return self.seconds / self.measured if self.measured else None
 
 
 class LiveProgress(RunProgress):
-    """Shows a row for each policy and the time left, and warnings, on standard error.
+    """Progress display on standard error: one row per policy, the time left, and warnings.
 
-    Policies differ a hundredfold. The time that is left is estimated for each by itself, from the
-    seconds that its shards took; a policy without a finished shard counts as the mean of the
-    others. Where there is no terminal, a line is written at most every ``EVERY`` seconds.
+    The speed of policies differs by a factor of up to 100. The time left is therefore estimated
+    for each policy separately, from the run time of its finished shards. A policy without finished
+    shards uses the mean of the others. Without a terminal, a line is written at most every
+    ``LOG_INTERVAL`` seconds.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class LiveProgress(RunProgress):
         self._displays = ExitStack()
         self._advance: Advance | None = None
 
-    # --- what a run reports
+    # --- methods of RunProgress
 
     def prepared(self, store: Store, tasks: Sequence[Task], options: WorkerOptions) -> None:
         self._tasks = len(tasks)
@@ -89,7 +90,7 @@ class LiveProgress(RunProgress):
 
     def checked(self, task: Task) -> None:
         if self._advance is None:
-            bar = progress_bar("checking what is there", self._tasks)
+            bar = progress_bar("checking stored trials", self._tasks)
             self._advance = self._displays.enter_context(bar)
         self._advance(1)
 
@@ -99,10 +100,10 @@ class LiveProgress(RunProgress):
 
     def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
         self._rows = {task.policy: _Row() for task in wanted}
-        for task, there in wanted.items():
+        for task, stored in wanted.items():
             row = self._rows[task.policy]
-            row.trials += there
-            row.there += there * task.plan.horizon
+            row.trials += stored
+            row.stored += stored * task.plan.horizon
             row.decisions += task.decisions
         for task in tasks:
             self._rows[task.policy].shards += 1
@@ -114,7 +115,7 @@ class LiveProgress(RunProgress):
 
     def advanced(self, task: Task, decisions: int) -> None:
         self._rows[task.policy].reported += decisions
-        self._heard(task)
+        self._record_activity(task)
 
     def finished(self, task: Task, seconds: float | None) -> None:
         row = self._rows[task.policy]
@@ -124,28 +125,28 @@ class LiveProgress(RunProgress):
         if seconds is not None:
             row.measured += task.decisions
             row.seconds += seconds
-        self._heard(task)
+        self._record_activity(task)
 
     def failed(self, failure: Failure) -> None:
         self._rows[failure.task.policy].failed += 1
-        self._heard(failure.task)
+        self._record_activity(failure.task)
 
     def stopped(self) -> None:
         self._displays.close()
 
-    def _heard(self, task: Task) -> None:
+    def _record_activity(self, task: Task) -> None:
         now = self._rows[task.policy].active = self._clock()
-        if not self._console.is_terminal and now - self._wrote >= EVERY:
+        if not self._console.is_terminal and now - self._wrote >= LOG_INTERVAL:
             self._wrote = now
             text = f"[{_time(now - self._began)}] {self.line()}"
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    # --- what is shown
+    # --- display
 
-    def left(self, rows: Iterable[_Row] | None = None) -> float | None:
-        """Seconds until these policies, or all, would be ready if all workers worked on them.
+    def seconds_left(self, rows: Iterable[_Row] | None = None) -> float | None:
+        """Estimate the time until these policies, or all, are finished if all workers run them.
 
-        None if nothing is known of it.
+        None if the run times are not known yet.
         """
         known = [row.cost for row in self._rows.values() if row.cost is not None]
         total = 0.0
@@ -159,29 +160,29 @@ class LiveProgress(RunProgress):
         return total
 
     def line(self) -> str:
-        """All of it in one line, for a log."""
+        """Return the progress in one line, for a log."""
         rows = self._rows.values()
         failed = sum(row.failed for row in rows)
-        working = [
+        running = [
             name
             for name in self._by_activity()
             if self._rows[name].active > -math.inf and not self._rows[name].over
         ]
-        left = self.left()
+        left = self.seconds_left()
         return (
             f"{_percent(rows)}, {_sum(rows, 'done')} of {_sum(rows, 'shards')} shards"
             + (f", {failed} failed" if failed else "")
             + (f", {_time(left)} left" if left else "")
-            + (f"; working on {', '.join(working[:3])}" if working else "")
+            + (f"; running {', '.join(running[:3])}" if running else "")
         )
 
     def table(self) -> RenderableType:
-        """As much of it as the terminal has room for."""
-        shown = set(self._by_activity()[: max(1, self._console.height - FRAME)])
+        """Return the table, cut to the height of the terminal."""
+        shown = set(self._by_activity()[: max(1, self._console.height - RESERVED_LINES)])
         table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
-        # where it is too wide names and bars are cut, and numbers are not
+        # in a narrow terminal, names and bars are cut, but numbers are not
         table.add_column("policy")
-        table.add_column("", min_width=4, max_width=BAR)
+        table.add_column("", min_width=4, max_width=MAX_BAR_WIDTH)
         for title in ("shards", "trials", "", "rate", "left"):
             table.add_column(title, justify="right", no_wrap=True)
         for name, row in self._rows.items():
@@ -189,14 +190,14 @@ class LiveProgress(RunProgress):
                 table.add_row(*self._cells(name, [row]), style="dim" if row.over else "")
         if hidden := [row for name, row in self._rows.items() if name not in shown]:
             over = sum(row.over for row in hidden)
-            table.add_row(Text(f"{len(hidden)} more, {over} ready", style="dim"))
+            table.add_row(Text(f"{len(hidden)} more, {over} finished", style="dim"))
         table.add_section()
         total = f"all, after {_time(self._clock() - self._began)}"
         table.add_row(*self._cells(total, self._rows.values()), style="bold")
         return table
 
     def _cells(self, name: str, rows: Collection[_Row]) -> list[RenderableType]:
-        """One policy, or all of them."""
+        """Return the cells of a row for one policy or for all."""
         failed = _sum(rows, "failed")
         cost = next(iter(rows)).cost if len(rows) == 1 else None
         texts = [
@@ -204,13 +205,13 @@ class LiveProgress(RunProgress):
             f"{_sum(rows, 'trials'):,}",
             _percent(rows),
             f"{_short(1.0 / cost)}/s" if cost else "",
-            "" if all(row.over for row in rows) else _time(self.left(rows)),
+            "" if all(row.over for row in rows) else _time(self.seconds_left(rows)),
         ]
         bar = ProgressBar(max(1, _sum(rows, "decisions")), _sum(rows, "played"))
         return [Text(name, no_wrap=True, overflow="ellipsis"), bar, *map(Text, texts)]
 
     def _by_activity(self) -> list[str]:
-        """Those that are worked on, latest first; those to come; those that are ready."""
+        """Return the policies: running (latest activity first), waiting, finished."""
         return sorted(
             self._rows, key=lambda name: (self._rows[name].over, -self._rows[name].active)
         )
@@ -221,12 +222,12 @@ def _sum(rows: Iterable[_Row], field: str) -> int:
 
 
 def _percent(rows: Collection[_Row]) -> str:
-    """By decisions, all that is known of policies before they run; never 100 % before the end."""
+    """Format the share of decisions, rounded down: 100 % means finished."""
     return f"{int(100 * _sum(rows, 'played') / max(1, _sum(rows, 'decisions')))} %"
 
 
 def _time(seconds: float | None) -> str:
-    """In few letters, for it is an estimate.
+    """Format a duration briefly.
 
     >>> _time(42.0), _time(3190.0), _time(8600.0), _time(4e5), _time(None)
     ('42 s', '53 min', '2.4 h', '4.6 d', '?')
@@ -241,7 +242,7 @@ def _time(seconds: float | None) -> str:
 
 
 def _short(number: float) -> str:
-    """Two or three digits.
+    """Format a number with two or three digits.
 
     >>> _short(38_214.0), _short(1_250_000.0), _short(7.25)
     ('38 k', '1.2 M', '7.2')

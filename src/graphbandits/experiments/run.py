@@ -1,4 +1,4 @@
-"""Run experiments into a store: the work behind ``graphbandits run``, ``reproduce`` and others."""
+"""Run experiments and store their results: the functions behind ``graphbandits run`` and others."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from graphbandits._io import make_directory
 from graphbandits.engine import Plan, Task
 from graphbandits.engine.provenance import same_settings, series_of
 from graphbandits.errors import InputError, check_integer, nearest
-from graphbandits.experiments._texts import errors_at
+from graphbandits.experiments._texts import prefix_errors
 from graphbandits.experiments.experiment import Experiment, load_experiment
-from graphbandits.experiments.figures import requested
+from graphbandits.experiments.figures import resolve_figures
 from graphbandits.experiments.progress_table import LiveProgress
 from graphbandits.experiments.study import Study
 from graphbandits.plugins import load_plugin
@@ -33,23 +33,31 @@ from graphbandits.store.directory import MANIFEST
 from graphbandits.store.estimate import Estimate, estimate, missing_trials
 from graphbandits.store.record import StudyRecord, read_record, tasks_of_plans
 
-#: More worker processes than this are a slip of the keyboard.
-MOST_WORKERS = 10_000
-#: How often results are read, if shards turn out to be damaged.
+#: More worker processes than this are considered a typing error.
+MAX_WORKERS = 10_000
+#: Number of attempts to read the results if shards are damaged.
 ATTEMPTS = 3
-#: The figures of the paper, each an experiment of this package.
+#: The figures of the paper; each is a built-in experiment.
 FIGURES = ("1a", "1b", "2a", "2b")
 TITLE = "Information-directed sampling on feedback graphs: the paper's experiments"
 INTRODUCTION = (
     "The four experiments of F. Liu, S. Buccapatnam and N. Shroff, Information Directed Sampling "
     "for Stochastic Bandits with Graph Feedback (AAAI 2018), run again. Regret is the expected "
-    "reward lost to always playing the best arm. All policies met the same arms, graphs and "
-    "outcomes, so the difference of two is known better than either."
+    "loss of reward compared with always playing the best arm. All policies were run with the same "
+    "arms, graphs and outcomes, so differences between policies are more precise than their means."
 )
 
 
 class IncompleteStudyError(InputError):
-    """Some trials could not be computed; ``studies`` have what is there."""
+    """Some trials could not be computed.
+
+    Attributes
+    ----------
+    studies : list of Study
+        The studies with the trials that were computed.
+    failures : list of Failure
+        The failed shards.
+    """
 
     def __init__(self, message: str, studies: list[Study], failures: list[Failure]) -> None:
         super().__init__(message)
@@ -72,48 +80,51 @@ def run_experiment(
     pages: bool = True,
     progress: bool | RunProgress = True,
 ) -> Study:
-    """Run an experiment, or what its store lacks of it.
+    """Run an experiment and store its results.
 
-    Trials are kept as they are finished: the same call continues where a run was stopped, and more
-    trials or policies use what is there.
+    Finished trials are stored. The same call continues an interrupted run, and a run with more
+    trials or policies computes only the missing trials.
 
     Parameters
     ----------
     experiment
-        The name of an experiment of this package, the path of a TOML file, or an
-        :class:`Experiment`.
+        Name of a built-in experiment, path of a TOML file, or an :class:`Experiment`.
     output
-        The directory of the store, figures and report; named after the experiment if not given.
-    trials, seed
-        In place of those of the file.
+        Directory for the store, figures and report. Default: named after the experiment.
+    trials
+        Trials per policy. Default: from the file.
+    seed
+        Random seed. Default: from the file.
     policies
-        Policies to run besides those of the experiment.
+        Additional policies to run.
     plugins
         Plug-in files to load first.
     bounds
         Whether figures show the regret bounds.
     ratios
-        Record information ratios, "bound" or "joint": see :func:`graphbandits.simulate`.
+        Record information ratios: "bound" or "joint", see :func:`graphbandits.simulate`.
     workers
-        Worker processes; if not given, one thread or process for each core, as suits the work.
+        Number of worker processes. Default: one thread or process per core, depending on the work.
     cluster
-        The address of a dask scheduler, or "local" for one that is started here.
+        Address of a dask scheduler, or "local" to start a cluster on this machine.
     shard
-        Trials of a shard; chosen by the size of the work if not given.
+        Trials per shard. Default: depends on the size of the work.
     pages
-        Whether to write report.html, summary.json and the figures, too.
+        Whether to write report.html, summary.json and the figures.
     progress
-        Whether to show progress on standard error, or what receives it.
+        Whether to show progress on standard error, or an object that receives it.
 
     Returns
     -------
     Study
-        The experiment with its store: ``study.results()``, ``study.to_pandas()``, ...
+        The experiment with its results: ``study.results()``, ``study.to_pandas()``, ...
 
     Raises
     ------
+    InputError
+        If the experiment or an argument is invalid.
     IncompleteStudyError
-        If some trials could not be computed; what could is kept.
+        If some trials could not be computed. All other trials are stored.
 
     Examples
     --------
@@ -141,9 +152,9 @@ def run_experiment(
     return study
 
 
-def _listed(given: Any) -> list[Any]:
-    """A list; one text or path is the only entry of its own."""
-    return [given] if isinstance(given, str | Path) else list(given)
+def _as_list(value: Any) -> list[Any]:
+    """Return a list; a single string or path becomes a list with one entry."""
+    return [value] if isinstance(value, str | Path) else list(value)
 
 
 def _record(
@@ -160,10 +171,10 @@ def _record(
         title=title or experiment.title,
         rerun=rerun,
         notes=experiment.notes,
-        claims=experiment.judged_claims(),
+        claims=experiment.resolved_claims(),
         published=experiment.published_means(),
-        figures=experiment.drawn(plans),
-        sweeps=experiment.swept(),
+        figures=experiment.figure_requests(plans),
+        sweeps=experiment.sweep_records(),
         bounds=bounds,
     )
 
@@ -181,12 +192,43 @@ def run_plan(
     pages: bool = True,
     progress: bool | RunProgress = True,
 ) -> Study:
-    """Run one simulation into the store of a directory, as :func:`run_experiment` does.
+    """Run one simulation and store its results, as :func:`run_experiment` does.
 
-    ``title`` and ``rerun``, the command that makes it again, are shown by the report.
+    Parameters
+    ----------
+    plan
+        The simulation.
+    output
+        Directory for the store, figures and report.
+    title
+        Title in the report. Default: graph and size.
+    rerun
+        Shell command that repeats the run, for the report.
+    bounds
+        Whether figures show the regret bounds.
+    workers
+        Number of worker processes. Default: one thread or process per core, depending on the work.
+    cluster
+        Address of a dask scheduler, or "local" to start a cluster on this machine.
+    shard
+        Trials per shard. Default: depends on the size of the work.
+    pages
+        Whether to write report.html, summary.json and the figures.
+    progress
+        Whether to show progress on standard error, or an object that receives it.
+
+    Returns
+    -------
+    Study
+        The simulation with its results.
+
+    Raises
+    ------
+    IncompleteStudyError
+        If some trials could not be computed. All other trials are stored.
     """
     shown = title or f"{plan.graph_text}, {plan.horizon} rounds, {plan.trials} trials"
-    figures = requested(None, [plan])
+    figures = resolve_figures(None, [plan])
     record = StudyRecord.of(
         [plan], key="simulation", title=shown, rerun=rerun, figures=figures, bounds=bounds
     )
@@ -208,10 +250,36 @@ def reproduce(
 ) -> list[Study]:
     """Run the experiments of the paper and draw their figures.
 
-    ``figures`` are some of "1a", "1b", "2a" and "2b"; all if not given. The other parameters are
-    those of :func:`run_experiment`.
+    Parameters
+    ----------
+    figures
+        Some of "1a", "1b", "2a" and "2b". Default: all.
+    output
+        Directory for the store, figures and report.
+    trials
+        Trials per policy. Default: 1000, as in the paper.
+    seed
+        Random seed.
+    bounds
+        Whether figures show the regret bounds.
+    workers
+        Number of worker processes. Default: one thread or process per core, depending on the work.
+    cluster
+        Address of a dask scheduler, or "local" to start a cluster on this machine.
+    progress
+        Whether to show progress on standard error, or an object that receives it.
+
+    Returns
+    -------
+    list of Study
+        One study per figure.
+
+    Raises
+    ------
+    IncompleteStudyError
+        If some trials could not be computed. All other trials are stored.
     """
-    chosen = sorted(set(_listed(figures or FIGURES)))
+    chosen = sorted(set(_as_list(figures or FIGURES)))
     jobs, options = [], worker_options(workers, cluster)
     for figure in chosen:
         if figure not in FIGURES:
@@ -223,12 +291,26 @@ def reproduce(
         title = f"{figure}. {experiment.title}"
         record = _record(experiment, plans, figure, rerun_command(words), bounds, title)
         jobs.append(DryRun(record, tuple(plans), Path(output), options))
-    return _execute(jobs, title=TITLE, introduction=INTRODUCTION, also=FIGURES, progress=progress)
+    return _execute(
+        jobs, title=TITLE, introduction=INTRODUCTION, related=FIGURES, progress=progress
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class DryRun:
-    """What :func:`run_experiment` would compute, and about how long that takes."""
+    """The work of a run, and an estimate of its time and disk space.
+
+    Parameters
+    ----------
+    record
+        The study as it would be stored.
+    plans
+        The simulations.
+    output
+        Directory of the store.
+    options
+        Number and kind of workers.
+    """
 
     record: StudyRecord
     plans: tuple[Plan, ...]
@@ -237,23 +319,23 @@ class DryRun:
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """All trials of each series."""
+        """All trials, one task per series."""
         return tuple(tasks_of_plans(self.plans))
 
     @cached_property
     def missing(self) -> tuple[int, ...]:
-        """How many trials of each of these are not there."""
+        """The number of missing trials of each task."""
         store = _existing(self.output)
         return tuple(missing_trials(store, task) for task in self.tasks)
 
     @property
     def trials(self) -> int:
-        """The trials of all series."""
+        """The number of trials of all series."""
         return sum(task.trials for task in self.tasks)
 
     @cached_property
     def estimate(self) -> Estimate:
-        """Time and room of what is missing, measured by short runs."""
+        """Time and disk space of the missing trials, measured by short runs."""
         return estimate(self.tasks, _existing(self.output), self.options)
 
 
@@ -271,13 +353,51 @@ def dry_run(
     cluster: str | None = None,
     shard: int | None = None,
 ) -> DryRun:
-    """Check an experiment and find out what a run would compute; nothing is written."""
-    policies, plugins = _listed(policies), _listed(plugins)
+    """Check an experiment and determine the work of a run, without writing anything.
+
+    Parameters
+    ----------
+    experiment
+        Name of a built-in experiment, path of a TOML file, or an :class:`Experiment`.
+    output
+        Directory for the store, figures and report. Default: named after the experiment.
+    trials
+        Trials per policy. Default: from the file.
+    seed
+        Random seed. Default: from the file.
+    policies
+        Additional policies to run.
+    plugins
+        Plug-in files to load first.
+    bounds
+        Whether figures show the regret bounds.
+    ratios
+        Record information ratios: "bound" or "joint", see :func:`graphbandits.simulate`.
+    workers
+        Number of worker processes. Default: one thread or process per core, depending on the work.
+    cluster
+        Address of a dask scheduler, or "local" to start a cluster on this machine.
+    shard
+        Trials per shard. Default: depends on the size of the work.
+
+    Returns
+    -------
+    DryRun
+        Simulations, missing trials, and estimates.
+
+    Raises
+    ------
+    InputError
+        If the experiment or an argument is invalid.
+    """
+    policies, plugins = _as_list(policies), _as_list(plugins)
     for path in plugins:
         load_plugin(path)
     if isinstance(experiment, Experiment):
         if output is None:
-            raise InputError("an Experiment has no file name: give the directory for it, output=")
+            raise InputError(
+                "an Experiment object has no file name: give the output directory with output="
+            )
         described, name = experiment, Path(output).resolve().name or "experiment"
         key = name.lstrip(".") or "experiment"
     else:
@@ -291,16 +411,15 @@ def dry_run(
     command += [f"--output={place}"]
     command += ["--bounds"] if bounds else []
     command += [f"--ratios={ratios}"] if ratios else []
-    with errors_at(name):
+    with prefix_errors(name):
         plans = described.plans(trials=trials, seed=seed, policies=policies, ratios=ratios)
-        # an Experiment that was made in Python has no command
+        # there is no command for an Experiment that was created in Python
         rerun = "" if isinstance(experiment, Experiment) else rerun_command(command, plugins)
         record = _record(described, plans, key, rerun, bounds)
     if bounds and record.sweeps and not any(f["kind"] == "regret" for f in record.figures):
         raise InputError(
-            f"{name} has sweeps: --bounds are drawn on figures of kind 'regret', at each "
-            'point; ask for them with a table [[figures]] with kind = "regret", or leave --bounds '
-            "out"
+            f"{name} has sweeps, and --bounds needs figures of kind 'regret': add a table "
+            '[[figures]] with kind = "regret", or remove --bounds'
         )
     return DryRun(record, tuple(plans), place, worker_options(workers, cluster, shard))
 
@@ -312,27 +431,27 @@ def _existing(place: Path) -> Store | None:
 def worker_options(
     workers: int | None = None, cluster: str | None = None, shard: int | None = None
 ) -> WorkerOptions:
-    """Workers that are asked for are processes; else there is one for each core, as suits."""
-    asked = workers is not None and check_integer(workers, "workers") > 1
-    if workers is not None and workers > MOST_WORKERS:
-        raise InputError(f"workers must be at most {MOST_WORKERS}, not {workers}")
+    """Return options for processes if ``workers`` is given, else for one worker per core."""
+    processes = workers is not None and check_integer(workers, "workers") > 1
+    if workers is not None and workers > MAX_WORKERS:
+        raise InputError(f"workers must be at most {MAX_WORKERS}, not {workers}")
     if cluster is not None:
         from graphbandits.engine.executors.dask import check_address
 
-        check_address(cluster)  # before the store of a new directory is made
-    parallel = "processes" if asked else "auto"
+        check_address(cluster)  # before the directory is created
+    parallel = "processes" if processes else "auto"
     return WorkerOptions(
         available_cores() if workers is None else workers, cluster, shard, parallel
     )
 
 
 def available_cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def rerun_command(words: Sequence[str], plugins: Sequence[str | Path] = ()) -> str:
-    """The shell command that makes a study again.
+    """Return the shell command that repeats a run.
 
     >>> rerun_command(["run", "paper-1a", "--seed=0"], [Path("my ucb.py")])
     "graphbandits run paper-1a --seed=0 '--plugin=my ucb.py'"
@@ -340,7 +459,7 @@ def rerun_command(words: Sequence[str], plugins: Sequence[str | Path] = ()) -> s
     return shlex.join(["graphbandits", *words, *(f"--plugin={path}" for path in plugins)])
 
 
-# --- the common path
+# --- execution
 
 
 def _execute(
@@ -348,17 +467,17 @@ def _execute(
     *,
     title: str,
     introduction: str = "",
-    also: Sequence[str] = (),
+    related: Sequence[str] = (),
     pages: bool = True,
     progress: bool | RunProgress = True,
 ) -> list[Study]:
-    """Compute what the store of one directory lacks of the jobs, and write what came out.
+    """Compute the missing trials of jobs that share a directory, and write the outputs.
 
-    ``also`` are keys of other studies that the page shows, where the store has them.
+    ``related`` are keys of other studies that the report includes if the store has them.
     """
     output, options = jobs[0].output, jobs[0].options
     make_directory(output)
-    if pages:  # drawing and the report load slowly
+    if pages:  # imported here because plots and reports load slowly
         from graphbandits.experiments.outputs import check_outputs, draw_figures, write_entries
 
         for job in jobs:
@@ -368,20 +487,20 @@ def _execute(
     monitor = progress if isinstance(progress, RunProgress) else default
     tasks = tasks_of_plans([plan for job in jobs for plan in job.plans])
     studies = [Study(store, job.record) for job in jobs]
-    with _kept_trials(store, tasks), store.mark_active(notify=monitor.warn):
+    with _report_stored_trials(store, tasks), store.mark_active(notify=monitor.warn):
         monitor.prepared(store, tasks, options)
         for other in store.other_processes():
             monitor.warn(
-                f"another run works in {store.path} (process {other.pid} on {other.host}, since "
-                f"{other.started}): both go on, and each uses what the other has finished"
+                f"another run uses {store.path} (process {other.pid} on {other.host}, since "
+                f"{other.started}): both runs continue and share their finished trials"
             )
         for job in jobs:
             _warn_if_replaced(store, job.record, job.plans, monitor)
             job.record.write(store, job.plans)
-        failures = _complete(store, studies, tasks, options, monitor, pages)
+        failures = _compute_missing(store, studies, tasks, options, monitor, pages)
         for study in studies if pages else ():
             monitor.read(study)
-        more = {*also} & {*store.studies()} - {study.key for study in studies}
+        more = {*related} & {*store.studies()} - {study.key for study in studies}
         others = [Study.open(store, key) for key in more]
         shown = sorted([*studies, *others], key=lambda study: study.key)
         entries = [entry for study in shown for entry in study.entries()] if pages else []
@@ -394,7 +513,7 @@ def _execute(
     return studies
 
 
-def _complete(
+def _compute_missing(
     store: Store,
     studies: Sequence[Study],
     tasks: Sequence[Task],
@@ -402,7 +521,7 @@ def _complete(
     monitor: RunProgress,
     read: bool,
 ) -> list[Failure]:
-    """Compute what is missing, and read it; a shard that is damaged by then is computed again."""
+    """Compute the missing trials and read the results; recompute damaged shards."""
     for attempt in range(ATTEMPTS):
         try:
             for task in tasks:
@@ -426,12 +545,12 @@ def _complete(
 def _warn_if_replaced(
     store: Store, record: StudyRecord, plans: Sequence[Plan], monitor: RunProgress
 ) -> None:
-    """Warn that nothing of a study of this name can be used, and why."""
+    """Warn if the store has a study of this name whose trials cannot be used."""
     if record.key not in store.studies():
         return
     try:
         before = read_record(store, record.key)
-    except InputError:  # damaged, and written anew
+    except InputError:  # damaged: it is replaced
         return
     if not before.series.keys().isdisjoint(record.series):
         return
@@ -440,28 +559,27 @@ def _warn_if_replaced(
     if any(same_settings(one, other) for one in mine for other in theirs):
         monitor.warn(
             f"the study '{record.key}' in {store.path} was computed by other sources or versions: "
-            "its trials are computed again; the old ones stay until 'graphbandits store gc'"
+            "its trials are computed again; 'graphbandits store gc' removes the old trials"
         )
     else:
         monitor.warn(
-            f"{store.path} had a study '{record.key}' with other settings or sources "
-            f"({before.title}): this one takes its place; its trials stay until 'graphbandits "
-            "store gc'"
+            f"the study '{record.key}' in {store.path} had other settings or sources "
+            f"({before.title}): it is replaced; 'graphbandits store gc' removes the old trials"
         )
 
 
 def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
-    lacking = sum(share.missing for study in studies for share in study.progress().missing)
+    missing = sum(share.missing for study in studies for share in study.progress().missing)
     count = len(failures)
     if failures:
         message = (
-            f"{count} shard{'s' * (count > 1)} failed; the others are kept, and the same command "
-            "tries what is missing again"
+            f"{count} shard{'s' * (count > 1)} failed; all other shards are stored. Run the same "
+            "command again to compute the missing shards"
         )
-    elif lacking:
+    elif missing:
         message = (
-            f"{lacking} trials are missing: some were removed or damaged during the run; the "
-            "same command runs what is missing"
+            f"{missing} trials are missing because they were removed or damaged during the run. "
+            "Run the same command again to compute them"
         )
     else:
         return
@@ -469,13 +587,14 @@ def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
 
 
 @contextmanager
-def _kept_trials(store: Store, tasks: Sequence[Task]) -> Iterator[None]:
-    """An interrupt says how much is kept."""
+def _report_stored_trials(store: Store, tasks: Sequence[Task]) -> Iterator[None]:
+    """Add the number of stored trials to the message of an interrupt."""
     try:
         yield
     except KeyboardInterrupt:
         trials = sum(task.trials for task in tasks)
-        there = trials - sum(missing_trials(store, task) for task in tasks)
+        stored = trials - sum(missing_trials(store, task) for task in tasks)
         raise KeyboardInterrupt(
-            f"{there} of {trials} trials are kept in {store.path}: the same command goes on there"
+            f"{stored} of {trials} trials are stored in {store.path}; run the same command again "
+            "to continue"
         ) from None

@@ -1,4 +1,4 @@
-"""Studies: experiments with their store, read lazily."""
+"""Studies: experiments with their stored results, which are read on demand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from graphbandits.engine.plan import point_text
 from graphbandits.engine.shard import TrueMeans, true_means
 from graphbandits.errors import InputError, nearest
-from graphbandits.experiments._texts import Given, line_of, shown_value
+from graphbandits.experiments._texts import SweepValue, display_value, line_label
 from graphbandits.experiments.tables import slice_name
 from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs._storage import unpack_process
@@ -35,13 +35,25 @@ if TYPE_CHECKING:
     from graphbandits.experiments.study_comparison import StudyComparison
     from graphbandits.report import SimulationEntry, SweepEntry
 
-#: Policies that a text names before it says how many more there are.
-NAMED = 3
+#: Maximum number of policies that a message lists.
+MAX_LISTED = 3
 
 
 @dataclass(frozen=True)
-class Share:
-    """One policy at one point: how many of its trials there are."""
+class PolicyProgress:
+    """Number of stored trials of one policy at one point.
+
+    Parameters
+    ----------
+    policy
+        Name of the policy.
+    point
+        Values of the swept parameters.
+    done
+        Number of stored trials.
+    trials
+        Number of requested trials.
+    """
 
     policy: str
     point: Mapping[str, Any]
@@ -50,6 +62,7 @@ class Share:
 
     @property
     def missing(self) -> int:
+        """The number of missing trials."""
         return self.trials - self.done
 
     def __str__(self) -> str:
@@ -59,53 +72,80 @@ class Share:
 
 @dataclass(frozen=True, repr=False)
 class Progress:
-    """The policies of all cells; trials that several cells share are counted once.
+    """Number of stored trials of a study or cell.
 
-    >>> Progress((Share("ts-n", {"r": 0.5}, 250, 1000), Share("ids-n", {"r": 0.5}, 1000, 1000)))
+    Parameters
+    ----------
+    policies
+        One entry per policy and cell. Trials that several cells share are counted once.
+
+    Examples
+    --------
+    >>> half = PolicyProgress("ts-n", {"r": 0.5}, 250, 1000)
+    >>> Progress((half, PolicyProgress("ids-n", {"r": 0.5}, 1000, 1000)))
     <Progress: 1250 of 2000 trials (62 %); incomplete: ts-n at r = 0.5 (250 of 1000 trials)>
     """
 
-    parts: tuple[Share, ...]
+    policies: tuple[PolicyProgress, ...]
 
     @property
     def done(self) -> int:
-        """The trials that are there."""
-        return sum(part.done for part in self.parts)
+        """The number of stored trials."""
+        return sum(part.done for part in self.policies)
 
     @property
     def trials(self) -> int:
-        """The trials that were asked for."""
-        return sum(part.trials for part in self.parts)
+        """The number of requested trials."""
+        return sum(part.trials for part in self.policies)
 
     @property
     def complete(self) -> bool:
+        """Whether no trial is missing."""
         return not self.missing
 
     @property
-    def missing(self) -> tuple[Share, ...]:
-        """The policies that lack trials."""
-        return tuple(part for part in self.parts if part.missing)
+    def missing(self) -> tuple[PolicyProgress, ...]:
+        """The policies with missing trials."""
+        return tuple(part for part in self.policies if part.missing)
 
     def __repr__(self) -> str:
         share = 100 * self.done // self.trials
         text = f"{self.done} of {self.trials} trials ({share} %)"
-        return f"<Progress: {text}{'; incomplete: ' if self.missing else ''}{listed(self.missing)}>"
+        incomplete = f"; incomplete: {join_limited(self.missing)}" if self.missing else ""
+        return f"<Progress: {text}{incomplete}>"
 
 
-def listed(parts: Sequence[Share]) -> str:
-    """The policies with what they have, of many the first."""
-    shown = ", ".join(map(str, parts[:NAMED]))
-    more = len(parts) - NAMED
+def join_limited(parts: Sequence[PolicyProgress]) -> str:
+    """Join the progress of policies; of many, list the first and the number of others."""
+    shown = ", ".join(map(str, parts[:MAX_LISTED]))
+    more = len(parts) - MAX_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cell:
-    """One simulation of a study: at one point of a sweep, or the only one.
+    """One simulation of a study: one point of a sweep, or the only simulation.
 
-    ``sweep`` is the number of the sweep that it belongs to, and ``point`` has the swept parameters
-    and their values here. ``name`` is what its files have in their names. ``series`` and ``lines``
-    have the series of each policy, and the line of the sweep that it belongs to.
+    Parameters
+    ----------
+    store
+        The store.
+    trials
+        Number of requested trials per policy.
+    first_trial
+        Number of the first trial.
+    sweep
+        Index of the sweep; None without sweeps.
+    point
+        Values of the swept parameters by name.
+    name
+        Part of file names that identifies the cell.
+    key
+        Key of the description of the cell in the store.
+    series
+        Series of trials in the store, by policy.
+    lines
+        Label of the line of each policy in the sweep.
     """
 
     store: Store
@@ -114,66 +154,138 @@ class Cell:
     sweep: int | None
     point: dict[str, Any]
     name: str
-    key: str  # of its description in the store
+    key: str
     series: dict[str, str]
     lines: dict[str, str]
 
     @cached_property
     def description(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Settings, names of the arms, recorded rounds, graph and prior."""
+        """Settings, names of arms and recorded rounds; arrays of graph and prior."""
         return self.store.cell(self.key)
 
     def __repr__(self) -> str:
         return f"<Cell{self.where}: {self.trials} trials of {', '.join(self.series)}>"
 
-    def cover(self, policy: str) -> ShardIndex:
-        """Which shards a policy's trials are in, and the trials that none has; none is read."""
+    def shard_index(self, policy: str) -> ShardIndex:
+        """Find the shards of a policy and its missing trials, without reading shards.
+
+        Parameters
+        ----------
+        policy
+            Name or line of the policy.
+
+        Returns
+        -------
+        ShardIndex
+            Shards to use, and gaps.
+        """
         return self.store.shard_index(
             self.series[self.policy(policy)], self.trials, self.first_trial
         )
 
     def policy(self, name: str) -> str:
-        """The policy of this text, or of this line, as figures show it or as its file has it."""
+        """Return the name of a policy in this cell.
+
+        Parameters
+        ----------
+        name
+            Name of the policy, or its line, as in figures or as in the experiment file.
+
+        Returns
+        -------
+        str
+            The key of the policy in ``series``.
+
+        Raises
+        ------
+        InputError
+            If there is no such policy.
+        """
         if name in self.series:
             return name
         by_line = {line: policy for policy, line in self.lines.items()}
-        if line_of(name) not in by_line:
+        if line_label(name) not in by_line:
             known = {*self.series, *by_line}
             raise InputError(f"no policy '{name}'{self.where}: {nearest(name, known)}")
-        return by_line[line_of(name)]
+        return by_line[line_label(name)]
 
     def files(self, policy: str) -> tuple[ShardFile, ...]:
-        """The shards of a policy's trials; what is missing is said."""
-        cover = self.cover(policy)
+        """Return the shards of a complete policy.
+
+        Parameters
+        ----------
+        policy
+            Name or line of the policy.
+
+        Returns
+        -------
+        tuple of ShardFile
+            Shards with all requested trials.
+
+        Raises
+        ------
+        InputError
+            If trials are missing.
+        """
+        cover = self.shard_index(policy)
         if cover.gaps:
             raise InputError(
-                f"{self.store.path} lacks {cover.missing} of {self.trials} trials of '{policy}'"
-                f"{self.where}: run the experiment again, which does what is missing"
+                f"{cover.missing} of {self.trials} trials of '{policy}'{self.where} are missing in "
+                f"{self.store.path}: run the experiment again to compute them"
             )
         return cover.used
 
     @property
     def where(self) -> str:
-        """The point in words, for messages."""
+        """The point as text, for messages."""
         return f" at {point_text(self.point)}" if self.point else ""
 
     def progress(self) -> Progress:
-        """How many trials of each policy there are."""
-        done = {policy: self.trials - self.cover(policy).missing for policy in self.series}
-        return Progress(tuple(Share(p, self.point, n, self.trials) for p, n in done.items()))
+        """Count the stored trials of each policy.
+
+        Returns
+        -------
+        Progress
+            Stored and requested trials.
+        """
+        done = {policy: self.trials - self.shard_index(policy).missing for policy in self.series}
+        return Progress(
+            tuple(PolicyProgress(p, self.point, n, self.trials) for p, n in done.items())
+        )
 
     def complete(self) -> list[str]:
-        """The policies that have all their trials."""
-        return [part.policy for part in self.progress().parts if not part.missing]
+        """Return the policies without missing trials.
+
+        Returns
+        -------
+        list of str
+            Names of the complete policies.
+        """
+        return [part.policy for part in self.progress().policies if not part.missing]
 
     def results(self, policies: str | Iterable[str] | None = None, curves: bool = False) -> Results:
-        """The results of these policies, or of all, summarised shard by shard.
+        """Read the results.
 
-        A policy goes by its text or by the line that it belongs to; one may be given by itself.
-        With ``curves`` all that was recorded of every trial is loaded, as a simulation has it.
+        Parameters
+        ----------
+        policies
+            Names or lines of policies, or a single one. Default: all.
+        curves
+            Whether to load the curves of every trial. By default, shards are summarised one by one
+            and only the summaries are kept in memory.
+
+        Returns
+        -------
+        Results
+            The results of the policies.
+
+        Raises
+        ------
+        InputError
+            If a policy is unknown or trials are missing.
         """
-        given = [policies] if isinstance(policies, str) else policies
-        names = list(self.series if given is None else dict.fromkeys(map(self.policy, given)))
+        chosen = [policies] if isinstance(policies, str) else policies
+        names = list(self.series if chosen is None else dict.fromkeys(map(self.policy, chosen)))
         meta, _ = self.description
         rounds, arms = np.array(meta["rounds"]), tuple(meta["arms"])
         read = load_with_curves if curves else summarise_files
@@ -187,11 +299,11 @@ class Cell:
             "first_trial": self.first_trial,
             "trials": self.trials,
         }
-        described = meta["settings"]["policies"]
+        descriptions = meta["settings"]["policies"]
         settings = meta["settings"] | {
             "trials": self.trials,
             "runs": [run],
-            "policies": {name: described[name] for name in names},
+            "policies": {name: descriptions[name] for name in names},
         }
         process = self.process
         return Results(
@@ -199,7 +311,7 @@ class Cell:
         )
 
     def _true_means(self) -> TrueMeans | None:
-        """The means of its trials, by which plays are ranked; None if the world is unknown."""
+        """Return the true means of the arms in all trials; None if the world is unknown."""
         settings = self.description[0]["settings"]
         if settings.get("world") != Bernoulli.__name__:
             return None
@@ -208,7 +320,7 @@ class Cell:
 
     @cached_property
     def process(self) -> Process | None:
-        """Who is observed; None if that is a plug-in's which is not loaded."""
+        """The graph process; None if it belongs to a plug-in that is not loaded."""
         meta, arrays = self.description
         try:
             return unpack_process(meta["graph"], arrays)
@@ -217,7 +329,7 @@ class Cell:
 
     @property
     def prior(self) -> BetaBernoulli:
-        """What policies believe at the start."""
+        """The prior of the arms."""
         meta, arrays = self.description
         accuracy = meta["settings"]["accuracy"]
         return BetaBernoulli(arrays["prior/a"], arrays["prior/b"], accuracy)
@@ -225,10 +337,20 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class SweepSlice:
-    """The cells of a sweep at ``fixed`` values of all parameters but the one on its axis.
+    """The cells of a sweep along its axis, with fixed values of all other parameters.
 
-    ``cells`` has them by the value on the axis, or by all values of their point as a text where
-    the sweep is a list. ``key`` is what its files have in their names.
+    Parameters
+    ----------
+    key
+        Part of file names that identifies the slice.
+    title
+        Title of the slice.
+    sweep
+        The sweep.
+    fixed
+        Values of the parameters that are not on the axis.
+    cells
+        Cells by value on the axis. For a list of points, the keys are the points as text.
     """
 
     key: str
@@ -239,24 +361,24 @@ class SweepSlice:
 
     @property
     def scale(self) -> str:
-        """Of its axis; categories have none."""
+        """Scale of the axis; always "linear" for categories."""
         return "linear" if any(isinstance(value, str) for value in self.cells) else self.sweep.scale
 
     @property
     def label(self) -> str:
-        """What its axis says."""
+        """Label of the axis."""
         return self.sweep.label
 
 
-def _fixed(cell: Cell, sweep: SweepRecord) -> dict[str, Any]:
-    """What stays the same along the axis; a list has none."""
+def _fixed_parameters(cell: Cell, sweep: SweepRecord) -> dict[str, Any]:
+    """Return the parameters that are not on the axis; none for a list of points."""
     if sweep.x is None:
         return {}
     return {name: value for name, value in cell.point.items() if name != sweep.x}
 
 
-def _on_axis(cell: Cell, sweep: SweepRecord, alone: bool) -> Any:
-    """Where a cell is on the axis: a value, or the point in words or its values ``alone``."""
+def _axis_value(cell: Cell, sweep: SweepRecord, alone: bool) -> Any:
+    """Return the value of a cell on the axis, or the point as text (``alone``: values only)."""
     if sweep.x is not None:
         return cell.point[sweep.x]
     values = (str(cell.point[name]) for name in sweep.parameters)
@@ -264,11 +386,30 @@ def _on_axis(cell: Cell, sweep: SweepRecord, alone: bool) -> Any:
 
 
 class Study(Sequence[Cell]):
-    """One experiment that was run, or begun, in a store; its shards are read when asked for.
+    """An experiment with its stored results, complete or incomplete.
 
-    :func:`graphbandits.open_study` opens one. It is a sequence of its ``cells``. ``trials`` is how
-    many were asked for, of each policy in each cell; ``parameters`` everything that was swept;
-    ``rerun`` the shell command that makes it again, or goes on with it.
+    :func:`graphbandits.open_study` opens a study. A study is a sequence of its ``cells``. Shards
+    are read on demand.
+
+    Parameters
+    ----------
+    store
+        The store.
+    record
+        The description of the study.
+
+    Attributes
+    ----------
+    key, title : str
+        Name of the study in the store, and its title.
+    trials : int
+        Number of requested trials per policy and cell.
+    parameters : tuple of str
+        Names of all swept parameters.
+    cells : tuple of Cell
+        The simulations.
+    rerun : str
+        Shell command that repeats or continues the run.
     """
 
     def __init__(self, store: Store, record: StudyRecord) -> None:
@@ -286,15 +427,33 @@ class Study(Sequence[Cell]):
             Cell(store, *more, one.sweep, one.point, one.name, one.cell, one.policies, one.lines)
             for one in record.cells
         )
-        self._read: tuple[object, list[SimulationEntry | SweepEntry]] | None = None
+        self._cached: tuple[object, list[SimulationEntry | SweepEntry]] | None = None
 
     @classmethod
     def open(cls, store: Store, key: str) -> Study:
-        """The study of this key."""
+        """Open a study.
+
+        Parameters
+        ----------
+        store
+            The store.
+        key
+            Key of the study.
+
+        Returns
+        -------
+        Study
+            The study.
+
+        Raises
+        ------
+        InputError
+            If the store has no such study.
+        """
         known = store.studies()
         if key not in known:
-            there = nearest(key, known) if known else "there is none"
-            raise InputError(f"no study '{key}' in {store.path}: {there}")
+            hint = nearest(key, known) if known else "the store is empty"
+            raise InputError(f"no study '{key}' in {store.path}: {hint}")
         return cls(store, read_record(store, key))
 
     def __repr__(self) -> str:
@@ -314,76 +473,123 @@ class Study(Sequence[Cell]):
         return self.cells[number]
 
     def lines(self) -> list[str]:
-        """The lines of all sweeps, in their order, so that each looks the same in all figures."""
+        """Return the labels of the lines of all sweeps.
+
+        Returns
+        -------
+        list of str
+            Labels in a fixed order, which determines the styles of lines in figures.
+        """
         return list(dict.fromkeys(line for cell in self.cells for line in cell.lines.values()))
 
     def slices(self) -> list[SweepSlice]:
-        """The sweeps, each by the values of all parameters but the one on the axis."""
+        """Split the sweeps into slices along their axes.
+
+        Returns
+        -------
+        list of SweepSlice
+            One slice per combination of the parameters that are not on the axis.
+        """
         found: list[SweepSlice] = []
         for number, sweep in enumerate(self.sweeps):
             mine = [cell for cell in self.cells if cell.sweep == number]
-            # values alone will do where the axis says what they are, and no comma is within them
+            # values suffice if the label names the parameters and no value contains a comma
             commas = any("," in str(value) for cell in mine for value in cell.point.values())
             alone = sweep.label == ", ".join(sweep.parameters) and not commas
-            # an axis has numbers only, or categories only
-            texts = any(isinstance(_on_axis(cell, sweep, alone), str | bool) for cell in mine)
+            # an axis has either numbers or categories
+            texts = any(isinstance(_axis_value(cell, sweep, alone), str | bool) for cell in mine)
             groups: dict[str, list[Cell]] = {}
             for cell in mine:
-                groups.setdefault(repr(_fixed(cell, sweep)), []).append(cell)
+                groups.setdefault(repr(_fixed_parameters(cell, sweep)), []).append(cell)
             for cells in groups.values():
-                fixed = _fixed(cells[0], sweep)
+                fixed = _fixed_parameters(cells[0], sweep)
                 key = f"{self.key}-{slice_name(sweep, cells[0].point)}"
                 if any(key == other.key for other in found):
-                    key += f"-{number + 1}"  # two sweeps of the same parameters
+                    key += f"-{number + 1}"  # two sweeps with the same parameters
                 title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title
-                at = ((_on_axis(cell, sweep, alone), cell) for cell in cells)
+                at = ((_axis_value(cell, sweep, alone), cell) for cell in cells)
                 values = {str(value) if texts else value: cell for value, cell in at}
-                if len(values) < len(cells):  # texts that read the same, as 1 and '1'
+                if len(values) < len(cells):  # values with the same text, such as 1 and '1'
                     values = {repr(cell.point): cell for cell in cells}
                 found.append(SweepSlice(key, title, sweep, fixed, values))
         return found
 
-    # --- what came out
+    # --- results
 
     def select(self, point: Mapping[str, Any] | None = None, /, **more: Any) -> list[Cell]:
-        """The cells at these values of swept parameters: ``select(r=0.25)``.
+        """Return the cells at given values of swept parameters, as in ``select(r=0.25)``.
 
-        Parameters whose names are no names of Python's go in a dict: ``select({"prior.a": 2})``.
+        Parameters
+        ----------
+        point
+            Values by parameter, for names that are not valid in Python: ``select({"prior.a": 2})``.
+        **more
+            Values by parameter.
+
+        Returns
+        -------
+        list of Cell
+            All cells with these values.
+
+        Raises
+        ------
+        InputError
+            If a parameter was not swept, or there is no such cell.
         """
-        wanted = _shown({**(point or {}), **more})
-        for name in wanted:
+        values = _display_point({**(point or {}), **more})
+        for name in values:
             if name not in self.parameters:
-                swept = nearest(name, self.parameters) if self.parameters else "nothing was"
+                swept = nearest(name, self.parameters) if self.parameters else "it has no sweeps"
                 raise InputError(f"'{name}' was not swept in the study '{self.key}': {swept}")
-        found = [cell for cell in self.cells if wanted.items() <= cell.point.items()]
+        found = [cell for cell in self.cells if values.items() <= cell.point.items()]
         if not found:
-            there = _values(self.cells, wanted)
-            raise InputError(f"the study '{self.key}' has nothing at {point_text(wanted)}; {there}")
+            known = _values_text(self.cells, values)
+            raise InputError(
+                f"the study '{self.key}' has no cell at {point_text(values)}; values: {known}"
+            )
         return found
 
     def cell(self, point: Mapping[str, Any] | None = None, /, **more: Any) -> Cell:
-        """The one cell at these values of the swept parameters."""
+        """Return the only cell at given values of the swept parameters.
+
+        Parameters
+        ----------
+        point
+            Values by parameter, see :meth:`select`.
+        **more
+            Values by parameter.
+
+        Returns
+        -------
+        Cell
+            The cell.
+
+        Raises
+        ------
+        InputError
+            If there is no such cell, or several.
+        """
         found = self.select(point, **more)
         if len(found) > 1:
-            wanted = _shown({**(point or {}), **more})
-            at = f" at {point_text(wanted)}" if wanted else ""
+            values = _display_point({**(point or {}), **more})
+            at = f" at {point_text(values)}" if values else ""
             raise InputError(
-                f"the study '{self.key}' has {len(found)} cells{at}: {self._choices(found, wanted)}"
+                f"the study '{self.key}' has {len(found)} cells{at}: {self._choices(found, values)}"
             )
         return found[0]
 
-    def _choices(self, cells: Sequence[Cell], given: Mapping[str, Any]) -> str:
-        """What tells cells apart, sweep by sweep."""
+    def _choices(self, cells: Sequence[Cell], fixed: Mapping[str, Any]) -> str:
+        """Describe the parameters that distinguish cells, sweep by sweep."""
         by_sweep: dict[int | None, list[Cell]] = {}
         for cell in cells:
             by_sweep.setdefault(cell.sweep, []).append(cell)
         texts: list[str] = []
         for sweep, mine in by_sweep.items():
             title = "" if sweep is None or len(by_sweep) == 1 else self.sweeps[sweep].title
-            left = [name for name in mine[0].point if name not in given]
-            if not left:  # the same point is in several sweeps, or is all that this one has
-                return "choose one of those that select() gives by its 'sweep'"
-            texts.append(f"{_values(mine, left)}{f' ({title})' if title else ''}")
+            left = [name for name in mine[0].point if name not in fixed]
+            if not left:  # the same point is in several sweeps, or is the only one of its sweep
+                return "use select() and choose a cell by its attribute 'sweep'"
+            texts.append(f"{_values_text(mine, left)}{f' ({title})' if title else ''}")
         return f"give {', or '.join(texts)}"
 
     def results(
@@ -394,13 +600,43 @@ class Study(Sequence[Cell]):
         curves: bool = False,
         **more: Any,
     ) -> Results:
-        """The results at one point, as :meth:`Cell.results`: ``study.results(r=0.25)``."""
+        """Read the results at one point, as in ``study.results(r=0.25)``.
+
+        Parameters
+        ----------
+        point
+            Values of swept parameters, see :meth:`select`.
+        policies
+            Names or lines of policies, or a single one. Default: all.
+        curves
+            Whether to load the curves of every trial, see :meth:`Cell.results`.
+        **more
+            Values of swept parameters.
+
+        Returns
+        -------
+        Results
+            The results of the cell.
+
+        Raises
+        ------
+        InputError
+            If the cell is not unique, a policy is unknown, or trials are missing.
+        """
         return self.cell(point, **more).results(policies, curves)
 
     def report(self, path: str | Path | None = None) -> Path:
-        """Write the HTML page of the study, and its numbers as JSON beside it; the page's path.
+        """Write the HTML report of the study, and its numbers as JSON.
 
-        ``path`` is report.html in the directory of the store if it is not given.
+        Parameters
+        ----------
+        path
+            The .html file. Default: report.html in the directory of the store.
+
+        Returns
+        -------
+        Path
+            The HTML file.
         """
         from graphbandits.experiments.outputs import write_pages
 
@@ -409,93 +645,191 @@ class Study(Sequence[Cell]):
     def figures(
         self, directory: str | Path | None = None, formats: Sequence[str] | None = None
     ) -> list[Path]:
-        """Draw the figures that the experiment asks for; the files written.
+        """Draw the figures of the experiment.
 
-        ``directory`` is that of the store, and ``formats`` those of the experiment, if not given.
+        Parameters
+        ----------
+        directory
+            Directory for the figures. Default: directory of the store.
+        formats
+            File formats. Default: from the experiment.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
         """
         from graphbandits.experiments.outputs import draw_figures
 
         return draw_figures(self, directory, formats)
 
     def entries(self) -> list[SimulationEntry | SweepEntry]:
-        """The simulation, or the slices of the sweeps, as reports and tables show them.
+        """Return the entries of the report: the simulation, or the slices of the sweeps.
 
-        Policies that lack trials are left out. Shards are read once as long as they stay the same.
+        Incomplete policies are left out. The result is cached until the shards change.
+
+        Returns
+        -------
+        list of SimulationEntry or SweepEntry
+            The entries.
         """
         from graphbandits.experiments.outputs import entries_of
 
-        there = [cell.cover(policy).used for cell in self.cells for policy in cell.series]
-        if self._read is None or self._read[0] != there:
-            self._read = there, entries_of(self)
-        return list(self._read[1])
+        used = [cell.shard_index(policy).used for cell in self.cells for policy in cell.series]
+        if self._cached is None or self._cached[0] != used:
+            self._cached = used, entries_of(self)
+        return list(self._cached[1])
 
     def summary(self) -> dict[str, Any]:
-        """The numbers of the page as plain data, the content of summary.json."""
+        """Return the numbers of the report, the content of summary.json.
+
+        Returns
+        -------
+        dict
+            JSON data.
+        """
         from graphbandits.report import summary_of
 
         return summary_of(self.entries())
 
     def compare(self, *others: Study, reference: str | None = None) -> StudyComparison:
-        """Compare the policies of each cell, or of the problems that other studies share.
+        """Compare the policies of each cell, or of the problems shared with other studies.
 
-        Differences are paired where the worlds are the same; they are from the policy of least
-        regret, or from ``reference``.
+        Differences are paired if the worlds are the same.
+
+        Parameters
+        ----------
+        *others
+            Other studies.
+        reference
+            Policy to compare with. Default: the policy with the lowest regret.
+
+        Returns
+        -------
+        StudyComparison
+            One comparison per problem.
         """
         from graphbandits.experiments.study_comparison import compare_studies
 
         return compare_studies([self, *others], reference)
 
     def verify(self) -> list[Finding]:
-        """Verify every file of the store; what is damaged, missing, doubtful or left over."""
+        """Verify every file in the store.
+
+        Returns
+        -------
+        list of Finding
+            Damaged, missing, suspicious and unused files.
+        """
         return list(verify(self.store))
 
     def progress(self) -> Progress:
-        """How much of it is there, from the names of the shards alone."""
-        parts: dict[str, Share] = {}
+        """Count the stored trials, without reading shards.
+
+        Returns
+        -------
+        Progress
+            Stored and requested trials.
+        """
+        parts: dict[str, PolicyProgress] = {}
         for cell in self.cells:
-            for part in cell.progress().parts:
+            for part in cell.progress().policies:
                 parts.setdefault(cell.series[part.policy], part)
         return Progress(tuple(parts.values()))
 
     def batches(self, table: str, partial: bool = False) -> pa.RecordBatchReader:
-        """A table of docs/results.md over all cells, bit by bit; the parameters are in front.
+        """Return a table of all cells in batches; swept parameters are the first columns.
 
-        ``partial`` takes the trials that are there, where some are missing.
+        Parameters
+        ----------
+        table
+            Name of a table in docs/results.md, such as "final" or "curve".
+        partial
+            Whether to use the stored trials if some are missing. By default, missing trials are an
+            error.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            The rows.
         """
         from graphbandits.experiments.export import batches
 
         return batches([self], table, partial)
 
     def export(self, table: str, path: str | Path, partial: bool = False) -> int:
-        """Write a table to a file .parquet, .csv or .csv.gz; how many rows it has."""
+        """Write a table to a file.
+
+        Parameters
+        ----------
+        table
+            Name of a table, see :meth:`batches`.
+        path
+            A .parquet, .csv or .csv.gz file.
+        partial
+            Whether to use the stored trials if some are missing.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
         from graphbandits.experiments.export import export
 
         return export([self], table, Path(path), partial)
 
     def to_pandas(self, table: str = "curve", partial: bool = False) -> pandas.DataFrame:
-        """The table of :meth:`batches` in memory; one that is too large for it can be exported."""
+        """Return a table as a pandas data frame.
+
+        Parameters
+        ----------
+        table
+            Name of a table, see :meth:`batches`. Use :meth:`export` for tables that do not fit
+            into memory.
+        partial
+            Whether to use the stored trials if some are missing.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+        """
         return to_pandas(self.batches(table, partial))
 
     def to_polars(self, table: str = "curve", partial: bool = False) -> polars.DataFrame:
-        """The same for polars; ``polars.scan_parquet`` reads large ones from an exported file."""
+        """Return a table as a polars data frame.
+
+        Parameters
+        ----------
+        table
+            Name of a table, see :meth:`batches`. For tables that do not fit into memory, use
+            :meth:`export` and ``polars.scan_parquet``.
+        partial
+            Whether to use the stored trials if some are missing.
+
+        Returns
+        -------
+        polars.DataFrame
+            The table.
+        """
         return to_polars(self.batches(table, partial))
 
 
-def _shown(point: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a point as they are kept, where lists are texts.
+def _display_point(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a point as it is stored, with lists formatted as strings.
 
-    >>> _shown({"prior": [1, 9], "r": 0.5})
+    >>> _display_point({"prior": [1, 9], "r": 0.5})
     {'prior': '1,9', 'r': 0.5}
     """
 
-    def given(value: Any) -> Given:
-        return tuple(map(given, value)) if isinstance(value, list | tuple) else value
+    def as_tuple(value: Any) -> SweepValue:
+        return tuple(map(as_tuple, value)) if isinstance(value, list | tuple) else value
 
-    return {name: shown_value(given(value)) for name, value in point.items()}
+    return {name: display_value(as_tuple(value)) for name, value in point.items()}
 
 
-def _values(cells: Iterable[Cell], names: Iterable[str]) -> str:
-    """The values that parameters have in cells; a text with a comma is in quotes."""
+def _values_text(cells: Iterable[Cell], names: Iterable[str]) -> str:
+    """List the values of parameters in cells; strings with a comma are quoted."""
     points = [cell.point for cell in cells]
     texts = []
     for name in names:
@@ -506,7 +840,13 @@ def _values(cells: Iterable[Cell], names: Iterable[str]) -> str:
 
 
 class Studies(Mapping[str, Study]):
-    """The studies of a store by their keys, each opened when it is first asked for."""
+    """Mapping of the studies of a store by key. Studies are opened on demand.
+
+    Parameters
+    ----------
+    store
+        The store.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -530,31 +870,82 @@ class Studies(Mapping[str, Study]):
     def __repr__(self) -> str:
         return f"<Studies of {self.store.path}: {', '.join(self) or 'none'}>"
 
-    def chosen(self, keys: list[str] | None = None) -> list[Study]:
-        """The studies of these keys, or all; a store without any is refused."""
+    def select(self, keys: list[str] | None = None) -> list[Study]:
+        """Return studies by key.
+
+        Parameters
+        ----------
+        keys
+            Keys of studies. Default: all.
+
+        Returns
+        -------
+        list of Study
+            The studies.
+
+        Raises
+        ------
+        InputError
+            If a key is unknown or the store has no studies.
+        """
         if not self:
             raise InputError(
-                f"{self.store.path} has no studies: 'graphbandits run EXPERIMENT --output "
-                f"{self.store.path}' makes one"
+                f"{self.store.path} has no studies: create one with 'graphbandits run EXPERIMENT "
+                f"--output {self.store.path}'"
             )
         return [self[key] for key in dict.fromkeys(keys or self)]
 
 
 def open_studies(directory: str | Path) -> Studies:
-    """All studies that were run, or begun, in a directory."""
+    """Open all studies in a directory, complete or incomplete.
+
+    Parameters
+    ----------
+    directory
+        Output directory of one or more runs.
+
+    Returns
+    -------
+    Studies
+        The studies by key.
+
+    Raises
+    ------
+    InputError
+        If the directory is not a store.
+    """
     return Studies(Store.open(directory))
 
 
 def open_study(directory: str | Path, key: str | None = None) -> Study:
-    """The study that was run in a directory; of several the one of this key.
+    """Open the study in a directory.
 
-    ``open_study("density").results(p=0.25)`` has the results at one point of its sweep.
+    Parameters
+    ----------
+    directory
+        Output directory of a run.
+    key
+        Key of the study, if the directory has several.
+
+    Returns
+    -------
+    Study
+        The study.
+
+    Raises
+    ------
+    InputError
+        If the directory is not a store, or the study is unknown or not unique.
+
+    Examples
+    --------
+    >>> open_study("density").results(p=0.25)  # doctest: +SKIP
     """
     studies = open_studies(directory)
     if key is not None:
         return studies[key]
     if len(studies) > 1:
         raise InputError(
-            f"{directory} has {len(studies)} studies: give the key of one, of {', '.join(studies)}"
+            f"{directory} has {len(studies)} studies: give the key of one: {', '.join(studies)}"
         )
-    return studies.chosen()[0]
+    return studies.select()[0]
