@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from graphbandits._io import _beside, is_abandoned, temporary_for
+from graphbandits._io import _temporary_path, is_abandoned, temporary_for
 from graphbandits._process_info import machine_id
 
 
@@ -18,7 +18,7 @@ def ended_process() -> int:
 
 
 def test_temporary_names_contain_the_process() -> None:
-    name = _beside(Path("a-b.json")).name
+    name = _temporary_path(Path("a-b.json")).name
     assert temporary_for(name) == "a-b.json"
     assert not is_abandoned(name)
     token = name.rpartition("-")[2]

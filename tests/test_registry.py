@@ -114,5 +114,5 @@ def test_one_thread_parses_python_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(ast, "parse", parse_tree)
     assert parse("cliques(size=[1, 2])") == ("cliques", {"size": (1, 2)})
-    provenance._analysed(b"import os\n", "graphbandits")
+    provenance._analyse(b"import os\n", "graphbandits")
     assert free == [False, False]

@@ -288,7 +288,7 @@ def test_invalid_cluster_address_is_refused(place: Path, address: str) -> None:
 
 def test_unreachable_cluster_is_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(dask, "ANSWERS", 0.5)
+    monkeypatch.setattr(dask, "CONNECT_TIMEOUT", 0.5)
     with socket.socket() as taken:  # bound, without a listener
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
@@ -429,7 +429,7 @@ def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
 
 
 def test_long_run_does_not_time_plugins(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
+    monkeypatch.setattr("graphbandits.cli.progress.LONG_RUN", 1)
     tried: list[str] = []
     measure = estimate.measure
 

@@ -148,7 +148,7 @@ def test_reproduce_judges_what_the_paper_claims(reproduced: tuple[Path, str], fi
 
 def test_earlier_study_without_baselines_stays_in_the_report(place: Path, short: None) -> None:
     old = Plan.of(RULES, graph="paper", horizon=5, trials=4, seed=3)
-    claims = [dataclasses.asdict(c) for c in load_experiment("paper-1a").judged_claims()]
+    claims = [dataclasses.asdict(c) for c in load_experiment("paper-1a").resolved_claims()]
     run_study(place / "figures", "1a", [Point(old)], claims=claims)
     run("reproduce", "--figure", "2a", "--trials", 2)
     summary = read_json(Path("figures/summary.json").read_text())
@@ -159,7 +159,7 @@ def test_earlier_study_without_baselines_stays_in_the_report(place: Path, short:
 def test_reproduce_announces_work_and_time_before_it_starts(
     place: Path, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
+    monkeypatch.setattr("graphbandits.cli.progress.LONG_RUN", 1)
     monkeypatch.setattr("graphbandits.experiments.progress_table.LiveProgress.started", interrupt)
     args = split("reproduce --figure 1b --figure 2a --trials 3 --workers 2 --output here")
     result = RUNNER.invoke(app, args)

@@ -298,9 +298,9 @@ def test_long_run_prints_its_duration_before_it_starts(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 8 * 20 * 5  # eight series of a policy
-    monkeypatch.setattr("graphbandits.cli.progress.LONG", size + 1)
+    monkeypatch.setattr("graphbandits.cli.progress.LONG_RUN", size + 1)
     assert "About" not in run("run", "sweep.toml", "--output=brief")
-    monkeypatch.setattr("graphbandits.cli.progress.LONG", size)
+    monkeypatch.setattr("graphbandits.cli.progress.LONG_RUN", size)
     shown = run("run", "sweep.toml", "--workers=2")
     said = r"About \d+ s of simulation on 2 workers;\nabout [\d.]+ (bytes|kB) go to sweep/, and"
     assert re.search(said, shown)

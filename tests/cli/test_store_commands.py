@@ -43,7 +43,7 @@ def test_ls_shows_studies_and_their_size(store: Store) -> None:
 
 def test_ls_as_json(store: Store) -> None:
     (store.path / "studies" / "torn.json").write_text("{")
-    with store.announce():
+    with store.mark_active():
         told = json.loads(run("ls", store.path, "--json").stdout)
     study, torn = told["studies"]
     assert (study["key"], study["done"], study["of"], study["shards"]) == ("study", 24, 24, 6)

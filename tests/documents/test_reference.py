@@ -21,7 +21,7 @@ from graphbandits.experiments import Experiment, load_experiment
 from graphbandits.experiments.experiment import TABLES, keys_of
 from graphbandits.experiments.export import ROWS
 from graphbandits.experiments.figures import OPTIONS, FigureTable
-from graphbandits.experiments.tables import KEYS, Table
+from graphbandits.experiments.tables import SWEEPABLE, Table
 from graphbandits.results.data_frames import SCHEMA
 from graphbandits.store import simulate_plan
 
@@ -77,7 +77,7 @@ def test_experiments_md_lists_what_can_be_swept() -> None:
     document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
     sentence = re.search(r"A parameter that is one of the keys (.+?) sets that key", document)
     assert sentence is not None
-    assert set(re.findall(r"`(\w+)`", sentence[1])) == set(KEYS)
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == set(SWEEPABLE)
 
 
 def test_files_of_experiments_md_are_valid(place: Path) -> None:

@@ -25,16 +25,16 @@ from helpers.stores import CHAIN, PRIOR, a_plan
 from graphbandits import Bernoulli, BetaBernoulli, load_plugin
 from graphbandits.engine import Plan, provenance
 from graphbandits.engine.provenance import (
+    LOOKUP_MODULES,
     LOOP,
-    NAMED,
     NEUTRAL,
     NUMERIC,
     WORKER,
-    name_of,
+    facts_hash,
     same_settings,
     series_of,
     sources_of,
-    wanted_of_worker,
+    worker_sources,
 )
 from graphbandits.errors import InputError
 from graphbandits.graphs import graph_info
@@ -90,11 +90,11 @@ def test_the_name_depends_on_policy_prior_means_and_graph() -> None:
 
 def test_the_name_is_the_hash_of_the_facts() -> None:
     series = series_of(a_plan(), "ts-n")
-    assert series.name == name_of(series.facts)
+    assert series.name == facts_hash(series.facts)
     assert series.facts["problem"]["seed"] == 4
     assert set(series.facts["versions"]) == {"python", "numpy", "scipy", "numba", "llvmlite"}
     assert series.facts["compiler"]["DISABLE_JIT"] in (0, 1)
-    assert name_of(series.facts | {"versions": {}}) != series.name
+    assert facts_hash(series.facts | {"versions": {}}) != series.name
 
 
 def test_a_world_that_cannot_be_described_is_refused() -> None:
@@ -126,7 +126,7 @@ EXCLUDED = {
 
 
 def is_numeric(module: str) -> bool:
-    return provenance._is_in(module, NUMERIC)
+    return provenance._is_within(module, NUMERIC)
 
 
 def reason(module: str) -> str | None:
@@ -151,7 +151,7 @@ def test_all_imports_of_loop_and_policies_are_declared_or_excluded(
     assert {reason(module) for module in reached if not is_numeric(module)} == EXCLUDED.keys()
 
 
-@pytest.mark.parametrize("place", [*NAMED, *NEUTRAL, WORKER.partition(".")[2]])
+@pytest.mark.parametrize("place", [*LOOKUP_MODULES, *NEUTRAL, WORKER.partition(".")[2]])
 def test_declared_modules_exist(place: str) -> None:
     assert provenance._modules((place,)) != []
 
@@ -161,7 +161,7 @@ def test_numeric_modules_import_only_traceable_names_from_packages() -> None:
     for module in provenance._modules(NUMERIC):
         file = provenance._file(module)
         assert file is not None
-        named = provenance._imported_by(provenance._read(module, file).imports)
+        named = provenance._imported_modules(provenance._read(module, file).imports)
         own = {other for other in named if other.startswith("graphbandits")}
         assert not own & {"graphbandits", "graphbandits.graphs"}
         assert {other for other in own if not is_numeric(other) and not reason(other)} == set()
@@ -334,7 +334,7 @@ def test_edits_of_the_package_rename_the_series_whose_numbers_they_may_change(
 
 def test_comments_and_docstrings_do_not_count_and_constants_do() -> None:
     def digest(text: str) -> str:
-        return provenance._analysed(text.encode(), "graphbandits").digest
+        return provenance._analyse(text.encode(), "graphbandits").digest
 
     plain = "x = 1\ndef f(y):\n    return y + 1\n"
     assert digest('"""Of a module."""\n' + plain + "# said\n") == digest(plain)
@@ -354,7 +354,7 @@ def test_sources_of_a_policy_exclude_other_policies() -> None:
 
 def test_workers_need_the_modules_that_read_plans() -> None:
     plan = a_plan(policies=["ids-n"])
-    wanted = wanted_of_worker(plan, "ids-n")
+    wanted = worker_sources(plan, "ids-n")
     assert series_of(plan, "ids-n").facts["sources"].items() <= wanted.items()
     assert {WORKER, "graphbandits.graphs._storage", "graphbandits.registry"} <= wanted.keys()
 
@@ -384,7 +384,7 @@ def test_series_of_earlier_versions_keep_their_names() -> None:
     files = sorted(FIXTURES.rglob("series.json"))
     assert len(files) > 2
     for file in files:
-        assert name_of(json.loads(file.read_text())) == file.parent.name
+        assert facts_hash(json.loads(file.read_text())) == file.parent.name
 
 
 def test_series_of_earlier_versions_have_the_same_settings() -> None:
@@ -423,9 +423,9 @@ def test_a_source_that_changes_under_a_running_process_is_refused(
         provenance._digest("module", file)
     later = tmp_path / "later.py"
     later.write_text("a = 1\n")
-    monkeypatch.setattr(provenance, "_began", lambda: time.time() + 60)
+    monkeypatch.setattr(provenance, "_process_start", lambda: time.time() + 60)
     assert provenance._digest("graphbandits.later", later)
-    monkeypatch.setattr(provenance, "_began", lambda: time.time() - 60)
+    monkeypatch.setattr(provenance, "_process_start", lambda: time.time() - 60)
     with raises_pinned(InputError):
         provenance._digest("graphbandits.later", later)
 
@@ -478,8 +478,8 @@ def helper(tmp_path: Path, monkeypatch) -> Callable[[str, str], None]:
         for module in list(sys.modules):
             if module.split(".")[0] in ("beside", "chain", "parts"):
                 del sys.modules[module]
-        provenance._FIRST.clear()
-        provenance._IMPORTED.clear()
+        provenance._FIRST_DIGESTS.clear()
+        provenance._IMPORTED_DIGESTS.clear()
         importlib.invalidate_caches()
 
     return write

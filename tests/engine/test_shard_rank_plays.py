@@ -77,7 +77,7 @@ def test_ranks_of_more_trials_add_up_and_are_not_saved(tmp_path: Path) -> None:
 
 
 def test_too_many_arms_are_not_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard, "RANKED", 99)
+    monkeypatch.setattr(shard, "MAX_RANKED_ENTRIES", 99)
     assert simulate("ts-n", **HOW)["ts-n"].rank_plays is None  # type: ignore[arg-type]
 
 

@@ -19,7 +19,7 @@ from graphbandits.engine import Plan
 from graphbandits.engine.provenance import series_of
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
-from graphbandits.experiments.experiment import TABLES, _first_mistake, keys_of, world_of
+from graphbandits.experiments.experiment import TABLES, _first_error, build_world, keys_of
 from graphbandits.experiments.tables import cell_name, sweep_name
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.store import simulate_plan
@@ -153,7 +153,7 @@ def test_any_file_is_accepted_or_refused_in_one_line(data: st.DataObject) -> Non
     except GraphBanditsError as error:
         told = str(error)
     except ValueError as error:
-        told = _first_mistake(error)
+        told = _first_error(error)
     else:
         return
     assert told
@@ -217,8 +217,8 @@ def test_number_of_arms_comes_from_prior_means_or_graph() -> None:
 
 
 def test_default_world_is_left_to_the_simulation() -> None:
-    assert world_of("paper", None) is None
-    assert world_of("paper", None, accuracy="strict") is not None
+    assert build_world("paper", None) is None
+    assert build_world("paper", None, accuracy="strict") is not None
 
 
 def test_recorded_rounds_follow_the_file() -> None:
@@ -283,7 +283,7 @@ def test_grid_has_all_combinations_in_order() -> None:
         assert plan.graph_text == f"revealed-er(p={point['r']})"
         assert plan.lines == {"ids-n": "ids-n", "ts-n": "ts-n", last: "eps-greedy-lp(c=…)"}
         assert list(plan.lines) == list(plan.policies)
-    (swept,) = experiment.swept()
+    (swept,) = experiment.sweep_records()
     assert (swept.title, swept.parameters, swept.x) == ("T", ["r", "arms", "c"], "arms")
     assert (swept.label, swept.scale, sweep_name(swept)) == ("arms", "linear", "r-arms-c")
     with raises_pinned(InputError):
@@ -306,7 +306,7 @@ def test_a_list_has_its_points_and_is_drawn_by_categories_if_there_are_several_p
     ]
     assert [plan.process.arms for plan in plans] == [2, 3, 3, 3, 3]
     assert [plan.horizon for plan in plans] == [20, 20, 20, 9, 5]
-    several, one = experiment.swept()
+    several, one = experiment.sweep_records()
     assert (several.x, several.label, several.parameters) == (None, "r, arms", ["r", "arms"])
     assert several.title == "T: by r, arms"
     assert (one.x, one.label, one.title) == ("horizon", "horizon", "T: by horizon")
@@ -314,10 +314,10 @@ def test_a_list_has_its_points_and_is_drawn_by_categories_if_there_are_several_p
 
 def test_first_parameter_of_a_grid_is_on_the_axis() -> None:
     grid = '[[sweeps]]\ngrid = { r = [0.5, 1], arms = [2, 3] }\nscale = "log"\nlabel = "chance"\n'
-    (swept,) = experiment_of(SWEPT + grid).swept()
+    (swept,) = experiment_of(SWEPT + grid).sweep_records()
     assert (swept.x, swept.scale, swept.label) == ("r", "log", "chance")
     texts = grid.replace("arms = [2, 3]", 'accuracy = ["strict", "simulation"]')
-    assert experiment_of(SWEPT + texts).swept()[0].x == "r"  # what is not on the axis may be texts
+    assert experiment_of(SWEPT + texts).sweep_records()[0].x == "r"  # what is not on the axis may be texts
 
 
 @pytest.mark.parametrize(
@@ -412,12 +412,12 @@ def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
     plans = experiment.plans(trials=3)
     assert len({plan.name for plan in plans}) == len(plans) == experiment.runs
     if not experiment.sweeps:
-        assert experiment.drawn(plans) == [
+        assert experiment.figure_requests(plans) == [
             {"kind": kind} for kind in ("regret", "final", "differences", "plays")
         ]
         return
-    assert experiment.drawn(plans) == [{"kind": "sweep"}]
-    swept = experiment.swept()
+    assert experiment.figure_requests(plans) == [{"kind": "sweep"}]
+    swept = experiment.sweep_records()
     assert len(swept) == len(experiment.sweeps)
     points = [point for sweep in experiment.sweeps for point in sweep.points()]
     for plan, point, setup in zip(plans, points, experiment.setups(), strict=True):

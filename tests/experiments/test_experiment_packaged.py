@@ -32,12 +32,12 @@ def test_the_papers_experiments_have_the_policies_it_compares() -> None:
         plan = experiment.plan()
         assert set(plan.policies) == bayesian | more
         assert (plan.process.arms, plan.horizon, plan.trials) == (5, 1000, 1000)
-        least, directed, *_ = experiment.judged_claims()
+        least, directed, *_ = experiment.resolved_claims()
         assert least.better == ("ids-lp",)
         assert set(least.than) == set(plan.policies) - {"ids-lp"}
         behind = ("ts-n",) if figure.startswith("1") else ("ts-n", "ucb-n")
         assert (set(directed.better), directed.than) == (bayesian - {"ts-n"}, behind)
-        last = experiment.judged_claims()[-1]
+        last = experiment.resolved_claims()[-1]
         assert set(last.than) == (more if figure[0] == "1" else {"exp3-set", "exp3-res"})
 
 
@@ -53,7 +53,7 @@ def test_the_published_means_of_bernoulli_arms_without_a_graph() -> None:
 
 def test_the_swept_policy_is_one_line_under_all_its_names() -> None:
     experiment = load_experiment("eps-greedy-sensitivity")
-    (swept,), cells = experiment.swept(), experiment.plans()
+    (swept,), cells = experiment.sweep_records(), experiment.plans()
     assert (swept.parameters, swept.x, swept.label, swept.scale) == (["c"], "c", "c/d²", "log")
     names = [next(iter(cell.policies)) for cell in cells]
     # 5 is the default of c, and so not in the name

@@ -65,7 +65,7 @@ def test_placeholders_are_filled_and_sweeps_override_the_experiment(
     ]
     assert [plan.process.arms for plan in second] == [2, 4]
     assert {plan.graph_text for plan in first} == {"star"}
-    by_c, by_arms = experiment.swept()
+    by_c, by_arms = experiment.sweep_records()
     assert by_c.title == "Exploration"
     assert (by_arms.label, by_arms.scale) == ("arms", "linear")
     for plan in (*first, *second):
@@ -79,9 +79,9 @@ def test_sweeps_without_a_title_have_distinct_names(place: Path) -> None:
     both, one = SWEEP.replace('title = "Exploration"\n', ""), SWEEP[: SWEEP.rindex("[[sweeps]]")]
     (place / "both.toml").write_text(both, "utf-8")
     (place / "one.toml").write_text(one.replace('title = "Exploration"\n', ""), "utf-8")
-    titles = [sweep.title for sweep in load_experiment(place / "both.toml").swept()]
+    titles = [sweep.title for sweep in load_experiment(place / "both.toml").sweep_records()]
     assert titles == ["Two sweeps: by c/d²", "Two sweeps: by arms"]
-    (alone,) = load_experiment(place / "one.toml").swept()
+    (alone,) = load_experiment(place / "one.toml").sweep_records()
     assert alone.title == "Two sweeps"
 
 
@@ -128,7 +128,7 @@ def test_a_horizon_can_be_swept(place: Path) -> None:
 
 def test_claims_and_published_means_use_the_names_of_results(place: Path) -> None:
     experiment = load_experiment("single.toml")
-    (claim,) = experiment.judged_claims()
+    (claim,) = experiment.resolved_claims()
     assert claim == Claim("Information pays.", ("ids-n",), ("ts-n", "ucb-n"), "me")
     published = Published({"ts-n": (3.5, 0.25), "ids-n": (1e6, 1)}, "someone (2001)")
     assert experiment.published_means() == published

@@ -12,7 +12,7 @@ from helpers.messages import raises_pinned
 
 from graphbandits.errors import InputError
 from graphbandits.experiments import Experiment
-from graphbandits.experiments.figures import OPTIONS, FigureTable, part_of
+from graphbandits.experiments.figures import OPTIONS, FigureTable, figure_name_part
 from graphbandits.plots import TWO_COLUMNS
 from graphbandits.plots._canvas import SCALES
 from graphbandits.plots.plays import BY
@@ -59,7 +59,7 @@ band = "quantiles"
 levels = [0.25, 0.75]
 """
     experiment = experiment_of(text)
-    assert experiment.drawn(experiment.plans()) == [
+    assert experiment.figure_requests(experiment.plans()) == [
         {"kind": "sweep", "policies": ["eps-greedy-lp(c=…)", "ts-n"]},
         {
             "kind": "differences",
@@ -73,11 +73,11 @@ levels = [0.25, 0.75]
 
 def test_no_figures_are_drawn_of_an_empty_list_and_no_differences_of_one_policy() -> None:
     none = experiment_of(ONE + "figures = []\n")
-    assert none.drawn(none.plans()) == []
+    assert none.figure_requests(none.plans()) == []
     one = experiment_of(ONE.replace(', "ts-n"', ""))
-    kinds = [figure["kind"] for figure in one.drawn(one.plans())]
+    kinds = [figure["kind"] for figure in one.figure_requests(one.plans())]
     assert kinds == ["regret", "final", "plays"]
-    more = [figure["kind"] for figure in one.drawn(one.plans(policies=["ucb-n"]))]
+    more = [figure["kind"] for figure in one.figure_requests(one.plans(policies=["ucb-n"]))]
     assert more == ["regret", "final", "differences", "plays"]
 
 
@@ -132,6 +132,6 @@ def test_files_and_figures_accept_the_same_words() -> None:
     own = {option for options in OPTIONS.values() for option in options}
     assert set(fields) == {*COMMON, *own}
     assert WIDTHS[fields["width"].default] == TWO_COLUMNS
-    parts = {kind: part_of({"kind": kind}) for kind in KINDS}
+    parts = {kind: figure_name_part({"kind": kind}) for kind in KINDS}
     assert parts["regret"] == parts["sweep"] == ""
     assert len(set(parts.values())) == 4

@@ -17,7 +17,7 @@ from graphbandits import Bernoulli, BetaBernoulli, plots, simulate
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import Study, open_studies
-from graphbandits.experiments.outputs import all_entries, write_pages
+from graphbandits.experiments.outputs import merge_entries, write_pages
 from graphbandits.graphs.invariants._deterministic import clique_cover_numbers
 from graphbandits.report import SimulationEntry, SweepEntry, report_html, summary_of
 from graphbandits.theory import bounds_of
@@ -43,7 +43,7 @@ def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> 
 
 
 def entries(place: Path, keys: list[str] | None = None) -> list[SimulationEntry | SweepEntry]:
-    return all_entries(open_studies(place).chosen(keys))
+    return merge_entries(open_studies(place).select(keys))
 
 
 def test_stored_simulation_gives_the_report_of_a_new_run(tmp_path: Path) -> None:
@@ -186,13 +186,13 @@ def test_claims_and_published_means_of_missing_policies_are_left_out(tmp_path: P
 def test_study_without_trials_is_named_and_refused_if_alone(tmp_path: Path) -> None:
     run_study(tmp_path, "none", [Point(plan("ts-n"), there={"ts-n": [(0, 2)]})])
     with raises_pinned(InputError):
-        write_pages(open_studies(tmp_path).chosen())
+        write_pages(open_studies(tmp_path).select())
     run_study(tmp_path, "some", [Point(plan("ids-n"))])
     assert [entry.key for entry in entries(tmp_path)] == ["some"]
     missing = "The study none: no policy has all its trials yet. To go on: graphbandits run none"
-    page, _ = write_pages(open_studies(tmp_path).chosen())
+    page, _ = write_pages(open_studies(tmp_path).select())
     assert missing in page.read_text("utf-8")
-    page, _ = write_pages(open_studies(tmp_path).chosen(["some"]))
+    page, _ = write_pages(open_studies(tmp_path).select(["some"]))
     assert missing not in page.read_text("utf-8")
 
 
@@ -296,7 +296,7 @@ def test_the_entropy_of_many_priors_is_computed_only_if_asked_for(
     (told,) = entries(tmp_path)
     assert isinstance(told, SimulationEntry)
     assert told.bounds
-    monkeypatch.setattr("graphbandits.experiments.outputs.DISTINCT", 4)
+    monkeypatch.setattr("graphbandits.experiments.outputs.MAX_DISTINCT_PRIORS", 4)
     monkeypatch.setattr("graphbandits.theory.regret_bounds.entropy_of", refuse)
     (told,) = entries(tmp_path)
     assert isinstance(told, SimulationEntry)

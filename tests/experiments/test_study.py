@@ -92,7 +92,7 @@ def test_studies_of_one_store_and_of_directories_of_one_name_are_compared(tmp_pa
     store, record = one.store, one.record.model_dump() | {"key": "second"}
     store.put_study("second", record)
     (found,) = one.compare(Study.open(store, "second"), other).comparisons
-    assert [place.store for place in found.places] == [
+    assert [place.store for place in found.cells] == [
         "x/out/simulation",
         "x/out/second",
         "y/out/simulation",

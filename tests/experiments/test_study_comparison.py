@@ -21,7 +21,7 @@ from graphbandits.experiments.study_comparison import (
     ProblemComparison,
     StudyComparison,
     compare_stores,
-    directory_names,
+    short_names,
 )
 from graphbandits.plugins import unload_plugin
 from graphbandits.results import Difference
@@ -74,7 +74,7 @@ def test_comparison_of_one_store_equals_differences_of_its_results(tmp_path: Pat
     assert found.against == wanted.ranking()[0]
     assert found.notes == ()
     assert found.versions == ()
-    assert found.rows[0].standing == ""
+    assert found.rows[0].verdict == ""
 
 
 def test_differences_are_from_the_reference(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_cells_of_a_sweep_are_paired_by_their_point(tmp_path: Path) -> None:
     run_study(tmp_path / "a", "s", by_parameter((1, 2, 4)), sweeps=sweeps)
     run_study(tmp_path / "b", "s", by_parameter((4, 2)), sweeps=sweeps)
     found = compared(tmp_path / "a", tmp_path / "b")
-    points = [[place.cell.point["c"] for place in one.places] for one in found.comparisons]
+    points = [[place.cell.point["c"] for place in one.cells] for one in found.comparisons]
     assert points == [[2, 2], [4, 4]]
     assert [str(place) for place in found.alone] == ["a: s at c = 1"]
     assert {row.policy for row in found.comparisons[0].rows} == {"ts-n", "eps-greedy-lp(c=…)"}
@@ -395,7 +395,7 @@ def test_different_arm_names_are_different_problems(tmp_path: Path) -> None:
 
 def test_directories_with_the_same_name_get_distinct_labels() -> None:
     paths = [Path("/x/a/out"), Path("/x/b/out"), Path("/y/b/out")]
-    assert directory_names(paths) == ["x/a/out", "x/b/out", "y/b/out"]
+    assert short_names(paths) == ["x/a/out", "x/b/out", "y/b/out"]
 
 
 def run(*args: object) -> str:

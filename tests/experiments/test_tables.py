@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.experiments import Experiment
-from graphbandits.experiments._texts import LONGEST, file_part
+from graphbandits.experiments._texts import MAX_PART_LENGTH, file_name_part
 from graphbandits.experiments.experiment import keys_of
-from graphbandits.experiments.tables import FIXED, KEYS, RecordTable, SweepTable
+from graphbandits.experiments.tables import NOT_SWEEPABLE, SWEEPABLE, RecordTable, SweepTable
 
 
 @settings(deadline=None, max_examples=60)
@@ -32,12 +32,12 @@ def test_grid_equals_the_list_of_its_points(
 def test_long_values_have_distinct_file_names() -> None:
     graphs = [f"edges({' '.join(f'{i}-{i + 1}' for i in range(1, 40))} 1-{k})" for k in (5, 6)]
     sweep = SweepTable(parameter="graph", values=graphs)
-    first, second = (file_part(str(point["graph"])) for point in sweep.points())
+    first, second = (file_name_part(str(point["graph"])) for point in sweep.points())
     assert first != second
-    assert len(first) == len(second) == LONGEST
+    assert len(first) == len(second) == MAX_PART_LENGTH
 
 
 def test_every_key_can_be_swept_or_is_listed_as_fixed() -> None:
     keys = {*keys_of(Experiment), *keys_of(RecordTable)}
-    assert not KEYS.keys() & FIXED.keys()
-    assert keys == KEYS.keys() | FIXED.keys()
+    assert not SWEEPABLE.keys() & NOT_SWEEPABLE.keys()
+    assert keys == SWEEPABLE.keys() | NOT_SWEEPABLE.keys()

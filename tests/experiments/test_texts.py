@@ -7,13 +7,13 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphbandits.experiments._texts import LONGEST, file_part
+from graphbandits.experiments._texts import MAX_PART_LENGTH, file_name_part
 
 
 @settings(deadline=None)
 @given(value=st.one_of(st.text(), st.floats(allow_nan=False), st.integers()))
 def test_file_part_is_short_and_plain(value: str | float) -> None:
-    part = file_part(value)
+    part = file_name_part(value)
     assert re.fullmatch(r"[\w.+-]*", part)
-    assert len(part) <= LONGEST
-    assert file_part(part) == part
+    assert len(part) <= MAX_PART_LENGTH
+    assert file_name_part(part) == part

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
-from graphbandits.graphs.feedback import DENSE_LIMIT, best_revealers, from_edges, matrices
+from graphbandits.graphs.feedback import DENSE_LIMIT, best_in_neighbours, from_edges, matrices
 from graphbandits.rng import Keys
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -609,7 +609,7 @@ def test_best_revealers_match_search(arms: int) -> None:
             ]:
                 each = np.broadcast_to(matrix, (trials, arms, arms))
                 kept = first.copy(), score.copy()
-                found = best_revealers(feedback, first, score)
+                found = best_in_neighbours(feedback, first, score)
                 want = [
                     best_revealers_by_search(each[b], first[b], score[b]) for b in range(trials)
                 ]
@@ -624,10 +624,10 @@ def test_revealers_are_read_from_column() -> None:
     matrix = np.array([[1.0, 1.0], [0.0, 1.0]])
     score = np.array([[0.2, 0.9]])
     for feedback in (DenseFeedback(matrix), sparse_of(matrix)):
-        assert best_revealers(feedback, np.array([[1.0, 0.0]]), score).tolist() == [[1.0, 0.0]]
-        assert best_revealers(feedback, np.array([[0.0, 1.0]]), score).tolist() == [[0.0, 1.0]]
+        assert best_in_neighbours(feedback, np.array([[1.0, 0.0]]), score).tolist() == [[1.0, 0.0]]
+        assert best_in_neighbours(feedback, np.array([[0.0, 1.0]]), score).tolist() == [[0.0, 1.0]]
         better = np.array([[0.95, 0.9]])
-        assert best_revealers(feedback, np.array([[0.0, 1.0]]), better).tolist() == [[1.0, 0.0]]
+        assert best_in_neighbours(feedback, np.array([[0.0, 1.0]]), better).tolist() == [[1.0, 0.0]]
 
 
 def test_ties_have_equal_probability_and_targets_add_up() -> None:
@@ -635,7 +635,7 @@ def test_ties_have_equal_probability_and_targets_add_up() -> None:
     first, score = np.array([[0.25, 0.5, 0.25]]), np.array([[0.5, 0.5, 0.5]])
     want = [0.25 / 3 + 0.25, 0.25 / 3 + 0.25, 0.25 / 3 + 0.25]
     for feedback in (DenseFeedback(matrix), sparse_of(matrix)):
-        assert best_revealers(feedback, first, score)[0] == pytest.approx(want, abs=1e-15)
+        assert best_in_neighbours(feedback, first, score)[0] == pytest.approx(want, abs=1e-15)
 
 
 def test_matrices_of_all_representations() -> None:

@@ -29,7 +29,7 @@ def test_shapes_do_not_depend_on_the_representation(arms: int) -> None:
         other.density,
     )
     assert (one.seen == other.seen).all()
-    assert (one.seen_by == other.seen_by).all()
+    assert (one.in_degree == other.in_degree).all()
 
 
 @pytest.mark.parametrize("r", [0.0, 0.3, 1.0])
@@ -42,7 +42,7 @@ def test_random_feedback_has_the_shape_of_its_matrix(r: float, arms: int) -> Non
     assert (one.edges, one.directed, one.parts) == (other.edges, other.directed, other.parts)
     assert one.density == pytest.approx(other.density)
     assert one.seen == pytest.approx(other.seen)
-    assert one.seen_by == pytest.approx(other.seen_by)
+    assert one.in_degree == pytest.approx(other.in_degree)
 
 
 def test_equal_weights_both_ways_make_a_graph_undirected() -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graphbandits._types import Floats
-from graphbandits.engine.loop import as_pi, learn, propose, start
+from graphbandits.engine.loop import check_pi, init_state, propose, update_state
 from graphbandits.graphs import Feedback, Process, UniformFeedback
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.policies import Event, Problem, View, as_policy
@@ -65,7 +65,7 @@ def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]
     policy = as_policy(text)
     prospect = GraphInfo(history.process)
     problem = Problem(history.posterior(), history.horizon, policy.needs, prospect)
-    state = start(policy, problem, keys)
+    state = init_state(policy, problem, keys)
     written = [make() for _ in range(TRIALS)]
     means = rng.random((TRIALS, arms)) if history.means is None else np.array(history.means)
     favourite = rng.dirichlet(np.full(arms, 1.5), size=TRIALS)
@@ -75,7 +75,7 @@ def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]
         if feedback is not shown:  # a fixed graph is read once
             shown, graphs = feedback, graphs_of(feedback)
         view = View(t, keys, problem, feedback)
-        pi = as_pi(policy, propose(policy, state, view), view)
+        pi = check_pi(policy, propose(policy, state, view), view)
         wanted = np.array([written[b].decide(t, graphs[b]) for b in range(TRIALS)])
         apart.append(np.abs(pi - wanted).max(axis=1))
         drawn_from = pi if history.own else favourite * (pi >= history.least)
@@ -90,7 +90,9 @@ def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]
             )
         trial, arm = np.nonzero(seen)
         observations = Observations(trial, arm, reward[trial, arm])
-        state = learn(policy, state, Event(t, keys, problem, feedback, pi, action, observations))
+        state = update_state(
+            policy, state, Event(t, keys, problem, feedback, pi, action, observations)
+        )
     return apart
 
 
@@ -122,13 +124,13 @@ class Game:
         a, b = np.array(prior or [(1, 1)] * process.arms, np.float64).T.copy()
         posterior = BetaBernoulli(a, b)
         self.problem = Problem(posterior, horizon, self.policy.needs, GraphInfo(process))
-        self.state = start(self.policy, self.problem, self.keys)
+        self.state = init_state(self.policy, self.problem, self.keys)
 
     def pi(self) -> list[float]:
         feedback = self.process.round(self.t, self.keys)
         view = View(self.t, self.keys, self.problem, feedback)
         proposed = propose(self.policy, self.state, view)
-        row: list[float] = as_pi(self.policy, proposed, view)[0].tolist()
+        row: list[float] = check_pi(self.policy, proposed, view)[0].tolist()
         return row
 
     def play(self, action: int, seen: dict[int, float]) -> None:
@@ -143,5 +145,5 @@ class Game:
             np.array([action]),
             Observations(np.zeros_like(arms), arms, rewards),
         )
-        self.state = learn(self.policy, self.state, event)
+        self.state = update_state(self.policy, self.state, event)
         self.t += 1

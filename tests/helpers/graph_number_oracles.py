@@ -17,7 +17,7 @@ from graphbandits.graphs.invariants import (
     fractional_domination,
     independence,
 )
-from graphbandits.graphs.invariants._adjacency import Adjacency, Component, rows
+from graphbandits.graphs.invariants._adjacency import Adjacency, Component, adjacency_lists
 
 NUMBERS = (clique_cover, independence, domination, fractional_domination)
 
@@ -145,7 +145,7 @@ def undirected_graphs(draw, most: int = 9) -> np.ndarray:
 
 
 def adjacency(edges: np.ndarray) -> Adjacency:
-    return rows(edges.astype(np.int8))
+    return adjacency_lists(edges.astype(np.int8))
 
 
 def reflexive(edges: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan, Plays, Shard
-from graphbandits.engine.provenance import Series, name_of, series_of
+from graphbandits.engine.provenance import Series, facts_hash, series_of
 from graphbandits.experiments import Study
 from graphbandits.rng import Keys
 from graphbandits.store import ShardFile, Store
@@ -94,7 +94,7 @@ def whole_store(path: Path, plan: Plan | None = None, size: int = 5) -> tuple[St
 def synthetic(name: str) -> Series:
     """Return a series that belongs to no plan."""
     facts = {"policy": name}
-    return Series(name_of(facts), facts)
+    return Series(facts_hash(facts), facts)
 
 
 def a_shard(first: int, trials: int, rounds: int = 3, seed: int = 0) -> Shard:

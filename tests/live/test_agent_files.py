@@ -227,7 +227,7 @@ def test_pipes_and_devices_are_neither_read_nor_replaced(agent: Agent, tmp_path:
 
 
 def test_too_large_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphbandits.live.agent.MOST_BYTES", 100)
+    monkeypatch.setattr("graphbandits.live.agent.MAX_BYTES", 100)
     refused(lambda: Agent.load(file), str(file), "at most 100 are read")
 
 

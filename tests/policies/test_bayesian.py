@@ -24,11 +24,11 @@ from graphbandits.graphs import (
 from graphbandits.policies import as_policy
 from graphbandits.rules import ids_lp, ids_n, idsn_lp
 from graphbandits.testing.scenarios import (
-    Script,
+    History,
+    asymmetric_prior,
     directed_ranks,
     directed_weights,
-    lopsided_prior,
-    rehearse,
+    replay,
 )
 
 #: A policy that does not know of graphs, and the one with graphs that it is on the empty one.
@@ -40,10 +40,10 @@ MATRICES = {
     "complete": np.ones((4, 4)),
     "empty": np.eye(4),
 }
-PRIORS = {"lopsided": lopsided_prior(4), "uniform": BetaBernoulli.of(4)}
+PRIORS = {"lopsided": asymmetric_prior(4), "uniform": BetaBernoulli.of(4)}
 
 
-def without_side_observations(script: Script) -> Script:
+def without_side_observations(script: History) -> History:
     """The same history with nothing seen but the arms played."""
     arms = np.arange(script.seen.shape[2])
     return replace(script, seen=(script.action[..., None] == arms).astype(np.int64))
@@ -57,9 +57,9 @@ def test_policies_without_graph_match_graph_policies_on_empty_graph(
 ) -> None:
     """Given the same plays, bit for bit."""
     matrix = MATRICES[graph]
-    script = Script.of(matrix, trials=20, rounds=60, alike=False)
-    here = rehearse(as_policy(without), script, from_matrix(matrix), PRIORS[prior])
-    there = rehearse(
+    script = History.of(matrix, trials=20, rounds=60, alike=False)
+    here = replay(as_policy(without), script, from_matrix(matrix), PRIORS[prior])
+    there = replay(
         as_policy(with_graph),
         without_side_observations(script),
         from_matrix(np.eye(4)),
@@ -72,24 +72,24 @@ def test_policies_without_graph_match_graph_policies_on_empty_graph(
 def test_policies_without_graph_ignore_side_observations(name: str) -> None:
     """Nor does what they would have shown."""
     matrix, policy = directed_weights(), as_policy(name)
-    script = Script.of(matrix, trials=20, rounds=60, alike=False)
+    script = History.of(matrix, trials=20, rounds=60, alike=False)
     assert (script.seen != without_side_observations(script).seen).any()
     own = without_side_observations(script).seen.astype(bool)
     other = replace(script, reward=np.where(own, script.reward, 1 - script.reward))
-    process, prior = from_matrix(matrix), lopsided_prior(4)
-    here = rehearse(policy, script, process, prior)
+    process, prior = from_matrix(matrix), asymmetric_prior(4)
+    here = replay(policy, script, process, prior)
     for history in (without_side_observations(script), other):
-        assert np.array_equal(here, rehearse(policy, history, process, prior))
+        assert np.array_equal(here, replay(policy, history, process, prior))
 
 
 @pytest.mark.parametrize("name", ["greedy", "v-ids-n"])
 def test_greedy_and_v_ids_n_use_side_observations(name: str) -> None:
     matrix, policy = directed_weights(), as_policy(name)
-    script = Script.of(matrix, trials=20, rounds=60, alike=False)
-    process, prior = from_matrix(matrix), lopsided_prior(4)
-    here = rehearse(policy, script, process, prior)
+    script = History.of(matrix, trials=20, rounds=60, alike=False)
+    process, prior = from_matrix(matrix), asymmetric_prior(4)
+    here = replay(policy, script, process, prior)
     assert not np.array_equal(
-        here, rehearse(policy, without_side_observations(script), process, prior)
+        here, replay(policy, without_side_observations(script), process, prior)
     )
 
 
@@ -98,7 +98,7 @@ def test_simulations_of_policies_without_graph_do_not_depend_on_edges(graph: str
     """Every trial has the same plays and the same regret in simulations, too."""
 
     def regret(name: str, graph: str) -> Floats:
-        world = Bernoulli(lopsided_prior(5))
+        world = Bernoulli(asymmetric_prior(5))
         found = simulate(name, world, graph, horizon=60, trials=30, seed=3, block=7, progress=False)
         return found[name].regret
 

@@ -55,19 +55,19 @@ def another(store: Store, kind: str, name: str = "a") -> Path:
 
 def test_a_process_is_announced_while_it_works(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
-    assert store.others() == []
-    with store.announce("graphbandits run density"):
+    assert store.other_processes() == []
+    with store.mark_active("graphbandits run density"):
         (file,) = (tmp_path / "running").iterdir()
         content = json.loads(file.read_text())
         assert file.name.startswith("run-")
         assert (content["pid"], content["command"]) == (os.getpid(), "graphbandits run density")
-        assert store.others() == []  # only other processes are listed
-        with Store.open(tmp_path / ".").announce():
+        assert store.other_processes() == []  # only other processes are listed
+        with Store.open(tmp_path / ".").mark_active():
             assert len(list((tmp_path / "running").iterdir())) == 2
-            assert store.others() == []
+            assert store.other_processes() == []
         assert list((tmp_path / "running").iterdir()) == [file]
     assert not file.exists()
-    with pytest.raises(ZeroDivisionError), store.announce():
+    with pytest.raises(ZeroDivisionError), store.mark_active():
         raise ZeroDivisionError
     assert list((tmp_path / "running").iterdir()) == []
 
@@ -76,7 +76,7 @@ def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     code = (
         "import sys, time; from graphbandits.store import Store\n"
-        "with Store.open(sys.argv[1]).announce('my run'):\n"
+        "with Store.open(sys.argv[1]).mark_active('my run'):\n"
         "    print('here', flush=True); time.sleep(600)\n"
     )
     source = str(SRC)
@@ -88,7 +88,7 @@ def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
     with process:
         assert process.stdout is not None
         process.stdout.readline()
-        (run,) = store.others()
+        (run,) = store.other_processes()
         assert (run.pid, run.command) == (process.pid, "my run")
         with pytest.raises(
             InputError, match=rf"another run works in .*'my run' \(process {run.pid}"
@@ -97,7 +97,7 @@ def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
         with raises_pinned(InputError):
             gc(store, dry_run=True)
         process.kill()
-    assert store.others() == []
+    assert store.other_processes() == []
     assert list((tmp_path / "running").iterdir()) == []
     assert gc(store) == []
 
@@ -112,7 +112,7 @@ def test_only_files_that_are_locked_count_and_others_are_removed(tmp_path: Path)
         entry(store, "gc-c.json", ""),
         entry(store, "run-d.json", "[]"),
     ]
-    (run,) = store.others()
+    (run,) = store.other_processes()
     assert (run.host, run.pid, run.kind, run.mine) == ("node7", 12, "run", False)
     assert sorted((tmp_path / "running").iterdir()) == sorted([alive, foreign, of_user])
     assert not any(path.exists() for path in dead)
@@ -122,7 +122,7 @@ def test_only_files_that_are_locked_count_and_others_are_removed(tmp_path: Path)
 def test_a_locked_file_that_describes_no_process_is_ignored(filled, text: str) -> None:
     store, _ = filled
     path = entry(store, "run-x.json", text, locked=True)
-    assert store.others() == []
+    assert store.other_processes() == []
     assert gc(store) == []
     assert path.exists()
 
@@ -132,12 +132,12 @@ def test_running_file_is_locked_when_it_appears(tmp_path: Path, monkeypatch) -> 
     store, rename, seen = Store.create(tmp_path), os.rename, []
 
     def look_first(source: Path, target: Path) -> None:
-        seen.append(activity.entries(tmp_path / "running"))
+        seen.append(activity.process_files(tmp_path / "running"))
         rename(source, target)
-        seen.append([run for _, run in activity.entries(tmp_path / "running")])
+        seen.append([run for _, run in activity.process_files(tmp_path / "running")])
 
     monkeypatch.setattr(os, "rename", look_first)
-    with store.announce("mine"):
+    with store.mark_active("mine"):
         before, (run,) = seen
         assert before == []
         assert run.command == "mine"
@@ -153,22 +153,22 @@ def test_a_run_waits_until_gc_has_ended(tmp_path: Path) -> None:
         assert len(list((tmp_path / "running").iterdir())) == 2  # gc can see that we are here
         tidying.unlink()
 
-    with store.announce("my run", tell=tell):
+    with store.mark_active("my run", notify=tell):
         assert not tidying.exists()
     (line,) = lines
     assert f"{tmp_path} is being tidied by 'graphbandits run x' (process 12" in line
 
 
 def test_run_waits_for_gc_a_limited_time_and_not_for_runs(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(activity, "PATIENCE", 0.0)
+    monkeypatch.setattr(activity, "GC_TIMEOUT", 0.0)
     store = Store.create(tmp_path)
     other = another(store, "run")
-    with store.announce():
+    with store.mark_active():
         pass
     tidying = another(store, "gc", "b")
     with (
         raises_pinned(InputError),
-        store.announce(),
+        store.mark_active(),
     ):
         pass
     assert sorted((tmp_path / "running").iterdir()) == [tidying, other]

@@ -19,7 +19,7 @@ from graphbandits.engine.provenance import series_of
 from graphbandits.errors import InputError
 from graphbandits.rng import Keys
 from graphbandits.store import ShardFile, Store
-from graphbandits.store.directory import Cover, cover_of
+from graphbandits.store.directory import ShardIndex, index_shards
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def most_trials(shards: list[ShardFile], first: int, end: int) -> tuple[int, int
 @given(SHARDS, st.integers(0, 8), st.integers(1, 12), st.randoms())
 @settings(max_examples=300, deadline=None)
 def test_covers_are_disjoint_and_maximal(shards, first, trials, random) -> None:
-    cover = cover_of(shards, trials, first)
+    cover = index_shards(shards, trials, first)
     pieces = sorted([(file.first, file.trials) for file in cover.used] + list(cover.gaps))
     numbers = [trial for at, count in pieces for trial in range(at, at + count)]
     assert numbers == list(range(first, first + trials))
@@ -127,7 +127,7 @@ def test_covers_are_disjoint_and_maximal(shards, first, trials, random) -> None:
     assert (trials - cover.missing, -len(cover.used)) == most_trials(shards, first, first + trials)
     mixed = shards[:]
     random.shuffle(mixed)
-    assert cover_of(mixed, trials, first) == cover
+    assert index_shards(mixed, trials, first) == cover
 
 
 def test_choice_among_equal_shards_is_deterministic(store: Store) -> None:
@@ -139,11 +139,11 @@ def test_choice_among_equal_shards_is_deterministic(store: Store) -> None:
         for one, cpu in ((shard, "znver3"), (other, "skylake"))
     }
     assert len(written) == 2
-    assert store.cover(synthetic("a").name, 4) == Cover((min(written),), ())
+    assert store.shard_index(synthetic("a").name, 4) == ShardIndex((min(written),), ())
 
 
 def test_a_store_without_the_series_has_everything_missing(store: Store) -> None:
-    assert store.cover("0" * 64, 5, first=3) == Cover((), ((3, 5),))
+    assert store.shard_index("0" * 64, 5, first=3) == ShardIndex((), ((3, 5),))
 
 
 def test_a_store_can_be_made_again_and_beside_other_files(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from graphbandits.engine import Plays, Ratios, Shard
 from graphbandits.errors import InputError
 from graphbandits.store import DamagedShardError, ShardFile, Store
-from graphbandits.store.directory import Cover
+from graphbandits.store.directory import ShardIndex
 from graphbandits.store.maintenance import Finding, gc, verify
 
 
@@ -121,7 +121,7 @@ def test_damaged_shard_is_set_aside_and_written_again(store: Store) -> None:
     aside = store.set_aside(file)
     assert aside is not None
     assert aside.read_bytes() == b"broken"
-    assert store.cover(file.series, 2) == Cover((), ((0, 2),))
+    assert store.shard_index(file.series, 2) == ShardIndex((), ((0, 2),))
     assert store.write(synthetic("a"), shard, {}) == file
     assert (store.read(file).regret == shard.regret).all()
 
@@ -208,7 +208,7 @@ def test_file_instead_of_a_directory_is_reported(store: Store, name: str) -> Non
         "shards": lambda: store.write(synthetic("a"), a_shard(0, 1), {}),
         "studies": lambda: store.put_study("a", {}),
         "cells": lambda: store.put_cell({}, {}),
-        "running": lambda: store.announce().__enter__(),
+        "running": lambda: store.mark_active().__enter__(),
     }
     advice = f"{re.escape(str(store.path / name))} is not a directory, .*: move it elsewhere, and"
     with pytest.raises(InputError, match=advice):
@@ -229,7 +229,7 @@ def test_directory_with_the_name_of_a_shard_is_reported(store: Store) -> None:
     path.unlink()
     path.mkdir()
     (path / "thesis.tex").write_text("mine")
-    assert store.cover(lost.series, 4) == Cover((kept,), ((0, 2),))
+    assert store.shard_index(lost.series, 4) == ShardIndex((kept,), ((0, 2),))
     assert [(one.path, one.advice) for one in wrong(store)] == [(path, "move it elsewhere")]
     with pytest.raises(
         InputError, match=f"cannot write .*{lost.name}: a directory has this name; move it else"

@@ -23,7 +23,7 @@ from graphbandits import _io
 from graphbandits.engine.provenance import series_of
 from graphbandits.errors import InputError
 from graphbandits.store import ShardFile, Store, simulate_plan
-from graphbandits.store.directory import Cover
+from graphbandits.store.directory import ShardIndex
 from graphbandits.store.maintenance import Finding, gc, verify
 
 pytestmark = pytest.mark.process
@@ -89,7 +89,7 @@ def test_simulated_full_disk_keeps_the_store(store: Store, monkeypatch) -> None:
         lambda: store.write(synthetic("a"), a_shard(2, 2), {}),
         lambda: store.put_study("a", {}),
         lambda: store.put_cell({}, {}),
-        lambda: store.announce().__enter__(),
+        lambda: store.mark_active().__enter__(),
     ):
         with raises_pinned(InputError):
             attempt()
@@ -147,7 +147,7 @@ CLOSED = """
     store = Store.open(sys.argv[1])
     file = store.shards(synthetic("a").name)[0]
     assert store.read(file).trials == 2
-    assert store.others() == []
+    assert store.other_processes() == []
     for attempt in (
         lambda: Store.create(sys.argv[1]),
         lambda: Store.create(Path(sys.argv[1], "below")),
@@ -156,7 +156,7 @@ CLOSED = """
         lambda: store.put_study("a", {}),
         lambda: store.put_cell({}, {}),
         lambda: store.set_aside(file),
-        lambda: store.announce().__enter__(),
+        lambda: store.mark_active().__enter__(),
         lambda: gc(store),
     ):
         try:
@@ -219,7 +219,7 @@ def test_two_processes_write_the_same_and_different_shards_at_once(tmp_path: Pat
         thread.join()
     store = Store.open(folder)
     for name in ("both", "own 0", "own 1"):
-        cover = store.cover(synthetic(name).name, 400)
+        cover = store.shard_index(synthetic(name).name, 400)
         assert not cover.gaps
         assert len(store.shards(synthetic(name).name)) == 40
         for file in cover.used:
@@ -241,7 +241,7 @@ KILLED = """
             os.kill(os.getpid(), signal.SIGKILL)
         replace(source, target)
     os.replace = killing
-    with store.announce():
+    with store.mark_active():
         fill(store, a_plan(), "ts-n", (5, 5))
 """
 
@@ -256,7 +256,7 @@ def test_kill_between_writing_and_renaming_a_shard(tmp_path: Path) -> None:
     series = series_of(plan, "ts-n").name
     (left,) = (tmp_path / "shards" / series).glob(".*.parquet-*")
     assert left.stat().st_size > 0
-    assert store.cover(series, 12) == Cover(tuple(store.shards(series)), ((5, 7),))
+    assert store.shard_index(series, 12) == ShardIndex(tuple(store.shards(series)), ((5, 7),))
     found = list(verify(store))
     assert not any(finding.wrong for finding in found)
     assert left in [finding.path for finding in found]
@@ -264,14 +264,14 @@ def test_kill_between_writing_and_renaming_a_shard(tmp_path: Path) -> None:
 
     # the run resumes, and the store is complete
     for policy in plan.policies:
-        for first, trials in store.cover(series_of(plan, policy).name, 12).gaps:
+        for first, trials in store.shard_index(series_of(plan, policy).name, 12).gaps:
             fill(store, plan, policy, (first, trials))
     removed = gc(store)
     assert left in [one.path for one in removed]
     assert not list(verify(store))
     assert list(tmp_path.rglob(".*")) == []
     whole = simulate_plan(plan, progress=False)
-    regret = [store.read(file).regret for file in store.cover(series, 12).used]
+    regret = [store.read(file).regret for file in store.shard_index(series, 12).used]
     assert (np.concatenate(regret) == whole["ts-n"].regret).all()
 
 
@@ -281,7 +281,7 @@ def test_shards_of_two_sizes_are_combined(
     store, plan = whole_store(tmp_path, size=5)
     fill(store, plan, "ts-n", (0, 8), (8, 4))
     series = series_of(plan, "ts-n").name
-    assert [(f.first, f.trials) for f in store.cover(series, 12).used] == [(0, 8), (8, 4)]
-    assert store.cover(series, 20).gaps == ((12, 8),)
-    assert store.cover(series, 10).gaps == ()
+    assert [(f.first, f.trials) for f in store.shard_index(series, 12).used] == [(0, 8), (8, 4)]
+    assert store.shard_index(series, 20).gaps == ((12, 8),)
+    assert store.shard_index(series, 10).gaps == ()
     assert not wrong(store)

@@ -18,8 +18,8 @@ from graphbandits.experiments import Experiment
 from graphbandits.plugins import unload_plugin
 from graphbandits.store import Store, WorkerOptions
 from graphbandits.store import estimate as module
-from graphbandits.store.estimate import LEAST, Pace, estimate, measure
-from graphbandits.store.record import StudyRecord, describe_cell, wanted_tasks
+from graphbandits.store.estimate import MIN_BYTES_PER_NUMBER, PolicyCost, estimate, measure
+from graphbandits.store.record import StudyRecord, describe_cell, tasks_of_plans
 
 ONE = """title = "T"
 graph = "random(r=0.5)"
@@ -51,7 +51,7 @@ def plans(text: str) -> list[Plan]:
 
 
 def tasks(text: str) -> list[Task]:
-    return wanted_tasks(plans(text))
+    return tasks_of_plans(plans(text))
 
 
 def swept(parameter: str, values: str) -> str:
@@ -63,9 +63,9 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Task, int]]:
     """The tasks that are tried, which all have the same pace, with the sizes of their shards."""
     found: list[tuple[Task, int]] = []
 
-    def note(task: Task, size: int) -> Pace:
+    def note(task: Task, size: int) -> PolicyCost:
         found.append((task, size))
-        return Pace(seconds=0.5, bytes=2.0, around=1000.0)
+        return PolicyCost(seconds=0.5, bytes=2.0, around=1000.0)
 
     monkeypatch.setattr(module, "measure", note)
     return found
@@ -88,7 +88,7 @@ def test_estimated_size_counts_numbers_shards_series_and_cells(
     tried: list[tuple[Task, int]], tmp_path: Path
 ) -> None:
     (plan,) = plans(ONE)
-    (task,) = wanted_tasks([plan])
+    (task,) = tasks_of_plans([plan])
     found = series_of(plan, "ts-n")
     numbers = 40 * (20 + 2 * 3)
     series = len(json.dumps(found.facts, indent=1))
@@ -110,7 +110,7 @@ def test_estimated_size_counts_numbers_shards_series_and_cells(
 def test_bytes_per_number_are_positive_for_short_trials(horizon: int) -> None:
     (task,) = tasks(ONE.replace("horizon = 20", f"horizon = {horizon}"))
     pace = measure(task, 40)
-    assert LEAST <= pace.bytes <= 8
+    assert MIN_BYTES_PER_NUMBER <= pace.bytes <= 8
     assert pace.seconds > 0
 
 
@@ -152,7 +152,7 @@ def test_policies_that_fail_while_timed_are_named_and_others_estimated(
         assert "take some MB more" in dry.stdout
         assert not Path("mine").exists()
         # a long run prints its estimated time first
-        monkeypatch.setattr("graphbandits.cli.progress.LONG", 1)
+        monkeypatch.setattr("graphbandits.cli.progress.LONG_RUN", 1)
         ran = runner.invoke(app, ["run", "mine.toml", "--workers", "1"])
         assert ran.exit_code == 2
         assert "short run" not in ran.stderr

@@ -17,13 +17,13 @@ import pytest
 from helpers.messages import raises_pinned
 from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
 
-from graphbandits._io import _beside
+from graphbandits._io import _temporary_path
 from graphbandits._process_info import machine_id
-from graphbandits.engine.provenance import Series, name_of, series_of
+from graphbandits.engine.provenance import Series, facts_hash, series_of
 from graphbandits.errors import InputError
 from graphbandits.rng import Keys
 from graphbandits.store import Store, activity, maintenance
-from graphbandits.store.maintenance import contents_of, gc, verify
+from graphbandits.store.maintenance import gc, store_contents, verify
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_missing_shards_and_leftover_files_are_not_errors(filled) -> None:
     lost = store.shards(series_of(plan, "ucb-n").name)[1]
     store.path_of(lost).write_bytes(b"broken")
     aside = store.set_aside(lost)
-    temporary = _beside(store.path / "cells" / f"{'0' * 64}.npz")
+    temporary = _temporary_path(store.path / "cells" / f"{'0' * 64}.npz")
     temporary.write_bytes(b"half")
     stale = entry(store, "run-host-1.json", {"pid": 1})
     found = {finding.path: finding for finding in verify(store)}
@@ -241,11 +241,11 @@ def test_gc_removes_and_lists_unused_files(filled, tmp_path: Path) -> None:
     later = store.path_of(beyond)
     # leftovers
     damaged = store.path_of(twice).with_suffix(".damaged")
-    temporary = _beside(store.path / "studies" / "study.json")
+    temporary = _temporary_path(store.path / "studies" / "study.json")
     dead = temporary.with_name(
         temporary.name[:-24] + f"{machine_id()}{ended_process():08x}" + temporary.name[-8:]
     )
-    ancient = _beside(store.path / "store.json")
+    ancient = _temporary_path(store.path / "store.json")
     for path in (damaged, temporary, dead, ancient):
         path.write_bytes(b"left")
     os.utime(ancient, (1, 1))
@@ -274,7 +274,7 @@ def test_gc_stops_if_a_run_starts_during_the_search(filled, monkeypatch, kind: s
     before = files_in(store.path / "shards")
     look = maintenance._garbage
 
-    def slow(*given: object) -> list[maintenance.Removed]:
+    def slow(*given: object) -> list[maintenance.RemovedFile]:
         found = list(look(*given))
         assert found
         (mine,) = (store.path / "running").iterdir()
@@ -302,7 +302,7 @@ def test_gc_without_a_running_file_checks_before_every_removal(filled, monkeypat
     def full(*_: object, **__: object) -> None:
         raise InputError("the disk is full")
 
-    monkeypatch.setattr(activity, "announce_run", full)
+    monkeypatch.setattr(activity, "mark_active", full)
     monkeypatch.setattr(Path, "unlink", unlink_and_come)
     with raises_pinned(InputError):
         gc(store)
@@ -342,7 +342,7 @@ def test_gc_keeps_possible_replacements_of_a_damaged_shard(filled) -> None:
     store, plan = filled
     (spare,) = fill(store, plan, "ts-n", (1, 4))
     assert [one.path for one in gc(store, dry_run=True)] == [store.path_of(spare)]
-    used = store.cover(spare.series, 12).used
+    used = store.shard_index(spare.series, 12).used
     store.path_of(used[0]).write_bytes(b"broken")
     assert gc(store) == []
 
@@ -389,9 +389,9 @@ def test_gc_removes_an_older_version_of_a_policy_and_another_problem(tmp_path: P
     ]
     kept = facts | {"policy": "ts"}
     for one in (*stale, kept):
-        store.write(Series(name_of(one), one), plan.run_shard("ts-n", Keys(4, 0, 2)), {})
+        store.write(Series(facts_hash(one), one), plan.run_shard("ts-n", Keys(4, 0, 2)), {})
     removed = {one.path.parent.name for one in gc(store)}
-    assert removed == {name_of(one) for one in stale}
+    assert removed == {facts_hash(one) for one in stale}
 
 
 def test_contents_of_a_store_are_listed(filled) -> None:
@@ -399,7 +399,7 @@ def test_contents_of_a_store_are_listed(filled) -> None:
     put_study(store, {"": plan}, key="longer", trials=20)
     store.write(synthetic("nobody's"), a_shard(0, 2), {})
     (store.path / "studies" / "torn.json").write_text("{")
-    contents = contents_of(store)
+    contents = store_contents(store)
     longer, study, torn = contents.studies
     assert (study.key, study.title, study.cells) == ("study", "The title of study", 1)
     assert (study.policies, study.trials, study.done, study.of) == (("ts-n", "ucb-n"), 12, 24, 24)

@@ -23,7 +23,7 @@ from graphbandits.experiments import Study
 from graphbandits.results import PolicyResult, Results, concat
 from graphbandits.results.differences import Moments
 from graphbandits.store import DamagedShardError, ShardFile, Store, simulate_plan, summary
-from graphbandits.store.summary import summarise, whole
+from graphbandits.store.summary import load_with_curves, summarise_files
 from graphbandits.theory import general_bound
 from graphbandits.theory.regret_bounds import recorded_bounds
 
@@ -51,14 +51,14 @@ def assert_same(one: PolicyResult, other: PolicyResult) -> None:
 def test_summary_equals_the_statistics_of_all_trials(
     tmp_path: Path, monkeypatch, rounds: int, trials: int, entries: int, copied: int
 ) -> None:
-    monkeypatch.setattr(summary, "ENTRIES", entries)
-    monkeypatch.setattr(summary, "COPIED", copied)
+    monkeypatch.setattr(summary, "MAX_ENTRIES", entries)
+    monkeypatch.setattr(summary, "MAX_COPIED_ENTRIES", copied)
     starts = range(0, trials, 40)
     shards = [with_ratios(a_shard(at, min(40, trials - at), rounds)) for at in starts]
     store = Store.create(tmp_path)
     files = written(store, shards)
-    found = summarise(store, files, rounds, arms=3)
-    loaded = whole(store, files, rounds, arms=3)
+    found = summarise_files(store, files, rounds, arms=3)
+    loaded = load_with_curves(store, files, rounds, arms=3)
 
     plays = np.zeros(3, np.int64)
     for shard in shards:
@@ -82,8 +82,8 @@ def test_summary_equals_the_statistics_of_all_trials(
 
 def test_trials_far_apart_in_size_keep_their_last_bits(tmp_path: Path, monkeypatch) -> None:
     """Sums in another order would be seen."""
-    monkeypatch.setattr(summary, "ENTRIES", 2)
-    monkeypatch.setattr(summary, "COPIED", 2)
+    monkeypatch.setattr(summary, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(summary, "MAX_COPIED_ENTRIES", 2)
     random = np.random.default_rng(3)
     regret = 10.0 ** random.uniform(-12, 12, (500, 5))
     shard = a_shard(0, 500, 5)
@@ -92,13 +92,13 @@ def test_trials_far_apart_in_size_keep_their_last_bits(tmp_path: Path, monkeypat
     plays = np.zeros(3, np.int64)
     shard.plays.add_to(plays)
     assert regret[:, 1].copy().mean() != regret.mean(axis=0)[1]  # one column alone, that is
-    assert_same(summarise(store, files, 5, 3), PolicyResult.from_trials(regret, plays))
+    assert_same(summarise_files(store, files, 5, 3), PolicyResult.from_trials(regret, plays))
 
 
 def test_a_shard_that_is_damaged_between_two_readings_is_noticed(
     tmp_path: Path, monkeypatch
 ) -> None:
-    monkeypatch.setattr(summary, "ENTRIES", 2)
+    monkeypatch.setattr(summary, "MAX_ENTRIES", 2)
     store = Store.create(tmp_path)
     files = written(store, [a_shard(0, 4, rounds=6), a_shard(4, 4, rounds=6)])
     read, count = Store.read, 0
@@ -113,14 +113,14 @@ def test_a_shard_that_is_damaged_between_two_readings_is_noticed(
 
     monkeypatch.setattr(Store, "read", spoiling)
     with pytest.raises(DamagedShardError):
-        summarise(store, files, 6, 3)
+        summarise_files(store, files, 6, 3)
     assert count == 4
 
 
 def test_shards_of_other_rounds_or_arms_are_refused(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     files = written(store, [a_shard(0, 4, rounds=6)])
-    for read in (summarise, whole):
+    for read in (summarise_files, load_with_curves):
         with raises_pinned(DamagedShardError):
             read(store, files, 5, 3)
         with raises_pinned(InputError):
@@ -184,7 +184,7 @@ def test_infinite_ratios_have_no_bound_from_a_store(tmp_path: Path) -> None:
     files = written(store, shards)
     results = [
         Results(np.array([1, 2, 3]), {"a": read(store, files, 3, 3)}, ("x", "y", "z"), {})
-        for read in (summarise, whole)
+        for read in (summarise_files, load_with_curves)
     ]
     sums = results[0]["a"].ratio_sums
     assert sums is not None
@@ -235,7 +235,7 @@ MEMORY = """
     import numpy as np
     from graphbandits.engine import Plays, Shard
     from graphbandits.store import Store
-    from graphbandits.store.summary import summarise
+    from graphbandits.store.summary import summarise_files
     from helpers.stores import synthetic
     store = Store.create(sys.argv[1])
     trials, size, rounds = 100_000, 1000, 200
@@ -246,7 +246,7 @@ MEMORY = """
         for first in range(0, trials, size):
             regret = np.random.default_rng([len(name), first]).random((size, rounds), np.float32)
             store.write(series, Shard(first, np.cumsum(regret, axis=1, dtype=float), plays), {})
-        found = summarise(store, store.cover(series.name, trials).used, rounds, 5)
+        found = summarise_files(store, store.shard_index(series.name, trials).used, rounds, 5)
         assert len(found.final) == trials and abs(found.mean[-1] - 100.0) < 0.1
         # ru_maxrss would begin with that of the process that started this one
         status = dict(line.split(":", 1) for line in open("/proc/self/status"))

@@ -250,7 +250,7 @@ def test_information_gain_equals_entropy_loss(graph: str) -> None:
     watch = Information(plan.trials)
     last = np.array([plan.horizon])
     run_block(
-        plan.policies["ids-n"], plan.world, plan.process, plan.horizon, keys, last, watch=watch
+        plan.policies["ids-n"], plan.world, plan.process, plan.horizon, keys, last, monitor=watch
     )
     lost = entropy(PRIOR.beliefs(PRIOR.init(1)).alpha) - entropy(PRIOR.beliefs(watch.state).alpha)
     gap = lost - watch.gained

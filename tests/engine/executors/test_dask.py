@@ -124,8 +124,8 @@ def test_unreachable_scheduler_is_reported(capfd: pytest.CaptureFixture[str]) ->
 def test_cluster_without_workers_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed import LocalCluster
 
-    monkeypatch.setattr(dask, "PATIENCE", 0.0)
-    monkeypatch.setattr(dask, "LOOK", 0.01)
+    monkeypatch.setattr(dask, "NO_WORKER_TIMEOUT", 0.0)
+    monkeypatch.setattr(dask, "POLL_INTERVAL", 0.01)
     how: dict[str, Any] = {"host": "127.0.0.1", "protocol": "tcp://", "n_workers": 0}
     with (
         LocalCluster(processes=False, dashboard_address="127.0.0.1:0", **how) as empty,

@@ -38,7 +38,12 @@ from graphbandits.engine.executors import (
     ThreadExecutor,
     executor_for,
 )
-from graphbandits.engine.executors.worker_runtime import LATEST, WorkerRuntime, pack, request_of
+from graphbandits.engine.executors.worker_runtime import (
+    MAX_CACHED_PLANS,
+    WorkerRuntime,
+    serialize_plan,
+    task_request,
+)
 from graphbandits.engine.plan import Task
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
 from graphbandits.plugins import load_plugin, loaded_plugins, unload_plugin
@@ -82,7 +87,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
 def test_all_executors_give_identical_bits(executor: Any) -> None:
     """Directed graphs, priors, fixed means, ratios; a policy and a graph from files."""
     tasks = tasks_of(plans())
-    assert len({id(task.plan) for task in tasks}) > LATEST
+    assert len({id(task.plan) for task in tasks}) > MAX_CACHED_PLANS
     expected = alone(tasks)
     told = dict.fromkeys(expected, 0)
 
@@ -120,13 +125,13 @@ def test_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path) -> None:
         plan = Plan.of("crew-far", graph="star(direction=out)", horizon=15, trials=4)
         task = Task(plan, "crew-far", 0, 4)
         answers.append(alone([task])[name_of(task)])
-        packed.append((task, *pack(plan)))
+        packed.append((task, *serialize_plan(plan)))
     unload_plugin(file)
     file.unlink()
     assert answers[0] != answers[1]
     for turn in (0, 1, 0):  # also back to the first
         task, name, data = packed[turn]
-        outcome = worker.compute(name, data, request_of(task))
+        outcome = worker.compute(name, data, task_request(task))
         assert outcome is not None
         assert bits(task, outcome) == answers[turn]
     (copy,) = (one.path for one in loaded_plugins() if one.path.name == file.name)

@@ -24,7 +24,7 @@ from graphbandits.engine.executors import (
     worker_runtime,
 )
 from graphbandits.engine.executors.processes import terminate_all
-from graphbandits.engine.executors.worker_runtime import pack, request_of
+from graphbandits.engine.executors.worker_runtime import serialize_plan, task_request
 from graphbandits.engine.plan import Task
 from graphbandits.engine.provenance import check_sources, series_of
 from graphbandits.errors import PolicyError, SourceError
@@ -119,7 +119,7 @@ def test_modules_imported_during_the_run_are_checked_afterwards(
         ((_, outcome),) = ThreadExecutor(1).run(tasks[:1])
     else:
         worker = worker_runtime.WorkerRuntime(lambda: tmp_path / "copies")
-        outcome = worker.compute(*pack(tasks[0].plan), request_of(tasks[0]))
+        outcome = worker.compute(*serialize_plan(tasks[0].plan), task_request(tasks[0]))
     assert "advice" in sys.modules
     refused(outcome)
 
@@ -140,11 +140,11 @@ from pathlib import Path
 from graphbandits.engine import Plan
 from graphbandits.engine.executors import ProcessExecutor
 from graphbandits.engine.plan import Task
-from graphbandits.engine.provenance import wanted_of_worker
+from graphbandits.engine.provenance import worker_sources
 
 plan = Plan.of(["ts-n", "ucb-n"], graph="paper", horizon=2, trials=2)
 for policy in plan.policies:
-    wanted_of_worker(plan, policy)
+    worker_sources(plan, policy)
 with Path(sys.argv[1]).open("a") as file:
     file.write("EDITED = 1")
 with ProcessExecutor(1) as executor:
@@ -187,7 +187,7 @@ if sys.argv[3] == "versions":
     dask.identity = lambda: theirs
 else:
     import graphbandits.policies.ts_n as module
-    provenance._IMPORTED[Path(module.__file__)] = "of another day"
+    provenance._IMPORTED_DIGESTS[Path(module.__file__)] = "of another day"
 dask.serve(*sys.argv[1:3])
 """
 

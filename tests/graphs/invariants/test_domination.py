@@ -9,7 +9,7 @@ from helpers.graph_number_oracles import (
 from scipy.sparse import csr_array
 
 from graphbandits.graphs.invariants._budget import Budget
-from graphbandits.graphs.invariants._domination import Revealing
+from graphbandits.graphs.invariants._domination import DominationProblem
 
 
 class EndsAfterOneCheck(Budget):
@@ -25,7 +25,7 @@ class EndsAfterOneCheck(Budget):
 
 def test_budget_that_ends_between_checks_leaves_valid_weights() -> None:
     edges = random_matrix(np.random.default_rng(11), 400, 0.02) > 0
-    graph = Revealing(csr_array(edges.astype(np.int8)))
-    z, y = graph.approach(EndsAfterOneCheck(), lambda *_: None)
-    assert graph.sums(z, graph.back).min() >= 1.0 - 1e-12
-    assert graph.sums(y, graph.forth).max() <= 1.0 + 1e-12
+    graph = DominationProblem(csr_array(edges.astype(np.int8)))
+    z, y = graph.primal_dual(EndsAfterOneCheck(), lambda *_: None)
+    assert graph.sums(z, graph.incoming).min() >= 1.0 - 1e-12
+    assert graph.sums(y, graph.outgoing).max() <= 1.0 + 1e-12
