@@ -190,7 +190,7 @@ class LiveProgress(RunProgress):
                 table.add_row(*self._cells(name, [row]), style="dim" if row.over else "")
         if hidden := [row for name, row in self._rows.items() if name not in shown]:
             over = sum(row.over for row in hidden)
-            table.add_row(Text(f"{len(hidden)} more, {over} finished", style="dim"))
+            table.add_row(Text(f"{len(hidden)} more, {over} done", style="dim"))
         table.add_section()
         total = f"all, after {_time(self._clock() - self._began)}"
         table.add_row(*self._cells(total, self._rows.values()), style="bold")
