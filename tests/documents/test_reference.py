@@ -156,7 +156,7 @@ def test_python_of_store_md_reads_a_store(tmp_path: Path, monkeypatch) -> None:
 def test_store_md_lists_every_directory_of_a_store(tmp_path: Path) -> None:
     store, _ = whole_store(tmp_path)
     text = (ROOT / "docs" / "store.md").read_text()
-    with store.announce():
+    with store.mark_active():
         for path in store.path.iterdir():
             assert f"  {path.name}" in text
 

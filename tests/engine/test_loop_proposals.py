@@ -1,4 +1,4 @@
-"""Tests of engine/loop.py: proposals that are no distributions are refused."""
+"""Tests of engine/loop.py: proposals that are did not propose a distributions are refused."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NAN, INF = math.nan, math.inf
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ((0.5, 0.6, 0.0), ["no distribution", "1.1"]),
-        ((0.25, 0.25, 0.25), ["no distribution", "0.75"]),
-        ((1.5, -0.5, 0.0), ["no distribution", "-0.5"]),
-        ((0.0, 0.0, 0.0), ["no distribution", "0"]),
-        ((NAN, 0.5, 0.5), ["no distribution", "nan"]),
-        ((INF, 0.0, 0.0), ["no distribution", "inf"]),
+        ((0.5, 0.6, 0.0), ["did not propose a distribution", "1.1"]),
+        ((0.25, 0.25, 0.25), ["did not propose a distribution", "0.75"]),
+        ((1.5, -0.5, 0.0), ["did not propose a distribution", "-0.5"]),
+        ((0.0, 0.0, 0.0), ["did not propose a distribution", "0"]),
+        ((NAN, 0.5, 0.5), ["did not propose a distribution", "nan"]),
+        ((INF, 0.0, 0.0), ["did not propose a distribution", "inf"]),
         ((0.5, 0.5), ["shape", "(2, 2)", "(2, 3)"]),
         ((0.25, 0.25, 0.25, 0.25), ["shape", "(2, 4)", "(2, 3)"]),
     ],

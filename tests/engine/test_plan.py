@@ -64,7 +64,7 @@ def test_blocks_have_fewer_trials_for_many_arms(workers: int, monkeypatch) -> No
     # a block of eight would leave the second worker three
     assert sorted(made) == ([3, 3, 8, 8] if workers == 1 else [5, 5, 6, 6])
     for entries, sizes in ((20, [3, 3, 4, 4, 4, 4]), (4, [1] * 22)):
-        monkeypatch.setattr(plan_module, "ENTRIES", entries)
+        monkeypatch.setattr(plan_module, "MAX_BLOCK_ENTRIES", entries)
         assert_same_results(whole, run())
         assert sorted(made) == sizes
 

@@ -317,7 +317,9 @@ def test_first_parameter_of_a_grid_is_on_the_axis() -> None:
     (swept,) = experiment_of(SWEPT + grid).sweep_records()
     assert (swept.x, swept.scale, swept.label) == ("r", "log", "chance")
     texts = grid.replace("arms = [2, 3]", 'accuracy = ["strict", "simulation"]')
-    assert experiment_of(SWEPT + texts).sweep_records()[0].x == "r"  # what is not on the axis may be texts
+    assert (
+        experiment_of(SWEPT + texts).sweep_records()[0].x == "r"
+    )  # what is not on the axis may be texts
 
 
 @pytest.mark.parametrize(

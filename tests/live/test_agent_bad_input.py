@@ -129,7 +129,9 @@ def test_refused_arms_change_nothing(
 @pytest.mark.parametrize("number", [0, 2, -1, 99, "1", None, 1.5, [1], True, 1 + 0j], ids=label)
 def test_unknown_decisions_are_refused(agent: Agent, tmp_path: Path, number: Any) -> None:
     before = everything(agent, tmp_path)
-    refused(lambda: agent.observe(number, {"bob": 1}), "decision", repr(number), "open: [1]")
+    refused(
+        lambda: agent.observe(number, {"bob": 1}), "decision", repr(number), "open decisions: [1]"
+    )
     assert everything(agent, tmp_path) == before
 
 
@@ -137,7 +139,7 @@ def test_very_large_integers_are_refused_with_a_short_message(agent: Agent) -> N
     large = 10**5000
     refused(lambda: agent.observe(1, {"bob": large}), "0 or 1", "int")
     refused(lambda: agent.observe(1, {large: 1}), "unknown arm", "int", "bob")
-    refused(lambda: agent.observe(large, {"bob": 1}), "decision", "int", "open: [1]")
+    refused(lambda: agent.observe(large, {"bob": 1}), "decision", "int", "open decisions: [1]")
 
 
 def test_a_decision_is_observed_once(agent: Agent, tmp_path: Path) -> None:
@@ -145,11 +147,13 @@ def test_a_decision_is_observed_once(agent: Agent, tmp_path: Path) -> None:
     agent.observe(second, {second.arm: 1})
     before = everything(agent, tmp_path)
     for again in (second, second.id):
-        refused(lambda again=again: agent.observe(again, {second.arm: 0}), "2", "open: [1]")
+        refused(
+            lambda again=again: agent.observe(again, {second.arm: 0}), "2", "open decisions: [1]"
+        )
     assert agent.pending == (1,)
     assert everything(agent, tmp_path) == before
     agent.observe(1, {"bob": 1})
-    refused(lambda: agent.observe(1, {"bob": 1}), "1", "open: none")
+    refused(lambda: agent.observe(1, {"bob": 1}), "1", "open decisions: none")
 
 
 def test_refused_observations_do_not_affect_later_decisions(agent: Agent) -> None:

@@ -69,7 +69,7 @@ def test_loading_a_missing_agent_is_refused(tmp_path: Path) -> None:
 )
 def test_damaged_agent_files_are_refused(file: Path, damage: Callable[[bytes], bytes]) -> None:
     file.write_bytes(damage(file.read_bytes()))
-    refused(lambda: Agent.load(file), str(file), "no saved agent")
+    refused(lambda: Agent.load(file), str(file), "not a saved agent")
     gc.collect()  # a file left open is a warning, and so an error
 
 
@@ -87,9 +87,9 @@ def test_flipped_bit_is_refused_or_changes_nothing(file: Path) -> None:
 
 def test_other_numpy_files_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", x=np.eye(2))
-    refused(lambda: Agent.load(tmp_path / "other.npz"), "other.npz", "no saved agent")
+    refused(lambda: Agent.load(tmp_path / "other.npz"), "other.npz", "not a saved agent")
     np.save(tmp_path / "other.npy", np.eye(2))
-    refused(lambda: Agent.load(tmp_path / "other.npy"), "other.npy", "no saved agent")
+    refused(lambda: Agent.load(tmp_path / "other.npy"), "other.npy", "not a saved agent")
 
 
 def test_agent_of_a_newer_format_is_refused(file: Path) -> None:
@@ -154,15 +154,15 @@ def test_state_that_does_not_match_the_agent_is_refused(file: Path, arrays: dict
         ({"t": 1.5}, ["t must be a whole number", "1.5"]),
         ({"t": True}, ["t must be a whole number", "True"]),
         ({"t": -1}, ["t must be a whole number", "-1"]),
-        ({"t": 0}, ["open decision 1 does not fit"]),
-        ({"pending": [[1, 1.5]]}, ["open decision 1 does not fit"]),
-        ({"pending": [[1, True]]}, ["open decision 1 does not fit"]),
-        ({"pending": [[1, -1]]}, ["open decision 1 does not fit"]),
-        ({"pending": [[1, 3]]}, ["open decision 1 does not fit"]),
-        ({"pending": [[1, 2**70]]}, ["open decision 1 does not fit"]),
-        ({"pending": [[1, 1], [1, 1]]}, ["open decision 1 does not fit"]),
-        ({"pending": [["1", 1]]}, ["open decision '1' does not fit"]),
-        ({"pending": [[1]]}, ["no saved agent"]),
+        ({"t": 0}, ["open decision 1 is not valid"]),
+        ({"pending": [[1, 1.5]]}, ["open decision 1 is not valid"]),
+        ({"pending": [[1, True]]}, ["open decision 1 is not valid"]),
+        ({"pending": [[1, -1]]}, ["open decision 1 is not valid"]),
+        ({"pending": [[1, 3]]}, ["open decision 1 is not valid"]),
+        ({"pending": [[1, 2**70]]}, ["open decision 1 is not valid"]),
+        ({"pending": [[1, 1], [1, 1]]}, ["open decision 1 is not valid"]),
+        ({"pending": [["1", 1]]}, ["open decision '1' is not valid"]),
+        ({"pending": [[1]]}, ["not a saved agent"]),
     ],
     ids=label,
 )
@@ -195,7 +195,7 @@ HUGE = 10**12
 )
 def test_small_file_cannot_request_excessive_memory(file: Path, graph: dict[str, Any]) -> None:
     change(file, {"graph": graph, "arms": HUGE})
-    refused(lambda: Agent.load(file), str(file), f"its graph has {HUGE} arms, its prior 3")
+    refused(lambda: Agent.load(file), str(file), f"its graph has {HUGE} arms, but its prior has 3")
 
 
 def test_compressed_file_is_refused(file: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_pickled_array_is_not_loaded(file: Path) -> None:
         arrays = dict(content)
     arrays["state/a"] = np.array([[1, "x", None]], object)
     np.savez(file, **arrays)
-    refused(lambda: Agent.load(file), str(file), "no saved agent")
+    refused(lambda: Agent.load(file), str(file), "not a saved agent")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
@@ -221,7 +221,7 @@ def test_pipes_and_devices_are_neither_read_nor_replaced(agent: Agent, tmp_path:
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero")):
         refused(lambda path=path: Agent.load(path), str(path), "no regular file")
-    refused(lambda: agent.save(pipe), str(pipe), "no saved agent")
+    refused(lambda: agent.save(pipe), str(pipe), "not a saved agent")
     refused(lambda: write_bytes(pipe, b""), str(pipe), "no regular file")
     assert pipe.is_fifo()
 

@@ -127,7 +127,7 @@ def test_different_arms_rounds_and_graphs_are_not_combined() -> None:
     for mine, theirs, words in [
         (one, replace(other, arms=("a", "c")), "names of the arms is .*'b'.*'c'"),
         (one, replace(other, rounds=other.rounds * 2), "recorded rounds is .*4.*8"),
-        (one, replace(other, graph=there), "graph is not kept and 1 edges"),
+        (one, replace(other, graph=there), "graph is not saved and 1 edges"),
         (
             replace(one, graph=there),
             replace(other, graph=back),
@@ -136,7 +136,7 @@ def test_different_arms_rounds_and_graphs_are_not_combined() -> None:
         (
             replace(one, graph=there),
             replace(other, graph=Fixed(UniformFeedback(0.25, 2))),
-            "1 edges and all others with probability 0.25",
+            "1 edges and all other arms with probability 0.25",
         ),
     ]:
         with pytest.raises(InputError, match=words):

@@ -130,7 +130,7 @@ def test_directory_without_results_is_not_overwritten(
         (target / name).write_text(text)
     before = tree(tmp_path)
     try:
-        refused(lambda: results.save(target), str(target), "choose another place")
+        refused(lambda: results.save(target), str(target), "choose another directory")
     finally:
         assert tree(tmp_path) == before
 

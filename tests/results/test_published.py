@@ -120,10 +120,10 @@ def test_the_decisive_pair_is_the_one_nearest_to_the_other_verdict(results: Resu
     [
         (("lo",), ("high",), "'lo', which is not among the results: did you mean 'low'"),
         (("low",), ("hihger",), "did you mean 'high"),
-        ((), ("high",), "one policy or more in 'better'"),
-        ("low", ("high",), "one policy or more in 'better'"),
-        (("low",), (3,), "one policy or more in 'than'"),
-        (("low",), ("high", "low"), "'low' is better than itself"),
+        ((), ("high",), "'better' of a claim must be a list of one policy or more"),
+        ("low", ("high",), "'better' of a claim must be a list of one policy or more"),
+        (("low",), (3,), "'than' of a claim must be a list of one policy or more"),
+        (("low",), ("high", "low"), "'low' in both 'better' and 'than'"),
     ],
 )
 def test_invalid_claims_are_named(results: Results, better: Any, than: Any, words: str) -> None:
@@ -165,7 +165,7 @@ def test_published_regrets_without_chance_and_of_one_trial() -> None:
 @pytest.mark.parametrize(
     ("means", "words"),
     [
-        ({}, "one or more"),
+        ({}, "one policy or more"),
         ({"low": 3.0}, "got 3.0"),
         ({"low": (3.0, -1.0)}, "at least 0"),
         ({"low": (3.0, math.nan)}, "two numbers"),

@@ -91,7 +91,7 @@ def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
         (run,) = store.other_processes()
         assert (run.pid, run.command) == (process.pid, "my run")
         with pytest.raises(
-            InputError, match=rf"another run works in .*'my run' \(process {run.pid}"
+            InputError, match=rf"another run is active in .*'my run' \(process {run.pid}"
         ):
             gc(store)
         with raises_pinned(InputError):
@@ -156,7 +156,7 @@ def test_a_run_waits_until_gc_has_ended(tmp_path: Path) -> None:
     with store.mark_active("my run", notify=tell):
         assert not tidying.exists()
     (line,) = lines
-    assert f"{tmp_path} is being tidied by 'graphbandits run x' (process 12" in line
+    assert f"{tmp_path}: 'graphbandits run x' (process 12" in line
 
 
 def test_run_waits_for_gc_a_limited_time_and_not_for_runs(tmp_path: Path, monkeypatch) -> None:

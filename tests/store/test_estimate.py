@@ -65,7 +65,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Task, int]]:
 
     def note(task: Task, size: int) -> PolicyCost:
         found.append((task, size))
-        return PolicyCost(seconds=0.5, bytes=2.0, around=1000.0)
+        return PolicyCost(seconds=0.5, bytes=2.0, overhead=1000.0)
 
     monkeypatch.setattr(module, "measure", note)
     return found
@@ -125,11 +125,11 @@ def test_timing_run_uses_the_block_size_and_records_of_the_real_run(
         return run_recorded(policy, world, process, horizon, keys, recording, advance)
 
     monkeypatch.setattr("graphbandits.engine.plan.run_recorded", note)
-    monkeypatch.setattr(module, "SECONDS", float("inf"))
+    monkeypatch.setattr(module, "MEASURED_SECONDS", float("inf"))
     measure(task, 16)
     assert runs == [(16, (7, 20)), (16, (7, 50, 60)), (1, (1,))]
     runs.clear()
-    monkeypatch.setattr(module, "SECONDS", -1.0)  # each run ends after its first round
+    monkeypatch.setattr(module, "MEASURED_SECONDS", -1.0)  # each run ends after its first round
     measure(task, 16)
     assert runs == [(16, (7, 20)), (16, (7, 50, 60)), (16, (1,)), (1, (1,))]
 

@@ -102,8 +102,18 @@ def other_key(data: bytes) -> bytes:
             "damaged: its sha256",
             "run the experiment again",
         ),
-        ("shards/*/series.json", lambda data: b"{}", "determines .* is damaged", "run the"),
-        ("shards/*/series.json", lambda data: None, "determines .* is missing", "run the"),
+        (
+            "shards/*/series.json",
+            lambda data: b"{}",
+            "description of the shards .* is damaged",
+            "run the",
+        ),
+        (
+            "shards/*/series.json",
+            lambda data: None,
+            "description of the shards .* is missing",
+            "run the",
+        ),
         ("cells/*.npz", flipped, "is damaged", "run the experiment again"),
         ("cells/*.npz", lambda data: None, "'study' refers to it", "run the experiment again"),
         ("studies/*.json", lambda data: data[:-20], "is damaged", "run the experiment again"),
@@ -141,7 +151,7 @@ def test_shards_are_checked_against_their_series(tmp_path: Path) -> None:
     for wrong, why in (
         (replace(shard, regret=shard.regret[:, :-1]), "14 recorded rounds, not 15"),
         (replace(shard, plays=replace(shard.plays, count=shard.plays.count + 1)), "15 plays"),
-        (a_plan(ratios="bound").run_shard("ts-n", Keys(4, 0, 3)), "what was to be recorded"),
+        (a_plan(ratios="bound").run_shard("ts-n", Keys(4, 0, 3)), "those that should be recorded"),
     ):
         file = store.write(series, wrong, {})
         (found,) = verify(store)
@@ -180,7 +190,7 @@ def test_missing_shards_and_leftover_files_are_not_errors(filled) -> None:
     found = {finding.path: finding for finding in verify(store)}
     assert not any(finding.wrong for finding in found.values())
     assert set(found) == {aside, temporary, stale, store.path / "studies" / "study.json"}
-    assert "lacks 5 of 24 trials" in found[store.path / "studies" / "study.json"].what
+    assert "5 of 24 trials" in found[store.path / "studies" / "study.json"].what
 
 
 def test_a_shard_under_a_strange_name_is_found(filled) -> None:
@@ -237,7 +247,7 @@ def test_gc_removes_and_lists_unused_files(filled, tmp_path: Path) -> None:
     expected[cell] = "no study refers to it"
     # trials twice; those beyond the last run's are for the next one
     twice, beyond = fill(store, plan, "ts-n", (1, 4), (12, 8))
-    expected[store.path_of(twice)] = "studies use other shards in its place"
+    expected[store.path_of(twice)] = "studies use other shards instead"
     later = store.path_of(beyond)
     # leftovers
     damaged = store.path_of(twice).with_suffix(".damaged")
@@ -249,9 +259,9 @@ def test_gc_removes_and_lists_unused_files(filled, tmp_path: Path) -> None:
     for path in (damaged, temporary, dead, ancient):
         path.write_bytes(b"left")
     os.utime(ancient, (1, 1))
-    expected |= {damaged: "damaged, and set aside", dead: "half written", ancient: "half written"}
+    expected |= {damaged: "damaged, and set aside", dead: "incomplete", ancient: "incomplete"}
     stale = entry(store, "run-host-1.json", {"pid": 1})
-    expected[stale] = "of a run that has ended"
+    expected[stale] = "left by a run that has ended"
 
     full = files_in(store.path)
     planned = gc(store, dry_run=True)
@@ -283,7 +293,9 @@ def test_gc_stops_if_a_run_starts_during_the_search(filled, monkeypatch, kind: s
         return found
 
     monkeypatch.setattr(maintenance, "_garbage", slow)
-    with pytest.raises(InputError, match=f"another {kind} works in .*; wait until it has ended"):
+    with pytest.raises(
+        InputError, match=f"another {kind} is active in .*; wait until it has ended"
+    ):
         gc(store)
     assert files_in(store.path / "shards") == before
     assert [path.name for path in (store.path / "running").iterdir()] == [f"{kind}-a.json"]

@@ -138,9 +138,9 @@ def test_cluster_without_workers_is_reported(monkeypatch: pytest.MonkeyPatch) ->
 def test_workers_of_other_versions_are_refused(
     local_cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theirs = dask.identity()
+    theirs = dask.required_versions()
     other = theirs | {"numpy": "1.0", "scipy": "2.0"}
-    monkeypatch.setattr(dask, "identity", lambda: other)
+    monkeypatch.setattr(dask, "required_versions", lambda: other)
     errors = [error for _, error in local_cluster.run(tasks_of(plans()[:1]))]
     saying = (
         f"would give other bits: numpy is {theirs['numpy']} there and 1.0 here; "

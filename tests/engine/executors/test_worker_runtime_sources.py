@@ -183,8 +183,8 @@ from pathlib import Path
 from graphbandits.engine import provenance
 from graphbandits.engine.executors import dask
 if sys.argv[3] == "versions":
-    theirs = dask.identity() | {"numpy": "1.0"}
-    dask.identity = lambda: theirs
+    theirs = dask.required_versions() | {"numpy": "1.0"}
+    dask.required_versions = lambda: theirs
 else:
     import graphbandits.policies.ts_n as module
     provenance._IMPORTED_DIGESTS[Path(module.__file__)] = "of another day"
