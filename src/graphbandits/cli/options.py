@@ -58,7 +58,8 @@ ExperimentName = Annotated[
     typer.Argument(help="Name of a built-in experiment, such as paper-1a, or path of a TOML file."),
 ]
 Workers = Annotated[
-    int | None, number("Number of local worker processes. Default: one worker per core.")
+    int | None,
+    number("Number of workers: threads, or processes for long runs. Default: one per core."),
 ]
 Cluster = Annotated[
     str | None,

@@ -380,5 +380,5 @@ def unmet(needs: Needs, process: Process, horizon: int | None) -> str:
     if needs.fixed and fixed_feedback(process) is None:
         return "needs a graph that is the same in every round, but this graph changes"
     if needs.horizon and horizon is None:
-        return "needs the number of rounds, but no horizon is given"
+        return "needs the number of rounds, but no horizon is given: set the horizon"
     return ""
