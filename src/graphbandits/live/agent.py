@@ -505,8 +505,8 @@ def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) 
             given = np.empty(0)
         if given.shape not in ((2,), (arms, 2)):
             raise InputError(
-                f"prior must be a pair (a, b), one pair for each of the {arms} arms, or a posterior; "
-                f"got {prior!r}"
+                f"prior must be a pair (a, b), one pair for each of the {arms} arms, or a "
+                f"posterior; got {prior!r}"
             )
         pairs = np.broadcast_to(given, (arms, 2))
         posterior = BetaBernoulli(pairs[:, 0], pairs[:, 1])
