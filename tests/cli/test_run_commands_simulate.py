@@ -110,7 +110,7 @@ def test_table_of_one_trial_notes_the_missing_interval() -> None:
     assert "nan" not in shown
     mean = graphbandits.simulate("ids-n", graph="paper", horizon=3, trials=1)["ids-n"].mean[-1]
     row = next(line for line in shown.splitlines() if line.split()[:1] == ["ids-n"])
-    # policy, regret, interval, median, 95% below: a word in each column, none left blank
+    # policy, regret, interval, median and 95% quantile: no column is blank
     assert len(row.split()) >= 5
     assert row.split()[1] == f"{mean:.2f}"
 
@@ -125,7 +125,7 @@ def test_interrupted_simulation_prints_one_line(
     monkeypatch.setattr("graphbandits.store.simulate_plan", interrupt)
     result = RUNNER.invoke(app, SIMULATE)
     assert result.exit_code == 130
-    assert result.stderr == "stopped; nothing was written for what had not finished.\n"
+    assert result.stderr == "stopped; unfinished work was not written.\n"
     assert tree(place) == {}
 
 
