@@ -47,7 +47,7 @@ def test_contract_violation_is_shown_with_exit_code_1(plugin_place: Path) -> Non
     )
     shown = run("check", "plug.py", "--only", "form", code=1)
     assert "failed" in shown
-    assert "needs is None" in shown
+    assert "needs must be a Needs object, not None" in shown
     verdicts = json.loads(run("check", "plug.py", "--only", "form", "--json", code=1))
     assert [verdict["outcome"] for verdict in verdicts] == ["failed", "passed"]
 
