@@ -142,7 +142,7 @@ def test_errors_are_one_line_and_exit_code_2(command: str, tmp_path: Path) -> No
             for word in words:
                 assert word in result.stderr
 
-    refused("Error:", "no such directory", "graphbandits run")
+    refused("Error:", "the directory does not exist", "graphbandits run")
     manifest = tmp_path / "store" / "store.json"
     manifest.parent.mkdir()
     refused("has no store.json")

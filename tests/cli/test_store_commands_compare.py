@@ -126,7 +126,7 @@ def test_policies_without_a_counterpart_are_listed(tmp_path: Path) -> None:
         (["nowhere"], "nowhere is not a store"),
         (["a", "a"], "is given twice"),
         (["a", "empty/../a"], "is given twice"),
-        (["a", "--reference", "ts"], "no policy 'ts' to compare with"),
+        (["a", "--reference", "ts"], "unknown reference policy 'ts': did you mean 'ts-n'"),
         (["empty"], "has no studies"),
         ([], "Missing argument"),
     ],
