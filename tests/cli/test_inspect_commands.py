@@ -249,8 +249,14 @@ def test_names_in_brackets_are_shown_literally(place: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("beta", "words"),
     [
-        *((f"{value},1", ["from 0.001 to 1e+09", f"not {value}"]) for value in ("0", "-1", "nan", "inf")),
-        *((f"1,{value}", ["from 0.001 to 1e+09", f"not {value}"]) for value in ("0", "-2", "nan", "-inf")),
+        *(
+            (f"{value},1", ["from 0.001 to 1e+09", f"not {value}"])
+            for value in ("0", "-1", "nan", "inf")
+        ),
+        *(
+            (f"1,{value}", ["from 0.001 to 1e+09", f"not {value}"])
+            for value in ("0", "-2", "nan", "-inf")
+        ),
         ("1e300,1", ["from 0.001 to 1e+09, not 1e+300"]),
         ("1e-300,1", ["from 0.001 to 1e+09, not 1e-300"]),
         ("1e-4,1", ["from 0.001 to 1e+09, not 0.0001"]),
