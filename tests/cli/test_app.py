@@ -133,13 +133,13 @@ def test_output_to_a_terminal_without_unicode(place: Path, charset: str, args: l
 
 
 def kept(place: Path, figure: str) -> Results:
-    """The results of an experiment, every trial of them."""
+    """Return the results of an experiment with all trials."""
     (cell,) = open_study(place, figure).cells
     return cell.results(curves=True)
 
 
 def shards(place: Path) -> dict[Path, int]:
-    """Every shard, and when it was written."""
+    """Return every shard and the time of its last change."""
     return {path: path.stat().st_mtime_ns for path in place.glob("shards/*/*.parquet")}
 
 
@@ -173,15 +173,15 @@ def test_interrupted_run_keeps_finished_trials_and_can_be_resumed(
         patched.setattr(Store, "write", stop_after_two)
         result = RUNNER.invoke(app, args)
     assert result.exit_code == 130
-    there = f"4 of {2 * policies} trials are kept in {output}"
-    assert result.stderr == f"stopped; {there}: the same command goes on there.\n"
+    stored = f"4 of {2 * policies} trials are stored in {output}"
+    assert result.stderr == f"stopped; {stored}; run the same command again to continue.\n"
     before = shards(place / output)
     assert len(before) == 2
     assert not (place / output / "report.html").exists()
     run(*args)
     after = shards(place / output)
     assert len(after) == policies
-    assert before.items() <= after.items()  # they were not written again
+    assert before.items() <= after.items()  # these were not written again
     results = kept(place / output, key)
     whole = graphbandits.simulate(
         list(results.policies), graph="paper", horizon=results.settings["horizon"], trials=2
@@ -218,7 +218,7 @@ def test_bad_graph_files_are_refused(
     assert all(word in message for word in [file, *words])
 
 
-@pytest.mark.skipif(not LINUX, reason="a file that nobody can read is a matter of Linux")
+@pytest.mark.skipif(not LINUX, reason="/proc is specific to Linux")
 def test_graph_file_with_a_read_error_is_refused(place: Path) -> None:
     message = refused_command(place, [*SIMULATE, "--graph", "file:/proc/self/mem"])
     assert "cannot read" in message

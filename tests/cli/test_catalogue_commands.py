@@ -47,15 +47,15 @@ def test_list_gives_defaults_and_needs() -> None:
 def test_list_shows_the_needs_of_a_new_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclasses.dataclass(frozen=True)
     class Demanding:
-        """Wants to be told a lot."""
+        """Requires much information."""
 
         draws: int = 3
         needs: ClassVar[Needs] = Needs(graph="after", deterministic=True, fixed=True)
 
     monkeypatch.setattr(catalogue, "registered", lambda kind: {"demanding": Demanding})
     (entry,) = answer("list", "policies")["policies"]
-    told = {"graph": "after", "deterministic": True, "horizon": False, "fixed": True}
-    assert entry["needs"] == told
+    needs = {"graph": "after", "deterministic": True, "horizon": False, "fixed": True}
+    assert entry["needs"] == needs
     assert entry["parameters"] == {"draws": 3}
     assert "draws=3" in run("list", "policies")
 

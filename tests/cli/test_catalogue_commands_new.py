@@ -19,13 +19,13 @@ def names_in(directory: Path) -> set[str]:
 def test_a_new_policy_passes_the_contract(plugin_place: Path) -> None:
     shown = run("new", "policy", "my-ucb")
     assert "Wrote my_ucb.py" in shown
-    assert run("check", "my_ucb.py").endswith("14 promises: 14 kept.\n\n")
+    assert run("check", "my_ucb.py").endswith("14 checks: 14 passed.\n\n")
     assert "MyUcb" in (plugin_place / "my_ucb.py").read_text()
 
 
 @pytest.mark.parametrize(
     ("name", "word"),
-    [("ids-n", "already"), ("My UCB", "small letters"), ("-x", "option"), ("2x", "a letter")],
+    [("ids-n", "already"), ("My UCB", "lower-case letters"), ("-x", "option"), ("2x", "a letter")],
 )
 def test_invalid_names_of_new_policies_are_refused(
     plugin_place: Path, name: str, word: str
@@ -66,4 +66,4 @@ def test_new_policy_with_reserved_name_works(tmp_path: Path, name: str) -> None:
     assert command("new", "policy", name).returncode == 0
     (file,) = tmp_path.glob("*.py")
     done = command("check", file.name, "--only", "form", "--only", "block-workers-order")
-    assert "2 promises: 2 kept" in done.stdout, done.stdout + done.stderr
+    assert "2 checks: 2 passed" in done.stdout, done.stdout + done.stderr

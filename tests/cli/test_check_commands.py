@@ -13,9 +13,9 @@ from graphbandits import check_plugins
 from graphbandits.testing import Verdict, contract
 
 
-def test_check_prints_a_result_per_contract_item(plugin_place: Path) -> None:
+def test_check_prints_one_verdict_per_check(plugin_place: Path) -> None:
     verdicts: list[dict[str, Any]] = json.loads(run("check", "mine.py", "--json"))
-    assert {verdict["outcome"] for verdict in verdicts} == {"kept"}
+    assert {verdict["outcome"] for verdict in verdicts} == {"passed"}
     for kind, plugin in (("policy", "mine"), ("graph", "two-ways")):
         found = [v["check"] for v in verdicts if (v["kind"], v["plugin"]) == (kind, plugin)]
         assert found == [check.name for check in contract(kind)]
@@ -37,8 +37,8 @@ def test_check_accepts_names_and_single_checks(plugin_place: Path) -> None:
         "policy ts-n",
         "graph cliques(size=2)",
     ]
-    assert shown.count("kept     form") == 2
-    assert shown.count("kept     simplex") == 1
+    assert shown.count("passed   form") == 2
+    assert shown.count("passed   simplex") == 1
 
 
 def test_contract_violation_is_shown_with_exit_code_1(plugin_place: Path) -> None:
@@ -46,10 +46,10 @@ def test_contract_violation_is_shown_with_exit_code_1(plugin_place: Path) -> Non
         MINE.replace("    c: float = 0.5\n", "    c: float = 0.5\n    needs = None\n")
     )
     shown = run("check", "plug.py", "--only", "form", code=1)
-    assert "broken" in shown
-    assert "needs is None" in shown
+    assert "failed" in shown
+    assert "needs must be a Needs object, not None" in shown
     verdicts = json.loads(run("check", "plug.py", "--only", "form", "--json", code=1))
-    assert [verdict["outcome"] for verdict in verdicts] == ["broken", "kept"]
+    assert [verdict["outcome"] for verdict in verdicts] == ["failed", "passed"]
 
 
 def test_check_refuses_unknown_names(plugin_place: Path) -> None:

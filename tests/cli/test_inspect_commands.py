@@ -25,7 +25,7 @@ RULES = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
 
 PARTS = ["arms", "alpha", "delta", "h", "rho", "accuracy", "gain", "pi", "ratio"]
 PARTS += ["joint_ratio", "psi", "limit"]
-#: The same rules by the exact gain g, where they look at a gain at all.
+#: The rules that use a gain, with the exact gain g.
 BY_JOINT = [f"{name}(gain=joint)" for name in RULES if name != "ts-n"]
 TOURNAMENT = ["inspect", "--beta", "1,2", "--beta", "4,4", "--beta", "12,9"]
 
@@ -95,7 +95,7 @@ def test_the_parts_of_a_decision_agree_with_each_other(tournament: list[str]) ->
 
 def test_the_gain_is_g_h_of_an_asymmetric_edge_list(place: Path) -> None:
     (place / "edges.txt").write_text(
-        "# who sees whom\ncarol ann 0.25\nann bob\nbob ann 0\ncarol bob 0.5  # unsure\ndora\n"
+        "# observations\ncarol ann 0.25\nann bob\nbob ann 0\ncarol bob 0.5  # unsure\ndora\n"
     )
     betas = ["--beta", "1,2", "--beta", "4,4", "--beta", "12,9", "--beta", "3,1"]
     shown = answer("inspect", *betas, "--graph", "file:edges.txt")
@@ -112,7 +112,7 @@ def test_a_joint_gain_out_of_reach_is_none_with_a_reason_and_can_be_sampled() ->
     refused_, estimated = answer(*words), answer(*words, "--samples", 20, "--seed", 3)
     assert refused_["gain"]["joint"] is None
     assert refused_["joint_ratio"] is None
-    assert "at most 5,000,000 are affordable" in refused_["gain"]["reason"]
+    assert "at most 5,000,000 are supported" in refused_["gain"]["reason"]
     assert sorted(refused_["pi"]) == sorted(RULES)
     assert refused_["limit"] == pytest.approx(16 / (2 * (16 * 0.3 + 0.7)))
     found = estimated.pop("sampled")
@@ -124,7 +124,7 @@ def test_a_joint_gain_out_of_reach_is_none_with_a_reason_and_can_be_sampled() ->
     assert found["gain"] == again.value[0].tolist()
     assert found["standard_error"] == again.standard_error[0].tolist()
     shown = run(*words)
-    assert "No g: the joint gain would tell" in shown
+    assert "No g: the joint gain needs " in shown
     assert "--samples 1000" in shown
 
 
@@ -136,7 +136,7 @@ def test_tightness_of_the_bound_is_shown(tournament: list[str]) -> None:
     believed = [next(line for line in lines if line[:1] == [arm]) for arm in ("1", "2", "3")]
     assert believed[0][-1] == f"{share:.1f}%"
     assert believed[2][-1] == "100%"
-    assert "psi, the ratio of ts-n by G h: 0.7154, at most 1.5 here." in shown
+    assert "psi, the ratio of ts-n with G h: 0.7154, at most 1.5 here." in shown
 
 
 def test_inspect_prints_what_the_function_returns() -> None:
@@ -204,7 +204,7 @@ def test_inspect_uses_strict_accuracy_and_reports_it() -> None:
     assert error <= numbers["accuracy"]["estimate"]
     assert f" {float(chance):.1e} " in shown
     estimate = f"{numbers['accuracy']['estimate']:.0e}"
-    assert f"accurate to {estimate} relatively" in shown
+    assert f"relative accuracy {estimate} " in shown
     assert "(estimated)." in shown
 
 
@@ -213,8 +213,8 @@ def test_inspect_uses_strict_accuracy_and_reports_it() -> None:
     [
         (["500000,500000", "500100,499900"], ["500100, 499900", "0.4438", "0.5562"]),
         (["0.001,0.001", "1,1"], ["0.001, 0.001", "0.7498", "0.2498"]),
-        (["999999999,1", "5,0.001"], ["999999999, 1", "at 1 - "]),
-        (["0.001,1e9", "0.002,1e9"], ["0.002, 1e+09", "at 3.0e-12", "0.3333", "0.6667"]),
+        (["999999999,1", "5,0.001"], ["999999999, 1", "best arm: 1 - "]),
+        (["0.001,1e9", "0.002,1e9"], ["0.002, 1e+09", "best arm: 3.0e-12", "0.3333", "0.6667"]),
         (["999999999.5,999999998.5", "1e9,1e9"], ["999999999.5,", "999999998.5", "0.5000"]),
     ],
     ids=lambda value: " ".join(value),
@@ -249,10 +249,16 @@ def test_names_in_brackets_are_shown_literally(place: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("beta", "words"),
     [
-        *((f"{value},1", [value, "number from", "to"]) for value in ("0", "-1", "nan", "inf")),
-        *((f"1,{value}", [value, "number from", "to"]) for value in ("0", "-2", "nan", "-inf")),
-        ("1e300,1", ["1e+300", "number from"]),
-        ("1e-300,1", ["1e-300", "number from"]),
+        *(
+            (f"{value},1", ["from 0.001 to 1e+09", f"not {value}"])
+            for value in ("0", "-1", "nan", "inf")
+        ),
+        *(
+            (f"1,{value}", ["from 0.001 to 1e+09", f"not {value}"])
+            for value in ("0", "-2", "nan", "-inf")
+        ),
+        ("1e300,1", ["from 0.001 to 1e+09, not 1e+300"]),
+        ("1e-300,1", ["from 0.001 to 1e+09, not 1e-300"]),
         ("1e-4,1", ["from 0.001 to 1e+09, not 0.0001"]),
         ("1,2e9", ["from 0.001 to 1e+09, not 2e+09"]),
         *(
@@ -283,4 +289,4 @@ def test_number_of_betas_must_equal_number_of_arms(
 ) -> None:
     message = refused_command(bad_files, ["inspect", *["--beta", "1,1"] * betas, "--graph", graph])
     assert all(word in message for word in words)
-    assert "leave out" not in message  # inspect has no option for the number of arms
+    assert "--arms" not in message  # inspect has no option for the number of arms

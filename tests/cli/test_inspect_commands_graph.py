@@ -51,7 +51,7 @@ def test_table_equals_the_json() -> None:
     shown = run("cliques(3)", "--arms", 8, "--horizon", 200)
     assert "8 arms, 7 edges (undirected), density 0.25, 3 components" in shown
     assert all(clique in shown for clique in ("{1, 2, 3}", "{4, 5, 6}", "{7, 8}"))
-    assert "regret of 200 rounds" in shown
+    assert "regret in 200 rounds" in shown
     for bound in answer("cliques(3)", "--arms", 8, "--horizon", 200)["bounds"]:
         assert f"{bound['value']:.2f}" in shown
         assert bound["formula"] in shown
@@ -63,7 +63,7 @@ def test_horizon_is_1000_or_the_length_of_the_graph_sequence() -> None:
 
 
 def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+    updates: list[str] = []
 
     class Status:
         def __enter__(self) -> Status:
@@ -73,7 +73,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
             pass
 
         def update(self, text: str) -> None:
-            told.append(text)
+            updates.append(text)
 
     class Terminal:
         is_terminal = True
@@ -86,15 +86,15 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(graph_description, "Console", Terminal)
     answer("paper")
-    assert told == []
+    assert updates == []
     run("paper")
     sought = ["clique cover", "independence", "domination", "fractional domination"]
-    assert [text for text in told if "," not in text] == [f"Searching: {s} ..." for s in sought]
-    with graph_description._searching(show=True) as watch:
+    assert [text for text in updates if "," not in text] == [f"Searching: {s} ..." for s in sought]
+    with graph_description._search_status(True) as watch:
         progress = watch("clique cover")
         assert progress is not None
         progress(2, 5)
-    assert told[-1] == "Searching: clique cover, 2 to 5 ..."
+    assert updates[-1] == "Searching: clique cover, 2 to 5 ..."
 
 
 @pytest.mark.process
@@ -123,22 +123,22 @@ def test_graph_of_a_plug_in_can_be_described(tmp_path: Path) -> None:
     )
     found = answer("mine-for-graph-cli", "--arms", 2, "--plugin", tmp_path / "mine.py")
     assert (found["horizon"], found["edges"], found["directed"]) == (2, 1, False)
-    assert found["note"].startswith("This graph changes")
+    assert found["note"].startswith("The graph changes")
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
         ("papr", ["unknown graph 'papr'", "did you mean 'paper'"]),
-        ("edges(1-x)", ["cannot read '1-x'", "1-2 joins two arms"]),
-        ("paper --arms 4", ["has 5 arms, but 4 were asked for"]),
+        ("edges(1-x)", ["cannot read '1-x'", "use 1-2 for an edge"]),
+        ("paper --arms 4", ["has 5 arms, but --arms is 4"]),
         ("star --arms 0", ["--arms must be a whole number of at least 1, not 0"]),
-        ("star --arms x", ["'x' is not a whole number"]),
+        ("star --arms x", ["'x' is not an integer"]),
         ("paper --time-limit 0", ["--time-limit must be a finite number above 0, not 0.0"]),
         ("paper --time-limit nan", ["--time-limit must be a finite number above 0, not nan"]),
         ("paper --time-limit soon", ["'soon' is not a number of seconds"]),
         ("paper --horizon 0", ["horizon must be a whole number of at least 1, not 0"]),
-        ("random(r=[0.1]) --horizon 2", ["serves 1 round: --horizon is at most 1, not 2"]),
+        ("random(r=[0.1]) --horizon 2", ["--horizon is 2", "has 1 round: use at most 1"]),
         ("paper --plot a.gif", ["png, svg, pdf", "'a.gif'"]),
         ("paper --plot a", ["png, svg, pdf", "'a'"]),
         ("paper --plot file/a.png", ["cannot write"]),

@@ -25,9 +25,9 @@ pytestmark = pytest.mark.process
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
-#: Raises in a block of two trials, as long as there is a file of this name.
+#: A policy that raises in a block of two trials if the file 'broken' exists.
 FRAIL = '''
-"""Thompson sampling that fails now and then."""
+"""Thompson sampling that fails in some blocks."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ from graphbandits.registry import register
 @register("policy", "frail")
 @dataclass(frozen=True)
 class Frail(TSN):
-    """As Thompson sampling, where it works."""
+    """Thompson sampling that fails in some blocks."""
 
     c: float = 1.0
 
@@ -88,7 +88,7 @@ def run(*args: object) -> str:
 
 
 def refused(*args: object) -> str:
-    """The error message of a refused command: one line, and no other output."""
+    """Return the error message of a refused command: one line, no other output."""
     result = invoke("run", *args)
     assert (result.exit_code, result.stdout) == (2, "")
     assert re.fullmatch(r"Error: [^\n]+\n", result.stderr)
@@ -96,7 +96,7 @@ def refused(*args: object) -> str:
 
 
 def shards(output: Path) -> dict[str, int]:
-    """Every shard by its series and trials, and when it was written."""
+    """Return the series and trials of every shard, and the time of its last change."""
     return {
         f"{path.parent.name}/{path.name.split('.')[0]}": path.stat().st_mtime_ns
         for path in output.glob("shards/*/*.parquet")
@@ -123,18 +123,18 @@ def test_policy_that_raises_in_some_trials_does_not_affect_others(place: Path) -
         assert line.startswith(f"failed: '{name}' at c = {c}, trials 8 to 9: ")
         assert "RuntimeError" in line
         assert "out of order" in line
-    kept = "the others are kept, and the same command tries what is missing again"
-    assert last == f"Error: 2 shards failed; {kept}"
-    # ts-n once for all c, and three of frail, of three shards each but for the two that failed
+    hint = "all other shards are stored. Run the same command again to compute the missing shards"
+    assert last == f"Error: 2 shards failed; {hint}"
+    # ts-n once for all c, frail for each c; three shards each, except the two that failed
     before = shards(place / "out")
     assert len(before) == 3 * (1 + 3) - 2
     summary = json.loads((place / "out" / "summary.json").read_text())
-    told = {entry["value"]: list(entry["policies"]) for entry in summary["study-c"]["runs"]}
-    assert told == {1: ["ts-n"], 2: ["ts-n"], 3: ["ts-n", "frail(c=3)"]}
+    policies = {entry["value"]: list(entry["policies"]) for entry in summary["study-c"]["runs"]}
+    assert policies == {1: ["ts-n"], 2: ["ts-n"], 3: ["ts-n", "frail(c=3)"]}
     page = (place / "out" / "report.html").read_text("utf-8")
-    assert "Left out, for trials are missing: " in page
+    assert "Left out because trials are missing: " in page
     assert (place / "out" / "figure-study-c.png").is_file()
-    assert "Written to out/:" in result.stdout
+    assert "Files in out/:" in result.stdout
 
     (place / "broken").unlink()
     run(*words)
@@ -158,7 +158,7 @@ def test_failures_are_tried_again_and_fail_again(place: Path) -> None:
     for result in results:
         failed, drawn, error = result.stderr.splitlines()
         assert result.exit_code == 2
-        assert drawn == "figure-one-differences was not drawn: its policies lack trials"
+        assert drawn == "figure-one-differences was not drawn: trials are missing"
         assert failed.startswith("failed: 'frail', trials 8 to 9: ")
         assert error.startswith("Error: 1 shard failed; ")
 
@@ -172,7 +172,7 @@ def test_only_some_of_many_failures_are_listed(place: Path) -> None:
         [(str(first), str(first + 1))] for first in (0, 2, 4, 6, 8)
     ]
     assert error.startswith("Error: 7 shards failed; ")
-    # what is left is ts-n
+    # only ts-n is complete
     assert list(json.loads(Path("one/summary.json").read_text())["one"]["policies"]) == ["ts-n"]
 
 
@@ -201,12 +201,15 @@ def test_dry_run_prints_cells_time_and_size_and_writes_nothing(place: Path) -> N
         cell = row(shown, f"c = {c}")
         assert cell[-6:] == ["3", "15", "10", "x", "2", "0%"]
     assert "edges(1>2 2>3:0.5 3>1)" in shown
-    # ts-n is met at three values and runs once
-    again = "2 of their policies are the same at other values, and run once."
+    # ts-n has three points and runs once
+    again = "2 policies are the same at several points and run once."
     assert f"3 simulations; 40 of 40 trials to run. {again}" in shown
-    assert re.search(r"^Time: about \d+ s on 2 workers \(one: \d+ s\)\.$", shown, re.MULTILINE)
+    assert re.search(
+        r"^Time: about \d+ s on 2 workers \(one worker: \d+ s\)\.$", shown, re.MULTILINE
+    )
     amount = r"[\d.]+ (?:bytes|kB)"
-    assert re.search(rf"^Room: about {amount}, at most {amount}, in study/\.$", shown, re.MULTILINE)
+    size = rf"^Disk space: about {amount}, at most {amount}, in study/\.$"
+    assert re.search(size, shown, re.MULTILINE)
     assert shown.endswith("Nothing was written.\n")
 
 
@@ -235,7 +238,7 @@ def test_dry_run_shows_existing_trials(place: Path) -> None:
 def test_a_dry_run_of_one_simulation_has_no_points(place: Path) -> None:
     shown = run("one.toml", "--dry-run", "--workers=1", "--output=new/deep")
     assert "1 simulation; 20 of 20 trials to run.\n" in shown
-    assert re.search(r"Time: about \d+ s on 1 worker \(one: \d+ s\)\.", shown)
+    assert re.search(r"Time: about \d+ s on 1 worker \(one worker: \d+ s\)\.", shown)
     assert ", in new/deep/." in shown
     assert not (place / "new").exists()
 
@@ -281,7 +284,7 @@ def test_shard_size_that_is_no_number_is_refused(place: Path, word: str) -> None
 @pytest.mark.parametrize("address", ["nowhere", "tcp://", "host:8786", "tcp://a b:1", ""])
 def test_invalid_cluster_address_is_refused(place: Path, address: str) -> None:
     message = refused("one.toml", f"--cluster={address}")
-    assert "a cluster is 'local' or the address of a dask scheduler" in message
+    assert "cluster must be 'local' or the address of a dask scheduler" in message
     assert f"not '{address}'" in message
     assert shards(place / "one") == {}
 
@@ -314,7 +317,7 @@ def test_shard_removed_during_the_run_is_run_again(
     result = invoke("run", "one.toml", "--shard=4", "--workers=1", "--trials=10")
     assert (result.exit_code, result.stderr) == (0, "")
     assert gone == [victim]
-    assert victim.exists()  # the same bytes, and so the same name
+    assert victim.exists()  # the same bytes give the same name
     assert open_study("one").progress().complete
 
 
@@ -335,7 +338,7 @@ def test_replacement_of_a_damaged_shard_is_read(place: Path) -> None:
     assert result.exit_code == 0
     assert len(result.stderr.splitlines()) == 4
     for line in result.stderr.splitlines():
-        assert line.endswith("it was set aside and is computed again")
+        assert line.endswith("it was set aside and will be computed again")
     whole = load_experiment("one.toml").plan(trials=8)
     assert (
         open_study("one").cells[0].results(curves=True).hash
@@ -371,8 +374,8 @@ def test_replaced_study_of_the_same_name_is_reported(place: Path) -> None:
     result = invoke("run", "one.toml", "--workers=1", "--output=out")
     assert result.exit_code == 0
     (line,) = result.stderr.splitlines()
-    assert line.startswith("out had a study 'one' with other settings or sources (")
-    assert line.endswith("its trials stay until 'graphbandits store gc'")
+    assert line.startswith("the study 'one' in out had other settings or sources (")
+    assert line.endswith("it is replaced; 'graphbandits store gc' removes the old trials")
 
 
 @pytest.mark.process
@@ -398,7 +401,7 @@ def test_stop_while_drawing_figures_shows_how_to_resume(
     result = invoke("run", "one.toml", "--workers=1")
     assert result.exit_code == 130
     assert result.stderr == (
-        "stopped; 20 of 20 trials are kept in one: the same command goes on there.\n"
+        "stopped; 20 of 20 trials are stored in one; run the same command again to continue.\n"
     )
 
 
@@ -415,7 +418,7 @@ def test_bounds_of_a_sweep_are_drawn_in_requested_regret_figures(place: Path) ->
     for options in (["--bounds"], []):
         run("asked.toml", "--workers=1", "--output=out", *options)
         sizes[len(options)] = len((place / "out" / "figure-asked-arms-3.svg").read_bytes())
-    assert sizes[1] > sizes[0]  # a line and its name more
+    assert sizes[1] > sizes[0]  # one more line and its label
 
 
 def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
@@ -440,4 +443,4 @@ def test_long_run_does_not_time_plugins(place: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(estimate, "measure", watched)
     shown = run("one.toml", "--workers=1")
     assert tried == ["ts-n"]
-    assert "Not counting the policies of plug-ins:\nAbout 1 s of simulation on 1 worker;" in shown
+    assert "does not include policies of plug-ins.\nAbout 1 s on 1 worker.\n" in shown

@@ -46,8 +46,8 @@ def test_simulate_prints_a_table_of_bounds_if_asked() -> None:
     assert corollary[0] == "ts-n"
     assert corollary[-3] == f"{TWENTY:.2f}"
     assert corollary[-1] == "below"
-    nobody = run(*SIMULATE[:1], "--policy", "ucb-n", *SIMULATE[-6:], "--bounds")
-    assert "No bound is proved for any of these policies." in nobody
+    without = run(*SIMULATE[:1], "--policy", "ucb-n", *SIMULATE[-6:], "--bounds")
+    assert "None of these policies has a proved bound." in without
 
 
 def test_simulate_gives_bounds_as_json_if_asked() -> None:
@@ -92,7 +92,7 @@ def test_run_and_reproduce_draw_bounds_if_asked(tmp_path: Path) -> None:
     names = {key: [b["name"] for b in part["bounds"]] for key, part in summary.items()}
     assert names == {
         "1b": ["Theorem 1", "Theorem 2", "earlier bound"],
-        "2b": ["Theorem 1", "Theorem 3"],  # which lay there from before
+        "2b": ["Theorem 1", "Theorem 3"],  # from the earlier run
     }
     drawn = {key: (place / f"figure-{key}.svg").read_text().count('id="bound"') for key in names}
     assert drawn == {"1b": 2, "2b": 0}
@@ -108,8 +108,8 @@ def test_a_sweep_has_no_figure_for_bounds(tmp_path: Path) -> None:
 def test_recorded_ratios_give_each_policy_its_own_bound() -> None:
     """Lemma 1: listed with the error of the trials, above the mean, and below the rounds."""
     words = (*SIMULATE, "--policy", "ids-n(gain=joint)", "--policy", "ids-n", "--ratios", "bound")
-    told = json.loads(run(*words, "--bounds", "--json"))
-    general = {one["name"]: one for one in told["bounds"] if one["name"].startswith("Lemma 1")}
+    found = json.loads(run(*words, "--bounds", "--json"))
+    general = {one["name"]: one for one in found["bounds"] if one["name"].startswith("Lemma 1")}
     for policy in ("ts-n", "ids-lp", "ids-n", "ids-n(gain=joint)"):
         bound = general[f"Lemma 1 ({policy})"]
         assert list(bound["policies"]) == [policy]
@@ -126,8 +126,8 @@ def test_ratios_of_a_sweep_are_kept_for_every_point(tmp_path: Path) -> None:
     run("run", file, "--ratios", "bound", "--output", out)
     for cell in open_study(out).cells:
         graph = f"random(r={cell.point['r']})"
-        how = {"graph": graph, "arms": 3, "horizon": 10, "trials": 4, "ratios": "bound"}
-        alone, kept = simulate(["ids-n", "ts-n"], **how), cell.results(curves=True)  # type: ignore[arg-type]
+        settings = {"graph": graph, "arms": 3, "horizon": 10, "trials": 4, "ratios": "bound"}
+        alone, kept = simulate(["ids-n", "ts-n"], **settings), cell.results(curves=True)  # type: ignore[arg-type]
         assert kept.hash == alone.hash
         for name in ("ids-n", "ts-n"):
             ratios = kept[name].ratios

@@ -85,7 +85,7 @@ def test_packaged_experiment_accepts_another_policy_and_size(plugin_place: Path)
         (('["mine", "ids-n"]', "[]"), ["policies"]),
         (('"ids-n"', '"idsn"'), ["'idsn'", "did you mean"]),
         (('"mine.py"', '"other.py"'), ["other.py", "No such file"]),
-        (("title =", "title"), ["not TOML", "line 2"]),
+        (("title =", "title"), ["not valid TOML", "line 2"]),
         (("star(direction=out)", "star(direction=up)"), ["direction", "'up'"]),
     ],
 )

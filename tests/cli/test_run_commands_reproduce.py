@@ -50,13 +50,13 @@ def named(place: Path) -> set[str]:
 
 
 def kept(place: Path, figure: str) -> Results:
-    """The results of an experiment, every trial of them."""
+    """Return the results of an experiment with all trials."""
     (cell,) = open_study(place, figure).cells
     return cell.results(curves=True)
 
 
 def shards(place: Path) -> dict[Path, int]:
-    """Every shard, and when it was written."""
+    """Return every shard and the time of its last change."""
     return {path: path.stat().st_mtime_ns for path in place.glob("shards/*/*.parquet")}
 
 
@@ -114,16 +114,20 @@ def test_reproduce_prints_tables_with_confidence_intervals(reproduced: tuple[Pat
         for name in results.policies:
             low, high = results.interval(name)
             assert re.search(rf"{name} .*\[{low:.2f}, {high:.2f}\]", shown)
-    done, *written = shown[shown.index("Done in ") :].splitlines()
-    assert re.fullmatch(rf"Done in (\d+ min )?\d+ s\. Written to {re.escape(str(output))}/:", done)
-    # of the sixteen figures the first and the last
+    done, *written = shown[shown.index("Finished in ") :].splitlines()
+    assert re.fullmatch(
+        rf"Finished in (\d+ min )?\d+ s\. Files in {re.escape(str(output))}/:", done
+    )
+    # the first and the last of sixteen figures
     names = ["report.html", "summary.json", "figure-1a.png", "... (14 more)"]
     assert [line.strip() for line in written[:-1]] == [*names, "figure-2b-plays.png"]
     assert str(output / "report.html") in written[-1]
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-def test_reproduce_judges_what_the_paper_claims(reproduced: tuple[Path, str], figure: str) -> None:
+def test_reproduce_judges_the_claims_of_the_paper(
+    reproduced: tuple[Path, str], figure: str
+) -> None:
     output, shown = reproduced
     summary = read_json((output / "summary.json").read_text())[figure]
     results = kept(output, figure)
@@ -168,8 +172,10 @@ def test_reproduce_announces_work_and_time_before_it_starts(
     for word in ("1b", "2a", *RULES, "exp3-res", "5 rounds", "3 trials", "2 workers", "here"):
         assert word in announced
     assert not re.search(r"^ *1a|^ *2b", announced, re.MULTILINE)
-    assert re.search(r"About \d+ (s|min) of simulation on 2 workers;\n", announced)
-    size = r"about [\d.]+ (bytes|kB|MB) go to here/, and what is there survives a stop\n"
+    assert re.search(r"About \d+ (s|min) on 2 workers\.\n", announced)
+    size = (
+        r"About [\d.]+ (bytes|kB|MB) in here/\. Finished trials are kept if the run is stopped\.\n"
+    )
     assert re.search(size, announced)
     assert shards(place / "here") == {}
 
@@ -191,10 +197,12 @@ def test_reproduce_again_replaces_only_its_own_files(place: Path, short: None) -
     run(*args, "--seed", 1)
     first, before = tree(place / "figures"), shards(place / "figures")
     (place / "figures" / "notes.txt").write_text("mine")
-    told = RUNNER.invoke(app, [str(arg) for arg in (*args, "--seed", 2)])
-    assert told.exit_code == 0
+    result = RUNNER.invoke(app, [str(arg) for arg in (*args, "--seed", 2)])
+    assert result.exit_code == 0
     assert re.fullmatch(
-        r"figures had a study '2a' with other settings .*'graphbandits store gc'\n", told.stderr
+        r"the study '2a' in figures had other settings .*: it is replaced; "
+        r"'graphbandits store gc' removes the old trials\n",
+        result.stderr,
     )
     second = tree(place / "figures")
     assert second.pop("notes.txt") == b"mine"
@@ -210,7 +218,7 @@ def test_reproduce_again_replaces_only_its_own_files(place: Path, short: None) -
     assert len(after) == 2 * len(before)
     RUNNER.invoke(app, [str(arg) for arg in (*args, "--seed", 1)])
     assert tree(place / "figures")["summary.json"] == first["summary.json"]
-    # the files of the first seed are still there, and nothing was computed for it
+    # the files of the first seed were kept and used
     assert before.items() <= after.items()
     assert shards(place / "figures") == after
 
@@ -235,8 +243,8 @@ def test_the_summary_of_one_trial_is_json(place: Path, short: None) -> None:
 
 def test_output_path_in_brackets_is_shown_literally(place: Path, short: None) -> None:
     shown = run("reproduce", "--figure", "1a", "--trials", 2, "--output", "[bold]")
-    assert "Written to [bold]/:\n" in shown
-    assert "open [bold]/report.html in a browser" in shown
+    assert "Files in [bold]/:\n" in shown
+    assert "Open [bold]/report.html in a browser" in shown
     assert named(place / "[bold]") == files_of(["1a"])
 
 
@@ -275,7 +283,7 @@ def test_bad_reproductions_are_refused(
     assert all(word in message for word in words)
 
 
-@pytest.mark.skipif(not LINUX, reason="/proc is a matter of Linux")
+@pytest.mark.skipif(not LINUX, reason="/proc is specific to Linux")
 def test_unwritable_output_is_refused(place: Path, short: None) -> None:
     message = refused_command(
         place, ["reproduce", "--trials", "2", "--output", "/proc/graphbandits"]

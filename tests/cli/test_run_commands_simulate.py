@@ -110,7 +110,7 @@ def test_table_of_one_trial_notes_the_missing_interval() -> None:
     assert "nan" not in shown
     mean = graphbandits.simulate("ids-n", graph="paper", horizon=3, trials=1)["ids-n"].mean[-1]
     row = next(line for line in shown.splitlines() if line.split()[:1] == ["ids-n"])
-    # policy, regret, interval, median, 95% below: a word in each column, none left blank
+    # policy, regret, interval, median and 95% quantile: no column is blank
     assert len(row.split()) >= 5
     assert row.split()[1] == f"{mean:.2f}"
 
@@ -125,7 +125,7 @@ def test_interrupted_simulation_prints_one_line(
     monkeypatch.setattr("graphbandits.store.simulate_plan", interrupt)
     result = RUNNER.invoke(app, SIMULATE)
     assert result.exit_code == 130
-    assert result.stderr == "stopped; nothing was written for what had not finished.\n"
+    assert result.stderr == "stopped; unfinished work was not written.\n"
     assert tree(place) == {}
 
 
@@ -136,7 +136,7 @@ def test_interrupted_simulation_prints_one_line(
         ("--policy IDS-N", ["unknown policy 'IDS-N'", "ids-n"]),
         ("--policy thompson", ["unknown policy 'thompson'", "ts-n"]),
         ("--policy ids_lp", ["unknown policy 'ids_lp'", "did you mean 'ids-lp'"]),
-        ("--policy ts-n(draws=5)", ["'ts-n'", "no parameter 'draws'", "none"]),
+        ("--policy ts-n(draws=5)", ["'ts-n'", "no parameter 'draws'", "it has no parameters"]),
         ("--policy ts-n(5)", ["ts-n(5)", "key=value"]),
         ("--policy ts-n(", ["'ts-n('", "name(key=value"]),
         ("--policy eps-greedy-lp(c={c})", ["{c} is a placeholder", "experiment file"]),
@@ -146,7 +146,7 @@ def test_interrupted_simulation_prints_one_line(
         ("--graph sta", ["unknown graph 'sta'", "did you mean 'star'", "paper", "ring"]),
         ("--graph edges.txt", ["unknown graph 'edges.txt'", "Known"]),
         ("--graph star(way=in)", ["'star'", "no parameter 'way'", "direction"]),
-        ("--graph paper(size=3)", ["'paper'", "no parameter 'size'", "none"]),
+        ("--graph paper(size=3)", ["'paper'", "no parameter 'size'", "it has no parameters"]),
         ("--graph star(direction=up)", ["'up'", "both", "out", "in"]),
         ("--graph cliques", ["'cliques'", "needs size", "cliques(size=...)"]),
         ("--graph cliques(size=0)", ["size", "at least 1", "0"]),

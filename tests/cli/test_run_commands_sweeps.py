@@ -37,7 +37,7 @@ def run(*args: object) -> str:
 
 
 def refused(place: Path, *args: object) -> str:
-    """The one line of a command that leaves nothing behind."""
+    """Return the message of a refused command: one line, no file written."""
     before = sorted(place.rglob("*"))
     result = RUNNER.invoke(app, [str(arg) for arg in args])
     assert isinstance(result.exception, SystemExit), repr(result.exception)
@@ -60,7 +60,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def shards(output: Path) -> dict[Path, int]:
-    """Every shard of a store, and when it was written."""
+    """Return every shard of a store and the time of its last change."""
     return {path: path.stat().st_mtime_ns for path in output.glob("shards/*/*.parquet")}
 
 
@@ -73,7 +73,7 @@ def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) 
     study = open_study(out)
     names = ["c-5", "c-0.5", "c-2", "arms-2", "arms-4"]
     assert [cell.name for cell in study.cells] == names
-    # the results are those of simulate, under their true names
+    # the results equal those of simulate, with full policy names
     alone = graphbandits.simulate(
         ["ts-n", "eps-greedy-lp(c=0.5)"], graph="star", arms=4, horizon=20, trials=5, seed=3
     )
@@ -102,7 +102,7 @@ def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) 
     for text in ("Exploration", "Two sweeps", "A note of mine.", "c/d²", "eps-greedy-lp(c=…)"):
         assert text in page
     assert "graphbandits run sweep.toml --trials=5 --seed=3 --output=out" in page
-    written = shown[shown.index("Written to out/:") :].split()[3:]
+    written = shown[shown.index("Files in out/:") :].split()[3:]
     pictures = ["figure-sweep-c.png", "figure-sweep-arms.png"]
     assert written == ["report.html", "summary.json", *pictures]
 
@@ -157,7 +157,7 @@ def test_taken_output_name_is_reported_before_anything_runs(place: Path, taken: 
     assert taken.split("/")[0] in refused(place, "run", "sweep.toml", "--output", "out")
 
 
-# too long itself, or with what is added while it is written
+# too long by itself, or with the suffix of the temporary file
 @pytest.mark.parametrize("letters", [245, 225])
 def test_too_long_output_name_is_reported_before_anything_runs(place: Path, letters: int) -> None:
     file, _ = place / f"{'x' * letters}.toml", (place / "out").mkdir()
@@ -180,9 +180,9 @@ def test_stopped_sweep_keeps_finished_trials(place: Path, monkeypatch: pytest.Mo
         patched.setattr(Store, "write", stop_at_two)
         result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
     assert result.exit_code == 130
-    # ts-n, which is the same for all c, and what c = 5 and c = 0.5 are
-    kept = "15 of 40 trials are kept in sweep"
-    assert result.stderr == f"stopped; {kept}: the same command goes on there.\n"
+    # ts-n, which is the same for all c, and eps-greedy-lp at c = 5 and c = 0.5
+    stored = "15 of 40 trials are stored in sweep"
+    assert result.stderr == f"stopped; {stored}; run the same command again to continue.\n"
     study, before = open_study("sweep"), shards(place / "sweep")
     assert len(before) == 3
     alone = simulate_plan(cells[1], progress=False)
@@ -205,7 +205,7 @@ def test_stopped_sweep_keeps_finished_trials(place: Path, monkeypatch: pytest.Mo
         ([], 0),
         (["--seed=4"], 8),
         (["--trials=6"], 8),  # the sixth of each
-        (["--trials=3"], 8),  # a shard is used whole, and those that are there have five
+        (["--trials=3"], 8),  # shards are used whole, and the stored ones have five trials
         (["--policy=ucb-n"], 3),  # for all c at once, and for two numbers of arms
         (["[5, 0.5, 2]", "[5, 2]"], 0),
         (["[5, 0.5, 2]", "[5, 0.5, 2, 1]"], 1),
@@ -222,8 +222,10 @@ def test_second_run_computes_only_missing_trials(
         (place / "sweep.toml").write_text(SWEEP.replace(*change), "utf-8")
     result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers=1", *options])
     assert result.exit_code == 0
-    # nothing of the study is left with another seed
-    assert ("sweep had a study 'sweep'" in result.stderr) == (options == ["--seed=4"])
+    # with another seed, no stored trial belongs to the study
+    assert ("the study 'sweep' in sweep had other settings" in result.stderr) == (
+        options == ["--seed=4"]
+    )
     after = shards(place / "sweep")
     assert before.items() <= after.items()
     assert len(after) - len(before) == computed
@@ -247,9 +249,9 @@ def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -
     assert claim["verdict"] == judgement.verdict
     assert (claim["text"], claim["source"]) == ("Information pays.", "me")
     assert [d["second"] for d in claim["differences"]] == ["ts-n", "ucb-n"]
-    for told, d in zip(claim["differences"], judgement.differences, strict=True):
-        assert told["mean"] == d.mean
-        assert told["simultaneous_interval"] == [d.low, d.high]
+    for pair, d in zip(claim["differences"], judgement.differences, strict=True):
+        assert pair["mean"] == d.mean
+        assert pair["simultaneous_interval"] == [d.low, d.high]
     near, far = (summary["published"]["means"][name] for name in ("ts-n", "ids-n"))
     ours = results["ts-n"]
     apart = (ours.mean[-1] - 3.5) / math.hypot(ours.standard_error[-1], 0.25)
@@ -288,7 +290,7 @@ def test_policy_on_a_repeated_problem_is_run_once(
     assert len(series) == 10
     assert len({series_of(cell, "ts-n").name for cell in cells[:3]}) == 1
     assert len({series_of(cell, "ts-n").name for cell in cells}) == 3
-    # each once, in the order in which cells ask for them
+    # each once, in the order of the cells
     assert written == list(dict.fromkeys(series))
     for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
         assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
@@ -302,8 +304,8 @@ def test_long_run_prints_its_duration_before_it_starts(
     assert "About" not in run("run", "sweep.toml", "--output=brief")
     monkeypatch.setattr("graphbandits.cli.progress.LONG_RUN", size)
     shown = run("run", "sweep.toml", "--workers=2")
-    said = r"About \d+ s of simulation on 2 workers;\nabout [\d.]+ (bytes|kB) go to sweep/, and"
-    assert re.search(said, shown)
+    estimate = r"About \d+ s on 2 workers\.\nAbout [\d.]+ (bytes|kB) in sweep/\. "
+    assert re.search(estimate, shown)
     assert shown.index("About") < shown.index("Exploration")
-    # it is about what is missing, and that is little now
+    # the estimate is for missing trials, which are few now
     assert "About" not in run("run", "sweep.toml", "--workers=2", "--trials=6")

@@ -15,17 +15,17 @@ from graphbandits.cli import app
 from graphbandits.engine import Plan
 
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
-HOW: dict[str, Any] = {"graph": DIRECTED, "horizon": 40, "trials": 12, "seed": 3}
+SETTINGS: dict[str, Any] = {"graph": DIRECTED, "horizon": 40, "trials": 12, "seed": 3}
 NAMES = ["ts-n", "ids-n", "ucb-n"]
 RUNNER = CliRunner(env={"COLUMNS": "300"})
 
 
 def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
-    return Plan.of(policies, **(HOW | changes))
+    return Plan.of(policies, **(SETTINGS | changes))
 
 
 def ran(policies: list[str] | str = NAMES, **changes: Any) -> Results:
-    return simulate(policies, **(HOW | changes))
+    return simulate(policies, **(SETTINGS | changes))
 
 
 def run(*args: object) -> str:
@@ -77,13 +77,13 @@ def test_tables_of_a_grid_mark_the_best_and_the_possibly_best(tmp_path: Path) ->
                 else:
                     mark = "=" if results.from_best()[name].low <= 0.0 else " "
                 assert f"{mark}{mean}" in text
-    assert "* marks the least at each value" in text
+    assert "* lowest mean in the row" in text
     text = run(tmp_path / "a", "--reference", "ts-n")
     results = ran(graph="random(r=0.0)", arms=3)
     for d in results.differences("ts-n", simultaneous=True):
         mark = "<" if d.high < 0 else ">" if d.low > 0 else "="
         assert f"{mark}{results[d.first].mean[-1]:.2f}" in text
-    assert "< marks less than ts-n" in text
+    assert "< less than ts-n, > more" in text
 
 
 def test_json_has_every_number(tmp_path: Path) -> None:
@@ -116,23 +116,23 @@ def test_policies_without_a_counterpart_are_listed(tmp_path: Path) -> None:
     grid(tmp_path / "a", trials=2)
     run_study(tmp_path / "b", "s", [Point(plan("ts-n", trials=2))])
     text = run(tmp_path / "a", tmp_path / "b")
-    assert "a: g, all of its 4 cells" in text
+    assert "a: g, all 4 cells" in text
     assert "b: s" in text
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "fragment"),
     [
-        (["nowhere"], "nowhere is no store"),
+        (["nowhere"], "nowhere is not a store"),
         (["a", "a"], "is given twice"),
         (["a", "empty/../a"], "is given twice"),
-        (["a", "--reference", "ts"], "no policy 'ts' to compare with"),
+        (["a", "--reference", "ts"], "unknown reference policy 'ts': did you mean 'ts-n'"),
         (["empty"], "has no studies"),
         ([], "Missing argument"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], fragment: str
 ) -> None:
     from graphbandits.store import Store
 
@@ -143,5 +143,5 @@ def test_bad_input_is_refused_in_one_line(
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.startswith("Error: ")
-    assert said in result.stderr
+    assert fragment in result.stderr
     assert result.stderr.count("\n") == 1

@@ -30,7 +30,7 @@ def test_export_command_prints_what_was_written_and_what_is_missing(
     store_commands.export_(tmp_path, tmp_path / "t.csv", "final", [], partial=True)
     captured = capsys.readouterr()
     assert "t.csv: 13 rows" in captured.out.replace("\n", "")
-    assert captured.err == "not complete: a: ts-n (1 of 4 trials)\n"
+    assert captured.err == "incomplete: a: ts-n (1 of 4 trials)\n"
     assert len(pandas.read_csv(tmp_path / "t.csv")) == 13
     with raises_pinned(InputError):
         store_commands.export_(tmp_path, tmp_path / "t.csv", "final", ["c"], partial=False)

@@ -18,16 +18,16 @@ from graphbandits.experiments import Study
 from graphbandits.store import Store
 
 NAMES = ["ts-n", "ids-n"]
-HOW: dict[str, Any] = {"graph": "edges(1>2 2>3 3-1)", "horizon": 20, "trials": 6, "seed": 3}
+SETTINGS: dict[str, Any] = {"graph": "edges(1>2 2>3 3-1)", "horizon": 20, "trials": 6, "seed": 3}
 RUNNER = CliRunner(env={"COLUMNS": "300"})
 
 
 def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
-    return Plan.of(policies, **(HOW | changes))
+    return Plan.of(policies, **(SETTINGS | changes))
 
 
 def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> Study:
-    """Three numbers of arms by four probabilities; ``there`` is what the last cell has."""
+    """Three numbers of arms by four probabilities; ``there`` are the trials of the last cell."""
     points = [
         Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
         for arms in (2, 3, 4)
@@ -68,25 +68,25 @@ def test_report_command_selects_studies_and_output(tmp_path: Path) -> None:
     assert list(json.loads((tmp_path / "page.json").read_text())) == ["b"]
     assert not (store / "report.html").exists()
     text = run(store, "--output", place)
-    assert "Not complete: c, 0 of 6 trials. To go on: graphbandits run c" in text
+    assert "Incomplete: c, 0 of 6 trials. To continue: graphbandits run c" in text
     root = Page(place.read_text("utf-8")).root
-    assert root.all("h1")[0].text == "3 studies of s"
-    assert "The study c: no policy has all its trials yet." in root.text
+    assert root.all("h1")[0].text == "3 studies in s"
+    assert "The study c: no policy is complete yet." in root.text
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "fragment"),
     [
-        (["nowhere"], "nowhere is no store"),
+        (["nowhere"], "nowhere is not a store"),
         (["empty"], "has no studies"),
         (["s", "--study", "b"], "no study 'b'"),
-        (["s", "--output", "page.json"], "the page is a file .html, not 'page.json'"),
+        (["s", "--output", "page.json"], "'page.json': give the name of an .html file"),
         (["s", "--output", "no/page.html"], "cannot write no/page"),
-        (["begun"], "no policy in begun has all its trials yet"),
+        (["begun"], "no policy in begun is complete yet"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], fragment: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run_study(tmp_path / "s", "a", [Point(plan("ts-n", trials=2))])
@@ -95,7 +95,7 @@ def test_bad_input_is_refused_in_one_line(
     result = RUNNER.invoke(app, ["report", *args])
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: ")
-    assert said in result.stderr
+    assert fragment in result.stderr
     assert result.stderr.count("\n") == 1
 
 

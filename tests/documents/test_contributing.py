@@ -72,7 +72,7 @@ def test_commands_of_contributing_work(walked: tuple[Path, list[str]]) -> None:
     place, printed = walked
     assert len(printed) == 3
     assert "Wrote my_ucb.py" in printed[0]
-    assert re.search(r"(\d+) promises: \1 kept\.", printed[1])
+    assert re.search(r"(\d+) checks: \1 passed\.", printed[1])
     for name in ("my-ucb", "my-ucb(c=0.25)", "ids-n"):
         assert name in printed[2]
     assert {path.name for path in place.iterdir() if path.name != "__pycache__"} == {
@@ -140,7 +140,7 @@ def test_file_moved_into_the_package_is_registered(
     shutil.copy(place / "my_ucb.py", source / "graphbandits" / "policies")
     assert "my-ucb" in command(tmp_path, "graphbandits", "list", source=source)
     shown = command(tmp_path, "graphbandits", "check", "my-ucb", "--only", "form", source=source)
-    assert "1 promise: 1 kept" in shown
+    assert "1 check: 1 passed" in shown
 
 
 STRANGER = '''
@@ -185,7 +185,7 @@ class RootUCB:
 def test_new_policy_file_appears_in_the_report(tmp_path: Path) -> None:
     (tmp_path / "root_ucb.py").write_text(STRANGER)
     verdicts = command(tmp_path, "graphbandits", "check", "root_ucb.py")
-    assert re.search(r"(\d+) promises: \1 kept\.", verdicts), verdicts
+    assert re.search(r"(\d+) checks: \1 passed\.", verdicts), verdicts
     words = "simulate --plugin root_ucb.py --policy root-ucb --policy ids-n --graph paper"
     size = "--horizon 200 --trials 150 --workers 2 --output study"
     command(tmp_path, "graphbandits", *words.split(), *size.split())

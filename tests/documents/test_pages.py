@@ -19,7 +19,7 @@ from graphbandits.registry import registered
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
-#: Pages besides README whose Python blocks run in an empty directory, and how many there are.
+#: Pages besides README whose Python blocks run in an empty directory, with the number of blocks.
 SCRIPTS = {
     "docs/agent.md": 6,
     "docs/graphs.md": 4,

@@ -135,7 +135,7 @@ def test_python_of_results_md_runs(saved: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_python_of_store_md_reads_a_store(tmp_path: Path, monkeypatch) -> None:
     store, plan = whole_store(tmp_path / "my-store")
-    fill(store, plan, "ts-n", (1, 4))  # trials twice
+    fill(store, plan, "ts-n", (1, 4))  # some trials are stored twice
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "store.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
@@ -166,8 +166,8 @@ DIRECTED = "edges(1>2:0.5 2>3 3-1)"
 
 
 def plan(policies: list[str] = NAMES, **changes: Any) -> Plan:
-    how = {"graph": DIRECTED, "horizon": 20, "trials": 6, "seed": 3} | changes
-    return Plan.of(policies, **how)
+    settings = {"graph": DIRECTED, "horizon": 20, "trials": 6, "seed": 3} | changes
+    return Plan.of(policies, **settings)
 
 
 def test_python_of_reading_md_runs(

@@ -22,7 +22,7 @@ import importlib, json, pkgutil, sys, threading
 import graphbandits
 for module in pkgutil.walk_packages(graphbandits.__path__, "graphbandits."):
     if module.name != "graphbandits.__main__":
-        importlib.import_module(module.name)  # what decorators call while importing is not a step
+        importlib.import_module(module.name)  # calls of decorators during import are not steps
 met = {}
 def note(frame, event, argument):
     if event == "call":
@@ -57,26 +57,28 @@ def decide():
 decide()
 traced(decide)
 """
-#: Modules that the command calls besides those of the walk, and why they are not steps of it.
+#: Modules that the command also calls, and why the document does not list them as steps.
 BESIDE = {
-    "cli.*": "typer looks at the options of all commands",
+    "cli.*": "typer reads the options of all commands",
     "errors": "a base module",
-    "files": "a base module",
-    "jit": "a base module",
+    "_io": "a base module",
+    "_jit": "a base module",
+    "_old_words": "a base module",
+    "_process_info": "a base module",
     "plugins": "a base module",
     "registry": "a base module",
-    "engine.progress": "the progress bar",
-    "experiments.progress": "the live table",
-    "experiments.figures": "which figures are usual",
-    "graphs.storage": "the graph in the description of the simulation",
-    "graphs.prospect": "what policies may know of the graph beforehand",
+    "engine._progress": "the progress bar",
+    "experiments.progress_table": "the progress table",
+    "experiments.figures": "default figures of an experiment",
+    "graphs._storage": "the graph in the description of the simulation",
+    "graphs.graph_info": "information about the graph that policies have before round 1",
     "posteriors.base": "helpers of posteriors",
     "policies.bayesian": "a base class of policies",
-    "store.activity": "which other runs work in the store",
+    "store.activity": "other runs that use the store",
     "plots.*": "figures",
-    "theory.*": "bounds on the regret, which the page of a small graph lists",
-    "gains.ratio": "bounds on the regret",
-    "graphs.invariants.*": "bounds on the regret",
+    "theory.*": "regret bounds, listed on the page of a small graph",
+    "gains.ratio": "regret bounds",
+    "graphs.invariants.*": "regret bounds",
 }
 
 
@@ -107,4 +109,4 @@ def test_modules_listed_in_architecture_md_match_a_trace(
     reasons = {key for module in others for key in beside if fnmatchcase(module, key)}
     unexplained = [m for m in others if not any(fnmatchcase(m, key) for key in beside)]
     assert unexplained == []
-    assert reasons == beside.keys()  # and no reason is there for nothing
+    assert reasons == beside.keys()  # every reason is used

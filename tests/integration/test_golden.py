@@ -40,13 +40,13 @@ AGENTS = record.PLACE / "agents"
 
 @cache
 def golden(name: str) -> tuple[bool, dict[str, tuple[Facts, Arrays]]]:
-    """Whether numbers are to be the same bit for bit, and the parts of a golden."""
+    """Return whether numbers must be identical bit for bit, and the parts of a golden file."""
     fingerprint, parts = record.read(name)
     return fingerprint == record.fingerprint(), parts
 
 
 def same(found: Any, wanted: Any, tolerance: float | None, what: str) -> None:
-    """The same array, bit for bit where no tolerance is given; whole numbers always are."""
+    """Check that arrays are equal: bit for bit without a tolerance, and for integers always."""
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), what
     if tolerance is None or found.dtype.kind != "f":
         if found.tobytes() != wanted.tobytes():
@@ -63,7 +63,7 @@ def all_same(found: Arrays, wanted: Arrays, tolerance: float | None) -> None:
 
 
 def includes(found: Any, wanted: Any, where: str = "") -> None:
-    """The same plain data; objects may have gained keys, for additions are no change."""
+    """Check that plain data is equal; objects may have additional keys."""
     if isinstance(wanted, dict):
         assert isinstance(found, dict), where
         for key, value in translate_keys(wanted).items():  # words of earlier versions
@@ -134,7 +134,7 @@ def test_every_recorded_policy_still_exists() -> None:
 
 @pytest.mark.parametrize("policy", record.policies())
 def test_every_policy_has_a_recorded_run(policy: str) -> None:
-    """A golden that only has refusals would hold nothing."""
+    """A golden file with refusals only would pin no number."""
     parts = golden("simulations")[1]
     assert sum(bool(parts[f"{policy} on {kind}"][1]) for kind in record.GRAPHS) >= 2
 
@@ -182,7 +182,7 @@ def test_results_of_every_format_can_be_read(name: str, tmp_path: Path) -> None:
     wanted, numbers = parts[name]
     includes(facts, wanted)
     all_same(arrays, numbers, None if exact else READ)
-    if name != "results-1":  # which has no curves of trials to save
+    if name != "results-1":  # it has no curves of trials to save
         again, arrays = record.contents(Results.load(results.save(tmp_path / "again")))
         includes(again, wanted)
         all_same(arrays, numbers, None if exact else READ)
@@ -202,7 +202,7 @@ def test_store_of_version_0_6_0_can_be_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", record.STORES)
 def test_summaries_of_a_store_of_version_0_6_0_are_unchanged(name: str) -> None:
-    """Without the curves of the trials, as reports have them."""
+    """Summaries as in reports: without the curves of the trials."""
     _, numbers = golden("stores")[1][name]
     study = open_study(record.FIXTURES / name)
     for i, point in enumerate(record.points(record.FIXTURES / name)):

@@ -32,10 +32,10 @@ figures = []
 parameter = "eta"
 values = [0.05, 0.2]
 """
-#: Trials of a shard: 4 series of 50.
+#: Trials per shard: 4 series of 50 shards.
 SHARD = 8
 COMMAND = [sys.executable, "-m", "graphbandits", "run", "study.toml", f"--shard={SHARD}"]
-#: A run that kills itself after the n-th shard got its temporary name, before it gets its own.
+#: A run that kills itself after the n-th shard is complete, before the shard is renamed.
 BETWEEN = """
 import os, signal, sys
 from graphbandits.cli import main
@@ -98,7 +98,7 @@ class Process(subprocess.Popen[bytes]):
 
 
 def shards(place: Path) -> set[str]:
-    """The shards by their path: series, trials and the sha256 of their bytes."""
+    """Return the paths of the shards: series, trials and the sha256 of their bytes."""
     root = place / "shards"
     return {str(path.relative_to(root)) for path in root.rglob("*.parquet")}
 
@@ -108,14 +108,14 @@ def leftovers(place: Path) -> list[Path]:
 
 
 def wait_for(place: Path, count: int, process: Process, patience: float = 60.0) -> None:
-    """Until there are so many shards, or the run is over."""
+    """Wait until the store has ``count`` shards, or the run has ended."""
     end = time.monotonic() + patience
     while len(shards(place)) < count and process.poll() is None and time.monotonic() < end:
         time.sleep(0.005)
 
 
 def same(place: Path, whole: Path) -> None:
-    """Every shard has the same bytes, and so has what is made of them."""
+    """Check that all shards, the summary and the results are identical."""
     assert shards(place) == shards(whole)
     assert (place / "summary.json").read_text().replace(str(place), str(whole)) == (
         whole / "summary.json"
@@ -145,8 +145,8 @@ def test_run_killed_twenty_times_gives_identical_bits(folder: Path, whole: Path)
             else:
                 wait_for(place, before + chance.randint(1, 6), process)
                 time.sleep(chance.uniform(0.0, 0.05))
-            assert process.poll() is None, "it was done before it could be killed"
-            # the run alone, whose workers must notice; or all at once
+            assert process.poll() is None, "the run ended before it could be killed"
+            # only the run, whose workers must notice it, or all processes at once
             process.kill() if number % 2 else process.kill_all()
             process.wait()
         assert all(name in shards(whole) for name in shards(place))
@@ -173,11 +173,11 @@ def test_two_concurrent_runs_share_one_store(folder: Path, whole: Path) -> None:
     place, log = folder / "both", folder / "log"
     first = start(folder, place, "--workers=1")
     wait_for(place, 3, first)
-    said = log.stat().st_size
+    start_of_second = log.stat().st_size
     second = start(folder, place, "--workers=1")
     assert (second.wait(timeout=300), first.wait(timeout=300)) == (0, 0), log.read_text()[-3000:]
-    told = log.read_text("utf-8", "replace").encode()[said:].decode()
-    assert f"another run works in {place} (process {first.pid} on " in " ".join(told.split())
+    printed = log.read_bytes()[start_of_second:].decode("utf-8", "replace")
+    assert f"another run uses {place} (process {first.pid} on " in " ".join(printed.split())
     same(place, whole)
 
 
@@ -215,10 +215,10 @@ def scheduler(folder: Path) -> Iterator[tuple[str, list[Process]]]:
     """A dask scheduler, and two worker processes without a nanny."""
     pytest.importorskip("distributed")
     log, file = (folder / "dask.log").open("ab"), folder / "scheduler.json"
-    how = {"cwd": folder, "stdout": log, "stderr": log, "start_new_session": True}
+    options_of_process = {"cwd": folder, "stdout": log, "stderr": log, "start_new_session": True}
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
     options = ["--port=0", "--dashboard-address=:0", "--no-dashboard", f"--scheduler-file={file}"]
-    processes = [Process([*dask, *options], **how)]
+    processes = [Process([*dask, *options], **options_of_process)]
     deadline = time.monotonic() + 60
     while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -227,7 +227,7 @@ def scheduler(folder: Path) -> Iterator[tuple[str, list[Process]]]:
     address = json.loads(file.read_text())["address"]
     worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny"]
     worker += ["--nthreads=1", "--no-dashboard"]
-    processes += [Process(worker, **how) for _ in range(2)]
+    processes += [Process(worker, **options_of_process) for _ in range(2)]
     yield address, processes
     for process in processes:
         if process.poll() is None:

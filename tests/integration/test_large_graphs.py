@@ -23,7 +23,7 @@ resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
 
 import numpy as np
 from graphbandits import rules
-from graphbandits.graphs import Sparse, Uniform, as_process
+from graphbandits.graphs import SparseFeedback, UniformFeedback, as_process
 from graphbandits.rng import Keys
 
 K, kind = 10**5, sys.argv[1]
@@ -42,7 +42,7 @@ keys = Keys(seed=1)
 arm = int(source[0])
 
 if kind == "sparse":
-    feedback = Sparse.from_edges(K, source, target, weight)
+    feedback = SparseFeedback.from_edges(K, source, target, weight)
     want = h[0] + np.bincount(source, weight * h[0, target] * (source != target), minlength=K)
     possible = set(target[source == arm].tolist()) | {arm}
     chance = weight[(source == arm) & (target != arm)]
@@ -85,22 +85,22 @@ resource.setrlimit(resource.RLIMIT_AS, (gib * 2**30, gib * 2**30))
 
 import numpy as np
 from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
-from graphbandits.graphs import Sparse, Uniform
+from graphbandits.graphs import SparseFeedback, UniformFeedback
 from graphbandits.rng import Keys
 
 rng = np.random.default_rng(0)
 if kind == "sparse":
     source, target = rng.integers(0, arms, (2, 20 * arms))
     weight = np.where(source == target, 1.0, (source + target) % 4 / 4 + 0.25)
-    graph = Sparse.from_edges(arms, source, target, weight)
+    graph = SparseFeedback.from_edges(arms, source, target, weight)
     del source, target, weight
 else:
     graph = UniformFeedback(0.1, arms)
 world, rounds, trials = Bernoulli(BetaBernoulli.of(arms)), 3, 2
 
 for policy in sys.argv[4:]:
-    how = dict(horizon=rounds, trials=trials, seed=5, progress=False)
-    results = simulate(policy, world, graph, **how)
+    settings = dict(horizon=rounds, trials=trials, seed=5, progress=False)
+    results = simulate(policy, world, graph, **settings)
     assert results.graph.feedback is graph
     plays = np.zeros(arms, int)
     for trial in range(trials):
@@ -154,8 +154,7 @@ def test_many_arms_fit_into_limited_memory(kind: str) -> None:
     ("arms", "gib"), [(10**5, 2), pytest.param(10**6, 4, marks=pytest.mark.slow)]
 )
 def test_simulation_and_agent_with_many_arms_agree(kind: str, arms: int, gib: int) -> None:
-    """Every policy that may know probabilities only, round by round, in the memory that the graph
-    and a few vectors need."""
+    """All policies that accept random feedback, with memory for the graph and a few vectors."""
     known: dict[str, Any] = dict(registered("policy"))
     policies = [name for name, policy in known.items() if not policy.needs.deterministic]
     assert run_alone(WHOLE_RUNS, kind, str(arms), str(gib), *policies) == set(policies)

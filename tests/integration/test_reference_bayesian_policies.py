@@ -29,14 +29,14 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "v-ids": reference.VIDS,
     "v-ids-n": reference.VIDSN,
 }
-#: Those that need no integrals.
+#: Policies that need no integrals.
 CHEAP = ("greedy", "bayes-ucb")
 
 
 def check_policy(
-    text: str, process: Process, prior: list[tuple[int, int]], rounds: int, **how
+    text: str, process: Process, prior: list[tuple[int, int]], rounds: int, **options
 ) -> None:
-    history = History(process, prior, rounds, rounds, **how)
+    history = History(process, prior, rounds, rounds, **options)
     make = REFERENCES[text]
     tolerance = 1e-12 if text in CHEAP else 1e-9
     assert_matches_reference(text, history, lambda: make(process.arms, rounds, prior), tolerance)
@@ -59,7 +59,7 @@ def test_decisions_match_reference_with_different_priors(text: str, kind: str, o
 @pytest.mark.parametrize("text", REFERENCES)
 @pytest.mark.parametrize("arms", [1, 2, 3, 4])
 def test_decisions_match_reference_with_equal_priors(text: str, arms: int) -> None:
-    """All arms are alike in the first round, and some for long: they share."""
+    """All arms are equal in the first round, and some for many rounds: ties are shared."""
     for graph in ("empty", "complete", "star(direction=out)"):
         check_policy(text, as_process(graph, arms), [(1, 1)] * arms, 10, seed=arms)
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.oracle
 
 
 def total_quality(process: Process, horizon: int) -> float:
-    """The sum of Q_t; the mean over random undirected graphs is taken as the library has it."""
+    """Return the sum of Q_t; for random undirected graphs the mean of the library is used."""
     fixed = fixed_feedback(process)
     if fixed is not None:
         return horizon * reference.quality(graphs_of(fixed)[0], process.arms)
@@ -48,7 +48,7 @@ def independence(process: Process) -> int:
 
 @cache
 def dominating(graph: Any, arms: int) -> list[float]:
-    """The z* that is given; that it is one is checked below."""
+    """Return z* of the library; tests/graphs checks that it is optimal."""
     feedback = (
         UniformFeedback(graph, arms) if isinstance(graph, float) else DenseFeedback(np.array(graph))
     )
@@ -93,9 +93,9 @@ REFERENCES: dict[str, Callable[[Process, int], Any]] = {
 }
 
 
-def check_policy(text: str, process: Process, horizon: int, **how: Any) -> None:
+def check_policy(text: str, process: Process, horizon: int, **options: Any) -> None:
     prior = [(1, 1)] * process.arms
-    history = History(process, prior, horizon, **{"rounds": horizon, **how})
+    history = History(process, prior, horizon, **{"rounds": horizon, **options})
     assert_matches_reference(text, history, lambda: REFERENCES[text](process, horizon))
 
 
@@ -106,7 +106,7 @@ def options_for_given_plays(text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("text", "kind"), cases(REFERENCES))
 def test_decisions_match_reference(text: str, kind: str) -> None:
-    """The states that a policy really reaches, over many rounds, on many graphs."""
+    """States that the policy reaches by its decisions, over many rounds, on many graphs."""
     rng = np.random.default_rng(KINDS.index(kind))
     for seed, horizon in enumerate((250, 250, 60, 60, 60, 60, 30, 11, 3, 2, 1)):
         check_policy(text, random_process(rng, kind), horizon, seed=seed)
@@ -145,7 +145,7 @@ def test_decisions_match_reference_before_horizon(text: str) -> None:
 
 @pytest.mark.parametrize("own", [True, False], ids=["own", "given"])
 def test_ucb_tuned_matches_reference_with_small_variance(own: bool) -> None:
-    """Below 1/4 V matters: arms that nearly always win, seen many hundred times."""
+    """V matters below 1/4: arms with means near 0 or 1 and many hundred observations."""
     for seed, means in enumerate([(0.97, 0.95), (0.05, 0.1, 0.02)]):
         process = as_process("empty", len(means))
         check_policy("ucb-tuned", process, 1500, own=own, means=means, seed=seed)
