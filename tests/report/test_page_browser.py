@@ -45,7 +45,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 def absent(reason: str) -> None:
-    """Skip, unless a browser was promised (by continuous integration)."""
+    """Skip the test, or fail if the environment requires a browser (continuous integration)."""
     if os.environ.get("GRAPHBANDITS_REQUIRE_BROWSER"):
         pytest.fail(f"GRAPHBANDITS_REQUIRE_BROWSER is set, but {reason}")
     pytest.skip(reason)
@@ -108,7 +108,7 @@ class Opened:
         }
 
     def drawn(self, study: str = "one") -> tuple[int, int]:
-        """How many bands there are to be seen, and how many lines."""
+        """Return the numbers of visible bands and of visible lines."""
         plot = self.page.locator(f"#study-{study}--plot")
         bands: int = plot.locator(".js-fill").count()
         return bands, plot.locator(".js-line").count() - bands

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.messages import raises_pinned
 from scipy import stats
 
 from graphbandits import Results
@@ -116,18 +117,18 @@ def test_the_decisive_pair_is_the_one_nearest_to_the_other_verdict(results: Resu
 
 
 @pytest.mark.parametrize(
-    ("better", "than", "words"),
+    ("better", "than"),
     [
-        (("lo",), ("high",), "'lo', which is not among the results: did you mean 'low'"),
-        (("low",), ("hihger",), "did you mean 'high"),
-        ((), ("high",), "'better' of a claim must be a list of one policy or more"),
-        ("low", ("high",), "'better' of a claim must be a list of one policy or more"),
-        (("low",), (3,), "'than' of a claim must be a list of one policy or more"),
-        (("low",), ("high", "low"), "'low' in both 'better' and 'than'"),
+        pytest.param(("lo",), ("high",), id="unknown better"),
+        pytest.param(("low",), ("hihger",), id="unknown than"),
+        pytest.param((), ("high",), id="empty"),
+        pytest.param("low", ("high",), id="not a list"),
+        pytest.param(("low",), (3,), id="not a name"),
+        pytest.param(("low",), ("high", "low"), id="in both"),
     ],
 )
-def test_invalid_claims_are_named(results: Results, better: Any, than: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_invalid_claims_are_refused(results: Results, better: Any, than: Any) -> None:
+    with raises_pinned(InputError):
         judge(Claim("x", better, than), results)
 
 
@@ -163,16 +164,16 @@ def test_published_regrets_without_chance_and_of_one_trial() -> None:
 
 
 @pytest.mark.parametrize(
-    ("means", "words"),
+    "means",
     [
-        ({}, "one policy or more"),
-        ({"low": 3.0}, "got 3.0"),
-        ({"low": (3.0, -1.0)}, "at least 0"),
-        ({"low": (3.0, math.nan)}, "two numbers"),
-        ({"low": (True, 1.0)}, "two numbers"),
-        ({"lwo": (3.0, 1.0)}, "'lwo', which is not among the results: did you mean 'low'"),
+        pytest.param({}, id="empty"),
+        pytest.param({"low": 3.0}, id="one number"),
+        pytest.param({"low": (3.0, -1.0)}, id="negative error"),
+        pytest.param({"low": (3.0, math.nan)}, id="nan"),
+        pytest.param({"low": (True, 1.0)}, id="bool"),
+        pytest.param({"lwo": (3.0, 1.0)}, id="unknown policy"),
     ],
 )
-def test_invalid_published_regrets_are_named(results: Results, means: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_invalid_published_regrets_are_refused(results: Results, means: Any) -> None:
+    with raises_pinned(InputError):
         compare(Published(means, "a table"), results)
