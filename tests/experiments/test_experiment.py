@@ -319,7 +319,7 @@ def test_first_parameter_of_a_grid_is_on_the_axis() -> None:
     texts = grid.replace("arms = [2, 3]", 'accuracy = ["strict", "simulation"]')
     assert (
         experiment_of(SWEPT + texts).sweep_records()[0].x == "r"
-    )  # what is not on the axis may be texts
+    )  # only values on the axis must be numbers
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_lines_with_different_placeholders_stay_separate() -> None:
 
 
 def test_a_policy_at_two_priors_is_run_at_both() -> None:
-    """A policy that has met the same problem is not run again; another prior is another one."""
+    """A policy is not run twice on the same problem; another prior is another problem."""
     text = ONE + '[[sweeps]]\nparameter = "prior"\nvalues = ["1,9", "9,1"]\n'
     plans = experiment_of(text).plans()
     assert [list(plan.policies) for plan in plans] == [["ids-n", "ts-n"]] * 2

@@ -16,7 +16,7 @@ from graphbandits._io import json_text
 from graphbandits.cli.app import app
 from graphbandits.plugins import unload_plugin
 
-MUTANT = '''"""A policy that calls itself one of IDS-N's kind and is not."""
+MUTANT = '''"""A policy that claims the theorems of IDS-N without being IDS-N."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """Two sweeps: of r, with a policy that has it, and of the number of arms."""
+    """Two sweeps: of r, which a policy uses too, and of the number of arms."""
     points = [
         Point(
             Plan.of(["ts-n", f"eps-greedy-lp(c={r})"], graph="star", arms=4, **SETTINGS),
@@ -188,7 +188,7 @@ def test_missing_trials_stop_an_export_unless_it_is_partial(tmp_path: Path) -> N
     study = run_study(tmp_path, "half", [Point(plan, there=there)])
     for table in ("curve", "final", "plays", "regret", "ratios"):
         with raises_pinned(InputError):
-            study.batches(table)  # before the first row is asked for
+            study.batches(table)  # before the first row is read
         with raises_pinned(InputError):
             study.export(table, tmp_path / "t.csv")
     assert not (tmp_path / "t.csv").exists()

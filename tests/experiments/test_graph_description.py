@@ -174,4 +174,4 @@ def test_changing_graph_is_described_at_round_1() -> None:
     shown = answer(edges_text(first), "--arms", 7)
     assert shown["clique_cover"] == found["clique_cover"]
     assert "Corollary 1" not in [bound["name"] for bound in found["bounds"]]
-    assert answer("revealed-er(p=1)")["note"] is None  # which does not
+    assert answer("revealed-er(p=1)")["note"] is None  # this graph does not change

@@ -32,7 +32,7 @@ def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
 
 
 def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> Study:
-    """Three numbers of arms by four probabilities; ``there`` is what the last cell has."""
+    """Three numbers of arms by four probabilities; ``there``: trials of the last cell."""
     points = [
         Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
         for arms in (2, 3, 4)
@@ -48,7 +48,7 @@ def entries(place: Path, keys: list[str] | None = None) -> list[SimulationEntry 
 
 
 def test_stored_simulation_gives_the_report_of_a_new_run(tmp_path: Path) -> None:
-    """All but the curves of trials: the page, its numbers and its bounds are the same."""
+    """The page, its numbers and its bounds are equal; the curves of trials are not stored."""
     claim = {"text": "Less.", "source": "me", "better": ["ids-n"], "than": ["ts-n"]}
     published = {"source": "you", "means": {"ts-n": [2, 0.5]}}
     stored = run_study(

@@ -29,7 +29,7 @@ def console(terminal: bool, width: int = 80, height: int = 24) -> Console:
         width=width,
         height=height,
         color_system=None,
-        _environ={"TERM": "xterm"},  # whatever that of the tests is
+        _environ={"TERM": "xterm"},  # independent of the terminal of the tests
     )
 
 
@@ -58,16 +58,16 @@ def shown(table: LiveProgress, width: int = 80, height: int = 24) -> list[str]:
 
 
 def test_remaining_time_uses_the_speed_of_each_policy() -> None:
-    """One takes 1 ms a decision, the other 100; two workers."""
+    """One policy takes 1 ms per decision, the other 100 ms; there are two workers."""
     table = started(["quick", "slow"], 2, Clock(), console(False))
     assert table.seconds_left() is None
     table.finished(shard("quick"), 25.0)
     assert table.seconds_left() == pytest.approx(
         (75_000 + 100_000) * 1e-3 / 2
-    )  # the other as the first
+    )  # without a measurement: the speed of the first
     table.finished(shard("slow"), 2500.0)
     assert table.seconds_left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
-    table.advanced(shard("slow"), 10_000)  # of the shard that is running
+    table.advanced(shard("slow"), 10_000)  # progress of the running shard
     assert table.seconds_left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
     table.advanced(shard("slow"), 25_000)
     assert table.seconds_left() == pytest.approx((75_000 * 1e-3 + 65_000 * 0.1) / 2)
@@ -127,7 +127,7 @@ def test_thirty_policies_fit_and_active_ones_are_shown(width: int) -> None:
     assert " policy-3(" not in text  # it is done
     assert "14 more, 1 done" in text
     numbers = [line.split()[-2:] for line in lines if " policy-27(" in line]
-    assert numbers == [["62.5", "d"]]  # which is not cut
+    assert numbers == [["62.5", "d"]]  # numbers are not cut
 
 
 def test_terminal_is_restored() -> None:
@@ -137,9 +137,9 @@ def test_terminal_is_restored() -> None:
     table.stopped()
     written = screen.file.getvalue()  # type: ignore[attr-defined]
     assert "ts-n" in written
-    assert "\x1b[?25h" in written  # the cursor is back
-    assert written.count("\x1b[2K") > 3  # and the lines are wiped
-    assert "shards;" not in written  # no lines of a log
+    assert "\x1b[?25h" in written  # the cursor is shown again
+    assert written.count("\x1b[2K") > 3  # the lines are erased
+    assert "shards;" not in written  # no log lines
 
 
 def test_log_has_a_line_at_intervals() -> None:

@@ -79,7 +79,7 @@ def test_a_second_call_computes_only_what_is_missing(sweep: Path) -> None:
 
 
 class Counting(RunProgress):
-    """Notes what a run reports."""
+    """Records the reports of a run."""
 
     def __init__(self) -> None:
         self.finished_tasks: list[str] = []

@@ -120,7 +120,7 @@ def test_single_text_is_accepted_as_a_list(sweep_file: Path) -> None:
 def test_a_store_of_version_0_6_0_is_read_and_resuming_it_computes_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Series were named by other sources then; the numbers are the same."""
+    """The names of its series differ (they depend on the sources); the numbers are the same."""
     old = shutil.copytree(FIXTURES / "store-0.6.0", tmp_path / "store-0.6.0")
     before = open_study(old)
     recorded = [cell.results() for cell in before.cells]
@@ -132,7 +132,7 @@ def test_a_store_of_version_0_6_0_is_read_and_resuming_it_computes_again(
     for cell, results in zip(study.cells, recorded, strict=True):
         for name in results.policies:
             same = np.isclose(cell.results(name)[name].final, results[name].final, atol=1e-9)
-            assert same.sum() >= 7, name  # on another CPU a trial may part at a near tie
+            assert same.sum() >= 7, name  # on another CPU a near tie can be decided differently
     assert study.verify() == []
 
 
@@ -171,7 +171,7 @@ def grid(place: Path) -> Study:
 
 
 def same(found: graphbandits.Results, wanted: graphbandits.Results) -> None:
-    """Bit for bit, but for the curves of trials, which a summary has not."""
+    """Compare all bits, except the curves of trials, which a summary does not have."""
     assert found.settings == wanted.settings
     assert found.arms == wanted.arms
     assert list(found.policies) == list(wanted.policies)

@@ -46,7 +46,7 @@ def results(plan: Plan) -> Results:
 
 @pytest.fixture(scope="module")
 def kept(results: Results) -> Results:
-    """As they come from a store: without the curves of trials."""
+    """Results as read from a store: without the curves of trials."""
     policies = {name: replace(found, regret=None) for name, found in results.policies.items()}
     return replace(results, policies=policies)
 
@@ -104,9 +104,9 @@ def picture(figure: Figure, tmp_path: Any) -> bytes:
 def test_requested_figure_equals_the_figure_function(
     kept: Results, figure: dict[str, Any], by_hand: Any, tmp_path: Any
 ) -> None:
-    """Also from results without the curves of trials, and after a way through JSON."""
+    """Also from results without the curves of trials, and after conversion to JSON and back."""
     asked = FigureTable.model_validate(figure).to_dict()
-    assert asked == figure  # nothing of it is a default
+    assert asked == figure  # all options are given
     drawn = draw(json.loads(json.dumps(asked)), kept, "T")
     assert picture(drawn, tmp_path) == picture(by_hand(kept), tmp_path)
 
@@ -125,7 +125,7 @@ def test_bounds_are_drawn_with_regrets_and_with_nothing_else(
 
 
 def colours(figure: Figure) -> dict[str, str]:
-    """Of the lines that have a name."""
+    """Return the colours of the named lines."""
     lines = {str(line.get_label()): line for axes in figure.axes for line in axes.lines}
     return {n: to_hex(line.get_color()).upper() for n, line in lines.items() if n[0] != "_"}
 

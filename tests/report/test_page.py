@@ -91,7 +91,7 @@ def test_names_are_escaped() -> None:
     names = [row[0] for row in table(page, "regrets").rows()]
     assert names == [name.replace("\ud800", "?") for name in results.ranking()]
     assert [row[0] for row in table(page, "plays").rows()] == list(AWKWARD[:3])
-    # plotly and ours, and the data of one figure: no name made another
+    # plotly, our script, and the data of one figure: no script from a name
     assert len(page.all("script")) == 3
     (figure,) = page.all("figure")
     assert figure.attributes["data-key"] == AWKWARD[2]

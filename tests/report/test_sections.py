@@ -424,7 +424,7 @@ def test_studies_and_sweeps_share_one_overview() -> None:
 
 
 def test_an_overview_of_many_policies_has_them_as_rows() -> None:
-    """One column an entry: columns for ten policies do not fit into a window."""
+    """One column per entry: columns for ten policies do not fit into a window."""
     names = (*(f"p{i}" for i in range(9)), "trials")
     first, second = made_up(names), made_up(names[::-1])
     page = page_of(study(first), study(second, key="b", title="Other"), swept())

@@ -21,7 +21,7 @@ from graphbandits.results import concat
 
 
 def test_format_2_can_be_combined_with_new_simulations() -> None:
-    """It was written before ``accuracy`` was a setting: that is "simulation"."""
+    """Format 2 has no setting ``accuracy``; it is read as "simulation"."""
     kept = Results.load(FIXTURES / "results-2")
     assert "accuracy" not in kept.settings
     prior = np.array(kept.settings["prior"]).T
@@ -153,7 +153,7 @@ def test_the_same_policy_with_other_numbers_or_another_source_is_refused() -> No
 
 
 def test_need_unknown_to_older_versions_is_none() -> None:
-    """Results of 0.3 and of 0.4 of the same plug-in go together; a note may be new."""
+    """Results of 0.3 and 0.4 of the same plug-in can be combined; notes may differ."""
     before = {"source": "1a", "needs": {"graph": "after", "deterministic": True}}
     now = before | {"needs": before["needs"] | {"fixed": False}, "note": "New."}
     other = before | {"needs": before["needs"] | {"fixed": True}}
@@ -199,7 +199,7 @@ def test_combined_results_can_be_saved(tmp_path: Path) -> None:
 
 
 def test_other_sequences_of_graphs_are_other_problems() -> None:
-    """A list of matrices has no text: what the graphs are must be compared."""
+    """A list of matrices has no text: the matrices are compared."""
     settings = {"horizon": 6, "trials": 3, "seed": 1}
     alone = simulate("ts-n", graph=[np.eye(3)] * 6, **settings)
     again = simulate("ids-n", graph=[np.eye(3)] * 6, **settings)

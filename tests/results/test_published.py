@@ -30,7 +30,7 @@ def of(**final: Floats) -> Results:
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    """Worlds that are shared: regrets differ by far more from world to world than in one."""
+    """Results of common worlds: regrets differ more between worlds than within a world."""
     rng = np.random.default_rng(8)
     world = rng.gamma(2.0, 20.0, TRIALS)
     noise = rng.normal(0.0, 0.5, (4, TRIALS))
@@ -88,12 +88,12 @@ def test_identical_policies_have_no_clear_difference(results: Results) -> None:
     judged = judge(Claim("x", ("low",), ("twin",)), results)
     (d,) = judged.differences
     assert (d.mean, d.low, d.high, judged.verdict) == (0.0, 0.0, 0.0, "no clear difference")
-    # a sum in another order is no difference either, though it is below 0 in every trial
+    # rounding by another order of summation is no difference, even if negative in every trial
     low = results["low"].final
     other = np.nextafter(low, np.inf)
     assert (low < other).all()
     assert judge(Claim("x", ("a",), ("b",)), of(a=low, b=other)).verdict == "no clear difference"
-    # the same distance in every trial, however small beside the spread, is one
+    # a constant difference in every trial is one, even if small compared with the spread
     assert judge(Claim("x", ("a",), ("b",)), of(a=low, b=low + 1e-6)).verdict == "holds"
 
 
@@ -132,7 +132,7 @@ def test_invalid_claims_are_refused(results: Results, better: Any, than: Any) ->
         judge(Claim("x", better, than), results)
 
 
-def test_a_claim_takes_lists_and_names_twice() -> None:
+def test_claim_accepts_lists_and_repeated_names() -> None:
     claim = Claim("x", ["a", "b", "a"], ["c"])  # type: ignore[arg-type]
     assert claim == Claim("x", ("a", "b"), ("c",))
     assert claim.pairs == [("a", "c"), ("b", "c")]
