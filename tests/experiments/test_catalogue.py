@@ -37,7 +37,7 @@ def started(place: Path) -> str:
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Where options that are off begin and end: lines with # and no blank after it."""
+    """First and last line of each disabled option: lines with # and no space after it."""
     lines = text.splitlines()
     off = [re.match(r"#\S", line) is not None for line in lines] + [False]
     start = None
@@ -74,7 +74,7 @@ def test_every_option_of_a_new_experiment_file_can_be_enabled(place: Path, start
         experiment = load_experiment("on.toml")
         assert experiment.plans(), text
         given = tomllib.loads(text).keys() - tomllib.loads(started).keys()
-        assert given, "a block says something"
+        assert given, "a block has no key"
         changed = {key for key, value in experiment.model_dump().items() if value != plain[key]}
         assert changed <= given
 
@@ -95,27 +95,24 @@ def test_new_experiment_file_shows_every_key_of_every_table(started: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
-        (
-            ["a b"],
-            "Error: an experiment's name has letters, digits, points and signs, such as a-b;",
-        ),
-        (["../up"], "such as up;"),
-        (["///"], "such as my-study;"),
-        (["paper-1a"], "Error: there is an experiment 'paper-1a' already: choose another name"),
-        (["here"], "Error: here.toml exists: choose another name with --output"),
-        (["--output", "here.toml"], "Error: here.toml exists"),
+        (["a b"], "'a b': use letters, digits, '.', '+', '-' and '_', as in a-b\n"),
+        (["../up"], "as in up\n"),
+        (["///"], "as in my-study\n"),
+        (["paper-1a"], "Error: the experiment 'paper-1a' already exists: choose another name"),
+        (["here"], "Error: here.toml already exists: choose another file with --output"),
+        (["--output", "here.toml"], "Error: here.toml already exists"),
         (["--output", "no/where.toml"], "Error: cannot write no/where.toml"),
     ],
 )
 def test_invalid_names_of_new_experiments_are_refused(
-    place: Path, words: list[str], told: str
+    place: Path, words: list[str], message: str
 ) -> None:
     (place / "here.toml").write_text("mine")
     result = RUNNER.invoke(app, ["new", "experiment", *words])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert told in result.stderr
+    assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert [path.name for path in place.iterdir()] == ["here.toml"]
     assert (place / "here.toml").read_text() == "mine"

@@ -33,6 +33,7 @@ trials = 4
 policies = ["ids-n", "ts-n"]
 """
 SWEPT = ONE.replace("r=0.5", "r={r}")
+MISTAKES = FIXTURES / "experiment_mistakes.txt"
 
 
 @pytest.fixture
@@ -46,10 +47,9 @@ def experiment_of(text: str) -> Experiment:
     return Experiment.model_validate(tomllib.loads(text))
 
 
-def mistakes() -> Iterator[tuple[str, str]]:
+def mistakes() -> Iterator[Any]:
     """Files and their error messages, from tests/fixtures/experiment_mistakes.txt."""
-    text = (FIXTURES / "experiment_mistakes.txt").read_text("utf-8")
-    for block in text.split("\n\n")[1:]:
+    for block in MISTAKES.read_text("utf-8").split("\n\n")[1:]:
         made, message = block.strip().split("\n=> ")
         first, _, added = made.partition("\n")
         base, *changes = first.split(" | ")
@@ -58,7 +58,7 @@ def mistakes() -> Iterator[tuple[str, str]]:
             old, new = change.split(" ->")
             assert old in file
             file = file.replace(old, new.strip())
-        yield file + added, message
+        yield pytest.param(file + added, message, id=" ".join(made.split()))
 
 
 @pytest.mark.parametrize(("text", "message"), list(mistakes()))
@@ -68,44 +68,44 @@ def test_mistake_is_reported_in_one_line_before_anything_runs(
     (place / "mine.toml").write_text(text, "utf-8")
     with pytest.raises(GraphBanditsError) as caught:
         load_experiment("mine.toml").plans()
-    told = str(caught.value).removeprefix("mine.toml: ")
-    assert "\n" not in told
+    found = str(caught.value).removeprefix("mine.toml: ")
+    assert "\n" not in found
     if message.endswith("..."):  # followed by all known names
-        assert told.startswith(message.removesuffix("..."))
+        assert found.startswith(message.removesuffix("..."))
     else:
-        assert told == message
+        assert found == message
 
 
 def test_plugin_that_cannot_be_loaded_is_reported_with_experiment_and_position(
     place: Path,
 ) -> None:
     (place / "empty.py").write_text("", "utf-8")
-    for plugins, told in (
+    for plugins, start in (
         ('["none.py"]', "mine.toml: plugins 1: cannot read the plug-in none.py: No such file"),
         ('["empty.py"]', "mine.toml: plugins 1: cannot load the plug-in empty.py: it registers"),
     ):
         (place / "mine.toml").write_text(f"{ONE}plugins = {plugins}\n", "utf-8")
         with pytest.raises(InputError) as caught:
             load_experiment("mine.toml")
-        assert str(caught.value).startswith(told)
+        assert str(caught.value).startswith(start)
 
 
 def test_error_in_an_argument_names_no_key_of_the_file() -> None:
-    for besides, told in (
+    for arguments, start in (
         ({"policies": ["idsn"]}, "unknown policy 'idsn'"),
         ({"policies": ["ts-n"]}, "policy 'ts-n' is given twice"),
-        ({"trials": 2**33}, "trial numbers stop"),
+        ({"trials": 2**33}, "trial numbers must be below 2**32"),
     ):
         with pytest.raises(InputError) as caught:
-            experiment_of(ONE).plans(**besides)
-        assert str(caught.value).startswith(told)
+            experiment_of(ONE).plans(**arguments)
+        assert str(caught.value).startswith(start)
 
 
 def test_figures_of_a_sweep_and_of_a_point_have_different_files() -> None:
     sweep = '[[sweeps]]\nparameter = "arms"\nvalues = [2, 3]\n'
     figures = '[[figures]]\nkind = "sweep"\nname = "{}"\n[[figures]]\nkind = "regret"\n'
     assert len(experiment_of(ONE + sweep + figures.format("4")).plans()) == 2
-    with pytest.raises(ValueError, match="another figure has the same files"):
+    with pytest.raises(ValueError, match="another figure has the same file name"):
         experiment_of(ONE + sweep + figures.format("3"))
 
 
@@ -151,13 +151,13 @@ def test_any_file_is_accepted_or_refused_in_one_line(data: st.DataObject) -> Non
     try:
         Experiment.model_validate(given).plans()
     except GraphBanditsError as error:
-        told = str(error)
+        message = str(error)
     except ValueError as error:
-        told = _first_error(error)
+        message = _first_error(error)
     else:
         return
-    assert told
-    assert "\n" not in told
+    assert message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_first_parameter_of_a_grid_is_on_the_axis() -> None:
     texts = grid.replace("arms = [2, 3]", 'accuracy = ["strict", "simulation"]')
     assert (
         experiment_of(SWEPT + texts).sweep_records()[0].x == "r"
-    )  # what is not on the axis may be texts
+    )  # only values on the axis must be numbers
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_lines_with_different_placeholders_stay_separate() -> None:
 
 
 def test_a_policy_at_two_priors_is_run_at_both() -> None:
-    """A policy that has met the same problem is not run again; another prior is another one."""
+    """A policy is not run twice on the same problem; another prior is another problem."""
     text = ONE + '[[sweeps]]\nparameter = "prior"\nvalues = ["1,9", "9,1"]\n'
     plans = experiment_of(text).plans()
     assert [list(plan.policies) for plan in plans] == [["ids-n", "ts-n"]] * 2

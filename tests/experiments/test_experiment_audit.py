@@ -16,7 +16,7 @@ from graphbandits._io import json_text
 from graphbandits.cli.app import app
 from graphbandits.plugins import unload_plugin
 
-MUTANT = '''"""A policy that calls itself one of IDS-N's kind and is not."""
+MUTANT = '''"""A policy that claims the theorems of IDS-N without being IDS-N."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,9 +55,9 @@ def test_audit_command_reports_violation_and_replay_command(folder: Path) -> Non
     command = ["audit", "some.toml", "--trials=4", "--plugin=mutant.py", "--policy=mutant"]
     found = CliRunner().invoke(app, [*command, "--json"])
     assert found.exit_code == 1
-    told = json.loads(found.stdout)
-    assert told["holds"] is False
-    (one,) = told["audits"].values()
+    report = json.loads(found.stdout)
+    assert report["holds"] is False
+    (one,) = report["audits"].values()
     assert one["policies"] == ["ids-n", "mutant"]
     broken = {s["name"]: s["worst"] for s in one["statements"] if s["violations"]}
     worst = broken["Proposition 2"]
@@ -93,9 +93,9 @@ def test_audit_command_lists_checked_statements(folder: Path) -> None:
     [
         (["audit", "nowhere"], "nowhere"),
         (["audit", "some.toml", "--trials=0"], "trials"),
-        (["audit", "some.toml", "--gain=exact"], "gain is one of"),
+        (["audit", "some.toml", "--gain=exact"], "gain must be one of auto, joint, bound"),
         (["audit", "some.toml", "--policy=ids-m"], "ids-n"),
-        (["audit", "russo-van-roy-bernoulli"], "none of its policies has a theorem"),
+        (["audit", "russo-van-roy-bernoulli"], "no theorem covers any of its policies"),
     ],
 )
 def test_audit_command_reports_bad_input_in_one_line(

@@ -29,7 +29,7 @@ def console(terminal: bool, width: int = 80, height: int = 24) -> Console:
         width=width,
         height=height,
         color_system=None,
-        _environ={"TERM": "xterm"},  # whatever that of the tests is
+        _environ={"TERM": "xterm"},  # independent of the terminal of the tests
     )
 
 
@@ -58,17 +58,19 @@ def shown(table: LiveProgress, width: int = 80, height: int = 24) -> list[str]:
 
 
 def test_remaining_time_uses_the_speed_of_each_policy() -> None:
-    """One takes 1 ms a decision, the other 100; two workers."""
+    """One policy takes 1 ms per decision, the other 100 ms; there are two workers."""
     table = started(["quick", "slow"], 2, Clock(), console(False))
-    assert table.left() is None
+    assert table.seconds_left() is None
     table.finished(shard("quick"), 25.0)
-    assert table.left() == pytest.approx((75_000 + 100_000) * 1e-3 / 2)  # the other as the first
+    assert table.seconds_left() == pytest.approx(
+        (75_000 + 100_000) * 1e-3 / 2
+    )  # without a measurement: the speed of the first
     table.finished(shard("slow"), 2500.0)
-    assert table.left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
-    table.advanced(shard("slow"), 10_000)  # of the shard that is running
-    assert table.left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
+    assert table.seconds_left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
+    table.advanced(shard("slow"), 10_000)  # progress of the running shard
+    assert table.seconds_left() == pytest.approx((75_000 * 1e-3 + 75_000 * 0.1) / 2)
     table.advanced(shard("slow"), 25_000)
-    assert table.left() == pytest.approx((75_000 * 1e-3 + 65_000 * 0.1) / 2)
+    assert table.seconds_left() == pytest.approx((75_000 * 1e-3 + 65_000 * 0.1) / 2)
 
 
 def test_reported_progress_is_not_counted_twice() -> None:
@@ -78,19 +80,19 @@ def test_reported_progress_is_not_counted_twice() -> None:
     assert table.line().startswith("25 %, 0 of 4 shards")
     table.finished(shard("a"), 10.0)
     assert table.line().startswith("25 %, 1 of 4 shards")
-    assert table.left() == pytest.approx(30.0)
+    assert table.seconds_left() == pytest.approx(30.0)
 
 
 def test_stored_trials_count_as_done_but_not_in_the_rate() -> None:
     table = started(["a"], 1, Clock(), console(False), there=500)
     assert table.line() == "50 %, 0 of 2 shards"
-    assert table.left() is None
+    assert table.seconds_left() is None
     table.finished(shard("a"), None)  # another process has computed it
-    assert table.left() is None
-    assert table.line().startswith("75 %, 1 of 2 shards; working on a")
+    assert table.seconds_left() is None
+    assert table.line().startswith("75 %, 1 of 2 shards; running a")
     table.finished(shard("a"), 5.0)
     assert table.line() == "100 %, 2 of 2 shards"
-    assert table.left() == 0.0
+    assert table.seconds_left() == 0.0
     row = next(line for line in shown(table) if line.startswith(" a "))
     assert row.split()[-5:] == ["1,000", "100", "%", "5.0", "k/s"]
 
@@ -99,10 +101,10 @@ def test_failed_trials_are_neither_done_nor_remaining() -> None:
     table = started(["a"], 1, Clock(), console(False))
     table.finished(shard("a"), 10.0)
     table.failed(Failure(shard("a"), InputError("why")))
-    assert table.left() == pytest.approx(20.0)
+    assert table.seconds_left() == pytest.approx(20.0)
     table.finished(shard("a"), 10.0)
     table.finished(shard("a"), 10.0)
-    assert table.left() == 0.0
+    assert table.seconds_left() == 0.0
     assert table.line() == "100 %, 3 of 4 shards, 1 failed"
     assert [line.split()[2:4] for line in shown(table) if line.startswith(" a ")] == [["3/4,", "1"]]
 
@@ -122,10 +124,10 @@ def test_thirty_policies_fit_and_active_ones_are_shown(width: int) -> None:
     text = "\n".join(lines)
     for i in (27, *range(5, 15)):
         assert f" policy-{i}(" in text
-    assert " policy-3(" not in text  # it is ready
-    assert "14 more, 1 ready" in text
+    assert " policy-3(" not in text  # it is done
+    assert "14 more, 1 done" in text
     numbers = [line.split()[-2:] for line in lines if " policy-27(" in line]
-    assert numbers == [["62.5", "d"]]  # which is not cut
+    assert numbers == [["62.5", "d"]]  # numbers are not cut
 
 
 def test_terminal_is_restored() -> None:
@@ -135,9 +137,9 @@ def test_terminal_is_restored() -> None:
     table.stopped()
     written = screen.file.getvalue()  # type: ignore[attr-defined]
     assert "ts-n" in written
-    assert "\x1b[?25h" in written  # the cursor is back
-    assert written.count("\x1b[2K") > 3  # and the lines are wiped
-    assert "shards;" not in written  # no lines of a log
+    assert "\x1b[?25h" in written  # the cursor is shown again
+    assert written.count("\x1b[2K") > 3  # the lines are erased
+    assert "shards;" not in written  # no log lines
 
 
 def test_log_has_a_line_at_intervals() -> None:
@@ -154,6 +156,6 @@ def test_log_has_a_line_at_intervals() -> None:
     clock.now += 6971.0
     table.finished(shard("ts-n[x]"), 10.0)
     assert log.file.getvalue().splitlines() == [  # type: ignore[attr-defined]
-        "[30 s] 27 %, 1 of 4 shards, 29 s left; working on ts-n[x]",
-        "[2.0 h] 75 %, 2 of 4 shards, 1 failed, 10 s left; working on ts-n[x]",
+        "[30 s] 27 %, 1 of 4 shards, 29 s left; running ts-n[x]",
+        "[2.0 h] 75 %, 2 of 4 shards, 1 failed, 10 s left; running ts-n[x]",
     ]

@@ -79,7 +79,7 @@ def test_a_second_call_computes_only_what_is_missing(sweep: Path) -> None:
 
 
 class Counting(RunProgress):
-    """Notes what a run reports."""
+    """Records the reports of a run."""
 
     def __init__(self) -> None:
         self.finished_tasks: list[str] = []
@@ -137,7 +137,7 @@ def test_figures_that_cannot_be_drawn_give_a_warning(sweep: Path) -> None:
     study = run_experiment(sweep, workers=1, pages=False, progress=False)
     for shard in Path("sweep").glob("shards/*/*.parquet"):
         shard.unlink()
-    with pytest.warns(UserWarning, match="no figure of the study 'sweep' was drawn: its policies"):
+    with pytest.warns(UserWarning, match="no figure of the study 'sweep' was drawn: trials"):
         assert study.figures("new/folder") == []
 
 

@@ -102,9 +102,9 @@ def test_studies_of_one_store_and_of_directories_of_one_name_are_compared(tmp_pa
 
 
 def test_a_report_is_about_the_study_that_writes_it(sweep_file: Path) -> None:
-    how = {"output": "out", "workers": 1, "pages": False, "progress": False}
-    longer = run_experiment(sweep_file, trials=6, **how)  # type: ignore[arg-type]
-    run_experiment(sweep_file, trials=2, **how)  # type: ignore[arg-type]
+    options = {"output": "out", "workers": 1, "pages": False, "progress": False}
+    longer = run_experiment(sweep_file, trials=6, **options)  # type: ignore[arg-type]
+    run_experiment(sweep_file, trials=2, **options)  # type: ignore[arg-type]
     longer.report("page.html")
     (entry,) = json.loads(Path("page.json").read_text()).values()
     assert entry["runs"][0]["settings"]["trials"] == 6
@@ -120,7 +120,7 @@ def test_single_text_is_accepted_as_a_list(sweep_file: Path) -> None:
 def test_a_store_of_version_0_6_0_is_read_and_resuming_it_computes_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Series were named by other sources then; the numbers are the same."""
+    """The names of its series differ (they depend on the sources); the numbers are the same."""
     old = shutil.copytree(FIXTURES / "store-0.6.0", tmp_path / "store-0.6.0")
     before = open_study(old)
     recorded = [cell.results() for cell in before.cells]
@@ -132,7 +132,7 @@ def test_a_store_of_version_0_6_0_is_read_and_resuming_it_computes_again(
     for cell, results in zip(study.cells, recorded, strict=True):
         for name in results.policies:
             same = np.isclose(cell.results(name)[name].final, results[name].final, atol=1e-9)
-            assert same.sum() >= 7, name  # on another CPU a trial may part at a near tie
+            assert same.sum() >= 7, name  # on another CPU a near tie can be decided differently
     assert study.verify() == []
 
 
@@ -157,8 +157,8 @@ DIRECTED = "edges(1>2:0.5 2>3 3-1)"
 
 
 def plan(policies: list[str] = NAMES, **changes: Any) -> Plan:
-    how = {"graph": DIRECTED, "horizon": 20, "trials": 6, "seed": 3} | changes
-    return Plan.of(policies, **how)
+    settings = {"graph": DIRECTED, "horizon": 20, "trials": 6, "seed": 3} | changes
+    return Plan.of(policies, **settings)
 
 
 def grid(place: Path) -> Study:
@@ -171,7 +171,7 @@ def grid(place: Path) -> Study:
 
 
 def same(found: graphbandits.Results, wanted: graphbandits.Results) -> None:
-    """Bit for bit, but for the curves of trials, which a summary has not."""
+    """Compare all bits, except the curves of trials, which a summary does not have."""
     assert found.settings == wanted.settings
     assert found.arms == wanted.arms
     assert list(found.policies) == list(wanted.policies)
@@ -183,11 +183,17 @@ def same(found: graphbandits.Results, wanted: graphbandits.Results) -> None:
 
 def test_results_of_a_study_equal_those_of_simulate(tmp_path: Path) -> None:
     prior = BetaBernoulli(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.5]))
-    how = {"graph": DIRECTED, "horizon": 30, "trials": 11, "seed": 5, "world": Bernoulli(prior)}
-    run_study(tmp_path, "one", [Point(Plan.of(NAMES, **how))])
+    settings = {
+        "graph": DIRECTED,
+        "horizon": 30,
+        "trials": 11,
+        "seed": 5,
+        "world": Bernoulli(prior),
+    }
+    run_study(tmp_path, "one", [Point(Plan.of(NAMES, **settings))])
     study = open_study(tmp_path)
-    same(study.results(), simulate(NAMES, **how))
-    same(study.results(policies=["ids-n"]), simulate("ids-n", **how))
+    same(study.results(), simulate(NAMES, **settings))
+    same(study.results(policies=["ids-n"]), simulate("ids-n", **settings))
     (cell,) = study.cells
     assert np.array_equal(cell.prior.b, [3, 2, 1.5])
     assert cell.results().graph is not None
@@ -211,21 +217,21 @@ def test_a_point_of_a_grid_is_found_by_its_values(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("point", "said"),
+    ("point", "message"),
     [
         ({"r": 0.5}, "has 2 cells at r = 0.5: give arms: 2, 3"),
         ({}, "has 6 cells: give r: 0.0, 0.5, 1; arms: 2, 3"),
-        ({"r": 0.3}, "nothing at r = 0.3; r: 0.0, 0.5, 1"),
+        ({"r": 0.3}, "no cell at r = 0.3; values: r: 0.0, 0.5, 1"),
         ({"arm": 2}, "'arm' was not swept in the study 'grid': did you mean 'arms'?"),
     ],
 )
 def test_unknown_point_lists_the_existing_ones(
-    tmp_path: Path, point: dict[str, Any], said: str
+    tmp_path: Path, point: dict[str, Any], message: str
 ) -> None:
     study = grid(tmp_path)
     with pytest.raises(InputError) as error:
         study.results(point)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_grid_has_a_slice_per_value_off_the_axis(tmp_path: Path) -> None:
@@ -240,7 +246,9 @@ def test_grid_has_a_slice_per_value_off_the_axis(tmp_path: Path) -> None:
 def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
     cells = [("star", 3), ("ring", 4)]
     points = [Point(plan(graph=g, arms=k), {"g": g, "arms": k}, 0) for g, k in cells]
-    points += [Point(plan(graph=g, arms=3), {"how": h}, 1) for g, h in (("star", 1), ("path", "b"))]
+    points += [
+        Point(plan(graph=g, arms=3), {"kind": h}, 1) for g, h in (("star", 1), ("path", "b"))
+    ]
     points += [Point(plan(graph=g, arms=3), {"g": g, "arms": 3}, 2) for g in ("star", "path")]
     study = run_study(
         tmp_path,
@@ -248,7 +256,7 @@ def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
         points,
         sweeps=[
             sweep("g", "arms", x=None),
-            sweep("how", x="how", scale="log"),
+            sweep("kind", x="kind", scale="log"),
             sweep("g", "arms", x=None, label="problem"),
         ],
     )
@@ -256,14 +264,14 @@ def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
     assert (list(first.cells), first.label, first.fixed) == (["star, 3", "ring, 4"], "g, arms", {})
     assert (list(second.cells), second.scale) == (["1", "b"], "linear")
     assert list(third.cells) == ["g = star, arms = 3", "g = path, arms = 3"]
-    assert len({facet.key for facet in study.slices()}) == 3
+    assert len({part.key for part in study.slices()}) == 3
 
 
 def test_categories_with_commas_in_their_values_name_the_parameters(tmp_path: Path) -> None:
     cells = [("1,9", 3), ("uniform", 4)]
     points = [Point(plan(), {"prior": p, "arms": k}, 0) for p, k in cells]
-    (facet,) = run_study(tmp_path, "a", points, sweeps=[sweep("prior", "arms", x=None)]).slices()
-    assert list(facet.cells) == ["prior = 1,9, arms = 3", "prior = uniform, arms = 4"]
+    (part,) = run_study(tmp_path, "a", points, sweeps=[sweep("prior", "arms", x=None)]).slices()
+    assert list(part.cells) == ["prior = 1,9, arms = 3", "prior = uniform, arms = 4"]
 
 
 def test_results_with_curves_equal_those_of_simulate(tmp_path: Path) -> None:
@@ -325,8 +333,8 @@ def test_ambiguous_point_of_several_sweeps_is_refused(tmp_path: Path) -> None:
     swept = [("r", "arms"), ("arms",), ("arms",)]
     sweeps = [sweep(*p, x=p[0], title=t) for p, t in zip(swept, titles, strict=True)]
     study = run_study(tmp_path, "a", points, sweeps=sweeps)
-    said = "give r: 0.5, 1; arms: 3 (By r), or arms: 3, 4 (By arms), or arms: 4, 5 (Again)"
-    with pytest.raises(InputError, match=re.escape(said)):
+    choices = "give r: 0.5, 1; arms: 3 (By r), or arms: 3, 4 (By arms), or arms: 4, 5 (Again)"
+    with pytest.raises(InputError, match=re.escape(choices)):
         study.results()
     with raises_pinned(InputError):
         study.results(arms=4)
@@ -366,7 +374,7 @@ def test_opening_reads_no_shard_and_no_description(
     monkeypatch.setattr(Store, "cell", refuse)
     study = open_study(tmp_path)
     assert study.progress().complete
-    assert [facet.key for facet in study.slices()] == ["grid-r-arms-2", "grid-r-arms-3"]
+    assert [part.key for part in study.slices()] == ["grid-r-arms-2", "grid-r-arms-3"]
     text = repr(study) + repr(study.cells[0]) + repr(open_studies(tmp_path))
     assert "6 cells over r, arms, 6 trials" in text
     assert "<Cell at r = 0.0, arms = 2: 6 trials of ts-n, ids-n>" in text
@@ -409,18 +417,18 @@ def spoil(record: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         (("trials",), "6", "trials: Input should be a valid integer"),
         (("trials",), 0, "trials: Input should be greater than or equal to 1"),
         (("cells",), [], "cells: List should have at least 1 item"),
         (("cells", 0, "cell"), "../../../etc/passwd", "cells.0.cell: String should match"),
         (("cells", 0, "policies", "ts-n"), "zz", "cells.0.policies.ts-n: String should match"),
-        (("cells", 0, "sweep"), 1, "cell 1 is of a sweep that is not there"),
+        (("cells", 0, "sweep"), 1, "cell 1 refers to a sweep that does not exist"),
         (("cells", 0, "point"), {"q": 1}, "the point of cell 1 has other parameters"),
-        (("cells", 0, "lines"), {}, "lines are not of its policies"),
-        (("cells", 0, "lines"), {"ts-n": "a", "ids-n": "a"}, "two policies are the same line"),
-        (("sweeps", 0, "x"), "q", "x is 'q', which is none of its parameters"),
+        (("cells", 0, "lines"), {}, "the keys of lines are not its policies"),
+        (("cells", 0, "lines"), {"ts-n": "a", "ids-n": "a"}, "two policies have the same line"),
+        (("sweeps", 0, "x"), "q", "x is 'q', which is not one of its parameters"),
         (("sweeps", 0, "scale"), "cubic", "sweeps.0.scale: Input should be 'linear' or 'log'"),
         (("published",), {"source": "me", "means": {"ts-n": [1]}}, "published.means.ts-n"),
         (("key",), "other", "its key is 'other'"),
@@ -428,7 +436,7 @@ def spoil(record: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
     ],
 )
 def test_damaged_record_is_reported_in_one_line(
-    tmp_path: Path, path: tuple[Any, ...], value: Any, said: str
+    tmp_path: Path, path: tuple[Any, ...], value: Any, message: str
 ) -> None:
     grid(tmp_path)
     file = tmp_path / "studies" / "grid.json"
@@ -437,11 +445,11 @@ def test_damaged_record_is_reported_in_one_line(
     file.write_text(json.dumps(record))
     with pytest.raises(InputError) as error:
         open_study(tmp_path)
-    message = str(error.value)
-    assert message.startswith(f"{file} is damaged (")
-    assert said in message
-    assert message.endswith("run the experiment again, which writes it anew")
-    assert "\n" not in message
+    found = str(error.value)
+    assert found.startswith(f"{file} is damaged (")
+    assert message in found
+    assert found.endswith("run the experiment again to write a new one")
+    assert "\n" not in found
 
 
 @pytest.mark.parametrize("text", ["[]", "null", '{"format": 1}', '"study"'])

@@ -27,17 +27,17 @@ from graphbandits.plugins import unload_plugin
 from graphbandits.results import Difference
 
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
-HOW: dict[str, Any] = {"graph": DIRECTED, "horizon": 40, "trials": 12, "seed": 3}
+SETTINGS: dict[str, Any] = {"graph": DIRECTED, "horizon": 40, "trials": 12, "seed": 3}
 NAMES = ["ts-n", "ids-n", "ucb-n"]
 RUNNER = CliRunner(env={"COLUMNS": "300"})
 
 
 def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
-    return Plan.of(policies, **(HOW | changes))
+    return Plan.of(policies, **(SETTINGS | changes))
 
 
 def ran(policies: list[str] | str = NAMES, **changes: Any) -> Results:
-    return simulate(policies, **(HOW | changes))
+    return simulate(policies, **(SETTINGS | changes))
 
 
 def compared(*places: Path, reference: str | None = None) -> StudyComparison:
@@ -93,7 +93,7 @@ def test_unknown_reference_is_refused_and_missing_one_is_noted(tmp_path: Path) -
     with_it, without = compared(tmp_path, reference="ucb-n").comparisons
     assert with_it.against == "ucb-n"
     assert without.against is None
-    assert without.notes == ("'ucb-n' is not there to compare with",)
+    assert without.notes == ("no results of the reference 'ucb-n'",)
     assert differences(without) == {}
 
 
@@ -108,7 +108,7 @@ def test_trials_missing_from_some_stores_are_left_out_with_a_note(tmp_path: Path
     assert found.notes == (
         "ids-n has 8 of 12 trials",
         "ucb-n has 5 of 12 trials",
-        "compared in the 4 trials that all of these policies have",
+        "compared in the 4 trials that all policies have",
     )
 
 
@@ -119,7 +119,7 @@ def test_policies_without_a_trial_are_named_and_do_not_stop_the_others(tmp_path:
     check_rows(first, ran(NAMES[:2]))
     assert first.notes == ("ucb-n has 0 of 12 trials",)
     assert second.rows == ()
-    assert second.notes == ("ts-n has 0 of 12 trials", "there are no trials yet")
+    assert second.notes == ("ts-n has 0 of 12 trials", "no trials yet")
 
 
 def test_policies_of_two_stores_are_paired_on_common_worlds(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_policies_of_two_stores_are_paired_on_common_worlds(tmp_path: Path) -> N
     wanted = Results.concat([ran(["ts-n", "ids-n"]), ran(["ucb-n", "idsn-lp"])])
     check_rows(found, wanted)
     assert differences(found) == wanted.from_best()
-    assert found.notes == ("compared in the 12 trials that all of these policies have",)
+    assert found.notes == ("compared in the 12 trials that all policies have",)
 
 
 def test_the_same_numbers_in_two_stores_are_one_policy(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_same_numbers_in_two_stores_are_one_policy(tmp_path: Path) -> None:
     run_study(tmp_path / "b", "yours", [Point(plan(["ids-n", "ucb-n"]))], shard=5)
     found = only(tmp_path / "a", tmp_path / "b")
     check_rows(found, ran())
-    assert found.notes == ("ids-n: the same in every trial in a and b",)
+    assert found.notes == ("ids-n: identical in every trial in a and b",)
     assert found.versions == ()
 
 
@@ -177,10 +177,10 @@ def test_two_versions_of_a_policy_are_compared_trial_by_trial(
         file.write_text(POLICY.replace("ARM", arm).replace("LATE", "9"))
         load_plugin(file)
         run_study(tmp_path / name, "v", [Point(plan(["versioned", "ts-n"]))])
-        versions[name] = simulate("versioned", **HOW)["versioned"].final
+        versions[name] = simulate("versioned", **SETTINGS)["versioned"].final
     found = only(tmp_path / "old", tmp_path / "new")
     assert {row.policy for row in found.rows} == {"versioned [old]", "versioned [new]", "ts-n"}
-    assert found.notes == ("ts-n: the same in every trial in old and new",)
+    assert found.notes == ("ts-n: identical in every trial in old and new",)
     (version,) = found.versions
     gap = versions["old"] - versions["new"]
     error = gap.std(ddof=1) / math.sqrt(12)
@@ -240,15 +240,15 @@ def test_three_stores_are_compared_pairwise_on_common_trials(tmp_path: Path) -> 
     assert not rows["ucb-n"].paired
     # the means are over other trials than the difference, which is noted
     assert d.mean != pytest.approx(rows["ids-n"].mean - rows["ts-n"].mean, rel=1e-6)
-    (said,) = [note for note in found.notes if "means over all" in note]
-    assert said in run(tmp_path / "a", tmp_path / "b", tmp_path / "c", "--reference", "ts-n")
+    (shared,) = [note for note in found.notes if "means use all trials" in note]
+    assert shared in run(tmp_path / "a", tmp_path / "b", tmp_path / "c", "--reference", "ts-n")
 
 
 def test_means_over_the_same_trials_need_no_note(tmp_path: Path) -> None:
     run_study(tmp_path / "a", "s", [Point(plan(["ts-n", "ids-n"], trials=3))])
     run_study(tmp_path / "b", "s", [Point(plan("ucb-n", seed=5, trials=3))])
     found = only(tmp_path / "a", tmp_path / "b")
-    assert not [note for note in found.notes if "means over all" in note]
+    assert not [note for note in found.notes if "means use all trials" in note]
 
 
 def test_comparison_of_no_stores_is_refused() -> None:
@@ -262,7 +262,7 @@ def test_longer_of_two_equal_records_is_kept(tmp_path: Path) -> None:
     run_study(tmp_path / "c", "s", [Point(plan("ids-n", seed=5))])
     found = only(tmp_path / "a", tmp_path / "b", tmp_path / "c")
     assert {row.policy: row.trials for row in found.rows} == {"ts-n": 12, "ids-n": 12}
-    assert "ts-n: the same in every trial in a and b" in found.notes
+    assert "ts-n: identical in every trial in a and b" in found.notes
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_line_can_be_the_reference(tmp_path: Path) -> None:
     found = compared(tmp_path / "a", reference="eps-greedy-lp(c={c})")
     assert [one.against for one in found.comparisons] == ["eps-greedy-lp(c=…)"] * 2
     text = run(tmp_path / "a", "--reference", "eps-greedy-lp(c={c})")
-    assert "< marks less than eps-greedy-lp(c=…)" in text
+    assert "< less than eps-greedy-lp(c=…)" in text
 
 
 def test_different_arm_names_are_different_problems(tmp_path: Path) -> None:

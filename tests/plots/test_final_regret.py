@@ -179,7 +179,7 @@ def test_differences_that_are_far_larger_are_arrows_with_their_numbers(width: fl
 
 
 def test_header_of_two_rows_is_inside_the_figure() -> None:
-    """It was cut through the middle once."""
+    """Regression test: an earlier version cut the header."""
     results = simulate(["ids-n", "ts-n"], graph="paper", horizon=20, trials=20)
     for draw in (forest_figure, final_figure):
         figure = draw(results)

@@ -30,7 +30,7 @@ def part(figure: Figure, gid: str) -> Any:
 
 
 def centres(figure: Figure) -> Any:
-    """Of the nodes: the middle of each outline."""
+    """Return the positions of the nodes: the centre of each outline."""
     outlines = [path.get_extents() for path in part(figure, "nodes").get_paths()]
     return np.array([[(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2] for box in outlines])
 

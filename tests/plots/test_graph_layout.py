@@ -48,7 +48,7 @@ def test_dense_graph_is_a_circle_ordered_by_clique() -> None:
 
 @pytest.mark.parametrize("leaves", range(3, 40, 4))
 def test_the_leaves_of_a_star_are_around_its_middle(leaves: int) -> None:
-    """Many equal eigenvalues: the solver of some of them once found none."""
+    """Regression test: with many equal eigenvalues, the solver found none."""
     places = layout(networkx.to_numpy_array(networkx.star_graph(leaves)))
     gaps = np.hypot(*(places[1:] - places[0]).T)
     assert gaps.min() > 0.3 * gaps.max()

@@ -131,7 +131,7 @@ def test_one_arm_and_graphs_without_edges_can_be_drawn() -> None:
 
 
 def parts(figure: Figure) -> np.ndarray:
-    """Widths of the parts of each bar: a row a policy, a column a rank."""
+    """Widths of the parts of each bar: one row per policy, one column per rank."""
     bars = figure.axes[0].patches
     rows = len(figure.axes[0].get_yticks())
     return np.array([bar.get_width() for bar in bars]).reshape(-1, rows).T
@@ -147,7 +147,7 @@ def test_plays_are_by_true_rank_the_best_arm_first(results: Results, width: floa
     assert "true rank" in figure.axes[0].get_xlabel().replace("\n", " ")
     assert [t.get_text() for t in figure.legends[0].get_texts()] == list("12345")
     check_page(figure)
-    # on a graph which arm it is matters
+    # on a graph, plays are shown by arm
     assert gid(plays_figure(results, by="arm"), "nodes")
     assert gid(plays_figure(results, graph="paper"), "nodes")
 

@@ -28,42 +28,50 @@ def paired(*differences: Difference, trials: int = 3) -> Paired:
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    "call",
     [
-        (lambda r: regret_figure(r, band="quantile"), "did you mean 'quantiles'"),
-        (lambda r: regret_figure(r, scale="logarithm"), "unknown scale"),
-        (lambda r: regret_figure(r, confidence=95), "between 0 and 1"),
-        (lambda r: final_figure(r, confidence=0), "between 0 and 1"),
-        (lambda r: regret_figure(r, width=0.5), "3.5 is one column"),
-        (lambda r: sweep_figure({}, "r"), "at least one value"),
-        (lambda r: sweep_figure({1: r, "2": r}, "r"), "all finite numbers or all texts"),
-        (lambda r: sweep_figure({True: r}, "r"), "all finite numbers or all texts"),
-        (lambda r: sweep_figure({float("nan"): r}, "r"), "finite"),
-        (lambda r: sweep_figure({0: r}, "r", scale="log"), "above 0"),
-        (lambda r: sweep_figure({"a": r}, "r", scale="log"), "texts"),
-        (lambda r: sweep_figure({1: "r"}, "r"), "{value: results}"),
-        (lambda r: plays_figure(r, "idsn"), "no policy 'idsn'"),
-        (lambda r: plays_figure(r, []), "no policy was named"),
-        (lambda r: plays_figure(r, graph=np.eye(3)), "3 arms"),
-        (lambda r: plays_figure(r, graph=RandomFeedback(5, 0.5)), "only a fixed graph"),
-        (
+        pytest.param(lambda r: regret_figure(r, band="quantile"), id="unknown band"),
+        pytest.param(lambda r: regret_figure(r, scale="logarithm"), id="unknown scale"),
+        pytest.param(lambda r: regret_figure(r, confidence=95), id="confidence above 1"),
+        pytest.param(lambda r: final_figure(r, confidence=0), id="confidence 0"),
+        pytest.param(lambda r: regret_figure(r, width=0.5), id="narrow width"),
+        pytest.param(lambda r: sweep_figure({}, "r"), id="no values"),
+        pytest.param(lambda r: sweep_figure({1: r, "2": r}, "r"), id="mixed values"),
+        pytest.param(lambda r: sweep_figure({True: r}, "r"), id="bool value"),
+        pytest.param(lambda r: sweep_figure({float("nan"): r}, "r"), id="nan value"),
+        pytest.param(lambda r: sweep_figure({0: r}, "r", scale="log"), id="log scale at 0"),
+        pytest.param(lambda r: sweep_figure({"a": r}, "r", scale="log"), id="log scale of texts"),
+        pytest.param(lambda r: sweep_figure({1: "r"}, "r"), id="not results"),
+        pytest.param(lambda r: plays_figure(r, "idsn"), id="unknown policy"),
+        pytest.param(lambda r: plays_figure(r, []), id="no policies"),
+        pytest.param(lambda r: plays_figure(r, graph=np.eye(3)), id="graph of other size"),
+        pytest.param(lambda r: plays_figure(r, graph=RandomFeedback(5, 0.5)), id="random graph"),
+        pytest.param(
             lambda r: plays_figure(r, graph=Fixed(UniformFeedback(1.0, 5), tuple("abcde"))),
-            "a, b, c",
+            id="other arm names",
         ),
-        (lambda r: forest_figure(paired(), "a"), "two or more"),
-        (lambda r: forest_figure(r.only(["ts-n"])), "two or more"),
-        (lambda r: forest_figure(r, "ts-n", all_pairs=True), "does not go with a reference"),
-        (lambda r: forest_figure(r, xscale="log"), "below zero"),
-        (lambda r: forest_figure(r, xscale="logit"), "unknown xscale"),
-        (lambda r: regret_figure(r, yscale="logit"), "unknown yscale"),
-        (lambda r: sweep_figure({1: r}, "r", yscale="logit"), "unknown yscale"),
-        (lambda r: plays_figure(r, by="ranks"), "did you mean 'rank'"),
-        (lambda r: plays_figure(made({"a": [1.0]}), by="rank"), "plays by rank"),
-        (lambda r: save_figure(regret_figure(r), "figure", ["gif"]), "unknown kind"),
-        (lambda r: save_figure(regret_figure(r), "figure.pdf", "png"), "has an ending"),
+        pytest.param(lambda r: forest_figure(paired(), "a"), id="one policy by reference"),
+        pytest.param(lambda r: forest_figure(r.only(["ts-n"])), id="one policy"),
+        pytest.param(
+            lambda r: forest_figure(r, "ts-n", all_pairs=True), id="all pairs with reference"
+        ),
+        pytest.param(lambda r: forest_figure(r, xscale="log"), id="log differences"),
+        pytest.param(lambda r: forest_figure(r, xscale="logit"), id="unknown xscale"),
+        pytest.param(lambda r: regret_figure(r, yscale="logit"), id="unknown yscale"),
+        pytest.param(
+            lambda r: sweep_figure({1: r}, "r", yscale="logit"), id="unknown yscale of sweep"
+        ),
+        pytest.param(lambda r: plays_figure(r, by="ranks"), id="unknown by"),
+        pytest.param(lambda r: plays_figure(made({"a": [1.0]}), by="rank"), id="no ranks"),
+        pytest.param(
+            lambda r: save_figure(regret_figure(r), "figure", ["gif"]), id="unknown format"
+        ),
+        pytest.param(
+            lambda r: save_figure(regret_figure(r), "figure.pdf", "png"), id="two formats"
+        ),
     ],
 )
-def test_invalid_input_is_named(results: Results, call, words: str, tmp_path, monkeypatch) -> None:
+def test_invalid_input_is_refused(results: Results, call, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     with raises_pinned(InputError):
         call(results)

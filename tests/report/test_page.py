@@ -49,7 +49,7 @@ def test_only_sections_with_content_are_shown_and_linked() -> None:
         "Regrets",
         "Paired differences",
         "Plays of each arm",
-        "Who may know what, and when",
+        "Knowledge of the policies",
         "Settings",
         "Run it again",
     ]
@@ -57,7 +57,7 @@ def test_only_sections_with_content_are_shown_and_linked() -> None:
     for entry, wanted in (
         (study(), plain),
         (study(claims=CLAIMS[:2]), ["Claims", *plain]),
-        (study(published=published), ["Published and here", *plain]),
+        (study(published=published), ["Comparison with published regrets", *plain]),
         (swept(), ["Regret at each value", *plain[3:]]),
     ):
         assert titles(entry) == (wanted, wanted)
@@ -91,7 +91,7 @@ def test_names_are_escaped() -> None:
     names = [row[0] for row in table(page, "regrets").rows()]
     assert names == [name.replace("\ud800", "?") for name in results.ranking()]
     assert [row[0] for row in table(page, "plays").rows()] == list(AWKWARD[:3])
-    # plotly and ours, and the data of one figure: no name made another
+    # plotly, our script, and the data of one figure: no script from a name
     assert len(page.all("script")) == 3
     (figure,) = page.all("figure")
     assert figure.attributes["data-key"] == AWKWARD[2]
@@ -126,9 +126,9 @@ def test_hostile_texts_are_escaped_everywhere() -> None:
         source=HOSTILE,
         note=HOSTILE,
         policies=(HOSTILE,),
-        whole=True,
+        with_parameters=True,
     )
-    drawn = replace(bound, policies=("b",), whole=False)
+    drawn = replace(bound, policies=("b",), with_parameters=False)
     entry = SimulationEntry(
         HOSTILE,
         HOSTILE,

@@ -45,7 +45,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 def absent(reason: str) -> None:
-    """Skip, unless a browser was promised (by continuous integration)."""
+    """Skip the test, or fail if the environment requires a browser (continuous integration)."""
     if os.environ.get("GRAPHBANDITS_REQUIRE_BROWSER"):
         pytest.fail(f"GRAPHBANDITS_REQUIRE_BROWSER is set, but {reason}")
     pytest.skip(reason)
@@ -89,14 +89,14 @@ class Opened:
         self.wait("document.querySelectorAll('.plot .scatterlayer').length === 3")
 
     def wait(self, condition: str) -> None:
-        """Until the condition holds; playwright's own way is eval, which the page forbids."""
+        """Wait for a condition; playwright's own function uses eval, which the page forbids."""
         deadline = time.monotonic() + 60.0
         while not self.page.evaluate(condition):
             assert time.monotonic() < deadline, f"in vain: {condition}"
             self.page.wait_for_timeout(20)
 
     def shown(self) -> dict[str, list[bool]]:
-        """For each policy whether its band and its line are drawn."""
+        """Return for each policy whether its band and its line are drawn."""
         traces = self.page.evaluate(
             f"{PLOT}.data.map((t, i) => [t.name, t.fill === 'toself', {PLOT}._fullData[i].visible])"
         )
@@ -108,7 +108,7 @@ class Opened:
         }
 
     def drawn(self, study: str = "one") -> tuple[int, int]:
-        """How many bands there are to be seen, and how many lines."""
+        """Return the numbers of visible bands and of visible lines."""
         plot = self.page.locator(f"#study-{study}--plot")
         bands: int = plot.locator(".js-fill").count()
         return bands, plot.locator(".js-line").count() - bands
@@ -118,7 +118,7 @@ class Opened:
         return found
 
     def place(self, round_: float, value: float) -> tuple[float, float]:
-        """Where a point of the first plot is in the window."""
+        """Return the position in the window of a point of the first plot."""
         x, y = self.page.evaluate(
             """([round, value]) => {
                  const plot = document.getElementById('study-one--plot');
@@ -221,7 +221,7 @@ def test_hiding_a_policy_hides_its_band_too(desktop: Opened) -> None:
     assert desktop.shown() == everything | {"ids-n": [False, False]}
     assert desktop.drawn() == (3, 3)
     assert button.get_attribute("aria-pressed") == "false"
-    button.press("Enter")  # the keyboard does it too
+    button.press("Enter")  # also by keyboard
     desktop.wait(f"{LINES} === 4 + 4")
     assert desktop.shown() == everything
 
@@ -252,7 +252,7 @@ def test_the_values_under_the_pointer_are_those_of_the_results(
     desktop: Opened, results: Results
 ) -> None:
     text = hover(desktop, results, 40)
-    for name in NAMES:  # as text: a tag in a name is no tag
+    for name in NAMES:  # names are shown as text, without markup
         low, high = (end[39] for end in results.band(name))
         assert f"{name} : {results[name].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
 

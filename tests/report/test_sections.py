@@ -75,15 +75,15 @@ def test_text_states_whether_the_simultaneous_interval_excludes_zero() -> None:
     rows = table(page_of(study(results)), "differences").rows()
     found = results.differences(simultaneous=True)
     assert [(row[0], row[2]) for row in rows] == [(d.first, d.second) for d in found]
-    said = set()
+    verdicts = set()
     for row, d in zip(rows, found, strict=True):
         wanted = "clearly better" if d.high < 0 else "no clear difference"
         assert d.low < 0
         assert (row[1], float(row[3])) == (wanted, round(d.mean, 2))
         assert float(row[4]) == pytest.approx(d.standard_error, abs=0.0051)
         assert ends(row[5]) == pytest.approx((d.low, d.high), abs=0.0051)
-        said.add(row[1])
-    assert said == {"clearly better", "no clear difference"}
+        verdicts.add(row[1])
+    assert verdicts == {"clearly better", "no clear difference"}
 
 
 def test_plays_are_named_and_counted_per_trial() -> None:
@@ -280,8 +280,8 @@ def test_claims_have_their_verdict_and_the_differences_behind_it() -> None:
     wanted = ["holds", "fails", "no clear difference"]
     assert [judge(claim, results).verdict for claim in CLAIMS] == wanted
     for part, claim, verdict in zip(parts, CLAIMS, wanted, strict=True):
-        said = part.all("p")[0].text
-        assert said.strip() == f"{verdict} {claim.text} ({claim.source})".removesuffix(" ()")
+        sentence = part.all("p")[0].text
+        assert sentence.strip() == f"{verdict} {claim.text} ({claim.source})".removesuffix(" ()")
         rows = table(part, "pairs").rows()
         assert [(row[0], row[1]) for row in rows] == claim.pairs
         for row, d in zip(rows, judge(claim, results).differences, strict=True):
@@ -424,7 +424,7 @@ def test_studies_and_sweeps_share_one_overview() -> None:
 
 
 def test_an_overview_of_many_policies_has_them_as_rows() -> None:
-    """One column an entry: columns for ten policies do not fit into a window."""
+    """One column per entry: columns for ten policies do not fit into a window."""
     names = (*(f"p{i}" for i in range(9)), "trials")
     first, second = made_up(names), made_up(names[::-1])
     page = page_of(study(first), study(second, key="b", title="Other"), swept())

@@ -21,7 +21,7 @@ from graphbandits.results import concat
 
 
 def test_format_2_can_be_combined_with_new_simulations() -> None:
-    """It was written before ``accuracy`` was a setting: that is "simulation"."""
+    """Format 2 has no setting ``accuracy``; it is read as "simulation"."""
     kept = Results.load(FIXTURES / "results-2")
     assert "accuracy" not in kept.settings
     prior = np.array(kept.settings["prior"]).T
@@ -41,10 +41,10 @@ def test_format_2_can_be_combined_with_new_simulations() -> None:
                 concat([kept, new])
 
 
-def halves(values: dict[str, Floats], cut: int, **how: Any) -> list[Results]:
+def halves(values: dict[str, Floats], cut: int, **settings: Any) -> list[Results]:
     parts = {name: (regret[:cut], regret[cut:]) for name, regret in values.items()}
     return [
-        made({name: part[i] for name, part in parts.items()}, first=first, **how)
+        made({name: part[i] for name, part in parts.items()}, first=first, **settings)
         for i, first in enumerate((0, cut))
     ]
 
@@ -77,10 +77,10 @@ def test_grid_of_runs_and_policies_is_combined() -> None:
 
 
 def test_combined_simulations_equal_a_single_one() -> None:
-    how: dict[str, Any] = {"graph": "star(direction=out)", "horizon": 15, "trials": 8}
+    settings: dict[str, Any] = {"graph": "star(direction=out)", "horizon": 15, "trials": 8}
     names = ["ts-n", "ids-n"]
-    apart = concat([simulate(name, seed=s, **how) for s in (1, 2) for name in names])
-    both = [simulate(names, seed=s, **how) for s in (1, 2)]
+    apart = concat([simulate(name, seed=s, **settings) for s in (1, 2) for name in names])
+    both = [simulate(names, seed=s, **settings) for s in (1, 2)]
     for name in names:
         assert apart[name].final.tolist() == [v for r in both for v in r[name].final.tolist()]
         assert (apart[name].plays == both[0][name].plays + both[1][name].plays).all()
@@ -124,22 +124,14 @@ def test_different_arms_rounds_and_graphs_are_not_combined() -> None:
     there, back = (
         Fixed(DenseFeedback(np.array(m))) for m in ([[1, 1], [0, 1]], [[1, 0], [0.5, 1]])
     )
-    for mine, theirs, words in [
-        (one, replace(other, arms=("a", "c")), "names of the arms is .*'b'.*'c'"),
-        (one, replace(other, rounds=other.rounds * 2), "recorded rounds is .*4.*8"),
-        (one, replace(other, graph=there), "graph is not saved and 1 edges"),
-        (
-            replace(one, graph=there),
-            replace(other, graph=back),
-            "a -> b of probability 1 and .* b -> a of probability 0.5",
-        ),
-        (
-            replace(one, graph=there),
-            replace(other, graph=Fixed(UniformFeedback(0.25, 2))),
-            "1 edges and all other arms with probability 0.25",
-        ),
+    for mine, theirs in [
+        (one, replace(other, arms=("a", "c"))),
+        (one, replace(other, rounds=other.rounds * 2)),
+        (one, replace(other, graph=there)),
+        (replace(one, graph=there), replace(other, graph=back)),
+        (replace(one, graph=there), replace(other, graph=Fixed(UniformFeedback(0.25, 2)))),
     ]:
-        with pytest.raises(InputError, match=words):
+        with raises_pinned(InputError):
             concat([mine, theirs])
     kept = concat([replace(one, graph=there), replace(other, graph=there)]).graph
     assert kept is there
@@ -161,7 +153,7 @@ def test_the_same_policy_with_other_numbers_or_another_source_is_refused() -> No
 
 
 def test_need_unknown_to_older_versions_is_none() -> None:
-    """Results of 0.3 and of 0.4 of the same plug-in go together; a note may be new."""
+    """Results of 0.3 and 0.4 of the same plug-in can be combined; notes may differ."""
     before = {"source": "1a", "needs": {"graph": "after", "deterministic": True}}
     now = before | {"needs": before["needs"] | {"fixed": False}, "note": "New."}
     other = before | {"needs": before["needs"] | {"fixed": True}}
@@ -207,11 +199,11 @@ def test_combined_results_can_be_saved(tmp_path: Path) -> None:
 
 
 def test_other_sequences_of_graphs_are_other_problems() -> None:
-    """A list of matrices has no text: what the graphs are must be compared."""
-    how = {"horizon": 6, "trials": 3, "seed": 1}
-    alone = simulate("ts-n", graph=[np.eye(3)] * 6, **how)
-    again = simulate("ids-n", graph=[np.eye(3)] * 6, **how)
-    other = simulate("ids-n", graph=[np.ones((3, 3))] * 6, **how)
+    """A list of matrices has no text: the matrices are compared."""
+    settings = {"horizon": 6, "trials": 3, "seed": 1}
+    alone = simulate("ts-n", graph=[np.eye(3)] * 6, **settings)
+    again = simulate("ids-n", graph=[np.eye(3)] * 6, **settings)
+    other = simulate("ids-n", graph=[np.ones((3, 3))] * 6, **settings)
     assert set(Results.concat([alone, again]).policies) == {"ts-n", "ids-n"}
     with raises_pinned(InputError):
         Results.concat([alone, other])

@@ -133,7 +133,7 @@ def test_one_pair_matches_student() -> None:
 
 
 def test_copies_of_a_policy_do_not_widen_intervals() -> None:
-    """A policy that is there twice adds a difference of zero and repeats the others."""
+    """A copy of a policy adds a difference of zero and repeats the others."""
     base = np.random.default_rng(3).normal(size=(50, 3))
     once = of(base).differences(simultaneous=True)
     twice = of(np.column_stack([base, base[:, 1]])).differences(simultaneous=True)

@@ -166,7 +166,7 @@ def test_format_1_loads_and_is_saved_again(tmp_path: Path) -> None:
 
 def test_format_3_loads_and_is_format_2_without_its_ratios(tmp_path: Path) -> None:
     """Written by the first version with format 3; regenerate with tests/fixtures/make_results.py
-    only if that version never left the house."""
+    only if that version was never published."""
     assert sum(path.stat().st_size for path in (FIXTURES / "results-3").iterdir()) < 90_000
     results = Results.load(FIXTURES / "results-3")
     ratios = results["ids-n"].ratios

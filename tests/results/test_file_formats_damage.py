@@ -68,7 +68,7 @@ def test_file_of_another_run_is_named(saved: Path, name: str) -> None:
 
 
 def numbers_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The places of all plain values in a manifest."""
+    """Return the paths of all plain values in a manifest."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         return [place for key, below in items for place in numbers_in(below, (*path, key))]
@@ -100,7 +100,9 @@ def test_an_edited_manifest_is_named(saved: Path) -> None:
         (saved / "manifest.json").write_text(json.dumps(manifest))
         with raises_pinned(InputError):
             Results.load(saved)
-    (saved / "manifest.json").write_text(json.dumps(json.loads(text)))  # other spaces, no harm
+    (saved / "manifest.json").write_text(
+        json.dumps(json.loads(text))
+    )  # different white space is allowed
     same(Results.load(saved), Results.load(FIXTURES / "results-3"))
 
 

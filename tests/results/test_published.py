@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.messages import raises_pinned
 from scipy import stats
 
 from graphbandits import Results
@@ -29,7 +30,7 @@ def of(**final: Floats) -> Results:
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    """Worlds that are shared: regrets differ by far more from world to world than in one."""
+    """Results of common worlds: regrets differ more between worlds than within a world."""
     rng = np.random.default_rng(8)
     world = rng.gamma(2.0, 20.0, TRIALS)
     noise = rng.normal(0.0, 0.5, (4, TRIALS))
@@ -87,12 +88,12 @@ def test_identical_policies_have_no_clear_difference(results: Results) -> None:
     judged = judge(Claim("x", ("low",), ("twin",)), results)
     (d,) = judged.differences
     assert (d.mean, d.low, d.high, judged.verdict) == (0.0, 0.0, 0.0, "no clear difference")
-    # a sum in another order is no difference either, though it is below 0 in every trial
+    # rounding by another order of summation is no difference, even if negative in every trial
     low = results["low"].final
     other = np.nextafter(low, np.inf)
     assert (low < other).all()
     assert judge(Claim("x", ("a",), ("b",)), of(a=low, b=other)).verdict == "no clear difference"
-    # the same distance in every trial, however small beside the spread, is one
+    # a constant difference in every trial is one, even if small compared with the spread
     assert judge(Claim("x", ("a",), ("b",)), of(a=low, b=low + 1e-6)).verdict == "holds"
 
 
@@ -116,22 +117,22 @@ def test_the_decisive_pair_is_the_one_nearest_to_the_other_verdict(results: Resu
 
 
 @pytest.mark.parametrize(
-    ("better", "than", "words"),
+    ("better", "than"),
     [
-        (("lo",), ("high",), "'lo', which is not among the results: did you mean 'low'"),
-        (("low",), ("hihger",), "did you mean 'high"),
-        ((), ("high",), "'better' of a claim must be a list of one policy or more"),
-        ("low", ("high",), "'better' of a claim must be a list of one policy or more"),
-        (("low",), (3,), "'than' of a claim must be a list of one policy or more"),
-        (("low",), ("high", "low"), "'low' in both 'better' and 'than'"),
+        pytest.param(("lo",), ("high",), id="unknown better"),
+        pytest.param(("low",), ("hihger",), id="unknown than"),
+        pytest.param((), ("high",), id="empty"),
+        pytest.param("low", ("high",), id="not a list"),
+        pytest.param(("low",), (3,), id="not a name"),
+        pytest.param(("low",), ("high", "low"), id="in both"),
     ],
 )
-def test_invalid_claims_are_named(results: Results, better: Any, than: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_invalid_claims_are_refused(results: Results, better: Any, than: Any) -> None:
+    with raises_pinned(InputError):
         judge(Claim("x", better, than), results)
 
 
-def test_a_claim_takes_lists_and_names_twice() -> None:
+def test_claim_accepts_lists_and_repeated_names() -> None:
     claim = Claim("x", ["a", "b", "a"], ["c"])  # type: ignore[arg-type]
     assert claim == Claim("x", ("a", "b"), ("c",))
     assert claim.pairs == [("a", "c"), ("b", "c")]
@@ -163,16 +164,16 @@ def test_published_regrets_without_chance_and_of_one_trial() -> None:
 
 
 @pytest.mark.parametrize(
-    ("means", "words"),
+    "means",
     [
-        ({}, "one policy or more"),
-        ({"low": 3.0}, "got 3.0"),
-        ({"low": (3.0, -1.0)}, "at least 0"),
-        ({"low": (3.0, math.nan)}, "two numbers"),
-        ({"low": (True, 1.0)}, "two numbers"),
-        ({"lwo": (3.0, 1.0)}, "'lwo', which is not among the results: did you mean 'low'"),
+        pytest.param({}, id="empty"),
+        pytest.param({"low": 3.0}, id="one number"),
+        pytest.param({"low": (3.0, -1.0)}, id="negative error"),
+        pytest.param({"low": (3.0, math.nan)}, id="nan"),
+        pytest.param({"low": (True, 1.0)}, id="bool"),
+        pytest.param({"lwo": (3.0, 1.0)}, id="unknown policy"),
     ],
 )
-def test_invalid_published_regrets_are_named(results: Results, means: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_invalid_published_regrets_are_refused(results: Results, means: Any) -> None:
+    with raises_pinned(InputError):
         compare(Published(means, "a table"), results)

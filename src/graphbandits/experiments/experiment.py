@@ -108,9 +108,7 @@ class Experiment(tables.SimulationTable):
             check_placeholders(self._texts())
         single = "claims" if self.claims else "published" if self.published else ""
         if self.sweeps and single:
-            raise InputError(
-                f"sweeps and {single} cannot be combined: {single} needs a single simulation"
-            )
+            raise InputError(f"sweeps and {single} cannot be combined: remove one of them")
         names = [tables.sweep_name(sweep) for sweep in self.sweep_records()]
         if (twice := _first_duplicate(names)) is not None:
             raise InputError(

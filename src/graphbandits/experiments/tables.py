@@ -237,8 +237,8 @@ SWEEPABLE: dict[str, tuple[str, Callable[[object], bool]]] = {
     "horizon": ("integers of at least 1", partial(_is_integer, least=1)),
     "seed": ("integers of at least 0", partial(_is_integer, least=0)),
     "graph": ("strings", lambda value: isinstance(value, str)),
-    "prior": (f"each {PRIOR}", lambda value: bool(check_prior(value))),
-    "means": (f"each {MEANS}", is_means),
+    "prior": (f"priors: {PRIOR}", lambda value: bool(check_prior(value))),
+    "means": ("lists of numbers in [0, 1], one number per arm", is_means),
     **{
         key: (" or ".join(map(repr, words)), partial(contains, words))
         for key, words in KEYWORDS.items()
@@ -376,7 +376,7 @@ class SweepTable(SimulationTable):
                 raise InputError(f"the required key '{key}' is missing")
         if self.x is not None and self.grid is None:
             raise MisplacedError(
-                "x is the parameter on the axis of a grid; this sweep has no grid", "x"
+                "x is the parameter on the axis of a grid; this sweep has no grid: remove x", "x"
             )
         if self.grid is not None and self.x is not None and self.x not in self.grid:
             raise MisplacedError(f"not a parameter of the grid: {nearest(self.x, self.grid)}", "x")
@@ -403,10 +403,9 @@ class SweepTable(SimulationTable):
                 message = "must be a finite number or a non-empty string; lists are allowed for "
                 raise MisplacedError(message + " and ".join(LIST_KEYS), *place)
             if is_number(value) != is_number(first):
-                message = (
-                    f"{self._values_of(parameter)} must be all numbers or all strings; the first "
-                )
-                raise MisplacedError(f"{message}is a {kind}", *place)
+                other = "lists" if isinstance(first, tuple) else "strings"
+                message = f"{self._values_of(parameter)} must be all numbers or all {other}"
+                raise MisplacedError(f"{message}; the first is a {kind}", *place)
 
     def _check_distinct(self, parameter: str) -> None:
         """Raise an error if two values are equal or have the same file name."""

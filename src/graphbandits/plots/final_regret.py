@@ -291,7 +291,7 @@ def _compared(
     """Return the reference policy (None: all pairs) and the differences."""
     if all_pairs and reference is not None:
         raise InputError(
-            f"all_pairs and reference='{reference}' exclude each other: give one of them"
+            f"all_pairs and reference='{reference}' cannot be combined: remove one of them"
         )
     versus = None if all_pairs else reference or results.ranking()[0]
     if versus and reference is None and simultaneous:
@@ -300,7 +300,7 @@ def _compared(
         differences = results.differences(versus, confidence, simultaneous=simultaneous)
     if not differences:
         raise InputError(
-            "a forest plot needs at least two policies, and these results have one: simulate more"
+            "a forest plot needs at least two policies, but these results have one: simulate more"
         )
     return versus, differences
 

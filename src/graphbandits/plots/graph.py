@@ -44,13 +44,13 @@ PALETTE += tuple(_lighter(colour) for colour in PALETTE)
 
 
 def check_drawable(feedback: Feedback) -> None:
-    """Refuse a graph that is too large to draw."""
+    """Raise an error if a graph is too large to draw."""
     edges = Shape.of(feedback).edges if feedback.arms <= MOST_ARMS else 0
     if feedback.arms > MOST_ARMS or edges > MOST_EDGES:
         has = f"{feedback.arms} arms" if feedback.arms > MOST_ARMS else f"{edges} edges"
         raise InputError(
-            f"a picture has at most {MOST_ARMS} arms and {MOST_EDGES} edges; this graph has {has}: "
-            "leave the picture out, or draw a part of it"
+            f"a drawing can have at most {MOST_ARMS} arms and {MOST_EDGES} edges; this graph has "
+            f"{has}: draw a part of it"
         )
 
 
@@ -111,7 +111,7 @@ def graph_figure(
     feedback = fixed_feedback(process)
     if feedback is None:
         raise InputError(
-            "only a fixed graph can be drawn, and this one changes from round to round: pass one "
+            "only a fixed graph can be drawn, but this one changes from round to round: pass one "
             "round of it, process.round(t, Keys(seed))"
         )
     check_drawable(feedback)

@@ -225,8 +225,8 @@ def _fixed_graph(results: Results, graph: GraphLike | None) -> Fixed | None:
     process = as_process(graph, len(results.arms))
     if not isinstance(process, Fixed):
         raise InputError(
-            "only a fixed graph can be drawn, and this one changes from round to round: leave "
-            "the graph out to see the arms on a circle"
+            "only a fixed graph can be drawn, but this one changes from round to round: omit the "
+            "graph to draw the arms on a circle"
         )
     if process.names is not None and process.names != results.arms:
         raise InputError(

@@ -489,23 +489,23 @@ def sweep_notes(runs: Mapping[Any, Results]) -> dict[str, str]:
 
 
 def _are_numbers(sweep: Mapping[Any, Results], scale: str) -> bool:
-    """Return whether the values are numbers (True) or texts (False); refuse others."""
+    """Return whether the values are numbers (True) or strings (False); raise an error otherwise."""
     if not sweep:
         raise InputError("the sweep is empty: pass {value: results, ...} with at least one value")
     for value, results in sweep.items():
         if not isinstance(results, Results):
-            raise InputError(f"a sweep maps values to Results, and {value!r} has {results!r}")
+            raise InputError(f"a sweep must map values to Results, but {value!r} has {results!r}")
     texts = [isinstance(key, str) for key in sweep]
     if all(texts):
         if scale != "linear":
             raise InputError(
-                f"scale={scale!r} needs numbers, and the values of this sweep are texts"
+                f"scale={scale!r} needs numbers, but the values of this sweep are strings"
             )
         return False
     for key in sweep:
         if isinstance(key, bool) or not isinstance(key, Real) or not math.isfinite(key):
             raise InputError(
-                f"the values of a sweep are all finite numbers or all texts, not {key!r}"
+                f"the values of a sweep must be all finite numbers or all strings, not {key!r}"
             )
         if scale == "log" and key <= 0:
             raise InputError(f"scale='log' needs values above 0, not {key!r}")

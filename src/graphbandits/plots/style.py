@@ -156,8 +156,8 @@ def new_figure(width: float, height: float) -> Figure:
     """Make an empty figure of this size in inches, without pyplot."""
     if not (isinstance(width, int | float) and 3.0 <= width <= 50.0):
         raise InputError(
-            f"width is in inches, from 3 to 50, not {width!r}: {ONE_COLUMN} is one column of a "
-            f"journal, {TWO_COLUMNS} two"
+            f"width must be from 3 to 50 inches, not {width!r}: use {ONE_COLUMN} for one column "
+            f"of a journal, {TWO_COLUMNS} for two"
         )
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
@@ -308,9 +308,9 @@ def save_figure(
     figure : matplotlib.figure.Figure
         The figure.
     path : str or Path
-        File to write. Its ending selects the format.
+        File to write. Its suffix selects the format.
     kinds : str, iterable of str or None
-        Formats to write if ``path`` has no ending: "png", "svg", "pdf"; all three by default.
+        Formats to write if ``path`` has no suffix: "png", "svg", "pdf"; all three by default.
 
     Returns
     -------
@@ -323,10 +323,10 @@ def save_figure(
         target, kinds = target.with_suffix(""), ending
     chosen = [kinds] if isinstance(kinds, str) else list(kinds or FORMATS)
     for kind in chosen:
-        check_word(kind, "kind of figure", FORMATS)
+        check_word(kind, "file format", FORMATS)
     if target.suffix.removeprefix(".") in FORMATS:
         raise InputError(
-            f"'{target}' has an ending, and kinds={kinds!r} is given: give one of them"
+            f"'{target}' has a suffix, but kinds={kinds!r} is given too: remove one of them"
         )
     pictures = {}
     for kind in chosen:

@@ -256,12 +256,13 @@ def verdict(difference: Difference) -> str:
 
 
 def anchors(entries: Sequence[Entry]) -> list[str]:
-    """A unique id for each entry: its key, reduced to characters that an address can have."""
+    """Return a unique id for each entry: its key, reduced to characters allowed in an address."""
     keys = [entry.key for entry in entries]
     if not keys:
         raise InputError("a report needs at least one study")
     if len(set(keys)) < len(keys):
-        raise InputError(f"two studies have the same key, of {', '.join(keys)}: rename one")
+        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        raise InputError(f"two studies have the same key '{twice}': rename one")
     found: list[str] = []
     for number, key in enumerate(keys, start=1):
         name = f"study-{re.sub(r'[^a-z0-9]+', '-', key.lower()).strip('-') or number}"

@@ -155,19 +155,20 @@ def _edge_text(results: Results, mine: Any, theirs: Any) -> str:
     if not isinstance(mine, set):
         return "not saved" if mine is None else f"all other arms with probability {mine:g}"
     more = sorted(mine - theirs) if isinstance(theirs, set) else []
+    count = f"{len(mine)} edge{'s' * (len(mine) != 1)}"
     if not more:
-        return f"{len(mine)} edges"
+        return count
     source, target, probability = more[0]
     return (
-        f"{len(mine)} edges with {results.arms[source]} -> {results.arms[target]} "
-        f"of probability {probability:g}"
+        f"{count} with {results.arms[source]} -> {results.arms[target]} of probability "
+        f"{probability:g}"
     )
 
 
 def _mismatch(what: str, mine: object, theirs: object) -> InputError:
     shown = (_short(value) for value in (mine, theirs))
     return InputError(
-        f"results of different problems cannot be combined: {what} is {' and '.join(shown)}"
+        f"results of different problems cannot be combined; {what}: {' and '.join(shown)}"
     )
 
 
