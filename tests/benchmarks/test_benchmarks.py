@@ -222,8 +222,3 @@ def test_the_examples_of_the_benchmarks_hold(name: str) -> None:
     outcome = doctest.testmod(load(name))
     assert outcome.attempted > 0
     assert outcome.failed == 0
-
-
-def test_no_module_is_longer_than_400_lines() -> None:
-    files = FOLDER.glob("*.py")
-    assert {p.name: n for p in files if (n := len(p.read_text().splitlines())) > 400} == {}

@@ -86,17 +86,16 @@ def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": source},
     )
     with process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        (run,) = store.other_processes()
-        assert (run.pid, run.command) == (process.pid, "my run")
-        with pytest.raises(
-            InputError, match=rf"another run is active in .*'my run' \(process {run.pid}"
-        ):
-            gc(store)
-        with raises_pinned(InputError):
-            gc(store, dry_run=True)
-        process.kill()
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            (run,) = store.other_processes()
+            assert (run.pid, run.command) == (process.pid, "my run")
+            for dry_run in (False, True):
+                with pytest.raises(InputError, match=rf"another run .*'my run' \(process {run.pid}"):
+                    gc(store, dry_run=dry_run)
+        finally:
+            process.kill()
     assert store.other_processes() == []
     assert list((tmp_path / "running").iterdir()) == []
     assert gc(store) == []
