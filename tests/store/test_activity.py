@@ -92,7 +92,9 @@ def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
             (run,) = store.other_processes()
             assert (run.pid, run.command) == (process.pid, "my run")
             for dry_run in (False, True):
-                with pytest.raises(InputError, match=rf"another run .*'my run' \(process {run.pid}"):
+                with pytest.raises(
+                    InputError, match=rf"another run .*'my run' \(process {run.pid}"
+                ):
                     gc(store, dry_run=dry_run)
         finally:
             process.kill()

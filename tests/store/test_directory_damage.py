@@ -143,12 +143,12 @@ def test_inconsistent_tables_are_refused() -> None:
         return sink.getvalue().to_pybytes()
 
     assert Shard.from_parquet(changed("regret", [[1, 2, 3], [4, 5, 6]]))[0].regret[1, 2] == 6
-    for column, values, why in (
-        ("regret", [[1, 2], [3, 4, 5, 6]], "same rounds"),
-        ("trial", [0, 2], "follow each other"),
-        ("played", [[0, 1], []], "not those of the arms"),
+    for column, values in (
+        ("regret", [[1, 2], [3, 4, 5, 6]]),
+        ("trial", [0, 2]),
+        ("played", [[0, 1], []]),
     ):
-        with pytest.raises(ValueError, match=why):
+        with raises_pinned(ValueError):
             Shard.from_parquet(changed(column, values))
 
 
@@ -223,7 +223,7 @@ def test_file_instead_of_a_directory_is_reported(store: Store, name: str) -> Non
 
 
 def test_directory_with_the_name_of_a_shard_is_reported(store: Store) -> None:
-    """It is no shard: the trials are missing, and only this very shard cannot be written."""
+    """The trials count as missing; other shards can be written."""
     lost, kept = (store.write(synthetic("a"), a_shard(first, 2), {}) for first in (0, 2))
     path = store.path_of(lost)
     path.unlink()
@@ -231,9 +231,7 @@ def test_directory_with_the_name_of_a_shard_is_reported(store: Store) -> None:
     (path / "thesis.tex").write_text("mine")
     assert store.shard_index(lost.series, 4) == ShardIndex((kept,), ((0, 2),))
     assert [(one.path, one.advice) for one in wrong(store)] == [(path, "move it elsewhere")]
-    with pytest.raises(
-        InputError, match=f"cannot write .*{lost.name}: a directory has this name; move it else"
-    ):
+    with pytest.raises(InputError, match=f"cannot write .*{lost.name}: it is a directory; move it"):
         store.write(synthetic("a"), a_shard(0, 2), {})
     put_study(store, {"": a_plan()})
     assert {one.path for one in gc(store)} == {store.path_of(kept), path.with_name("series.json")}
