@@ -124,7 +124,7 @@ def test_policy_that_exits_raises_policy_error() -> None:
         simulate(Exits(), **SMALL_RUN)
     with temporarily_registered("policy", [Exits]):
         (simplex,) = (one for one in contract("policy") if one.name == "simplex")
-        assert Case(simplex, Exits()).verdict().outcome == "broken"
+        assert Case(simplex, Exits()).verdict().outcome == "failed"
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class OddProcess:
     ("what", "kind", "words"),
     [
         ("raises", InputError, "failed: ValueError: no such thing"),
-        ("matrix", InputError, "made ndarray, which has no arms"),
+        ("matrix", InputError, "returned ndarray, which has no arms"),
         ("round", GraphError, r"failed in round 3: .*ZeroDivisionError: in the third"),
     ],
 )
@@ -167,7 +167,7 @@ def test_errors_of_graph_plugins_name_their_place(what: str, kind: Any, words: s
 
 @dataclass(frozen=True)
 class ReadsGraph(UCB):
-    """Asks for what it has not declared."""
+    """Reads the graph without declaring it."""
 
     def propose(self, state: State, view: View) -> Floats:
         view.graph  # noqa: B018
