@@ -94,7 +94,7 @@ def test_no_two_modules_of_a_package_differ_only_in_grammar() -> None:
         assert len(stems) == len(set(stems)), package
 
 
-#: Words of earlier versions and phrases that readers stumble over, as patterns.
+#: Words of earlier versions and unclear phrases, as patterns.
 UNCLEAR = (
     *("nobody", "somebody", "anybody", "told", "says", "excuse[sd]?", "rooms", "the house"),
     *("ground floor", "mended", "all eyes", "hangs? on", "laid open", "as many as they are"),

@@ -195,7 +195,7 @@ def test_an_error_in_a_policy_names_the_line_of_its_file(tmp_path: Path) -> None
 
 
 def install(folder: Path, package: str, text: str, target: str = "") -> None:
-    """A module and the metadata that a package manager would write."""
+    """Write a module and the metadata of an installed package."""
     folder.mkdir(exist_ok=True)
     (folder / f"{package}.py").write_text(text)
     info = folder / f"{package}-1.0.dist-info"

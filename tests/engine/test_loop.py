@@ -70,7 +70,7 @@ def test_all_policies_receive_the_same_outcomes() -> None:
 
 @dataclass(frozen=True, eq=False)
 class RecordingBernoulli(Bernoulli):
-    """Keeps which outcomes it was asked for, and in which round."""
+    """Records the requested outcomes and their rounds."""
 
     pairs: list[tuple[int, int, int]] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ class RecordingBernoulli(Bernoulli):
 
 @pytest.mark.parametrize("graph", ["ring(directed=true)", "random(r=0.01)"])
 def test_outcomes_are_drawn_for_observed_arms_only(graph: str) -> None:
-    """Of a thousand arms a few are seen in a round; the others cost nothing."""
+    """Only a few of a thousand arms are observed in a round."""
     world = RecordingBernoulli(BetaBernoulli.of(1000))
     inner = build("policy", "ts-n-sampled")
     recorder = Recorder(inner, inner.needs)

@@ -76,7 +76,7 @@ def test_a_renamed_shard_is_noticed(store: Store, to: str) -> None:
 
 
 def written_as(store: Store, data: bytes, trials: int = 2) -> ShardFile:
-    """A file whose name is right, whatever is in it."""
+    """Write any content to a file with a valid name."""
     file = ShardFile(synthetic("a").name, 0, trials, hashlib.sha256(data).hexdigest())
     store.describe(synthetic("a"))
     store.path_of(file).write_bytes(data)
@@ -178,7 +178,9 @@ def test_a_damaged_manifest_is_named(tmp_path: Path, text: str, how: Callable) -
 
 
 @pytest.mark.parametrize("how", [Store.create, Store.open])
-def test_a_store_of_a_newer_format_is_refused_and_left_alone(tmp_path: Path, how: Callable) -> None:
+def test_a_store_of_a_newer_format_is_refused_and_not_changed(
+    tmp_path: Path, how: Callable
+) -> None:
     (tmp_path / "store.json").write_text('{"format": 2, "layout": "other"}')
     with raises_pinned(InputError):
         how(tmp_path)

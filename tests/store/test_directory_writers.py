@@ -129,7 +129,7 @@ def test_full_disk_keeps_the_store(small_disk: Path) -> None:
     assert store.shards(synthetic("a").name) == written
     assert not wrong(store)
     assert [path.name for path in store.path.rglob(".*")] == []
-    # tidying makes room, though nothing can be written
+    # gc works on a full disk and frees space
     removed = gc(store)
     assert {one.path.name for one in removed} == {*(f.name for f in written), "series.json"}
     first = store.write(synthetic("a"), a_shard(0, 50, rounds=40), {})

@@ -60,7 +60,7 @@ def swept(parameter: str, values: str) -> str:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Task, int]]:
-    """The tasks that are tried, which all have the same pace, with the sizes of their shards."""
+    """Return the timed tasks with their shard sizes; all tasks have the same speed."""
     found: list[tuple[Task, int]] = []
 
     def note(task: Task, size: int) -> PolicyCost:

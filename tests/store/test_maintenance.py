@@ -32,13 +32,13 @@ def filled(tmp_path: Path) -> tuple[Store, object]:
 
 
 def ended_process() -> int:
-    """The number of a process that has ended."""
+    """Return the id of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid
 
 
-#: Descriptors of files that another process is to have locked.
+#: Descriptors of files that are locked, as by another process.
 HELD: list[int] = []
 
 
@@ -50,7 +50,7 @@ def _release() -> Iterator[None]:
 
 
 def entry(store: Store, name: str, content: object, locked: bool = False) -> Path:
-    """A file in running, which another process has locked or not."""
+    """Write a file in ``running``, optionally locked as by another process."""
     path = store.path / "running" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content))
@@ -61,7 +61,7 @@ def entry(store: Store, name: str, content: object, locked: bool = False) -> Pat
 
 
 def another(store: Store, kind: str, name: str = "a") -> Path:
-    """The file of another process that is at work."""
+    """Write the file of another process that is active."""
     content = {"host": "node7", "pid": 12, "started": "now", "command": "graphbandits run x"}
     return entry(store, f"{kind}-{name}.json", content | {"kind": kind}, locked=True)
 
@@ -235,7 +235,7 @@ def test_gc_removes_and_lists_unused_files(filled, tmp_path: Path) -> None:
     before = files_in(store.path)
     (store.path / "report.html").write_text("mine")
     expected: dict[Path, str] = {}
-    # a series, and a cell, of a study that is not there any more
+    # a series and a cell of a removed study
     old = a_plan(seed=99)
     put_study(store, {"": old}, key="old")
     (store.path / "studies" / "old.json").unlink()
@@ -245,7 +245,7 @@ def test_gc_removes_and_lists_unused_files(filled, tmp_path: Path) -> None:
     expected[store.path / "shards" / gone / "series.json"] = "no study refers to its series"
     (cell,) = set(store.path.glob("cells/*")) - {store.path / name for name in before}
     expected[cell] = "no study refers to it"
-    # trials twice; those beyond the last run's are for the next one
+    # duplicate trials; trials beyond those of the last run are kept for the next run
     twice, beyond = fill(store, plan, "ts-n", (1, 4), (12, 8))
     expected[store.path_of(twice)] = "studies use other shards instead"
     later = store.path_of(beyond)

@@ -119,7 +119,7 @@ def graph(tmp_path: Path) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_process_is_left() -> Iterator[None]:
     def children() -> set[str]:
-        """Including ended ones that were not waited for."""
+        """Return the ids of child processes, including zombies."""
         found: set[str] = set()
         for thread in Path("/proc/self/task").glob("*/children"):
             with suppress(OSError):  # a thread that ends meanwhile
@@ -325,7 +325,7 @@ def test_registered_class_that_cannot_be_imported_is_refused() -> None:
 
 
 def run_script(text: str, way: str = "module", **modules: str) -> subprocess.CompletedProcess[str]:
-    """Run a script beside its modules, in a new folder; "module" has the folder on its path."""
+    """Run a script and its modules in a new directory; "module": the directory is on the path."""
     words = {
         "module": ["script.py"],
         "file": ["-P", "script.py"],
