@@ -11,7 +11,7 @@ from graphbandits._process_info import machine_id
 
 
 def ended_process() -> int:
-    """The number of a process that has ended."""
+    """Return the id of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid

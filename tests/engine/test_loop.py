@@ -70,7 +70,7 @@ def test_all_policies_receive_the_same_outcomes() -> None:
 
 @dataclass(frozen=True, eq=False)
 class RecordingBernoulli(Bernoulli):
-    """Keeps which outcomes it was asked for, and in which round."""
+    """Records the requested outcomes and their rounds."""
 
     pairs: list[tuple[int, int, int]] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ class RecordingBernoulli(Bernoulli):
 
 @pytest.mark.parametrize("graph", ["ring(directed=true)", "random(r=0.01)"])
 def test_outcomes_are_drawn_for_observed_arms_only(graph: str) -> None:
-    """Of a thousand arms a few are seen in a round; the others cost nothing."""
+    """Only a few of a thousand arms are observed in a round."""
     world = RecordingBernoulli(BetaBernoulli.of(1000))
     inner = build("policy", "ts-n-sampled")
     recorder = Recorder(inner, inner.needs)
@@ -124,7 +124,7 @@ def test_policy_that_exits_raises_policy_error() -> None:
         simulate(Exits(), **SMALL_RUN)
     with temporarily_registered("policy", [Exits]):
         (simplex,) = (one for one in contract("policy") if one.name == "simplex")
-        assert Case(simplex, Exits()).verdict().outcome == "broken"
+        assert Case(simplex, Exits()).verdict().outcome == "failed"
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class OddProcess:
     ("what", "kind", "words"),
     [
         ("raises", InputError, "failed: ValueError: no such thing"),
-        ("matrix", InputError, "made ndarray, which has no arms"),
+        ("matrix", InputError, "returned ndarray, which has no arms"),
         ("round", GraphError, r"failed in round 3: .*ZeroDivisionError: in the third"),
     ],
 )
@@ -167,7 +167,7 @@ def test_errors_of_graph_plugins_name_their_place(what: str, kind: Any, words: s
 
 @dataclass(frozen=True)
 class ReadsGraph(UCB):
-    """Asks for what it has not declared."""
+    """Reads the graph without declaring it."""
 
     def propose(self, state: State, view: View) -> Floats:
         view.graph  # noqa: B018

@@ -21,7 +21,7 @@ HOW = {"graph": "star", "arms": 4, "horizon": 30, "trials": 25, "seed": 7}
 
 
 def by_hand(name: str) -> np.ndarray:
-    """The plays of each trial, sorted by its means, and added up."""
+    """Return the plays per rank: plays of each trial sorted by its means, summed over trials."""
     plan = Plan.of(name, **HOW)  # type: ignore[arg-type]
     shard = plan.run_shard(name, Keys(7, 0, 25))
     plays = np.zeros((25, 4), np.int64)
@@ -38,7 +38,7 @@ def test_a_simulation_counts_plays_by_rank(block: int) -> None:
         assert ranked is not None
         assert ranked.tolist() == by_hand(name).tolist()
         assert ranked.sum() == results[name].plays.sum()
-    # a policy that learns plays the best arm most; one that does not plays all alike
+    # a policy that learns plays the best arm most often; the other plays all arms equally often
     learned, blind = (results[name].rank_plays for name in NAMES)
     assert learned.argmax() == 0  # type: ignore[union-attr]
     assert learned[0] > 1.5 * blind[0]  # type: ignore[index]

@@ -44,7 +44,7 @@ def test_ratios_of_first_round_match_prior(results: Results) -> None:
         ratios = ratios_of(results, policy)
         assert ratios.psi[:, 0] == pytest.approx(psi[0], rel=1e-12)
         assert ratios.entropy[:, 0] == pytest.approx(-(alpha * np.log(alpha)).sum(), rel=1e-12)
-    # UCB-N has observed nothing and plays all arms alike
+    # UCB-N has observed nothing and plays all arms with equal probability
     even = beliefs.delta.mean() ** 2 / gain.mean()
     assert ratios_of(results, "ucb-n").ratio[:, 0] == pytest.approx(even, rel=1e-12)
 

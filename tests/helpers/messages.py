@@ -23,6 +23,9 @@ _VARYING = (
     (re.compile(r"/[^\s'\":]*?/pytest-\d+/(popen-gw\d+/)?[^\s/'\":;,)]+"), "TMP"),
     (re.compile(re.escape(str(ROOT))), "ROOT"),
     (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
+    (re.compile(r"(?<=tcp://127\.0\.0\.1:)\d{4,5}\b"), "PORT"),
+    (re.compile(r"\b[0-9a-f]{64}\b"), "SHA256"),
+    (re.compile(r"\b(run|gc)-\S+-\d+-[0-9a-f]{8}\.json"), r"\1-HOST-PID-ID.json"),
 )
 _pinned: dict[str, list[str]] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
 _found: dict[str, list[str]] = {}

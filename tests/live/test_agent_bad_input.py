@@ -25,7 +25,7 @@ NAN, INF = math.nan, math.inf
     [
         ({"arms": ["ann", "bob"], "graph": "paper"}, ["5 arms", "2"]),
         ({"arms": 4, "graph": "paper"}, ["5 arms", "4"]),
-        ({"arms": ["ann", "bob", "ann"]}, ["'ann'", "differ"]),
+        ({"arms": ["ann", "bob", "ann"]}, ["'ann'", "distinct"]),
         ({"arms": ["ann", "bob"], "graph": np.eye(3)}, ["3", "2"]),
         ({"arms": ["ann", "eve"], "graph": networkx.path_graph(["ann", "bob"])}, ["'eve'", "bob"]),
         ({"arms": 0}, ["arms", "at least 1", "0"]),
@@ -106,7 +106,7 @@ def test_refused_reward_is_in_the_message(agent: Agent, reward: Any) -> None:
     ("rewards", "words"),
     [
         ({"bib": 1}, ["unknown arm 'bib'", "did you mean 'bob'", "ann", "eve"]),
-        ({"bob": 1, "nobody": 1}, ["unknown arm 'nobody'", "ann"]),
+        ({"bob": 1, "zoe": 1}, ["unknown arm 'zoe'", "ann"]),
         ({1: 1}, ["unknown arm 1", "bob"]),
         ({None: 1}, ["unknown arm None", "bob"]),
         ({"ann": 1}, ["'bob'", "does not reveal 'ann'"]),

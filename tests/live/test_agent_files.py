@@ -220,15 +220,15 @@ def test_pipes_and_devices_are_neither_read_nor_replaced(agent: Agent, tmp_path:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero")):
-        refused(lambda path=path: Agent.load(path), str(path), "no regular file")
+        refused(lambda path=path: Agent.load(path), str(path), "not a regular file")
     refused(lambda: agent.save(pipe), str(pipe), "not a saved agent")
-    refused(lambda: write_bytes(pipe, b""), str(pipe), "no regular file")
+    refused(lambda: write_bytes(pipe, b""), str(pipe), "not a regular file")
     assert pipe.is_fifo()
 
 
 def test_too_large_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphbandits.live.agent.MAX_BYTES", 100)
-    refused(lambda: Agent.load(file), str(file), "at most 100 are read")
+    refused(lambda: Agent.load(file), str(file), "at most 100 are allowed")
 
 
 #: Replacements of an array of a saved agent.

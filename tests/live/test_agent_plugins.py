@@ -52,7 +52,7 @@ def test_failed_update_does_not_change_state() -> None:
 
 
 class HalfBeta(BetaBernoulli):
-    """As Beta-Bernoulli, of a plug-in's own."""
+    """A subclass of the Beta-Bernoulli posterior, as in a plug-in."""
 
 
 def test_agent_keeps_class_of_given_posterior() -> None:

@@ -25,7 +25,7 @@ def filled(tmp_path: Path) -> tuple[Store, object]:
     return whole_store(tmp_path / "store")
 
 
-#: Descriptors of files that another process is to have locked.
+#: Descriptors of files that are locked, as by another process.
 HELD: list[int] = []
 
 
@@ -37,7 +37,7 @@ def _release() -> Iterator[None]:
 
 
 def entry(store: Store, name: str, content: object, locked: bool = False) -> Path:
-    """A file in running, which another process has locked or not."""
+    """Write a file in ``running``, optionally locked as by another process."""
     path = store.path / "running" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content))
@@ -48,7 +48,7 @@ def entry(store: Store, name: str, content: object, locked: bool = False) -> Pat
 
 
 def another(store: Store, kind: str, name: str = "a") -> Path:
-    """The file of another process that is at work."""
+    """Write the file of another process that is active."""
     content = {"host": "node7", "pid": 12, "started": "now", "command": "graphbandits run x"}
     return entry(store, f"{kind}-{name}.json", content | {"kind": kind}, locked=True)
 
@@ -86,17 +86,18 @@ def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": source},
     )
     with process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        (run,) = store.other_processes()
-        assert (run.pid, run.command) == (process.pid, "my run")
-        with pytest.raises(
-            InputError, match=rf"another run is active in .*'my run' \(process {run.pid}"
-        ):
-            gc(store)
-        with raises_pinned(InputError):
-            gc(store, dry_run=True)
-        process.kill()
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            (run,) = store.other_processes()
+            assert (run.pid, run.command) == (process.pid, "my run")
+            for dry_run in (False, True):
+                with pytest.raises(
+                    InputError, match=rf"another run .*'my run' \(process {run.pid}"
+                ):
+                    gc(store, dry_run=dry_run)
+        finally:
+            process.kill()
     assert store.other_processes() == []
     assert list((tmp_path / "running").iterdir()) == []
     assert gc(store) == []
@@ -128,7 +129,7 @@ def test_a_locked_file_that_describes_no_process_is_ignored(filled, text: str) -
 
 
 def test_running_file_is_locked_when_it_appears(tmp_path: Path, monkeypatch) -> None:
-    """Between its creation and the lock it would be taken for that of a killed process."""
+    """An unlocked file would be treated as the file of a killed process."""
     store, rename, seen = Store.create(tmp_path), os.rename, []
 
     def look_first(source: Path, target: Path) -> None:

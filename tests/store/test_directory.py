@@ -104,7 +104,7 @@ SHARDS = st.lists(
 
 
 def most_trials(shards: list[ShardFile], first: int, end: int) -> tuple[int, int]:
-    """(trials, -shards) of the best choice of disjoint shards, by trying all."""
+    """Return (trials, -shards) of the best choice of disjoint shards, by brute force."""
     inside = [file for file in shards if first <= file.first and file.end <= end]
     best = (0, 0)
     for count in range(1, len(inside) + 1):
@@ -131,7 +131,7 @@ def test_covers_are_disjoint_and_maximal(shards, first, trials, random) -> None:
 
 
 def test_choice_among_equal_shards_is_deterministic(store: Store) -> None:
-    """Two kinds of CPU may give two files."""
+    """Two types of CPU may write two files."""
     shard = a_shard(0, 4)
     other = replace(shard, regret=shard.regret * (1 + 2**-52))
     written = {
@@ -146,7 +146,7 @@ def test_a_store_without_the_series_has_everything_missing(store: Store) -> None
     assert store.shard_index("0" * 64, 5, first=3) == ShardIndex((), ((3, 5),))
 
 
-def test_a_store_can_be_made_again_and_beside_other_files(tmp_path: Path) -> None:
+def test_a_store_can_be_created_again_and_next_to_other_files(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
     one = Store.create(tmp_path)
     manifest = (tmp_path / "store.json").read_bytes()

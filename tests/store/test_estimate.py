@@ -60,7 +60,7 @@ def swept(parameter: str, values: str) -> str:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Task, int]]:
-    """The tasks that are tried, which all have the same pace, with the sizes of their shards."""
+    """Return the timed tasks with their shard sizes; all tasks have the same speed."""
     found: list[tuple[Task, int]] = []
 
     def note(task: Task, size: int) -> PolicyCost:
@@ -79,9 +79,9 @@ def test_each_accuracy_is_timed_separately(tried: list[tuple[Task, int]]) -> Non
 def test_similar_cells_are_timed_once_at_the_longest_trials(
     tried: list[tuple[Task, int]],
 ) -> None:
-    told = estimate(tasks(swept("horizon", "[1, 30, 10]")))
+    cost = estimate(tasks(swept("horizon", "[1, 30, 10]")))
     assert [task.plan.horizon for task, _ in tried] == [30]
-    assert told.seconds == 0.5 * 40 * (1 + 30 + 10)
+    assert cost.seconds == 0.5 * 40 * (1 + 30 + 10)
 
 
 def test_estimated_size_counts_numbers_shards_series_and_cells(
@@ -96,9 +96,9 @@ def test_estimated_size_counts_numbers_shards_series_and_cells(
     assert series > 1000
     assert cell > 1000
     for workers, asked, shards in ((1, None, 1), (4, None, 4), (4, 16, 3)):
-        told = estimate([task], None, WorkerOptions(workers, shard=asked))
-        assert told.bytes == 2 * numbers + 1000 * shards + series + cell
-        assert told.most_bytes == 8 * numbers + 1000 * shards + series + cell
+        cost = estimate([task], None, WorkerOptions(workers, shard=asked))
+        assert cost.bytes == 2 * numbers + 1000 * shards + series + cell
+        assert cost.most_bytes == 8 * numbers + 1000 * shards + series + cell
     assert [size for _, size in tried] == [40, 10, 16]
     store = Store.create(tmp_path / "store")
     StudyRecord.of([plan], key="key", title="T", rerun="").write(store, [plan])
@@ -145,11 +145,13 @@ def test_policies_that_fail_while_timed_are_named_and_others_estimated(
     try:
         dry = runner.invoke(app, ["run", "mine.toml", "--dry-run"])
         assert dry.exit_code == 0, dry.output
-        (told,) = dry.stderr.splitlines()
-        assert told.startswith("boom(c=2) at c = 2 fails in a short run: policy 'boom' failed in")
-        assert told.endswith("ZeroDivisionError: no way")
+        (warning,) = dry.stderr.splitlines()
+        assert warning.startswith(
+            "boom(c=2) at c = 2 fails in a short run: policy 'boom' failed in"
+        )
+        assert warning.endswith("ZeroDivisionError: no way")
         assert "Time: about" in dry.stdout
-        assert "take some MB more" in dry.stdout
+        assert "need a few MB more" in dry.stdout
         assert not Path("mine").exists()
         # a long run prints its estimated time first
         monkeypatch.setattr("graphbandits.cli.progress.LONG_RUN", 1)

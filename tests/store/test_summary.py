@@ -81,7 +81,7 @@ def test_summary_equals_the_statistics_of_all_trials(
 
 
 def test_trials_far_apart_in_size_keep_their_last_bits(tmp_path: Path, monkeypatch) -> None:
-    """Sums in another order would be seen."""
+    """Sums in another order would have different bits."""
     monkeypatch.setattr(summary, "MAX_ENTRIES", 2)
     monkeypatch.setattr(summary, "MAX_COPIED_ENTRIES", 2)
     random = np.random.default_rng(3)
@@ -176,7 +176,7 @@ def test_general_bound_accepts_moments() -> None:
 
 
 def test_infinite_ratios_have_no_bound_from_a_store(tmp_path: Path) -> None:
-    """A policy that loses where nothing is to be learned."""
+    """A policy that has regret in rounds without information gain."""
     shards = [with_ratios(a_shard(0, 5)), with_ratios(a_shard(5, 5))]
     assert shards[1].ratios is not None
     shards[1].ratios.ratio_sum[2, 1:] = np.inf
@@ -248,7 +248,7 @@ MEMORY = """
             store.write(series, Shard(first, np.cumsum(regret, axis=1, dtype=float), plays), {})
         found = summarise_files(store, store.shard_index(series.name, trials).used, rounds, 5)
         assert len(found.final) == trials and abs(found.mean[-1] - 100.0) < 0.1
-        # ru_maxrss would begin with that of the process that started this one
+        # ru_maxrss would include the memory of the parent process
         status = dict(line.split(":", 1) for line in open("/proc/self/status"))
         peaks.append(int(status["VmHWM"].split()[0]) / 1024)
     print(*peaks)

@@ -259,7 +259,8 @@ def unserializable_reason(plan: Plan) -> str:
     try:
         pack_process(plan.process, None, {})
     except InputError as error:  # a class of a plug-in is sent as its text form
-        return "" if _graph_spec_suffices(plan) else str(error)
+        if not _graph_spec_suffices(plan):
+            return f"the graph cannot be sent to another process: {error}"
     return ""
 
 

@@ -107,16 +107,16 @@ def test_lost_scheduler_is_reported(tmp_path: Path) -> None:
             yield from tasks_of(plans()[:1])[:1]
             scheduler.kill()
 
-        saying = r"at tcp://.* went away \("
-        with DaskExecutor(address) as executor, pytest.raises(InputError, match=saying):
+        message = r"lost the connection to the dask scheduler at tcp://.* \("
+        with DaskExecutor(address) as executor, pytest.raises(InputError, match=message):
             list(executor.run(taking()))
 
 
 def test_unreachable_scheduler_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
-    saying = (
+    message = (
         r"no dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*start one with 'dask scheduler'"
     )
-    with pytest.raises(InputError, match=saying), DaskExecutor("tcp://127.0.0.1:9"):
+    with pytest.raises(InputError, match=message), DaskExecutor("tcp://127.0.0.1:9"):
         pass
     assert capfd.readouterr() == ("", "")
 
@@ -142,14 +142,14 @@ def test_workers_of_other_versions_are_refused(
     other = theirs | {"numpy": "1.0", "scipy": "2.0"}
     monkeypatch.setattr(dask, "required_versions", lambda: other)
     errors = [error for _, error in local_cluster.run(tasks_of(plans()[:1]))]
-    saying = (
-        f"would give other bits: numpy is {theirs['numpy']} there and 1.0 here; "
+    differences = (
+        f"would compute other bits: numpy is {theirs['numpy']} there and 1.0 here; "
         f"scipy is {theirs['scipy']} there and 2.0 here."
     )
     for error in errors:
         assert isinstance(error, SourceError)
         assert str(error).startswith("the worker at tcp://127.0.0.1:")
-        assert saying in str(error)
+        assert differences in str(error)
 
 
 def test_missing_dask_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

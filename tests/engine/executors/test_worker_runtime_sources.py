@@ -50,7 +50,7 @@ class Advised(TSN):
         {inside}
         return np.eye(view.problem.arms)[[advice.ARM] * view.keys.trials]
 '''
-SAYING = r"advice\.py was changed after the run began: start the run again"
+CHANGED = r"advice\.py was changed after the run started: start the run again"
 
 
 @pytest.fixture(params=["above", "inside"])
@@ -71,8 +71,8 @@ def tasks(
     sys.modules.pop("advice", None)
 
 
-def refused(outcome: Any, saying: str = SAYING) -> None:
-    with pytest.raises(SourceError, match=saying):
+def refused(outcome: Any, message: str = CHANGED) -> None:
+    with pytest.raises(SourceError, match=message):
         raise outcome if isinstance(outcome, Exception) else AssertionError
 
 
@@ -170,10 +170,10 @@ def test_edited_package_is_detected(tmp_path: Path, module: str, refused: set[st
         text=True,
         check=True,
     )
-    said = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    changed = f"{file} was changed after the run began: start the run again"
-    assert said == {policy: changed if policy in refused else "None" for policy in said}
-    assert set(said) == {"ts-n", "ucb-n"}
+    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    changed = f"{file} was changed after the run started: start the run again"
+    assert found == {policy: changed if policy in refused else "None" for policy in found}
+    assert set(found) == {"ts-n", "ucb-n"}
 
 
 #: A worker of a cluster with other versions or sources.
@@ -210,11 +210,11 @@ def another_worker(executor: Any, folder: Path, kind: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "saying"),
+    ("kind", "difference"),
     [("versions", "numpy is 1.0 there and"), ("sources", "ts_n.py was changed after the run")],
 )
 def test_incompatible_worker_is_excluded(
-    kind: str, saying: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    kind: str, difference: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Without other workers, its tasks are errors."""
     plan = Plan.of(["ts-n", "ucb-n"], graph="star(direction=out)", horizon=5, trials=24)
@@ -229,16 +229,17 @@ def test_incompatible_worker_is_excluded(
 
         assert computed(executor, waiting()) == expected
         assert len(executor._client.nthreads()) == 2
-        said = [line for line in capfd.readouterr().err.splitlines() if "goes on without" in line]
-        assert len(said) == 1
-        assert "would give other bits: " in said[0]
-        assert saying in said[0]
+        lines = capfd.readouterr().err.splitlines()
+        warnings = [line for line in lines if "does not use one of the workers" in line]
+        assert len(warnings) == 1
+        assert "would compute other bits: " in warnings[0]
+        assert difference in warnings[0]
         executor._own_count = 0
         terminate_all(executor._own)
         until(lambda: len(executor._client.nthreads()) == 1)
         for task, outcome in executor.run(tasks):
             if task.policy == "ts-n" or kind == "versions":
-                refused(outcome, saying)
+                refused(outcome, difference)
             else:
                 assert bits(task, outcome) == expected[name_of(task)]
 
