@@ -40,7 +40,7 @@ MATRICES = {
     "complete": np.ones((4, 4)),
     "empty": np.eye(4),
 }
-PRIORS = {"lopsided": asymmetric_prior(4), "uniform": BetaBernoulli.of(4)}
+PRIORS = {"asymmetric": asymmetric_prior(4), "uniform": BetaBernoulli.of(4)}
 
 
 def without_side_observations(script: History) -> History:
@@ -109,15 +109,17 @@ def test_simulations_of_policies_without_graph_do_not_depend_on_edges(graph: str
 
 
 @pytest.mark.parametrize(
-    ("name", "statistic", "told"),
+    ("name", "statistic", "use_graph"),
     [("ids", "h", False), ("v-ids", "v", False), ("v-ids-n", "v", True), ("ids-n", "h", True)],
 )
-def test_play_minimizes_ratio_of_exact_statistics(name: str, statistic: str, told: bool) -> None:
+def test_play_minimizes_ratio_of_exact_statistics(
+    name: str, statistic: str, use_graph: bool
+) -> None:
     """By search over pairs of arms, with alpha, Delta, h and v in rational numbers."""
     matrix = directed_weights()
     exact = exact_beliefs(POSTERIORS)
     informs = getattr(exact, statistic)
-    gain = matrix @ informs if told else informs
+    gain = matrix @ informs if use_graph else informs
     pi = proposal(name, matrix)
     least = p1_bruteforce(exact.delta, gain)
     assert (pi @ exact.delta) ** 2 / (pi @ gain) == pytest.approx(least, rel=1e-9)

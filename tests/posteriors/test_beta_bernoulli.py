@@ -231,7 +231,7 @@ def test_many_arms_with_b_one_match_closed_form(arms: int, a: float) -> None:
     ],
 )
 def test_hard_mixtures_converge(case: list[tuple[float, float]]) -> None:
-    """They once needed too many panels, or did not settle; the check on sum(alpha) is 1e-10."""
+    """They once needed too many panels, or did not converge; the check on sum(alpha) is 1e-10."""
     got = beliefs(case)
     assert sum_before_scaling(case) == pytest.approx(1.0, abs=1e-10)
     assert (got.h <= entropy(got.alpha[0]) + 1e-12).all()

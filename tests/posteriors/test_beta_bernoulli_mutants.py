@@ -110,7 +110,7 @@ def test_mutant_is_inaccurate_on_its_posteriors(mutant: Mutant, tmp_path) -> Non
 def test_library_rejects_alpha_that_does_not_sum_to_one(mutant: Mutant, tmp_path) -> None:
     assert mutant.refused is not None
     (got,) = answers(tmp_path, mutant, [mutant.refused])
-    assert "the quadrature did not settle" in str(got)
+    assert "the quadrature did not converge" in str(got)
 
 
 def test_recurrence_loses_only_small_values() -> None:
