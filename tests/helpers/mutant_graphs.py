@@ -361,7 +361,7 @@ class Ageing(Always):
 
 @fails("batch", "observations of a trial depend on the block or on the order of calls")
 class Memory(Slope):
-    """Remembers which rounds it was asked for: in a new process it is another graph."""
+    """Depends on the rounds requested before: a new process gives another graph."""
 
     def process(self, arms: int | None) -> Process:
         return Ageing(EachItsOwn(slope(arms or 5)), deterministic=False)

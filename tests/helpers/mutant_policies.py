@@ -173,7 +173,7 @@ class WithNotes(UCB):
 
 @fails("propose-leaves-state", r"propose modified state\['note'\] in round 1: .* in update only")
 class CountsQuestions(WithNotes):
-    """Counts in the state how often it was asked."""
+    """Counts the calls of propose in the state."""
 
     def propose(self, state: State, view: View) -> Floats:
         state["note"] += 1.0
@@ -182,7 +182,7 @@ class CountsQuestions(WithNotes):
 
 @fails("propose-leaves-state", r"modified state\['note'\] in round [2-5]: .* in update only")
 class KeepsScores(WithNotes):
-    """Keeps what it computed: asked again it writes the same, and in round 1 what was there."""
+    """Stores its scores: a second call writes the same values, and round 1 the initial ones."""
 
     def propose(self, state: State, view: View) -> Floats:
         state["note"][...] = state["s"]
@@ -217,7 +217,7 @@ class Remembers(FairUCB):
 
 @fails("declared-needs", r"the graph before its decision: declare Needs\(graph='before'\)")
 class PeeksBefore(FairUCB):
-    """Looks at the graph behind the view's back."""
+    """Reads the graph from a private attribute of the view."""
 
     def score(self, state: State, view: View) -> Floats:
         return super().score(state, view) + 1e-3 * view._feedback.gain(state["s"])
@@ -225,7 +225,7 @@ class PeeksBefore(FairUCB):
 
 @fails("declared-needs", r"it uses the graph: declare Needs\(graph='after'\)")
 class PeeksAfter(FairUCB):
-    """Looks at the graph behind the event's back."""
+    """Reads the graph from a private attribute of the event."""
 
     def update(self, state: State, event: Event) -> State:
         event._feedback.reach(event.action)
@@ -255,7 +255,7 @@ class PeeksAtHorizon(FairUCB):
 
 @fails("declared-needs", r"declare Needs\(horizon=True\)")
 class AsksForHorizon(FairUCB):
-    """Asks openly for what it has not declared."""
+    """Reads the horizon, which it has not declared."""
 
     def init(self, problem: Problem, keys: Keys) -> State:
         return super().init(problem, keys) | {"T": np.full(keys.trials, problem.horizon)}
@@ -362,7 +362,7 @@ class MainThread(FairUCB):
 
 @fails("block-workers-order", "regret with blocks of 1 differs from that in one block")
 class BufferOfEight(EpsilonGreedy):
-    """Has room for eight trials, and explores more in the others."""
+    """Has arrays for eight trials, and explores more in the others."""
 
     def propose(self, state: State, view: View) -> Floats:
         pi = super().propose(state, view)
@@ -417,7 +417,7 @@ class FavouriteDraws(Sampling):
 
 
 def impatient(score: Floats, asked: int) -> Floats:
-    """Of the two best arms the second in some rounds: what is asked decides."""
+    """Return the second of the two best arms in some calls, by their number."""
     if asked % 7 != 3:
         return fair(score)
     second = max(score.shape[1] - 2, 0)

@@ -31,7 +31,7 @@ from graphbandits.testing.scenarios import (
     replay,
 )
 
-#: A policy that does not know of graphs, and the one with graphs that it is on the empty one.
+#: A policy without graph, and the policy with graph that equals it on the empty graph.
 SAME_WITHOUT_EDGES = [("ts", "ts-n"), ("ids", "ids-n"), ("v-ids", "v-ids-n")]
 WITHOUT_GRAPH = ["ts", "ids", "v-ids", "bayes-ucb"]
 MATRICES = {
@@ -70,7 +70,7 @@ def test_policies_without_graph_match_graph_policies_on_empty_graph(
 
 @pytest.mark.parametrize("name", WITHOUT_GRAPH)
 def test_policies_without_graph_ignore_side_observations(name: str) -> None:
-    """Nor does what they would have shown."""
+    """Neither the observed neighbours nor their rewards matter."""
     matrix, policy = directed_weights(), as_policy(name)
     script = History.of(matrix, trials=20, rounds=60, alike=False)
     assert (script.seen != without_side_observations(script).seen).any()

@@ -292,9 +292,9 @@ STATES = {
     "one trial": ({"a": ONES[0], "b": ONES[0]}, r"a: float64 \(20,\)"),
     "three axes": ({"a": ONES[None], "b": ONES[None]}, r"a: float64 \(1, 2, 20\)"),
     "no b": ({"a": ONES}, "b: object"),
-    "text": ({"a": ONES.astype(str), "b": ONES}, "arrays of numbers .* a: <U"),
-    "complex": ({"a": ONES, "b": ONES.astype(complex)}, "arrays of numbers .* b: complex128"),
-    "bool": ({"a": ONES > 0.0, "b": ONES}, "arrays of numbers .* a: bool"),
+    "text": ({"a": ONES.astype(str), "b": ONES}, "numeric arrays .* a: <U"),
+    "complex": ({"a": ONES, "b": ONES.astype(complex)}, "numeric arrays .* b: complex128"),
+    "bool": ({"a": ONES > 0.0, "b": ONES}, "numeric arrays .* a: bool"),
 }
 
 

@@ -446,11 +446,11 @@ def test_progress_is_reported_for_each_number() -> None:
     names: list[str] = []
     bounds: list[tuple[float, float]] = []
 
-    def watch(name: str):
+    def report(name: str):
         names.append(name)
         return (lambda low, high: bounds.append((low, high))) if name == "independence" else None
 
-    found = graph_numbers("paper", progress=watch)
+    found = graph_numbers("paper", progress=report)
     assert names == ["clique cover", "independence", "domination", "fractional domination"]
     assert bounds[-1] == (found.independence.lower, found.independence.upper)
 

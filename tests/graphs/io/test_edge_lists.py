@@ -85,7 +85,7 @@ def test_inapplicable_options_of_edge_list_are_rejected(write: Write) -> None:
     path = write("edges.txt", "a b\n")
     for option in ("source", "target", "label"):
         assert f"has no option {option}=" in error_message(path, **{option: "x"})
-    assert "no names of columns" in error_message(path, probability="weight")
+    assert "without column names" in error_message(path, probability="weight")
     with raises_pinned(InputError):
         from_edge_list(path, directed="no")  # type: ignore[arg-type]
 

@@ -54,7 +54,7 @@ Write = Callable[[str, str | bytes], Path]
 
 @pytest.mark.parametrize("rows", [0, 2000])
 def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
-    """It is not taken for a quote that is never closed, neither at once nor in a large file."""
+    """It is not taken for a quote that is not closed, neither at once nor in a large file."""
     pad = "".join(f"node {i},{'y' * 600}\n" for i in range(rows))
     head = f"source,target\n{pad}"
     for cell in ('"' + "x" * 200_000 + '"', "x" * 200_000, '"' + 'x""' * 100_000 + '"'):
@@ -63,7 +63,7 @@ def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
             f"line {rows + 2}: not valid CSV: a cell has more than 131072 characters"
         )
     message = error_message(write("edges.csv", f'{head}"{"x" * 200_000},b\na,b\n'))
-    assert message.endswith(f"line {rows + 2}: not valid CSV: a quote is never closed")
+    assert message.endswith(f"line {rows + 2}: not valid CSV: a quote is not closed")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_wrong_adjacency_frame_is_rejected(cell: object) -> None:
 
 
 def test_column_of_probabilities_is_not_ignored(tmp_path: Path) -> None:
-    """All edges would be sure without a word."""
+    """Otherwise all edges would silently be certain."""
     path = tmp_path / "edges.csv"
     path.write_text("from,to,strength,id\nann,bob,0.5,1\nbob,eve,1,0\n")
     with raises_pinned(InputError):

@@ -138,9 +138,7 @@ def test_wrong_graphml_options_are_rejected(write: Write) -> None:
     )
     twice = twice.replace('<node id="a"/>\n<node id="b"/>\n', "")
     path = write("graph.graphml", twice)
-    assert "line 7: the label 'x' is already defined in line 6" in error_message(
-        path, label="label"
-    )
+    assert "line 7: the label 'x' is already used in line 6" in error_message(path, label="label")
 
 
 def test_xml_entity_expansion_is_rejected(write: Write) -> None:
