@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import combinations
 from typing import Any
 
@@ -140,10 +141,10 @@ def test_information_is_monotone_and_superadditive(problem: Any) -> None:
     sets = [c for size in range(1, arms + 1) for c in combinations(range(arms), size)]
     start = np.cumsum([0, *map(len, sets)])[None]
     arm = np.array([k for one in sets for k in one])
-    told = BetaBernoulli.of(arms).information(
+    found = BetaBernoulli.of(arms).information(
         state_of(params), start, arm, np.ones(len(arm)), "strict"
     )[0]
-    known = dict(zip(sets, told, strict=True))
+    known = dict(zip(sets, found, strict=True))
     for one in sets:
         for cut in range(1, len(one)):
             parts = known[one[:cut]] + known[one[cut:]]
@@ -234,20 +235,19 @@ def test_rows_with_equal_support_and_different_certain_arms() -> None:
 @pytest.mark.parametrize("name", ["ids-n", "idsn-lp", "ids-lp"])
 def test_too_expensive_joint_gain_is_rejected_in_advance(name: str, graph: str, arms: int) -> None:
     policy = f"{name}(gain=joint)"
-    words = r"^the joint gain would tell .* at most 5,000,000 .*gain=bound.*sampled_gain$"
     check_joint(BetaBernoulli.of(arms - 1), as_process(graph, arms - 1))
-    with pytest.raises(InputError, match=words):
+    with raises_pinned(InputError) as expected:
         check_joint(BetaBernoulli.of(arms), as_process(graph, arms))
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=f"^{re.escape(str(expected.value))}$"):
         Agent(policy, arms=arms, graph=graph, seed=1)
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=f"^{re.escape(str(expected.value))}$"):
         simulate(
             ["ts-n", policy],
             graph=graph,
             arms=arms,
             horizon=10**6,
             trials=10**6,
-            progress=lambda _: pytest.fail("it ran"),
+            progress=lambda _: pytest.fail("the simulation started"),
         )
     Agent(name, arms=arms, graph=graph, seed=1)
 

@@ -421,25 +421,26 @@ def test_uniform_is_deterministic_at_zero_and_one(r: float, sure: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("matrix", "message"),
+    "matrix",
     [
-        (np.ones(3), "square"),
-        (np.ones((2, 3)), "square"),
-        (np.ones((1, 1, 2, 2)), "square"),
-        (np.ones((0, 0)), "square"),
-        ([[1, 1.5], [0, 1]], r"\[0, 1\]"),
-        ([[1, 0], [-1e-9, 1]], r"\[0, 1\]"),
-        ([[1, np.nan], [0, 1]], "nan"),
-        ([[1, np.inf], [0, 1]], "inf"),
-        ([[np.nan, 0], [0, 1]], "nan"),
-        ([[1, 0], [0, 0]], r"diagonal.*entry \(1, 1\) is 0"),
-        ([[0.5, 0], [0, 1]], r"diagonal.*entry \(0, 0\) is 0.5"),
-        ([["a", "b"], ["c", "d"]], "numbers"),
-        ([[1j, 0], [0, 1]], "numbers"),
+        np.ones(3),
+        np.ones((2, 3)),
+        np.ones((1, 1, 2, 2)),
+        np.ones((0, 0)),
+        [[1, 1.5], [0, 1]],
+        [[1, 0], [-1e-9, 1]],
+        [[1, np.nan], [0, 1]],
+        [[1, np.inf], [0, 1]],
+        [[np.nan, 0], [0, 1]],
+        [[1, 0], [0, 0]],
+        [[0.5, 0], [0, 1]],
+        [["a", "b"], ["c", "d"]],
+        [[1j, 0], [0, 1]],
     ],
+    ids=lambda matrix: str(np.shape(matrix) if isinstance(matrix, np.ndarray) else matrix),
 )
-def test_wrong_matrix_is_rejected(matrix: object, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_matrix_is_rejected(matrix: object) -> None:
+    with raises_pinned(InputError):
         DenseFeedback(matrix)  # type: ignore[arg-type]
 
 
@@ -579,9 +580,9 @@ def best_revealers_by_search(matrix: Floats, first: Floats, score: Floats) -> li
     arms = len(first)
     pi = [0.0] * arms
     for i in range(arms):
-        who = [j for j in range(arms) if matrix[j, i] == 1.0]
-        top = max(score[j] for j in who)
-        best = [j for j in who if score[j] == top]
+        revealing = [j for j in range(arms) if matrix[j, i] == 1.0]
+        top = max(score[j] for j in revealing)
+        best = [j for j in revealing if score[j] == top]
         for j in best:
             pi[j] += first[i] / len(best)
     return pi

@@ -36,21 +36,21 @@ from graphbandits.rng import Keys
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    "text",
     [
-        ("file", "needs path: write file\\(path=...\\)"),
-        ("file(path=5)", "by its path, not by 5"),
-        ("file(path=edges.txt, directed=no)", "directed is true or false"),
-        ("file(path=edges.txt, direct=true)", "did you mean 'directed'"),
-        ("file(path=edges.txt)", "No such file"),
-        ("file:", "file:edges.txt"),
+        "file",
+        "file(path=5)",
+        "file(path=edges.txt, directed=no)",
+        "file(path=edges.txt, direct=true)",
+        "file(path=edges.txt)",
+        "file:",
     ],
 )
 def test_wrong_file_recipe_is_rejected(
-    text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=reason):
+    with raises_pinned(InputError):
         as_process(text)
 
 
@@ -81,7 +81,7 @@ def test_large_file_is_read_or_rejected(write: Write, name: str, wrong: str) -> 
     assert len(content) > 1 << 20
     path = write(name, gzip.compress(content, 1) if name.endswith("gz") else content)
     if wrong:
-        reason = "not '3'" if wrong == "value" else "was given before"
+        reason = "not '3'" if wrong == "value" else "but 0.56 earlier"
         with pytest.raises(InputError, match=f"{name}, line {at + 2}: .*{reason}"):
             load_graph(path)
         return
@@ -291,78 +291,78 @@ def test_number_of_arms_must_be_an_integer(text: str, arms: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("sart", "unknown graph 'sart': did you mean 'star'"),
-        ("Star", "did you mean 'star'"),
-        ("cliqes(size=3)", "did you mean 'cliques'"),
-        ("revealed_er", "did you mean 'revealed-er'"),
-        ("papers", "did you mean 'paper'"),
-        ("edges.txt", "unknown graph 'edges.txt'.*Known: .*paper.*star"),
-        ("star(directon=out)", "no parameter 'directon': did you mean 'direction'"),
-        ("cliques(sizes=3)", "no parameter 'sizes': did you mean 'size'"),
-        ("random(r=uniform, lo=0.1)", "no parameter 'lo': did you mean 'low'"),
-        ("revealed-er(p=0.5, direct=true)", "no parameter 'direct': did you mean 'directed'"),
-        ("empty(size=3)", "no parameter 'size': it takes none"),
-        ("cliques", r"needs size: write cliques\(size=\.\.\.\)"),
-        ("cliques()", "needs size"),
-        ("grid", "needs columns"),
-        ("random", "needs r"),
-        ("random(low=0.5)", "needs r"),
+        "sart",
+        "Star",
+        "cliqes(size=3)",
+        "revealed_er",
+        "papers",
+        "edges.txt",
+        "star(directon=out)",
+        "cliques(sizes=3)",
+        "random(r=uniform, lo=0.1)",
+        "revealed-er(p=0.5, direct=true)",
+        "empty(size=3)",
+        "cliques",
+        "cliques()",
+        "grid",
+        "random",
+        "random(low=0.5)",
     ],
 )
-def test_unknown_recipes_and_parameters_are_rejected(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_unknown_recipes_and_parameters_are_rejected(text: str) -> None:
+    with raises_pinned(InputError):
         as_process(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "names"),
+    "text",
     [
-        ("random(r=2)", "r must be a number in [0, 1], not 2"),
-        ("random(r=-0.1)", "not -0.1"),
-        ("random(r=abc)", "'abc'"),
-        ("random(r=nan)", "nan"),
-        ("random(r=[])", "empty"),
-        ("random(r=[0.5, 2])", "round 2"),
-        ("random(r=[0.5, abc])", "abc"),
-        ("random(r=[0.1, 0.2)", "[0.1, 0.2"),
-        ("random(r={[]: 1})", "r"),
-        ("random(r=0.5, low=0.1)", "r=uniform"),
-        ("random(r=0.5, shared=true)", "r=uniform"),
-        ("random(r=uniform, low=0.8, high=0.2)", "low must not exceed high"),
-        ("random(r=uniform, low=abc)", "low"),
-        ("random(r=uniform, low='0.2')", "low"),
-        ("random(r=uniform, high=3)", "high"),
-        ("star(direction=up)", "'up'"),
-        ("star(direction=1)", "direction"),
-        ("star(direction)", "not 'direction'"),
-        ("star(direction out)", "not 'direction out'"),
-        ("star(direction=out))", "not closed"),
-        ("star(direction='out)", "'out"),
-        ("star(direction=out, direction=out)", "'direction' is given twice"),
-        ("star(direction=none)", "direction"),
-        ("cliques(size=0)", "size"),
-        ("cliques(size=-3)", "size"),
-        ("cliques(size=2.5)", "size"),
-        ("cliques(size=big)", "'big'"),
-        ("cliques(size=true)", "size"),
-        ("grid(columns=3)", "multiple of 3 arms, not 7"),
-        ("grid(columns=14)", "multiple of 14 arms, not 7"),
-        ("grid(columns=0)", "columns"),
-        ("revealed-er(p=nan)", "p must be a number in [0, 1]"),
-        ("revealed-er(p=1.01)", "p must be a number in [0, 1]"),
-        ("revealed-er(p=[0.5])", "p must be a number in [0, 1]"),
-        ("revealed-er(p=half)", "'half'"),
-        ("ring(directed=no)", "directed"),
-        ("path(directed=maybe)", "directed"),
-        ("revealed-er(directed=off)", "directed"),
-        ("revealed-er(shared=never)", "shared"),
-        ("random(r=uniform, shared=no)", "shared"),
+        "random(r=2)",
+        "random(r=-0.1)",
+        "random(r=abc)",
+        "random(r=nan)",
+        "random(r=[])",
+        "random(r=[0.5, 2])",
+        "random(r=[0.5, abc])",
+        "random(r=[0.1, 0.2)",
+        "random(r={[]: 1})",
+        "random(r=0.5, low=0.1)",
+        "random(r=0.5, shared=true)",
+        "random(r=uniform, low=0.8, high=0.2)",
+        "random(r=uniform, low=abc)",
+        "random(r=uniform, low='0.2')",
+        "random(r=uniform, high=3)",
+        "star(direction=up)",
+        "star(direction=1)",
+        "star(direction)",
+        "star(direction out)",
+        "star(direction=out))",
+        "star(direction='out)",
+        "star(direction=out, direction=out)",
+        "star(direction=none)",
+        "cliques(size=0)",
+        "cliques(size=-3)",
+        "cliques(size=2.5)",
+        "cliques(size=big)",
+        "cliques(size=true)",
+        "grid(columns=3)",
+        "grid(columns=14)",
+        "grid(columns=0)",
+        "revealed-er(p=nan)",
+        "revealed-er(p=1.01)",
+        "revealed-er(p=[0.5])",
+        "revealed-er(p=half)",
+        "ring(directed=no)",
+        "path(directed=maybe)",
+        "revealed-er(directed=off)",
+        "revealed-er(shared=never)",
+        "random(r=uniform, shared=no)",
     ],
 )
-def test_invalid_values_are_rejected(text: str, names: str) -> None:
-    with pytest.raises(InputError, match=re.escape(names)):
+def test_invalid_values_are_rejected(text: str) -> None:
+    with raises_pinned(InputError):
         as_process(text, arms=7)
 
 

@@ -327,22 +327,23 @@ def test_arms_are_observed_with_the_drawn_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "parameters",
     [
-        ({"r": 1.5}, "r must be a number"),
-        ({"r": -0.1}, "r must be a number"),
-        ({"r": float("nan")}, "r must be a number"),
-        ({"r": (0.5, 2.0)}, "r of round 2"),
-        ({"r": ()}, "empty"),
-        ({"r": None, "low": -1}, "low"),
-        ({"r": None, "high": 2}, "high"),
-        ({"r": None, "low": 0.6, "high": 0.5}, "low must not exceed high"),
-        ({"r": 0.5, "arms": 0}, "arms"),
-        ({"r": 0.5, "arms": 2.5}, "arms"),
+        {"r": 1.5},
+        {"r": -0.1},
+        {"r": float("nan")},
+        {"r": (0.5, 2.0)},
+        {"r": ()},
+        {"r": None, "low": -1},
+        {"r": None, "high": 2},
+        {"r": None, "low": 0.6, "high": 0.5},
+        {"r": 0.5, "arms": 0},
+        {"r": 0.5, "arms": 2.5},
     ],
+    ids=str,
 )
-def test_wrong_random_feedback_is_rejected(parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_random_feedback_is_rejected(parameters: dict[str, object]) -> None:
+    with raises_pinned(InputError):
         RandomFeedback(**({"arms": 3} | parameters))  # type: ignore[arg-type]
 
 

@@ -21,14 +21,14 @@ def test_shapes_do_not_depend_on_the_representation(arms: int) -> None:
     sparse = as_process("edges(1-2 2>3:0.5 4-5 7>1)", arms).feedback
     assert isinstance(sparse, SparseFeedback) == (arms > 100)
     one, other = Shape.of(sparse), Shape.of(DenseFeedback(matrix_of(sparse)))
-    assert (one.edges, one.directed, one.parts) == (6, True, arms - 4)
-    assert (one.edges, one.directed, one.parts, one.density) == (
+    assert (one.edges, one.directed, one.components) == (6, True, arms - 4)
+    assert (one.edges, one.directed, one.components, one.density) == (
         other.edges,
         other.directed,
-        other.parts,
+        other.components,
         other.density,
     )
-    assert (one.seen == other.seen).all()
+    assert (one.out_degree == other.out_degree).all()
     assert (one.in_degree == other.in_degree).all()
 
 
@@ -39,9 +39,13 @@ def test_random_feedback_has_the_shape_of_its_matrix(r: float, arms: int) -> Non
         Shape.of(UniformFeedback(r, arms)),
         Shape.of(DenseFeedback(matrix_of(UniformFeedback(r, arms)))),
     )
-    assert (one.edges, one.directed, one.parts) == (other.edges, other.directed, other.parts)
+    assert (one.edges, one.directed, one.components) == (
+        other.edges,
+        other.directed,
+        other.components,
+    )
     assert one.density == pytest.approx(other.density)
-    assert one.seen == pytest.approx(other.seen)
+    assert one.out_degree == pytest.approx(other.out_degree)
     assert one.in_degree == pytest.approx(other.in_degree)
 
 

@@ -26,8 +26,8 @@ def errors(got: np.ndarray, truth: np.ndarray, accuracy: str) -> np.ndarray:
     apart = np.abs(got - truth)
     if accuracy == "simulation":
         return apart
-    promised = truth > LEAST
-    return np.where(promised, apart / np.where(promised, truth, 1.0), 0.0)
+    compared = truth > LEAST
+    return np.where(compared, apart / np.where(compared, truth, 1.0), 0.0)
 
 
 def information_of(alpha: np.ndarray) -> float:

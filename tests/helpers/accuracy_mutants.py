@@ -76,7 +76,7 @@ def replace(name: str, make: Callable[[Any], Any]) -> None:
 def disable_check() -> None:
     """Accept any sum(alpha), and do not refine the panels because of it."""
     replace("TOLERANCE", lambda _: np.inf)
-    replace("SETTLED", lambda _: np.inf)
+    replace("CONVERGED", lambda _: np.inf)
 
 
 # Distribution functions -------------------------------------------------------------------------
@@ -207,18 +207,18 @@ def difference_of_means() -> None:
             found = original(*given)
             space, _, lead, _, _ = found
             leaders.append((float(space.arms[A, lead]), float(space.arms[B, lead])))
-            regrets.append(0.0)  # unless settle() is called for this trial
+            regrets.append(0.0)  # unless integrate_adaptively() is called for this trial
             return found
 
         return choose_arms
 
     def remember_regret(original: Callable[..., Any]) -> Callable[..., Any]:
-        def settle(*given: Any) -> Any:
+        def integrate_adaptively(*given: Any) -> Any:
             found = original(*given)
             regrets[-1] = found[2]
             return found
 
-        return settle
+        return integrate_adaptively
 
     def make(original: Callable[..., int]) -> Callable[..., int]:
         def beliefs_kernel(a: Floats, b: Floats, *others: Any) -> int:
@@ -234,7 +234,7 @@ def difference_of_means() -> None:
         return beliefs_kernel
 
     replace("choose_arms", remember_leader)
-    replace("settle", remember_regret)
+    replace("integrate_adaptively", remember_regret)
     replace("beliefs_kernel", make)
 
 

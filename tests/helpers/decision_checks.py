@@ -63,8 +63,8 @@ def follow(text: str, history: History, make: Callable[[], Any]) -> list[Floats]
     rng = np.random.default_rng(history.seed)
     arms, keys = history.arms, Keys(history.seed, 5, TRIALS)
     policy = as_policy(text)
-    prospect = GraphInfo(history.process)
-    problem = Problem(history.posterior(), history.horizon, policy.needs, prospect)
+    graphs = GraphInfo(history.process)
+    problem = Problem(history.posterior(), history.horizon, policy.needs, graphs)
     state = init_state(policy, problem, keys)
     written = [make() for _ in range(TRIALS)]
     means = rng.random((TRIALS, arms)) if history.means is None else np.array(history.means)

@@ -29,8 +29,8 @@ def made(
         for name, values in regret.items()
     }
     run = {"seed": seed, "first_trial": first, "trials": trials}
-    told = {"graph": "some", "horizon": rounds, "trials": trials, "seed": seed, "runs": [run]}
-    return Results(np.arange(1, rounds + 1), policies, ("a", "b"), told | settings, graph)
+    recorded = {"graph": "some", "horizon": rounds, "trials": trials, "seed": seed, "runs": [run]}
+    return Results(np.arange(1, rounds + 1), policies, ("a", "b"), recorded | settings, graph)
 
 
 def random_regret(seed: int, trials: int = 6, rounds: int = 4) -> Floats:

@@ -89,7 +89,7 @@ class Slope:
         return Always(feedback, feedback.deterministic)
 
 
-@fails("form", "does not say what it is")
+@fails("form", "has no description: start its docstring")
 class UndocumentedGraph(Slope):
     pass
 
@@ -99,7 +99,7 @@ class Misnamed(Always):
     names: ClassVar[Any] = ("only one",)
 
 
-@fails("form", "names 1 arms and has 2")
+@fails("form", "has 1 names, but 2 arms")
 class WrongNames(Slope):
     """Names one arm only."""
 
@@ -107,7 +107,7 @@ class WrongNames(Slope):
         return Misnamed(Matrix(slope(arms or 5)), deterministic=False)
 
 
-@fails("form", "makes no graph of 1, 2, 4")
+@fails("form", "creates no graph of 1, 2, 4")
 class NoGraph(Slope):
     """Refuses everything."""
 
@@ -126,14 +126,14 @@ class Loopless(Matrix):
         return (pi[:, :, None] * (self.matrix - np.eye(self.arms))).sum(axis=1)
 
 
-@fails("probabilities", r"1 arms, round 1: entry \(0, 0\) is 0; it is 1")
+@fails("probabilities", r"1 arms, round 1: entry \(0, 0\) is 0; it must be 1")
 class NoLoops(Slope):
     """Does not observe what is played."""
 
     feedback = Loopless
 
 
-@fails("probabilities", "6 arms, round 1: it says it is deterministic, and has entries between")
+@fails("probabilities", "6 arms, round 1: 'deterministic' is True, but an entry is between")
 class SaysDeterministic(Slope):
     """Claims to be deterministic."""
 
@@ -146,7 +146,7 @@ class TooLikely(Matrix):
         return np.where(self.matrix == 0.5, 1.5, self.matrix)[action]
 
 
-@fails("probabilities", "6 arms, round 1: an entry is 1.5, and no probability")
+@fails("probabilities", "6 arms, round 1: an entry is 1.5, which is no probability")
 class MoreThanSure(Slope):
     """Has entries above 1."""
 
@@ -176,7 +176,7 @@ class Rated(Always):
         return replace(self.feedback, rate=Stream(keys, t, "rate").uniform(1))
 
 
-@fails("probabilities", "6 arms, round 1: it says all trials share its entries, and they differ")
+@fails("probabilities", "6 arms, round 1: 'shared' is True, but the entries differ between")
 class SaysShared(Slope):
     """Draws a rate for each trial, and claims that trials share it."""
 
@@ -189,7 +189,7 @@ class ByColumns(Matrix):
         return (h[:, None, :] * self.matrix.T).sum(axis=2)
 
 
-@fails("gain", r"2 arms, round 1: gain\(h\) differs from G h by .*what playing i shows of j")
+@fails("gain", r"2 arms, round 1: gain\(h\) differs from G h by .*playing i reveals j")
 class GainByColumns(Slope):
     """Gives G^T h, which on undirected graphs is the same."""
 
@@ -203,7 +203,7 @@ class WritesIntoH(Matrix):
         return out
 
 
-@fails("gain", r"2 arms, round 1: gain\(h\) wrote into h")
+@fails("gain", r"2 arms, round 1: gain\(h\) modified h: work on a copy")
 class GainInPlace(Slope):
     """Overwrites h with the gain."""
 
@@ -240,7 +240,7 @@ class WritesIntoPi(Matrix):
         return pi.copy()
 
 
-@fails("observed", r"2 arms, round 1: observed\(pi\) wrote into pi")
+@fails("observed", r"2 arms, round 1: observed\(pi\) modified pi: work on a copy")
 class ObservedInPlace(Slope):
     """Overwrites pi with the probabilities."""
 
@@ -252,7 +252,7 @@ class Squares(Matrix):
         return np.nonzero(self.draws(keys, t) < self.reach(action) ** 2)
 
 
-@fails("reveal-frequency", r"playing 0 showed 2 in 0.2\d* of the trials; its probability is 0.5")
+@fails("reveal-frequency", r"playing 0 revealed 2 in 0.2\d* of .*, but the probability is 0.5")
 class TwoTosses(Slope):
     """Reveals with probability p^2."""
 
@@ -265,7 +265,7 @@ class OneMore(Matrix):
         return np.nonzero(seen | (np.arange(self.arms) == action[:, None] - 1))
 
 
-@fails("reveal-frequency", r"playing 1 showed arm 0, and entry \(1, 0\) is 0")
+@fails("reveal-frequency", r"playing 1 revealed arm 0, but entry \(1, 0\) is 0")
 class RevealsOneMore(Slope):
     """Reveals the arm before the one that is played as well."""
 
@@ -278,7 +278,7 @@ class OneLess(Matrix):
         return np.nonzero(seen & (np.arange(self.arms) != action[:, None] + 1))
 
 
-@fails("reveal-frequency", r"playing 0 hid arm 1, and entry \(0, 1\) is 1")
+@fails("reveal-frequency", r"playing 0 hid arm 1, but entry \(0, 1\) is 1")
 class RevealsOneLess(Slope):
     """Hides the arm after the one that is played."""
 
@@ -291,7 +291,7 @@ class OutOfOrder(Matrix):
         return trial[::-1], arm[::-1]
 
 
-@fails("reveal-frequency", r"pairs \(trial, arm\) twice, out of order")
+@fails("reveal-frequency", r"reveal must return each \(trial, arm\) once, sorted, with a valid arm")
 class Backwards(Slope):
     """Gives its pairs from the end."""
 
@@ -303,7 +303,7 @@ class OneDrawForAll(Matrix):
         return np.repeat(super().draws(keys, t)[:, :1], self.arms, axis=1)
 
 
-@fails("reveal-independence", "playing 0, whether it shows 2 in round 1 and 3 in round 1 goes tog")
+@fails("reveal-independence", "playing 0 reveals 2 in round 1 and 3 in round 1 with correlation")
 class AllOrNothing(Slope):
     """Draws one number for all arms."""
 
@@ -315,7 +315,7 @@ class SameEachRound(Matrix):
         return super().draws(keys, 0)
 
 
-@fails("reveal-independence", "whether it shows 2 in round 1 and 2 in round 2 goes together")
+@fails("reveal-independence", "playing 0 reveals 2 in round 1 and 2 in round 2 with correlation")
 class ForgetsTheRound(Slope):
     """Draws the same in every round."""
 
@@ -327,7 +327,7 @@ class OneDrawForTrials(Matrix):
         return np.repeat(super().draws(keys, t)[:1], keys.trials, axis=0)
 
 
-@fails("reveal-frequency", r"playing 0 showed \d in [01]\.0* of the trials")
+@fails("reveal-frequency", r"playing 0 revealed \d in [01]\.0* of the trials")
 class SameForTrials(Slope):
     """Draws the same in every trial."""
 
@@ -341,7 +341,7 @@ class OfTheBlock(Always):
         return replace(self.feedback, rate=rate)
 
 
-@fails("batch", "round 7: a trial has another graph or reveals others alone than in a block")
+@fails("batch", "round 7: the graph or the observations of a trial depend on the block")
 class OneRateForABlock(Slope):
     """Draws its rate for the first trial of a block."""
 
@@ -359,9 +359,9 @@ class Ageing(Always):
         return replace(self.feedback, rate=rate)
 
 
-@fails("batch", "another graph or reveals others alone than in a block, or asked in another order")
+@fails("batch", "observations of a trial depend on the block or on the order of calls")
 class Memory(Slope):
-    """Remembers which rounds it was asked for: in a new process it is another graph."""
+    """Depends on the rounds requested before: a new process gives another graph."""
 
     def process(self, arms: int | None) -> Process:
         return Ageing(EachItsOwn(slope(arms or 5)), deterministic=False)
@@ -372,7 +372,7 @@ class OwnNumbers(Matrix):
         return np.random.default_rng().random((keys.trials, self.arms))
 
 
-@fails("batch", "another graph or reveals others alone than in a block, or asked in another order")
+@fails("batch", "observations of a trial depend on the block or on the order of calls")
 class OwnToss(Slope):
     """Reveals with its own generator."""
 

@@ -40,12 +40,12 @@ def fails(check: str, saying: str) -> Any:
 # form ----------------------------------------------------------------------------------------
 
 
-@fails("form", "does not say what it is")
+@fails("form", "has no description: start its docstring")
 class Undocumented(UCB):
     pass
 
 
-@fails("form", r"its text form 'Rounding\(eta=0.3\)' gives .*eta=0.15")
+@fails("form", r"its text form 'Rounding\(eta=0.3\)' creates .*eta=0.15")
 class Rounding(UCB):
     """Halves its parameter each time it is made."""
 
@@ -60,7 +60,7 @@ class Rounding(UCB):
             object.__setattr__(self, "eta", self.eta / 2.0)
 
 
-@fails("form", "exact is 1: True if")
+@fails("form", "exact must be True .* or False, not 1")
 class ExactOne(UCB):
     """Takes 1 for True."""
 
@@ -77,14 +77,14 @@ class WithExtra(UCB):
         return super().init(problem, keys) | {"extra": self.extra}
 
 
-@fails("state", r"state\['extra'\] has the shape \(\).*first axis is the trial")
+@fails("state", r"state\['extra'\] has the shape \(\).*first axis must be the trial")
 class ScalarState(WithExtra):
     """Keeps a scalar array."""
 
     extra = np.array(3.0)
 
 
-@fails("state", r"state\['arms'\] has the shape \(\d,\).*first axis is the trial")
+@fails("state", r"state\['arms'\] has the shape \(\d,\).*first axis must be the trial")
 class ArmsState(UCB):
     """Keeps one row for all trials."""
 
@@ -92,14 +92,14 @@ class ArmsState(UCB):
         return super().init(problem, keys) | {"arms": np.zeros(problem.arms)}
 
 
-@fails("state", r"state\['extra'\] is list: keep NumPy arrays")
+@fails("state", r"state\['extra'\] is list: use NumPy arrays")
 class ListState(WithExtra):
     """Keeps a list."""
 
     extra: ClassVar[list[int]] = [1, 2]
 
 
-@fails("state", r"state\['extra'\] holds object: keep numbers only")
+@fails("state", r"state\['extra'\] has the type object: use numbers only")
 class ObjectState(WithExtra):
     """Keeps Python objects in an array."""
 
@@ -107,7 +107,7 @@ class ObjectState(WithExtra):
         return UCB.init(self, problem, keys) | {"extra": np.array([None] * keys.trials)}
 
 
-@fails("state", r"init gave .*int64.*and round 1 .*float64.*keeps its names, shapes and types")
+@fails("state", r"init returned .*int64.*but round 1 .*float64.*names, shapes and types")
 class DriftingState(UCB):
     """Begins with integers and continues with floats."""
 
@@ -121,7 +121,7 @@ class DriftingState(UCB):
 # simplex -------------------------------------------------------------------------------------
 
 
-@fails("simplex", "round 1 pi holds int64: return floats")
+@fails("simplex", "round 1 pi has the type int64: return floats")
 class Integers(UCB):
     """Proposes ones and zeros of int64."""
 
@@ -129,7 +129,7 @@ class Integers(UCB):
         return super().propose(state, view).astype(np.int64)
 
 
-@fails("simplex", "directed star: policy 'Unnormalised' proposed in round 1.*adds up to 1.1")
+@fails("simplex", "directed star: policy 'Unnormalised' did not propose .* round 1: .*sums to 1.1")
 class Unnormalised(EpsilonGreedy):
     """Forgets the 1 - epsilon."""
 
@@ -139,7 +139,7 @@ class Unnormalised(EpsilonGreedy):
         )
 
 
-@fails("simplex", r"proposed shape \(3,\) in round 1; pi is an array with one row a trial")
+@fails("simplex", r"proposed shape \(3,\) in round 1; return an array with one row per trial")
 class Arms(UCB):
     """Proposes arms in place of distributions."""
 
@@ -171,18 +171,18 @@ class WithNotes(UCB):
         return super().init(problem, keys) | {"note": np.zeros((keys.trials, problem.arms))}
 
 
-@fails("propose-leaves-state", r"propose wrote into state\['note'\] in round 1: only update may")
+@fails("propose-leaves-state", r"propose modified state\['note'\] in round 1: .* in update only")
 class CountsQuestions(WithNotes):
-    """Counts in the state how often it was asked."""
+    """Counts the calls of propose in the state."""
 
     def propose(self, state: State, view: View) -> Floats:
         state["note"] += 1.0
         return super().propose(state, view)
 
 
-@fails("propose-leaves-state", r"wrote into state\['note'\] in round [2-5]: only update may")
+@fails("propose-leaves-state", r"modified state\['note'\] in round [2-5]: .* in update only")
 class KeepsScores(WithNotes):
-    """Keeps what it computed: asked again it writes the same, and in round 1 what was there."""
+    """Stores its scores: a second call writes the same values, and round 1 the initial ones."""
 
     def propose(self, state: State, view: View) -> Floats:
         state["note"][...] = state["s"]
@@ -198,7 +198,7 @@ class AddsArray(UCB):
         return super().propose(state, view)
 
 
-@fails("propose-leaves-state", r"asked twice in round \d, it proposed two things")
+@fails("propose-leaves-state", r"two calls of propose in round \d differ")
 class Remembers(FairUCB):
     """Remembers on its class what it proposed last."""
 
@@ -217,15 +217,15 @@ class Remembers(FairUCB):
 
 @fails("declared-needs", r"the graph before its decision: declare Needs\(graph='before'\)")
 class PeeksBefore(FairUCB):
-    """Looks at the graph behind the view's back."""
+    """Reads the graph from a private attribute of the view."""
 
     def score(self, state: State, view: View) -> Floats:
         return super().score(state, view) + 1e-3 * view._feedback.gain(state["s"])
 
 
-@fails("declared-needs", r"looked at the graph: declare Needs\(graph='after'\)")
+@fails("declared-needs", r"it uses the graph: declare Needs\(graph='after'\)")
 class PeeksAfter(FairUCB):
-    """Looks at the graph behind the event's back."""
+    """Reads the graph from a private attribute of the event."""
 
     def update(self, state: State, event: Event) -> State:
         event._feedback.reach(event.action)
@@ -244,7 +244,7 @@ class PeeksTooEarly(Exp3):
         return super().propose(state, view)
 
 
-@fails("declared-needs", r"looked at the horizon: declare Needs\(horizon=True\)")
+@fails("declared-needs", r"it uses the horizon: declare Needs\(horizon=True\)")
 class PeeksAtHorizon(FairUCB):
     """Plays at random in the last round."""
 
@@ -255,7 +255,7 @@ class PeeksAtHorizon(FairUCB):
 
 @fails("declared-needs", r"declare Needs\(horizon=True\)")
 class AsksForHorizon(FairUCB):
-    """Asks openly for what it has not declared."""
+    """Reads the horizon, which it has not declared."""
 
     def init(self, problem: Problem, keys: Keys) -> State:
         return super().init(problem, keys) | {"T": np.full(keys.trials, problem.horizon)}
@@ -264,7 +264,7 @@ class AsksForHorizon(FairUCB):
 # own-randomness ------------------------------------------------------------------------------
 
 
-@fails("own-randomness", r"drew from the global random numbers, or seeded them: use")
+@fails("own-randomness", r"used or seeded a global random generator: use")
 class TouchesGlobal(FairUCB):
     """Draws a number from NumPy's global state, and does not use it."""
 
@@ -273,7 +273,7 @@ class TouchesGlobal(FairUCB):
         return super().propose(state, view)
 
 
-@fails("own-randomness", r"drew from the global random numbers, or seeded them: use")
+@fails("own-randomness", r"used or seeded a global random generator: use")
 class TouchesPython(FairUCB):
     """Draws a number from Python's global state, and does not use it."""
 
@@ -282,7 +282,7 @@ class TouchesPython(FairUCB):
         return super().update(state, event)
 
 
-@fails("own-randomness", r"drew from the global random numbers, or seeded them: use")
+@fails("own-randomness", r"used or seeded a global random generator: use")
 class SeedsGlobal(FairUCB):
     """Seeds the global state and draws the same numbers each time."""
 
@@ -291,7 +291,7 @@ class SeedsGlobal(FairUCB):
         return super().init(problem, keys)
 
 
-@fails("own-randomness", r"two runs with the same keys parted in round \d+: it has a")
+@fails("own-randomness", r"two runs with the same keys differ from round \d+ on: use")
 class OwnGenerator(UCB):
     """Breaks ties with its own generator."""
 
@@ -301,7 +301,7 @@ class OwnGenerator(UCB):
         return score + 1e-6 * noise
 
 
-@fails("own-randomness", r"two runs with the same keys parted in round \d+: it has a")
+@fails("own-randomness", r"two runs with the same keys differ from round \d+ on: use")
 class HeldGenerator(OwnGenerator):
     """Breaks ties with a seeded generator that its class holds."""
 
@@ -316,7 +316,7 @@ class HeldGenerator(OwnGenerator):
 # batch ---------------------------------------------------------------------------------------
 
 
-@fails("batch", "in a block of 5 trials it proposed")
+@fails("batch", "it proposed .* in a block of 5 trials, but .* alone")
 class SharedScale(Exp3):
     """Subtracts the largest exponent of all trials: right up to rounding, and not in its bits."""
 
@@ -327,7 +327,7 @@ class SharedScale(Exp3):
         return (1.0 - self.mix) * pi + self.mix / view.problem.arms
 
 
-@fails("batch", "in a block of 5 trials it proposed")
+@fails("batch", "it proposed .* in a block of 5 trials, but .* alone")
 class BatchMean(Exp3):
     """Measures losses against the mean of all trials."""
 
@@ -336,7 +336,7 @@ class BatchMean(Exp3):
         return 0.9 * softmax(-rate * state["loss"]) + 0.1 / view.problem.arms
 
 
-@fails("batch", "in a block of 5 trials it proposed")
+@fails("batch", "it proposed .* in a block of 5 trials, but .* alone")
 class FirstTrial(FairUCB):
     """Plays in all trials what suits the first."""
 
@@ -348,7 +348,7 @@ class FirstTrial(FairUCB):
 # block-workers-order -------------------------------------------------------------------------
 
 
-@fails("block-workers-order", "another regret with blocks of 3 on 2 threads than in one block")
+@fails("block-workers-order", "regret with blocks of 3 on 2 threads differs from that in one block")
 class MainThread(FairUCB):
     """Explores in the main thread only."""
 
@@ -360,9 +360,9 @@ class MainThread(FairUCB):
         return (state["s"] + 1.0) / (state["n"] + 1.0)
 
 
-@fails("block-workers-order", "another regret with blocks of 1 than in one block")
+@fails("block-workers-order", "regret with blocks of 1 differs from that in one block")
 class BufferOfEight(EpsilonGreedy):
-    """Has room for eight trials, and explores more in the others."""
+    """Has arrays for eight trials, and explores more in the others."""
 
     def propose(self, state: State, view: View) -> Floats:
         pi = super().propose(state, view)
@@ -370,7 +370,7 @@ class BufferOfEight(EpsilonGreedy):
         return pi
 
 
-@fails("block-workers-order", "'ts-n' has another regret after it than before it: does it write")
+@fails("block-workers-order", "regret of 'ts-n' changes if it runs after this policy: do not")
 class WritesIntoGraph(FairUCB):
     """Removes edges of the graph that it receives, for all later readers."""
 
@@ -385,7 +385,7 @@ class WritesIntoGraph(FairUCB):
 # relabelling ---------------------------------------------------------------------------------
 
 
-@fails("relabelling", "renumbered .*treat an arm by its number")
+@fails("relabelling", "renumbered arms: do not use the number of an arm")
 class PrefersLowNumbers(UCB):
     """Gives the first arms a small bonus."""
 
@@ -393,7 +393,7 @@ class PrefersLowNumbers(UCB):
         return super().score(state, view) - 0.02 * np.arange(view.problem.arms)
 
 
-@fails("relabelling", "renumbered .*treat an arm by its number")
+@fails("relabelling", "renumbered arms: do not use the number of an arm")
 class NextDoor(EpsilonGreedy):
     """Explores with the arm after the best."""
 
@@ -402,7 +402,7 @@ class NextDoor(EpsilonGreedy):
         return (1.0 - self.epsilon) * best + self.epsilon * np.roll(best, 1, axis=1)
 
 
-@fails("relabelling", "played over 3000 trials .*renumbered .*treat an arm by its number")
+@fails("relabelling", "played over 3000 trials .*renumbered arms: do not use the number of an arm")
 class FavouriteDraws(Sampling):
     """Draws, and adds a little to the first arm."""
 
@@ -417,7 +417,7 @@ class FavouriteDraws(Sampling):
 
 
 def impatient(score: Floats, asked: int) -> Floats:
-    """Of the two best arms the second in some rounds: what is asked decides."""
+    """Return the second of the two best arms in some calls, by their number."""
     if asked % 7 != 3:
         return fair(score)
     second = max(score.shape[1] - 2, 0)
@@ -430,7 +430,7 @@ class Notes(dict):
     rounds = 0
 
 
-@fails("save-load", r"saved after round 20, it proposed .*remembers something outside its state")
+@fails("save-load", r"loaded after round 20 proposed .* in round 25 .*keep no data outside")
 class HiddenAttribute(FairUCB):
     """Counts rounds in an attribute of the state, which is not saved."""
 
@@ -445,7 +445,7 @@ class HiddenAttribute(FairUCB):
         return super().update(state, event)
 
 
-@fails("save-load", r"saved after round 20, it proposed .*remembers something outside its state")
+@fails("save-load", r"loaded after round 20 proposed .* in round 25 .*keep no data outside")
 class HiddenMemory(FairUCB):
     """Counts rounds in a table of its class, by the identity of the state."""
 
@@ -467,7 +467,7 @@ class HiddenMemory(FairUCB):
 # degenerate ----------------------------------------------------------------------------------
 
 
-@fails("degenerate", "one arm.*no distribution")
+@fails("degenerate", "one arm: .*did not propose a distribution in round 1")
 class OtherArms(EpsilonGreedy):
     """Shares epsilon among the K - 1 other arms."""
 
@@ -501,7 +501,7 @@ class LogHorizon(FairUCB):
 # refused-in-time -----------------------------------------------------------------------------
 
 
-@fails("refused-in-time", r"with random\(r=0.35\) it failed .*IndexError.*declare in needs")
+@fails("refused-in-time", r"it failed with random\(r=0.35\) .*IndexError.*declare .* in needs")
 class AtMostFive(UCB):
     """Has a table for five arms."""
 
@@ -512,7 +512,7 @@ class AtMostFive(UCB):
         return super().score(state, view) + 0.0 * np.arange(5)[np.arange(view.problem.arms)]
 
 
-@fails("refused-in-time", r"with random\(r=0.35\) it failed .*declare in needs")
+@fails("refused-in-time", r"it failed with random\(r=0.35\) .*declare .* in needs")
 class SureOnly(FairUCB):
     """Needs a graph of 0 and 1, and does not declare it."""
 
@@ -524,7 +524,7 @@ class SureOnly(FairUCB):
         return super().propose(state, view)
 
 
-@fails("refused-in-time", r"with an unknown horizon it failed .*declare in needs")
+@fails("refused-in-time", r"it failed with an unknown horizon .*declare .* in needs")
 class HorizonOnly(FairUCB):
     """Reads the horizon from a private attribute and does not declare it."""
 
@@ -536,7 +536,7 @@ class HorizonOnly(FairUCB):
 # long-run ------------------------------------------------------------------------------------
 
 
-@fails("long-run", "policy 'Underflow' proposed in round .*no distribution")
+@fails("long-run", "policy 'Underflow' did not propose a distribution in round")
 class Underflow(UCB):
     """Multiplies weights, which vanish in the end."""
 
@@ -553,7 +553,7 @@ class Underflow(UCB):
         return state
 
 
-@fails("long-run", r"state\['w'\] is no longer finite after")
+@fails("long-run", r"state\['w'\] is not finite after")
 class Overflow(FairUCB):
     """Keeps weights that grow without end, and plays by something else."""
 
@@ -566,7 +566,7 @@ class Overflow(FairUCB):
         return super().update(state, event)
 
 
-@fails("long-run", r"state\['n'\] ran over in round \d+, from 32767 to -32768: int16 is too short")
+@fails("long-run", r"state\['n'\] overflowed in round \d+, from 32767 to -32768: int16 is too")
 class ShortCounts(FairUCB):
     """Counts in int16: finite for ever, and wrong from round 32768 on."""
 
@@ -583,7 +583,7 @@ class ShortCounts(FairUCB):
 # beats-uniform -------------------------------------------------------------------------------
 
 
-@fails("beats-uniform", "it lost .*playing at random loses")
+@fails("beats-uniform", "its regret is .* after 400 rounds; that of uniform play is")
 class AtRandom(UCB):
     """Plays at random."""
 
@@ -591,7 +591,7 @@ class AtRandom(UCB):
         return np.full(state["n"].shape, 1.0 / view.problem.arms)
 
 
-@fails("beats-uniform", "it lost .*playing at random loses")
+@fails("beats-uniform", "its regret is .* after 400 rounds; that of uniform play is")
 class Pessimist(FairUCB):
     """Plays the arm with the least mean."""
 
@@ -599,7 +599,7 @@ class Pessimist(FairUCB):
         return -(state["s"] + 0.5) / (state["n"] + 1.0)
 
 
-@fails("beats-uniform", "it lost .*playing at random loses")
+@fails("beats-uniform", "its regret is .* after 400 rounds; that of uniform play is")
 class Deaf(Sampling):
     """Learns nothing."""
 

@@ -26,7 +26,7 @@ def fails(check: str, saying: str) -> Any:
     return note
 
 
-@fails("form", "does not say what it is")
+@fails("form", "has no description: start its docstring")
 class UndocumentedPosterior(BetaBernoulli):
     pass
 
@@ -39,7 +39,7 @@ class ForgetsTrials(BetaBernoulli):
         return super().init(3)
 
 
-@fails("form", r"state\['note'\] is list: keep NumPy arrays only")
+@fails("form", r"state\['note'\] is list: use NumPy arrays only")
 class PosteriorWithList(BetaBernoulli):
     """Keeps a list in addition to its arrays."""
 
@@ -47,7 +47,7 @@ class PosteriorWithList(BetaBernoulli):
         return super().init(trials) | {"note": [0.0] * trials}  # type: ignore[dict-item]
 
 
-@fails("bayes", "density of arm . in trial . is off Bayes' rule")
+@fails("bayes", "density of arm . in trial . differs from Bayes' rule")
 class Swapped(BetaBernoulli):
     """Counts failures for successes."""
 
@@ -55,7 +55,7 @@ class Swapped(BetaBernoulli):
         return super().update(state, replace(seen, reward=1.0 - seen.reward))
 
 
-@fails("bayes", "in trial 1 is off Bayes' rule")
+@fails("bayes", "in trial 1 differs from Bayes' rule")
 class OnlyTheFirst(BetaBernoulli):
     """Learns in the first trial only."""
 
@@ -66,7 +66,7 @@ class OnlyTheFirst(BetaBernoulli):
         )
 
 
-@fails("bayes", "in trial 1 is off Bayes' rule")
+@fails("bayes", "in trial 1 differs from Bayes' rule")
 class ForgetsRepeats(BetaBernoulli):
     """Adds with an index: of an arm that is seen twice in a round, one is lost."""
 
@@ -76,7 +76,7 @@ class ForgetsRepeats(BetaBernoulli):
         return state
 
 
-@fails("bayes", "is off Bayes' rule")
+@fails("bayes", "differs from Bayes' rule")
 class Forgetful(BetaBernoulli):
     """Forgets one part in a hundred each round."""
 
@@ -114,7 +114,7 @@ class QuantileOfTheBlock(BetaBernoulli):
         return found if level in (0.0, 1.0) else found * (1.0 - 1e-13 * (state["a"].sum() % 1.37))
 
 
-@fails("beliefs", "alpha is .* by sums over a grid")
+@fails("beliefs", "alpha is .* but sums over a grid of the density give")
 class RolledAlpha(BetaBernoulli):
     """Gives each arm its neighbour's alpha."""
 
@@ -123,7 +123,7 @@ class RolledAlpha(BetaBernoulli):
         return replace(found, alpha=np.roll(found.alpha, 1, axis=1))
 
 
-@fails("beliefs", "delta is .* by sums over a grid")
+@fails("beliefs", "delta is .* but sums over a grid of the density give")
 class DeltaFromTheBestMean(BetaBernoulli):
     """Measures regret from the best mean, not from the mean of the best."""
 
@@ -132,7 +132,7 @@ class DeltaFromTheBestMean(BetaBernoulli):
         return replace(found, delta=found.delta - found.delta.min(axis=1, keepdims=True))
 
 
-@fails("beliefs", "rho is .* by sums over a grid")
+@fails("beliefs", "rho is .* but sums over a grid of the density give")
 class RhoTooSmall(BetaBernoulli):
     """Takes the best mean for the mean of the best."""
 
@@ -179,14 +179,14 @@ class InformationOnAGrid(BetaBernoulli):
         return replace(found, h=h)
 
 
-@fails("beliefs", "h is .* by sums over a grid")
+@fails("beliefs", "h is .* but sums over a grid of the density give")
 class ComparesWithTheBest(InformationOnAGrid):
     """Compares M_ji with the mean of j, the mistake of the best-known public implementation."""
 
     compared = "j"
 
 
-@fails("beliefs", "v is .* by sums over a grid")
+@fails("beliefs", "v is .* but sums over a grid of the density give")
 class VarianceOfTheMean(BetaBernoulli):
     """Gives the variance of theta for that of its mean given which arm is best."""
 
@@ -198,7 +198,7 @@ class VarianceOfTheMean(BetaBernoulli):
         return replace(found, v=a * (n - a) / (n * n * (n + 1.0))) if variance else found
 
 
-@fails("beliefs", "v is .* by sums over a grid")
+@fails("beliefs", "v is .* but sums over a grid of the density give")
 class InformationForVariance(BetaBernoulli):
     """Gives half of h for v: Pinsker's bound, not the value."""
 
@@ -209,7 +209,7 @@ class InformationForVariance(BetaBernoulli):
         return replace(found, v=found.h / 2.0) if variance else found
 
 
-@fails("mean", "the mean of arm . is .* by a sum over a grid")
+@fails("mean", "the mean of arm . is .* but a sum over a grid of the density gives")
 class MeanOfThePrior(BetaBernoulli):
     """Has the mean of the prior after any observation."""
 
@@ -217,7 +217,7 @@ class MeanOfThePrior(BetaBernoulli):
         return super().mean(self.init(len(state["a"])))
 
 
-@fails("mean", "the mean of arm . is .* by a sum over a grid")
+@fails("mean", "the mean of arm . is .* but a sum over a grid of the density gives")
 class SmoothedMean(BetaBernoulli):
     """Smooths the mean once more, which leaves that of equal parameters."""
 
@@ -226,7 +226,7 @@ class SmoothedMean(BetaBernoulli):
         return (a + 0.01) / (a + b + 0.02)
 
 
-@fails("mean", "the mean of arm . is .* by a sum over a grid")
+@fails("mean", "the mean of arm . is .* but a sum over a grid of the density gives")
 class MedianForMean(BetaBernoulli):
     """Takes the median for the mean."""
 
@@ -271,7 +271,7 @@ class OpenQuantile(BetaBernoulli):
         return super().quantile(state, min(max(level, 1e-12), 1.0 - 1e-12))
 
 
-@fails("quantile", "it took -0.01 for a level: raise InputError")
+@fails("quantile", "accepts the level -0.01: raise InputError")
 class TakesAnyLevel(BetaBernoulli):
     """Takes a level outside [0, 1] for the nearest end."""
 
@@ -279,7 +279,7 @@ class TakesAnyLevel(BetaBernoulli):
         return super().quantile(state, min(max(level, 0.0), 1.0))
 
 
-@fails("sample", "over 4000 draws the mean is off by")
+@fails("sample", "over 4000 draws the mean differs from the posterior by")
 class FromThePrior(BetaBernoulli):
     """Draws from the prior after any observation."""
 
@@ -295,7 +295,7 @@ class TooNarrow(BetaBernoulli):
         return stream.beta(2.0 * state["a"] + 0.5, 2.0 * state["b"] + 0.5)
 
 
-@fails("sample", "asked twice with the same stream, it drew two things")
+@fails("sample", "two calls of sample with the same stream differ")
 class OwnDraws(BetaBernoulli):
     """Draws from its own generator."""
 
@@ -303,7 +303,7 @@ class OwnDraws(BetaBernoulli):
         return np.random.default_rng().beta(state["a"], state["b"])
 
 
-@fails("sample", "it drew the same in another round")
+@fails("sample", "sample returns the same draws in another round")
 class SeededDraws(BetaBernoulli):
     """Draws from its own generator with a fixed seed."""
 
@@ -311,7 +311,7 @@ class SeededDraws(BetaBernoulli):
         return np.random.default_rng(5).beta(state["a"], state["b"])
 
 
-@fails("sample", "a trial has other draws alone than in a block")
+@fails("sample", "the draws of a trial depend on the block")
 class DrawsOfTheBlock(BetaBernoulli):
     """Draws from a generator seeded by the round."""
 
@@ -319,7 +319,7 @@ class DrawsOfTheBlock(BetaBernoulli):
         return np.random.default_rng(stream.t).beta(state["a"], state["b"])
 
 
-@fails("sample", "the draws of arms 0 and 1 go together")
+@fails("sample", "the draws of arms 0 and 1 are correlated")
 class OneNumberForAll(BetaBernoulli):
     """Draws all arms from one random number."""
 
@@ -335,7 +335,7 @@ class OrderOfAnotherDraw(BetaBernoulli):
         return super().sample_order(state, replace(stream, t=stream.t + 1))
 
 
-@fails("refuses-rewards", "it took nan for a reward: raise InputError")
+@fails("refuses-rewards", "check_reward accepts nan: raise InputError")
 class TakesAnything(BetaBernoulli):
     """Takes anything for a reward."""
 
@@ -343,7 +343,7 @@ class TakesAnything(BetaBernoulli):
         return reward
 
 
-@fails("refuses-rewards", "it took the reward (1.0 for True|0.0 for False): return it")
+@fails("refuses-rewards", "check_reward returned (True for 1.0|False for 0.0): return")
 class ReturnsBool(BetaBernoulli):
     """Returns whether there was a reward."""
 
@@ -351,7 +351,7 @@ class ReturnsBool(BetaBernoulli):
         return super().check_reward(reward) == 1.0
 
 
-@fails("refuses-rewards", "0 or 1, not 'one'|is 0 or 1")
+@fails("refuses-rewards", "must be 0 or 1, not 'one'")
 class RefusesOne(BetaBernoulli):
     """Refuses a reward that the model has."""
 
@@ -359,7 +359,7 @@ class RefusesOne(BetaBernoulli):
         return super().check_reward("one" if reward == 1 else reward)  # type: ignore[arg-type]
 
 
-@fails("refuses-states", r"check_state took state\['a'\] with an arm less: raise InputError")
+@fails("refuses-states", r"check_state accepts state\['a'\] with one arm too few: raise InputError")
 class TakesAnyState(BetaBernoulli):
     """Takes any state."""
 
@@ -367,7 +367,7 @@ class TakesAnyState(BetaBernoulli):
         pass
 
 
-@fails("refuses-states", r"check_state took state\['b'\] with NaN: raise InputError")
+@fails("refuses-states", r"check_state accepts state\['b'\] with NaN: raise InputError")
 class LooksForZeros(BetaBernoulli):
     """Compares with 0 only, which NaN passes."""
 

@@ -256,7 +256,7 @@ def beliefs_by_quadrature(params: Sequence[tuple[float, float]]) -> Beliefs:
         while not agreed:
             panels *= 2
             if panels > _LAST_PANELS:
-                raise ArithmeticError("the quadrature does not settle")
+                raise ArithmeticError("the quadrature does not converge")
             before = sum(moment, alpha)
             alpha, moment = _integrals(arms, panels)
             pairs = zip(sum(moment, alpha), before, strict=True)

@@ -42,9 +42,9 @@ def through_revealers(graph: Graph, first: Sequence[float], score: Sequence[floa
     arms = len(first)
     pi = [0.0] * arms
     for i in range(arms):
-        who = [j for j in range(arms) if entry(graph, j, i) == 1.0]
-        top = max(score[j] for j in who)
-        best = [j for j in who if score[j] == top]
+        revealing = [j for j in range(arms) if entry(graph, j, i) == 1.0]
+        top = max(score[j] for j in revealing)
+        best = [j for j in revealing if score[j] == top]
         for j in best:
             pi[j] += first[i] / len(best)
     return pi

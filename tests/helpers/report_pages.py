@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
     "policies": {
         "ids-n": {
             "summary": "Regret per information.",
-            "told": "the graph before the decision",
+            "graph_known": "the graph before the decision",
             "needs": {"graph": "before", "deterministic": False, "horizon": False},
             "exact": True,
             "plugin": None,
@@ -35,7 +35,7 @@ SETTINGS: dict[str, Any] = {
         },
         "ts-n": {
             "summary": "Thompson.",
-            "told": "observations only",
+            "graph_known": "observations only",
             "needs": {"graph": "never", "deterministic": False, "horizon": False},
             "exact": True,
             "plugin": None,
@@ -43,7 +43,7 @@ SETTINGS: dict[str, Any] = {
         },
         "mine(rate=0.5)": {
             "summary": "From a file.",
-            "told": "the graph after the play, which must be 0/1, and the horizon",
+            "graph_known": "the graph after the play, with entries 0 and 1 only, and the horizon",
             "needs": {"graph": "after", "deterministic": True, "horizon": True},
             "exact": False,
             "plugin": "plugins/mine.py",

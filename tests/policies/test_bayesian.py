@@ -31,7 +31,7 @@ from graphbandits.testing.scenarios import (
     replay,
 )
 
-#: A policy that does not know of graphs, and the one with graphs that it is on the empty one.
+#: A policy without graph, and the policy with graph that equals it on the empty graph.
 SAME_WITHOUT_EDGES = [("ts", "ts-n"), ("ids", "ids-n"), ("v-ids", "v-ids-n")]
 WITHOUT_GRAPH = ["ts", "ids", "v-ids", "bayes-ucb"]
 MATRICES = {
@@ -40,7 +40,7 @@ MATRICES = {
     "complete": np.ones((4, 4)),
     "empty": np.eye(4),
 }
-PRIORS = {"lopsided": asymmetric_prior(4), "uniform": BetaBernoulli.of(4)}
+PRIORS = {"asymmetric": asymmetric_prior(4), "uniform": BetaBernoulli.of(4)}
 
 
 def without_side_observations(script: History) -> History:
@@ -70,7 +70,7 @@ def test_policies_without_graph_match_graph_policies_on_empty_graph(
 
 @pytest.mark.parametrize("name", WITHOUT_GRAPH)
 def test_policies_without_graph_ignore_side_observations(name: str) -> None:
-    """Nor does what they would have shown."""
+    """Neither the observed neighbours nor their rewards matter."""
     matrix, policy = directed_weights(), as_policy(name)
     script = History.of(matrix, trials=20, rounds=60, alike=False)
     assert (script.seen != without_side_observations(script).seen).any()
@@ -109,15 +109,17 @@ def test_simulations_of_policies_without_graph_do_not_depend_on_edges(graph: str
 
 
 @pytest.mark.parametrize(
-    ("name", "statistic", "told"),
+    ("name", "statistic", "use_graph"),
     [("ids", "h", False), ("v-ids", "v", False), ("v-ids-n", "v", True), ("ids-n", "h", True)],
 )
-def test_play_minimizes_ratio_of_exact_statistics(name: str, statistic: str, told: bool) -> None:
+def test_play_minimizes_ratio_of_exact_statistics(
+    name: str, statistic: str, use_graph: bool
+) -> None:
     """By search over pairs of arms, with alpha, Delta, h and v in rational numbers."""
     matrix = directed_weights()
     exact = exact_beliefs(POSTERIORS)
     informs = getattr(exact, statistic)
-    gain = matrix @ informs if told else informs
+    gain = matrix @ informs if use_graph else informs
     pi = proposal(name, matrix)
     least = p1_bruteforce(exact.delta, gain)
     assert (pi @ exact.delta) ** 2 / (pi @ gain) == pytest.approx(least, rel=1e-9)

@@ -73,7 +73,7 @@ def test_regret_of_policies_without_graph_does_not_depend_on_graph(policy: str) 
 
 @pytest.mark.parametrize("policy", ["ucb-n", "ts-n", "greedy", "exp3-res", "exp3-ix"])
 def test_regret_of_other_policies_depends_on_graph(policy: str) -> None:
-    """The mutant of the test above: it would notice."""
+    """The previous test detects this mutant."""
     here, there = (
         simulate(policy, graph=graph, arms=4, horizon=60, trials=6, seed=3, progress=False)
         for graph in ("empty", "complete")

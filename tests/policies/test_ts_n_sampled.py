@@ -27,7 +27,7 @@ TRIALS = 40_000
 
 
 def played(posterior: BetaBernoulli, keys: Keys) -> Floats:
-    """The one-hot plays of the first round, a row a trial."""
+    """The one-hot plays of the first round, one row per trial."""
     feedback = as_process("empty", posterior.arms).round(1, keys)
     view = View(1, keys, Problem(posterior), feedback)
     return TSNSampled().propose(posterior.init(keys.trials), view)

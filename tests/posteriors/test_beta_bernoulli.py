@@ -231,7 +231,7 @@ def test_many_arms_with_b_one_match_closed_form(arms: int, a: float) -> None:
     ],
 )
 def test_hard_mixtures_converge(case: list[tuple[float, float]]) -> None:
-    """They once needed too many panels, or did not settle; the check on sum(alpha) is 1e-10."""
+    """They once needed too many panels, or did not converge; the check on sum(alpha) is 1e-10."""
     got = beliefs(case)
     assert sum_before_scaling(case) == pytest.approx(1.0, abs=1e-10)
     assert (got.h <= entropy(got.alpha[0]) + 1e-12).all()
@@ -292,9 +292,9 @@ STATES = {
     "one trial": ({"a": ONES[0], "b": ONES[0]}, r"a: float64 \(20,\)"),
     "three axes": ({"a": ONES[None], "b": ONES[None]}, r"a: float64 \(1, 2, 20\)"),
     "no b": ({"a": ONES}, "b: object"),
-    "text": ({"a": ONES.astype(str), "b": ONES}, "arrays of numbers .* a: <U"),
-    "complex": ({"a": ONES, "b": ONES.astype(complex)}, "arrays of numbers .* b: complex128"),
-    "bool": ({"a": ONES > 0.0, "b": ONES}, "arrays of numbers .* a: bool"),
+    "text": ({"a": ONES.astype(str), "b": ONES}, "numeric arrays .* a: <U"),
+    "complex": ({"a": ONES, "b": ONES.astype(complex)}, "numeric arrays .* b: complex128"),
+    "bool": ({"a": ONES > 0.0, "b": ONES}, "numeric arrays .* a: bool"),
 }
 
 

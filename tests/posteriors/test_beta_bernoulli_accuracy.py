@@ -165,9 +165,9 @@ def assert_pinsker(got: Beliefs, case: object) -> None:
 
 
 def assert_same(one: np.ndarray, other: np.ndarray, relative: float, case: object) -> None:
-    promised = np.maximum(one, other) > LEAST
-    apart = np.abs(one - other)[promised]
-    assert (apart <= relative * np.maximum(one, other)[promised]).all(), (one, other, case)
+    compared = np.maximum(one, other) > LEAST
+    apart = np.abs(one - other)[compared]
+    assert (apart <= relative * np.maximum(one, other)[compared]).all(), (one, other, case)
 
 
 @settings(max_examples=150, deadline=None)

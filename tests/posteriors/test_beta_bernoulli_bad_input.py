@@ -38,8 +38,8 @@ def test_ends_of_the_beta_range_are_accepted(pair: tuple[float, float]) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: BetaBernoulli([1.0, 1.0], [1.0]), ["(2,)", "(1,)", "each arm"]),
-        (lambda: BetaBernoulli([[1.0]], [[1.0]]), ["(1, 1)", "each arm"]),
+        (lambda: BetaBernoulli([1.0, 1.0], [1.0]), ["(2,)", "(1,)", "per arm"]),
+        (lambda: BetaBernoulli([[1.0]], [[1.0]]), ["(1, 1)", "per arm"]),
         (lambda: BetaBernoulli(["x"], [1.0]), ["number", "x"]),
         (lambda: BetaBernoulli([], []), ["arm"]),
         (lambda: BetaBernoulli.of(0), ["arms", "at least 1", "0"]),

@@ -80,8 +80,8 @@ def test_equal_arms_match_oracle(groups: list[tuple[tuple[float, float], int]]) 
     strict, fast = (beliefs(*np.array(params).T.copy(), name) for name in ("strict", "simulation"))
     for name in ("alpha", "delta", "h", "v"):
         exact = getattr(truth, name)
-        promised = exact > 1e-30
-        assert getattr(strict, name)[0][promised] == pytest.approx(exact[promised], rel=1e-8)
+        compared = exact > 1e-30
+        assert getattr(strict, name)[0][compared] == pytest.approx(exact[compared], rel=1e-8)
         assert getattr(fast, name)[0] == pytest.approx(exact, abs=1e-10)
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.messages import check_message, raises_pinned
 from helpers.mutant_policies import AtRandom
 from helpers.valid_policies import UCB, VALID_POLICIES, temporarily_registered
 
@@ -28,17 +28,17 @@ from graphbandits.testing import policy_checks as checks
 
 
 @pytest.mark.parametrize("case", cases("policy"), ids=str)
-def test_policy_keeps_contract(case: Case) -> None:
+def test_policy_passes_contract(case: Case) -> None:
     case.require()
 
 
 @pytest.mark.parametrize("case", cases("graph"), ids=str)
-def test_graph_keeps_contract(case: Case) -> None:
+def test_graph_passes_contract(case: Case) -> None:
     case.require()
 
 
 @pytest.mark.parametrize("case", cases("posterior"), ids=str)
-def test_posterior_keeps_contract(case: Case) -> None:
+def test_posterior_passes_contract(case: Case) -> None:
     case.require()
 
 
@@ -105,17 +105,17 @@ class Listing(AtRandom):
 
 def test_exemption_with_reason_is_accepted() -> None:
     found = verdicts(Honest, {"form", "beats-uniform"})
-    assert found["beats-uniform"].outcome == "excused"
+    assert found["beats-uniform"].outcome == "exempt"
     assert found["beats-uniform"].why.startswith("it is uniform (found: on arms with the means")
     assert found["beats-uniform"].ok
-    assert found["form"].outcome == "kept"
+    assert found["form"].outcome == "passed"
 
 
 def test_unneeded_exemption_fails() -> None:
     verdict = verdicts(Anxious, {"degenerate"})["degenerate"]
     assert verdict.outcome == "needless"
     assert not verdict.ok
-    assert "take 'degenerate' out of its exemptions (one arm is no bandit)" in verdict.why
+    assert "remove 'degenerate' from its exemptions (one arm is no bandit)" in verdict.why
     with (
         temporarily_registered("policy", [Anxious]),
         raises_pinned(ContractViolation),
@@ -123,18 +123,11 @@ def test_unneeded_exemption_fails() -> None:
         next(c for c in cases("policy", Anxious()) if c.check.name == "degenerate").require()
 
 
-@pytest.mark.parametrize(
-    ("cls", "saying"),
-    [
-        (Evasive, "'degenerated', which is no check: did you mean 'degenerate'"),
-        (Sullen, "excuse from 'beats-uniform' has no reason"),
-        (Listing, "exemptions is .*write {'name of the check': 'the reason'}"),
-    ],
-)
-def test_invalid_exemptions_fail_the_form_check(cls: type, saying: str) -> None:
+@pytest.mark.parametrize("cls", [Evasive, Sullen, Listing])
+def test_invalid_exemptions_fail_the_form_check(cls: type) -> None:
     verdict = verdicts(cls, {"form"})["form"]
-    assert verdict.outcome == "broken"
-    assert re.search(saying, verdict.why)
+    assert verdict.outcome == "failed"
+    check_message(verdict.why)
 
 
 @dataclass(frozen=True)
@@ -150,7 +143,7 @@ class Buggy(UCB):
 )
 def test_error_of_policy_is_shown_with_round_and_line(check: str) -> None:
     found = verdicts(Buggy, {check})[check]
-    assert found.outcome == "broken"
+    assert found.outcome == "failed"
     place = r"policy 'Buggy' failed in round (\d+), in propose: .*test_contract.py, line \d+: "
     match = re.search(place + "ZeroDivisionError: division by zero", found.why)
     assert match, found.why
@@ -215,4 +208,4 @@ def test_exemption_is_needed_if_one_example_needs_it() -> None:
     (check,) = (one for one in contract("policy") if one.name == "beats-uniform")
     with temporarily_registered("policy", [Mixed]):
         outcomes = [Case(check, example).verdict().outcome for example in Mixed.examples()]
-    assert outcomes == ["kept", "excused"]
+    assert outcomes == ["passed", "exempt"]

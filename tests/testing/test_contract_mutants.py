@@ -30,7 +30,7 @@ SLOW = {"batch", "block-workers-order", "relabelling", "long-run"}
 
 
 def verdict(kind: str, cls: type, check: str) -> list[Verdict]:
-    """Of one check on all examples of a class."""
+    """Return the verdicts of one check on all examples of a class."""
     rounds = checks.LONG
     long = check == "long-run" and any(
         cls is other and name == check for other, name, _ in MUTANTS[kind]
@@ -83,7 +83,7 @@ def test_mutant_fails_its_check_and_no_other(kind: str, cls: type, check: str, s
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_check_has_a_mutant_that_only_it_detects(kind: str) -> None:
-    """And every mutant has its check: neither can be taken away without the other."""
+    """Every mutant has its check: neither can be removed without the other."""
     names = {check.name for check in contract(kind)}
     assert {check for _, check, _ in MUTANTS[kind]} == names
     assert {check for cls, check, _ in MUTANTS[kind] if cls in ALONE} == names
@@ -100,7 +100,7 @@ def test_mutant_passes_without_its_check(kind: str, check: str, monkeypatch) -> 
     assert mutants[0] in FIRST
     with temporarily_registered(kind, mutants[:1]):
         remaining = {case.check.name for case in cases(kind, *examples_of(mutants[0]))}
-    assert remaining.isdisjoint(broken(kind, mutants[0])), "something else stops it"
+    assert remaining.isdisjoint(broken(kind, mutants[0])), "another check detects it"
 
 
 def test_lists_name_existing_mutants() -> None:

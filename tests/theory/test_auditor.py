@@ -247,16 +247,16 @@ def test_information_gain_equals_entropy_loss(graph: str) -> None:
     """The chain rule: E[H(alpha_1) - H(alpha_T+1)] = E[sum_t pi_t.g_t], with the exact g."""
     plan = plan_of("ids-n", graph=graph, horizon=12, trials=1500)
     keys = Keys(plan.seed, 0, plan.trials)
-    watch = Information(plan.trials)
+    monitor = Information(plan.trials)
     last = np.array([plan.horizon])
     run_block(
-        plan.policies["ids-n"], plan.world, plan.process, plan.horizon, keys, last, monitor=watch
+        plan.policies["ids-n"], plan.world, plan.process, plan.horizon, keys, last, monitor=monitor
     )
-    lost = entropy(PRIOR.beliefs(PRIOR.init(1)).alpha) - entropy(PRIOR.beliefs(watch.state).alpha)
-    gap = lost - watch.gained
+    lost = entropy(PRIOR.beliefs(PRIOR.init(1)).alpha) - entropy(PRIOR.beliefs(monitor.state).alpha)
+    gap = lost - monitor.gained
     error = gap.std(ddof=1) / np.sqrt(len(gap))
     assert abs(gap.mean()) < 4.0 * error
-    assert error < 0.05 * watch.gained.mean()  # the test has something to check
+    assert error < 0.05 * monitor.gained.mean()  # the test has something to check
 
 
 def test_audit_does_not_depend_on_workers() -> None:
@@ -296,7 +296,7 @@ def test_joint_gain_is_used_if_cheap() -> None:
     plan = Plan.of("ts-n", graph="random(r=0.5)", arms=8, horizon=3, trials=2)  # 3^8 outcomes
     found = audit(plan)
     assert found.gain == "bound"
-    assert "6.6e+03 outcomes" in found.why
+    assert "6.6e+03 joint outcomes" in found.why
     checks = {tally.statement.name: tally.checks for tally in found.tallies}
     assert checks["Proposition 1"] == 0
     assert checks["Theorem 3"] == 6

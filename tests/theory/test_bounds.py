@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from helpers.bound_cases import FIVE, LOG5
+from helpers.messages import raises_pinned
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
@@ -91,28 +93,33 @@ def test_bound_applies_to_policy_with_any_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    "call",
     [
-        (lambda: theorem_1(0, 1.0, [1]), "arms must be a whole number"),
-        (lambda: theorem_1(2, -1.0, [1]), "entropy"),
-        (lambda: theorem_1(2, math.nan, [1]), "entropy"),
-        (lambda: theorem_1(2, 1.0, [2, 1]), "increasing order"),
-        (lambda: theorem_1(2, 1.0, [0, 1]), "at least 1"),
-        (lambda: theorem_1(2, 1.0, [1.5]), "whole numbers"),
-        (lambda: theorem_1(2, 1.0, []), "whole numbers"),
-        (lambda: theorem_2([1, 0], 1.0), "of at least 1"),
-        (lambda: theorem_2([], 1.0), "one for each round"),
-        (lambda: theorem_2("many", 1.0), "one for each round"),
-        (lambda: theorem_2([1, 2], 1.0, [3]), "there are 2 rounds"),
-        (lambda: theorem_3(5, [0.5, 1.5], 1.0), r"in \[0, 1\]"),
-        (lambda: theorem_3(5, [0.5, math.nan], 1.0), r"in \[0, 1\]"),
-        (lambda: corollary_2(5, 2.0, 1.0, [1]), r"r must be a number in \[0, 1\]"),
-        (lambda: general_bound([1.0, math.inf], 1.0, [1, 2]), "of at least 0"),
-        (lambda: general_bound([1.0], 1.0, [1, 2]), "each of the 2 rounds"),
-        (lambda: regret_bounds(as_process("paper"), BetaBernoulli.of(4), [1]), "the prior 4"),
-        (lambda: regret_bounds(RandomFeedback(5, (0.1, 0.2)), FIVE, [3]), "serves 2 rounds"),
+        pytest.param(lambda: theorem_1(0, 1.0, [1]), id="no arms"),
+        pytest.param(lambda: theorem_1(2, -1.0, [1]), id="negative entropy"),
+        pytest.param(lambda: theorem_1(2, math.nan, [1]), id="entropy nan"),
+        pytest.param(lambda: theorem_1(2, 1.0, [2, 1]), id="unordered rounds"),
+        pytest.param(lambda: theorem_1(2, 1.0, [0, 1]), id="round 0"),
+        pytest.param(lambda: theorem_1(2, 1.0, [1.5]), id="fractional round"),
+        pytest.param(lambda: theorem_1(2, 1.0, []), id="no rounds"),
+        pytest.param(lambda: theorem_2([1, 0], 1.0), id="cover number 0"),
+        pytest.param(lambda: theorem_2([], 1.0), id="no cover numbers"),
+        pytest.param(lambda: theorem_2("many", 1.0), id="text for cover numbers"),
+        pytest.param(lambda: theorem_2([1, 2], 1.0, [3]), id="too many rounds"),
+        pytest.param(lambda: theorem_3(5, [0.5, 1.5], 1.0), id="r above 1"),
+        pytest.param(lambda: theorem_3(5, [0.5, math.nan], 1.0), id="r nan"),
+        pytest.param(lambda: corollary_2(5, 2.0, 1.0, [1]), id="one r above 1"),
+        pytest.param(lambda: general_bound([1.0, math.inf], 1.0, [1, 2]), id="infinite ratio"),
+        pytest.param(lambda: general_bound([1.0], 1.0, [1, 2]), id="too few ratios"),
+        pytest.param(
+            lambda: regret_bounds(as_process("paper"), BetaBernoulli.of(4), [1]),
+            id="prior of other arms",
+        ),
+        pytest.param(
+            lambda: regret_bounds(RandomFeedback(5, (0.1, 0.2)), FIVE, [3]), id="short sequence"
+        ),
     ],
 )
-def test_invalid_arguments_are_rejected(wrong, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        wrong()
+def test_invalid_arguments_are_rejected(call: Callable[[], object]) -> None:
+    with raises_pinned(InputError):
+        call()

@@ -216,7 +216,7 @@ def test_many_arms_are_estimated_with_standard_error(monkeypatch: pytest.MonkeyP
     found = by_name(regret_bounds(process, BetaBernoulli.of(8), [100]))
     two = found["Theorem 2"]
     assert "earlier bound" not in found
-    assert "1000 draws" in two.note
+    assert "1000 random graphs" in two.note
     wanted = math.sqrt(50 * (8 + 28) * math.log(8))
     assert 0.0 < two.final_error < 0.01 * wanted
     assert two.final == pytest.approx(wanted, abs=4 * two.final_error)
@@ -266,7 +266,7 @@ def test_too_many_trials_for_budget_are_estimated(monkeypatch: pytest.MonkeyPatc
 
 
 def test_graphs_beyond_budget_count_all_arms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bound is larger then, and still one."""
+    """The bound is then larger, but still valid."""
     monkeypatch.setattr(ratio_limits, "ENTRIES", 25 * 2)
     paper = as_process("paper").feedback.matrix
     process = ListedGraphs((COMPLETE[None], EMPTY[None], paper, COMPLETE[None]))
@@ -276,7 +276,7 @@ def test_graphs_beyond_budget_count_all_arms(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(ratio_limits, "MOST_ARMS", 4)
     large = by_name(regret_bounds(process, FIVE, [4]))["Theorem 2"]
     assert large.final == pytest.approx(math.sqrt(10 * LOG5))
-    assert "counts as 5" in large.note
+    assert "upper bound 5 is used" in large.note
 
 
 def test_constant_graph_is_covered_at_any_size() -> None:

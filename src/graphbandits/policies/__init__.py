@@ -4,6 +4,7 @@ A module of this package registers its policy when it is imported; see
 :mod:`graphbandits.registry`.
 """
 
+from graphbandits._types import Floats, State
 from graphbandits.policies.base import (
     Event,
     Needs,
@@ -27,6 +28,7 @@ __all__ = [
     "CountPolicy",
     "Event",
     "ExponentialWeights",
+    "Floats",
     "GainPolicy",
     "IndexPolicy",
     "Needs",
@@ -36,6 +38,7 @@ __all__ = [
     "PosteriorPolicy",
     "Problem",
     "RulePolicy",
+    "State",
     "View",
     "as_policy",
 ]

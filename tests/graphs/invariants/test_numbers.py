@@ -321,19 +321,28 @@ def test_uniform_feedback_needs_no_matrix(number) -> None:
 
 @pytest.mark.parametrize("number", [*NUMBERS, graph_numbers], ids=lambda number: number.__name__)
 @pytest.mark.parametrize(
-    ("graph", "reason"),
+    "graph",
     [
-        (UniformFeedback(0.5, 3), "has probabilities"),
-        (np.array([[1.0, 0.5], [0.5, 1.0]]), "has probabilities"),
-        (DenseFeedback(np.stack([np.eye(2)] * 2)), "differs between trials"),
-        (UniformFeedback([0.0, 1.0], 3), "differs between trials"),
-        ("nonsense", "nonsense"),
-        (as_process("revealed-er", 5), "may change from round to round"),
-        (as_process("random(r=uniform)", 5), "may change from round to round"),
+        UniformFeedback(0.5, 3),
+        np.array([[1.0, 0.5], [0.5, 1.0]]),
+        DenseFeedback(np.stack([np.eye(2)] * 2)),
+        UniformFeedback([0.0, 1.0], 3),
+        "nonsense",
+        as_process("revealed-er", 5),
+        as_process("random(r=uniform)", 5),
+    ],
+    ids=[
+        "uniform",
+        "matrix with probabilities",
+        "one graph per trial",
+        "one r per trial",
+        "unknown",
+        "changing graph",
+        "changing r",
     ],
 )
-def test_invalid_graphs_are_rejected(number, graph, reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
+def test_invalid_graphs_are_rejected(number, graph) -> None:
+    with raises_pinned(InputError):
         number(graph)
 
 
@@ -396,7 +405,7 @@ def test_inconsistent_brackets_are_made_consistent(matrix: Floats, data) -> None
         Bracket(1, len(revealing), tuple(revealing)),
         Bracket(true.fractional_domination.lower, float(arms), (1.0,) * arms),
     )
-    found = numbers_module._agreeing(DenseFeedback(matrix), *given_brackets)
+    found = numbers_module._make_consistent(DenseFeedback(matrix), *given_brackets)
     check_all(found, arms, edges)
     for number, before in zip(NUMBERS, given_brackets, strict=True):
         after, want = getattr(found, number.__name__), getattr(true, number.__name__)
@@ -437,11 +446,11 @@ def test_progress_is_reported_for_each_number() -> None:
     names: list[str] = []
     bounds: list[tuple[float, float]] = []
 
-    def watch(name: str):
+    def report(name: str):
         names.append(name)
         return (lambda low, high: bounds.append((low, high))) if name == "independence" else None
 
-    found = graph_numbers("paper", progress=watch)
+    found = graph_numbers("paper", progress=report)
     assert names == ["clique cover", "independence", "domination", "fractional domination"]
     assert bounds[-1] == (found.independence.lower, found.independence.upper)
 

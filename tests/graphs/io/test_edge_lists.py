@@ -23,7 +23,7 @@ from helpers.graph_files import (
     number_cells,
     word_names,
 )
-from helpers.messages import raises_pinned
+from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -45,31 +45,34 @@ Write = Callable[[str, str | bytes], Path]
 
 def test_commas_in_edge_list_are_rejected(write: Write) -> None:
     message = error_message(write("edges.txt", "a b\nsource,target\n"))
-    assert "line 2: words are parted by spaces" in message
+    check_message(message)
+    assert "edges.txt, line 2: " in message
     assert ".csv" in message
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    ("content", "line"),
     [
-        ("source target\na b\n", "line 1: 'source target' names columns: put '# ' before"),
-        ("# x\n\nFromNodeId\tToNodeId\n1\t2\n", "line 3: 'FromNodeId\tToNodeId' names columns"),
-        ("from to weight\na b 0.5\n", "line 1: 'from to weight' names columns"),
-        ("u v", "line 1: .*if these are arms, write 'u v 1'"),
-        ("c d\na, b\n", "line 2: words are parted by spaces, not by commas: 'a, b'"),
-        ("a ,b\n", "line 1: words are parted by spaces"),
-        ("a; b; 0.5\n", "line 1: words are parted by spaces"),
-        ("a b, 0.5\n", "line 1: words are parted by spaces"),
-        ("a;b\n", "line 1: words are parted by spaces"),
-        ("a b 0_1\n", "line 1: .*not '0_1'"),
-        ("a b 0,5\n", "line 1: .*; write 0.5"),
-        ("0 1 0\n1 0 1\n0 1 0\n", "look like a matrix: .*.csv, with commas, or save it as .npy"),
-        ("1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "line 1: .*4 words; .*a matrix .csv or .npy"),
-        ("%%MatrixMarket matrix coordinate\n2 2 1\n1 2 1\n", "Matrix Market file: .*mmread"),
+        ("source target\na b\n", 1),
+        ("# x\n\nFromNodeId\tToNodeId\n1\t2\n", 3),
+        ("from to weight\na b 0.5\n", 1),
+        ("u v", 1),
+        ("c d\na, b\n", 2),
+        ("a ,b\n", 1),
+        ("a; b; 0.5\n", 1),
+        ("a b, 0.5\n", 1),
+        ("a;b\n", 1),
+        ("a b 0_1\n", 1),
+        ("a b 0,5\n", 1),
+        ("0 1 0\n1 0 1\n0 1 0\n", None),
+        ("1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", 1),
+        ("%%MatrixMarket matrix coordinate\n2 2 1\n1 2 1\n", None),
     ],
 )
-def test_invalid_edge_list_is_rejected(write: Write, content: str, reason: str) -> None:
-    assert re.search(reason, error_message(write("edges.txt", content)))
+def test_invalid_edge_list_is_rejected(write: Write, content: str, line: int | None) -> None:
+    message = error_message(write("edges.txt", content))
+    check_message(message)
+    assert (f"edges.txt, line {line}: " in message) == (line is not None)
 
 
 def test_matrix_saved_as_text_is_rejected(tmp_path: Path) -> None:
@@ -81,8 +84,8 @@ def test_matrix_saved_as_text_is_rejected(tmp_path: Path) -> None:
 def test_inapplicable_options_of_edge_list_are_rejected(write: Write) -> None:
     path = write("edges.txt", "a b\n")
     for option in ("source", "target", "label"):
-        assert f"takes no {option}=" in error_message(path, **{option: "x"})
-    assert "no names of columns" in error_message(path, probability="weight")
+        assert f"has no option {option}=" in error_message(path, **{option: "x"})
+    assert "without column names" in error_message(path, probability="weight")
     with raises_pinned(InputError):
         from_edge_list(path, directed="no")  # type: ignore[arg-type]
 
@@ -235,11 +238,11 @@ def test_lines_are_directed_by_default(
 ) -> None:
     path = write("edges.txt", content)
     want = [[1, 1], [int(both), 1]]
-    said = "" if directed is None else f", directed={directed}"
+    parameter = "" if directed is None else f", directed={directed}"
     for process in (
         from_edge_list(path, directed=directed),
         load_graph(path, directed=directed),
-        as_process(f"file(path={path}{said})"),
+        as_process(f"file(path={path}{parameter})"),
     ):
         assert matrix_of(process).tolist() == want
 
@@ -303,7 +306,7 @@ WriteEdges = Callable[[str | bytes], Path]
         ("a b 1\n", "a b", [[1, 1], [0, 1]]),
         ("z y\nx z\n", "z y x", [[1, 1, 0], [0, 1, 0], [1, 0, 1]]),
         ("10 2\n2 1\n", "10 2 1", [[1, 1, 0], [0, 1, 1], [0, 0, 1]]),
-        ("# who sees whom\n\n   \na b # sure\n#c d\n", "a b", [[1, 1], [0, 1]]),
+        ("# comment\n\n   \na b # sure\n#c d\n", "a b", [[1, 1], [0, 1]]),
         ("a b#c\n", "a b#c", [[1, 1], [0, 1]]),
         ("a C# 0.5\n", "a C#", [[1, 0.5], [0, 1]]),
         ("a b #c\n", "a b", [[1, 1], [0, 1]]),
@@ -346,32 +349,31 @@ def test_edge_list_is_read(
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "message"),
+    ("content", "line"),
     [
-        ("a b\nb c 0.5 x\n", 2, "4 words"),
-        ("a b c d e\n", 1, "5 words"),
-        ("a b 1.5\n", 1, "not '1.5'"),
-        ("a b -0.5\n", 1, "not '-0.5'"),
-        ("a b nan\n", 1, "not 'nan'"),
-        ("a b inf\n", 1, "not 'inf'"),
-        ("# one\n\na b often # three\n", 3, "not 'often'"),
-        ("a b 0,5\n", 1, "not '0,5'"),
-        ("a b 0.5\nc d\na b 0.25\n", 3, "a -> b was given before with 0.5"),
-        ("a b\na b 0.5\n", 2, "a -> b was given before with 1"),
-        ("a b 0\r\na b\r\n", 2, "a -> b was given before with 0"),
-        ("a b 0.5\na b 0\n", 2, "a -> b was given before with 0.5"),
-        ("a b\na a 0.5\n", 2, "always observed"),
-        ("a a 0\n", 1, "always observed"),
-        ("a a\na a 0.5\n", 2, "a -> a|always observed"),
-        (b"\xef\xbb\xbfa b\n\na b 7\n", 3, "not '7'"),
+        ("a b\nb c 0.5 x\n", 2),
+        ("a b c d e\n", 1),
+        ("a b 1.5\n", 1),
+        ("a b -0.5\n", 1),
+        ("a b nan\n", 1),
+        ("a b inf\n", 1),
+        ("# one\n\na b often # three\n", 3),
+        ("a b 0,5\n", 1),
+        ("a b 0.5\nc d\na b 0.25\n", 3),
+        ("a b\na b 0.5\n", 2),
+        ("a b 0\r\na b\r\n", 2),
+        ("a b 0.5\na b 0\n", 2),
+        ("a b\na a 0.5\n", 2),
+        ("a a 0\n", 1),
+        ("a a\na a 0.5\n", 2),
+        (b"\xef\xbb\xbfa b\n\na b 7\n", 3),
     ],
 )
-def test_wrong_line_is_reported(
-    write_edges: WriteEdges, content: str | bytes, line: int, message: str
-) -> None:
+def test_wrong_line_is_reported(write_edges: WriteEdges, content: str | bytes, line: int) -> None:
     path = write_edges(content)
-    with pytest.raises(InputError, match=f"^{re.escape(str(path))}, line {line}: .*({message})"):
+    with raises_pinned(InputError) as caught:
         from_edge_list(path)
+    assert str(caught.value).startswith(f"{path}, line {line}: ")
 
 
 def test_reverse_edge_may_have_other_probability(write_edges: WriteEdges) -> None:
@@ -383,8 +385,9 @@ def test_reverse_edge_may_have_other_probability(write_edges: WriteEdges) -> Non
 @pytest.mark.parametrize("content", ["", "\n\n", "# nothing\n", b"\xef\xbb\xbf", "  \t\r\n"])
 def test_empty_file_is_rejected(write_edges: WriteEdges, content: str | bytes) -> None:
     path = write_edges(content)
-    with pytest.raises(InputError, match=f"{re.escape(str(path))} holds no edges"):
+    with raises_pinned(InputError) as caught:
         from_edge_list(path)
+    assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -400,8 +403,9 @@ def test_empty_file_is_rejected(write_edges: WriteEdges, content: str | bytes) -
 )
 def test_file_that_is_not_text_is_rejected(write_edges: WriteEdges, content: bytes) -> None:
     path = write_edges(content)
-    with pytest.raises(InputError, match=f"{re.escape(str(path))} is not text"):
+    with raises_pinned(InputError) as caught:
         from_edge_list(path)
+    assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(

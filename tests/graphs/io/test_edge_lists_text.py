@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -57,27 +56,27 @@ def test_paper_graph_as_edges_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("edges(1-2 2=3)", "cannot read"),
-        ("edges(1-2 x)", "cannot read 'x' in '1-2 x': 1-2 joins two arms both ways, 1>2 one way"),
-        ("edges(1-2-3)", "cannot read '1-2-3'"),
-        ("edges(0-1)", "'0-1': arms are numbered from 1 to 1000000"),
-        ("edges(1-99999999999999999999999)", "arms are numbered from 1 to 1000000"),
-        ("edges(1>2:2)", "'1>2:2': a probability is a number in [0, 1], not '2'"),
-        ("edges(1>2:nan)", "a probability is a number in [0, 1], not 'nan'"),
-        ("edges(1>2:50%)", "not '50%'; write 0.5"),
-        ("edges(1-1:0.5)", "the arm that is played is always observed"),
-        ("edges(1-2 2>1:0.5)", "the edge 2>1 was given before with 1.0, and now with 0.5"),
-        ("edges(0.5)", "cannot read 0.5"),
-        ("edges(true)", "cannot read True"),
-        ("edges('')", "cannot read ''"),
-        ("edges()", "needs pairs: write edges(pairs=...)"),
-        ("edges", "needs pairs"),
+        "edges(1-2 2=3)",
+        "edges(1-2 x)",
+        "edges(1-2-3)",
+        "edges(0-1)",
+        "edges(1-99999999999999999999999)",
+        "edges(1>2:2)",
+        "edges(1>2:nan)",
+        "edges(1>2:50%)",
+        "edges(1-1:0.5)",
+        "edges(1-2 2>1:0.5)",
+        "edges(0.5)",
+        "edges(true)",
+        "edges('')",
+        "edges()",
+        "edges",
     ],
 )
-def test_invalid_edges_text_is_rejected(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
+def test_invalid_edges_text_is_rejected(text: str) -> None:
+    with raises_pinned(InputError):
         as_process(text)
 
 

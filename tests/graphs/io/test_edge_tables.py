@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from helpers.graph_files import (
     number_cells,
     word_names,
 )
-from helpers.messages import raises_pinned
+from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,164 +54,159 @@ Write = Callable[[str, str | bytes], Path]
 
 @pytest.mark.parametrize("rows", [0, 2000])
 def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
-    """It is not taken for a quote that is never closed, neither at once nor in a large file."""
+    """It is not taken for a quote that is not closed, neither at once nor in a large file."""
     pad = "".join(f"node {i},{'y' * 600}\n" for i in range(rows))
     head = f"source,target\n{pad}"
     for cell in ('"' + "x" * 200_000 + '"', "x" * 200_000, '"' + 'x""' * 100_000 + '"'):
         message = error_message(write("edges.csv", f"{head}{cell},b\na,b\n"))
-        assert message.endswith(f"line {rows + 2}: no CSV: a cell has more than 131072 characters")
+        assert message.endswith(
+            f"line {rows + 2}: not valid CSV: a cell has more than 131072 characters"
+        )
     message = error_message(write("edges.csv", f'{head}"{"x" * 200_000},b\na,b\n'))
-    assert message.endswith(f"line {rows + 2}: no CSV: a quote is opened and never closed")
+    assert message.endswith(f"line {rows + 2}: not valid CSV: a quote is not closed")
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "reason"),
+    ("content", "line"),
     [
-        ("source,target\na,b\nc\n", 3, "names 2 columns; this one has 1"),
-        ("source,target\na,b\n\nc,d,e\n", 4, "names 2 columns; this one has 3"),
-        ("source,target,p\na,b,often\n", 2, "column 'p': .*in [0, 1], not 'often'"),
-        ("source,target,p\na,b,\n", 2, "not ''"),
-        ("source,target,p\na,b,nan\n", 2, "not 'nan'"),
-        ("source,target,p\na,b,inf\n", 2, "not 'inf'"),
-        ("source,target,p\na,b,-0.1\n", 2, "not '-0.1'"),
-        ("source;target;p\na;b;0,5\n", 2, "not '0,5'"),
+        ("source,target\na,b\nc\n", 3),
+        ("source,target\na,b\n\nc,d,e\n", 4),
+        ("source,target,p\na,b,often\n", 2),
+        ("source,target,p\na,b,\n", 2),
+        ("source,target,p\na,b,nan\n", 2),
+        ("source,target,p\na,b,inf\n", 2),
+        ("source,target,p\na,b,-0.1\n", 2),
+        ("source;target;p\na;b;0,5\n", 2),
         (
             "source,target,weight\na,b,1\nb,c,3\n",
             3,
-            "column 'weight': .*'3'; with probability=None",
         ),
-        ("source,target,p\na,b,0.5\nc,d,1\na,b,0.25\n", 4, "a -> b was given before with 0.5"),
-        ("source,target,p\na,b,0.5\na,b,0\n", 3, "a -> b was given before with 0.5"),
-        ("source,target,p\na,b,0.5\na,a,0.5\n", 3, "a that is played is always observed"),
-        ("source,target,p\na,b,0.5\n,b,0.5\n", 3, "'source' is empty"),
-        ('source,target\na,b\n"a,b\nc,d\n', 3, "quote"),
-        ('source,target\na,b\n"a"x,b\n', 3, "no CSV"),
-        ('source,target\n"a\nb",c\n"a\nb",d,e\n', 4, "names 2 columns; this one has 3"),
-        ("source,target,source\na,b,c\n", 1, "two columns are called 'source'"),
-        (b"\xef\xbb\xbfsource,target\r\na,b\r\nc\r\n", 3, "names 2 columns"),
-        ('source,target\na,"' + "x" * 200_000, 2, "quote"),
-        ("source;target;p\na;b;0,5\n", 2, "not '0,5'; write 0.5"),
-        ("source,target,p\na,b,50%\n", 2, "not '50%'; write 0.5"),
-        ("source,target,p\na,b,\n", 2, "a missing one does not make an edge sure"),
-        ("source,target,p\na,b,NA\n", 2, "not 'NA'; a missing one does not make"),
-        ("source,target,p\na,b,0_1\n", 2, "not '0_1'"),
-        ("source,target,p\na,b,\u0661\n", 2, "not '\u0661'"),
-        ("Source,source,target\na,b,c\n", 1, "two columns are called 'Source' and 'source'"),
+        ("source,target,p\na,b,0.5\nc,d,1\na,b,0.25\n", 4),
+        ("source,target,p\na,b,0.5\na,b,0\n", 3),
+        ("source,target,p\na,b,0.5\na,a,0.5\n", 3),
+        ("source,target,p\na,b,0.5\n,b,0.5\n", 3),
+        ('source,target\na,b\n"a,b\nc,d\n', 3),
+        ('source,target\na,b\n"a"x,b\n', 3),
+        ('source,target\n"a\nb",c\n"a\nb",d,e\n', 4),
+        ("source,target,source\na,b,c\n", 1),
+        (b"\xef\xbb\xbfsource,target\r\na,b\r\nc\r\n", 3),
+        pytest.param('source,target\na,"' + "x" * 200_000, 2, id="long cell"),
+        ("source,target,p\na,b,50%\n", 2),
+        ("source,target,p\na,b,NA\n", 2),
+        ("source,target,p\na,b,0_1\n", 2),
+        ("source,target,p\na,b,\u0661\n", 2),
+        ("Source,source,target\na,b,c\n", 1),
         (
             "source,target,Type\na,b,Undirected\nb,c,Mutual\n",
             3,
-            "Directed or Undirected, not 'Mutual'; directed=True",
         ),
-        ("sep=;\r\n# note\r\n\r\nsource;target\r\na\r\n", 5, "names 2 columns"),
+        ("sep=;\r\n# note\r\n\r\nsource;target\r\na\r\n", 5),
     ],
 )
-def test_wrong_row_is_reported_with_line(
-    write: Write, content: str | bytes, line: int, reason: str
-) -> None:
+def test_wrong_row_is_reported_with_line(write: Write, content: str | bytes, line: int) -> None:
     message = error_message(write("edges.csv", content))
-    pattern = re.escape(reason).replace(r"\.\*", ".*")
-    assert re.search(rf"edges\.csv, line {line}: .*{pattern}", message), message
+    check_message(message)
+    assert f"edges.csv, line {line}: " in message
 
 
 @pytest.mark.parametrize(
-    ("content", "options", "reason"),
+    ("content", "options"),
     [
         (
             "source,target\na,b\n",
             {"source": "player"},
-            "no column 'player': .*Known: source, target",
         ),
-        ("source,target\na,b\n", {"target": "targte"}, "did you mean 'target'"),
-        ("source,target\na,b\n", {"probability": "p"}, "no column 'p'"),
-        ("source,target\na,b\n", {"source": "target"}, "different columns"),
-        ("Xa,xA,y\na,b,c\n", {"source": "XA", "target": "y"}, "called 'Xa' and 'xA'"),
-        ("source,x\na,b\n", {"source": "source"}, "say target= one of: source, x"),
-        ("x,target\na,b\n", {"target": "target"}, "say source= one of: x, target"),
-        ("a,b\n1,0\n0,1\n", {"directed": False}, "adjacency matrix, where directed= "),
-        ("a,b\n1,0\n0,1\n", {"probability": None}, "adjacency matrix, where probability= "),
-        ("source,target\na,b\n", {"label": "label"}, "takes no label="),
-        ("source,target\na,b\n", {"directed": "no"}, "directed is true or false"),
+        ("source,target\na,b\n", {"target": "targte"}),
+        ("source,target\na,b\n", {"probability": "p"}),
+        ("source,target\na,b\n", {"source": "target"}),
+        ("Xa,xA,y\na,b,c\n", {"source": "XA", "target": "y"}),
+        ("source,x\na,b\n", {"source": "source"}),
+        ("x,target\na,b\n", {"target": "target"}),
+        ("a,b\n1,0\n0,1\n", {"directed": False}),
+        ("a,b\n1,0\n0,1\n", {"probability": None}),
+        ("source,target\na,b\n", {"label": "label"}),
+        ("source,target\na,b\n", {"directed": "no"}),
         (
             "source,target,p\na,b,.5\nb,a,.25\n",
             {"directed": False},
-            "line 3: the edge b -> a was given",
         ),
     ],
 )
-def test_wrong_option_is_rejected(
-    write: Write, content: str, options: dict[str, Any], reason: str
-) -> None:
+def test_wrong_option_is_rejected(write: Write, content: str, options: dict[str, Any]) -> None:
     path = write("edges.csv", content)
-    with pytest.raises(InputError, match=reason):
+    with raises_pinned(InputError):
         load_graph(path, **options)
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", b"\xef\xbb\xbf", "source,target\n", ",,\n"])
 def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
-    assert re.search("is empty|holds no edges", error_message(write("edges.csv", content)))
+    check_message(error_message(write("edges.csv", content)))
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    ("content", "line"),
     [
-        ("1,0\n0,1,0\n", "line 2: 3 cells, but 2 in line 1"),
-        ("a,b\n1,0\n0\n", "line 3: 1 cells, but 2"),
-        ("1,0,0\n0,1,0\n0,0,1\n0,0,0\n0,0,0\n", "5 lines with 3 cells are no square matrix"),
-        ("x,y,z,w\na,b,c,d\n", "no columns are called source and target .line 1 has: x, y, z, w"),
-        ("ann,bob\nbob,eve\n", "line 2: .*'eve'.*without columns called source and target"),
-        ("ann,bob,0.5\nbob,eve,1\n", "line 1: .*'bob'.*without columns called source and target"),
-        ("a b\nb c\n", "line 2: .*not 'b c'; cells are parted by comma.*such as .txt"),
-        ("1,0.5\n0,often\n", "line 2: entry 2 is a probability in .0, 1., not 'often'"),
-        ("1,\n0,1\n", "line 1: entry 2 is a probability in .0, 1., not ''"),
-        ("a,b\n1,0.5\n0,nan\n", "line 3: entry 2 .b. is a probability in .0, 1., not nan"),
-        ("1,inf\n0,1\n", "line 1: entry 2 .*not inf"),
-        ("1,-0.5\n0,1\n", "line 1: entry 2 .*not -0.5"),
-        ("1,0\n\n3,1\n", "line 3: entry 1 .*not 3"),
-        ("1,0\n0,0\n", "line 2: entry 2 is 0, but the diagonal is all ones"),
-        ("a,b\n0.5,0\n0,1\n", "line 2: entry 1 .a. is 0.5, but the diagonal"),
-        (",a,b\nb,1,0\na,0,1\n", "line 2: this row is called 'b', but its column 'a'"),
-        (",a,a\na,1,0\na,0,1\n", "line 1: arms have different names.*'a' is given twice"),
-        (",a,\na,1,0\n,0,1\n", "line 1: arms have different names.*'' is none"),
-        ('"a,b\n1,0\n', "line 1: no CSV: a quote"),
-        ("0,1\n1,2\n2,3\n", "line 2: entry 2 .1. .*not 2; .*begins with a line source,target"),
-        ("1,1\n2,3\n3,4\n", "line 1: .*'1' is given twice; .*begins with a line source,target"),
-        ("a;b\n1;0,5\n0;1\n", "line 2: entry 2 .b. .*not '0,5'; write 0.5"),
-        ("a,b\n1,0_1\n0,1\n", "line 2: entry 2 .b. .*not '0_1'"),
+        ("1,0\n0,1,0\n", 2),
+        ("a,b\n1,0\n0\n", 3),
+        ("1,0,0\n0,1,0\n0,0,1\n0,0,0\n0,0,0\n", None),
+        ("x,y,z,w\na,b,c,d\n", None),
+        ("ann,bob\nbob,eve\n", 2),
+        ("ann,bob,0.5\nbob,eve,1\n", 1),
+        ("a b\nb c\n", 2),
+        ("1,0.5\n0,often\n", 2),
+        ("1,\n0,1\n", 1),
+        ("a,b\n1,0.5\n0,nan\n", 3),
+        ("1,inf\n0,1\n", 1),
+        ("1,-0.5\n0,1\n", 1),
+        ("1,0\n\n3,1\n", 3),
+        ("1,0\n0,0\n", 2),
+        ("a,b\n0.5,0\n0,1\n", 2),
+        (",a,b\nb,1,0\na,0,1\n", 2),
+        (",a,a\na,1,0\na,0,1\n", 1),
+        (",a,\na,1,0\n,0,1\n", 1),
+        ('"a,b\n1,0\n', 1),
+        ("0,1\n1,2\n2,3\n", 2),
+        ("1,1\n2,3\n3,4\n", 1),
+        ("a;b\n1;0,5\n0;1\n", 2),
+        ("a,b\n1,0_1\n0,1\n", 2),
     ],
 )
-def test_wrong_adjacency_table_is_rejected(write: Write, content: str, reason: str) -> None:
-    assert re.search(reason, error_message(write("graph.csv", content)))
+def test_wrong_adjacency_table_is_rejected(write: Write, content: str, line: int | None) -> None:
+    message = error_message(write("graph.csv", content))
+    check_message(message)
+    assert (f"graph.csv, line {line}: " in message) == (line is not None)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 @pytest.mark.parametrize(
-    ("columns", "reason"),
+    ("columns", "row"),
     [
         (
             {"source": ["a", "a"], "target": ["b", "b"], "p": [0.5, 0.25]},
-            "row 1 .*a -> b was given before with 0.5",
+            1,
         ),
-        ({"source": ["a", "c"], "target": ["b", "c"], "p": [0.5, 0.25]}, "row 1 .*always observed"),
+        ({"source": ["a", "c"], "target": ["b", "c"], "p": [0.5, 0.25]}, 1),
         (
             {"source": ["a", "c"], "target": ["b", "a"], "weight": [1, 3]},
-            "row 1 .*'weight': .*not 3; with probability=None",
+            1,
         ),
-        ({"source": ["a", "c"], "target": ["b", "a"], "p": [1, None]}, "row 1 .*in .0, 1., not "),
-        ({"source": ["a"], "target": ["b"], "p": ["0.5"]}, "row 0 .*not '0.5'"),
-        ({"source": ["a", None], "target": ["b", "c"]}, "row 1 .*'source' has no value"),
+        ({"source": ["a", "c"], "target": ["b", "a"], "p": [1, None]}, 1),
+        ({"source": ["a"], "target": ["b"], "p": ["0.5"]}, 0),
+        ({"source": ["a", None], "target": ["b", "c"]}, 1),
         (
             {"source": ["a"], "goal": ["b"]},
-            "the frame: no column is called target.*one of: source, goal",
+            None,
         ),
-        ({"source": [], "target": []}, "no rows"),
-        ({"a": [1.0, 0.0], "b": [0.0, 1.0]}, "from_matrix"),
+        ({"source": [], "target": []}, None),
+        ({"a": [1.0, 0.0], "b": [0.0, 1.0]}, None),
     ],
 )
 def test_wrong_data_frame_is_rejected(
-    make: Callable[[Any], Any], columns: dict[str, list], reason: str
+    make: Callable[[Any], Any], columns: dict[str, list], row: int | None
 ) -> None:
-    with pytest.raises(InputError, match=reason):
+    with raises_pinned(InputError) as caught:
         as_process(make(columns))
+    assert (f"row {row} " in str(caught.value)) == (row is not None)
 
 
 @pytest.mark.parametrize("frame", [None, [], {"source": ["a"]}, np.eye(2), pd.Series([1.0])])
@@ -222,22 +216,25 @@ def test_invalid_data_frame_is_rejected(frame: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "reason"),
+    ("columns", "row"),
     [
-        ({"u": ["a", np.arange(2)], "v": ["b", "c"]}, "row 1 .*'u': .*not ndarray"),
-        ({"u": ["a", "b"], "v": ["b", [1]]}, "row 1 .*'v': .*not list"),
-        ({"u": [1, 2], "v": [2.0**53, None]}, "row 0 .*was it an integer column with gaps"),
-        ({"u": ["a", " "], "v": ["b", "c"]}, "row 1 .*'u' has no value"),
-        ({"u": ["a"], "v": ["b"], "p": [None]}, "row 0 .*does not make an edge sure"),
-        ({"u": ["a"], "v": ["b"], "p": [np.arange(2)]}, "row 0 .*not array"),
-        ({"u": ["a"], "v": ["b"], "p": ["0,5"]}, "row 0 .*not '0,5'; write 0.5"),
-        ({"u": ["a"], "v": ["b"], "p": ["0.5"]}, "row 0 .*it is a text: make the column one of"),
-        ({"u": ["a"], "U": ["a"], "v": ["b"]}, "two columns are called 'u' and 'U'"),
+        ({"u": ["a", np.arange(2)], "v": ["b", "c"]}, 1),
+        ({"u": ["a", "b"], "v": ["b", [1]]}, 1),
+        ({"u": [1, 2], "v": [2.0**53, None]}, 0),
+        ({"u": ["a", " "], "v": ["b", "c"]}, 1),
+        ({"u": ["a"], "v": ["b"], "p": [None]}, 0),
+        ({"u": ["a"], "v": ["b"], "p": [np.arange(2)]}, 0),
+        ({"u": ["a"], "v": ["b"], "p": ["0,5"]}, 0),
+        ({"u": ["a"], "v": ["b"], "p": ["0.5"]}, 0),
+        ({"u": ["a"], "U": ["a"], "v": ["b"]}, None),
     ],
 )
-def test_invalid_cells_of_data_frame_are_rejected(columns: dict[str, list], reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
+def test_invalid_cells_of_data_frame_are_rejected(
+    columns: dict[str, list], row: int | None
+) -> None:
+    with raises_pinned(InputError) as caught:
         as_process(pd.DataFrame(columns))
+    assert (f"row {row} " in str(caught.value)) == (row is not None)
 
 
 @pytest.mark.parametrize("cell", [3.0, "x", None, -1])
@@ -250,7 +247,7 @@ def test_wrong_adjacency_frame_is_rejected(cell: object) -> None:
 
 
 def test_column_of_probabilities_is_not_ignored(tmp_path: Path) -> None:
-    """All edges would be sure without a word."""
+    """Otherwise all edges would silently be certain."""
     path = tmp_path / "edges.csv"
     path.write_text("from,to,strength,id\nann,bob,0.5,1\nbob,eve,1,0\n")
     with raises_pinned(InputError):
@@ -376,11 +373,11 @@ def test_edge_table_is_read(
     write: Write, content: str, options: dict, names: str, matrix: list[list[float]]
 ) -> None:
     path = write("edges.csv", content)
-    said = "".join(f", {key}={value}" for key, value in options.items())
+    parameters = "".join(f", {key}={value}" for key, value in options.items())
     for process in (
         from_csv(path, **options),
         load_graph(path, **options),
-        as_process(f"file(path={path}{said})"),
+        as_process(f"file(path={path}{parameters})"),
         as_process(write("edges.tsv", content), arms=len(matrix))
         if not options
         else from_csv(path, **options),
@@ -582,7 +579,7 @@ def test_adjacency_frame_is_read(diagonal: float) -> None:
     assert_same_graph(as_process(frame.astype(object)), ["from", "to", "x y"], want)
     assert_same_graph(as_process(pd.DataFrame(want)), ["0", "1", "2"], want)
     for options in ({"directed": False}, {"probability": None}):
-        with pytest.raises(InputError, match=f"adjacency matrix, where {next(iter(options))}="):
+        with pytest.raises(InputError, match=f"matrix, which has no option {next(iter(options))}="):
             from_frame(frame, **options)
 
 

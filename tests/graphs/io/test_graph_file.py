@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.graph_files import GRAPHML_BODY, array_bytes, error_message
-from helpers.messages import raises_pinned
+from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,12 +39,12 @@ def test_only_regular_files_are_read(name: str, tmp_path: Path) -> None:
     path = Path(name) if name.startswith("/") else tmp_path / name
     if not path.exists():
         os.mkfifo(path)
-    assert "it is no regular file" in error_message(path)
+    assert "it is not a regular file" in error_message(path)
     with raises_pinned(InputError):
         read_bytes(path, "plug-in")
     link = tmp_path / "link.txt"
     link.symlink_to(path)
-    assert "it is no regular file" in error_message(link)
+    assert "it is not a regular file" in error_message(link)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -54,7 +54,8 @@ def test_too_large_unpacked_file_is_rejected(
     monkeypatch.setattr(_graph_file, "MOST_UNPACKED", 3 << 20)
     content = b"source,target\n" + b"a,b\n" * (1 << 20)
     message = error_message(write(f"{name}.gz", gzip.compress(content)))
-    assert "unpacks to more than 3 MiB, the most that is unpacked: unpack it" in message
+    check_message(message)
+    assert "more than 3 MiB" in message
     two = gzip.compress(content[: 2 << 20]) * 2  # members that are small each
     assert "more than 3 MiB" in error_message(write(f"{name}.gz", two))
 
@@ -78,7 +79,7 @@ def test_graph_larger_than_memory_is_rejected(
 
     monkeypatch.setattr("graphbandits.graphs.io._edge_builder.from_edges", full)
     for name in ("edges.txt", "edges.csv", "graph.graphml"):
-        assert "the graph does not fit into memory" in error_message(write(name, GOOD[name]))
+        assert "not enough memory for the graph" in error_message(write(name, GOOD[name]))
     monkeypatch.setattr(graphbandits._io, "read_regular", full)
     assert "it does not fit into memory" in error_message(write("edges.txt", GOOD["edges.txt"]))
 
@@ -94,7 +95,7 @@ def test_unreadable_file_is_rejected(tmp_path: Path, name: str) -> None:
 def test_damaged_gz_file_is_rejected(write: Write, name: str) -> None:
     whole = gzip.compress(b"source,target\n" + b"a,b\n" * 1000)
     for content in (whole[:-9], whole[:12], whole[:3], whole[:-8] + bytes(8), whole + b"x"):
-        assert "gz-compressed, but cut off or damaged" in error_message(
+        assert "gz-compressed, but truncated or damaged" in error_message(
             write(f"{name}.gz", content)
         )
 
@@ -103,10 +104,10 @@ def test_damaged_gz_file_is_rejected(write: Write, name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("source,target\nZürich,Köln\n".encode("latin-1"), "line 2 holds the byte 0xfc"),
-        (b"source,target\na,b\na,\0\n", "line 3 holds the byte 0x00"),
+        ("source,target\nZürich,Köln\n".encode("latin-1"), "line 2 has the byte 0xfc"),
+        (b"source,target\na,b\na,\0\n", "line 3 has the byte 0x00"),
         ("source,target\n".encode("utf-16"), "looks like UTF-16"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "line 1 holds the byte 0x89"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "line 1 has the byte 0x89"),
     ],
 )
 def test_binary_file_is_rejected(write: Write, name: str, content: bytes, reason: str) -> None:

@@ -23,7 +23,7 @@ from helpers.graph_files import (
     matrix_of,
     named_graphs,
 )
-from helpers.messages import raises_pinned
+from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,9 +51,10 @@ def test_sparse_matrix_with_too_many_arms_is_rejected(tmp_path: Path, arms: int)
     matrix = sp.coo_array(([0.5], ([0], [1])), shape=(arms, arms))
     sp.save_npz(tmp_path / "graph.npz", matrix)
     assert (tmp_path / "graph.npz").stat().st_size < 2000
-    assert f"arms must be at most 1000000000; this matrix has {arms}" in error_message(
-        tmp_path / "graph.npz"
-    )
+    message = error_message(tmp_path / "graph.npz")
+    check_message(message)
+    assert "at most 1000000000 arms" in message
+    assert message.endswith(f" {arms}")
     with raises_pinned(InputError):
         as_process(matrix)
 
@@ -80,31 +81,45 @@ def test_archive_with_too_large_header_is_rejected(
 
 
 @pytest.mark.parametrize(
-    ("array", "reason"),
+    "array",
     [
-        (np.ones(3), "shape .3,"),
-        (np.ones((2, 3)), "shape .2, 3"),
-        (np.ones((2, 2, 2)), "shape .2, 2, 2"),
-        (np.ones((0, 0)), "shape .0, 0"),
-        (np.array(1.0), "shape ()"),
-        ([[1, 2], [0, 1]], "entry .0, 1. is a probability in .0, 1., not 2"),
-        ([[1, np.nan], [0, 1]], "entry .0, 1. .*not nan"),
-        ([[1, 0], [0, 0]], "entry .1, 1. is 0, but the diagonal is all ones"),
-        ([[1, 0], [0, 0.5]], "entry .1, 1. is 0.5, but the diagonal"),
-        ([["a", "b"], ["c", "d"]], "not of <U1"),
-        ([[1j, 0], [0, 1]], "not of complex128"),
-        (np.zeros((2, 2), "datetime64[s]"), "not of datetime64"),
-        (np.zeros((2, 2), [("x", "f8")]), "not of"),
+        np.ones(3),
+        np.ones((2, 3)),
+        np.ones((2, 2, 2)),
+        np.ones((0, 0)),
+        np.array(1.0),
+        [[1, 2], [0, 1]],
+        [[1, np.nan], [0, 1]],
+        [[1, 0], [0, 0]],
+        [[1, 0], [0, 0.5]],
+        [["a", "b"], ["c", "d"]],
+        [[1j, 0], [0, 1]],
+        np.zeros((2, 2), "datetime64[s]"),
+        np.zeros((2, 2), [("x", "f8")]),
     ],
-    ids=lambda value: None if isinstance(value, str) else str(np.shape(value)),
+    ids=[
+        "one axis",
+        "not square",
+        "three axes",
+        "empty",
+        "number",
+        "entry above 1",
+        "entry nan",
+        "diagonal 0",
+        "diagonal 0.5",
+        "texts",
+        "complex",
+        "dates",
+        "records",
+    ],
 )
-def test_wrong_array_is_rejected(write: Write, tmp_path: Path, array: Any, reason: str) -> None:
-    assert re.search(reason, error_message(write("graph.npy", array_bytes(array, tmp_path))))
+def test_wrong_array_is_rejected(write: Write, tmp_path: Path, array: Any) -> None:
+    check_message(error_message(write("graph.npy", array_bytes(array, tmp_path))))
 
 
 def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "graph.npy", np.array([[{}, None]]), allow_pickle=True)
-    assert "it holds Python objects" in error_message(tmp_path / "graph.npy")
+    assert "it has Python objects" in error_message(tmp_path / "graph.npy")
 
 
 def test_archive_with_one_array_is_read(tmp_path: Path) -> None:
@@ -151,7 +166,7 @@ def test_wrong_scipy_file_is_rejected(tmp_path: Path, change: dict[str, Any], re
 def test_matrix_file_accepts_no_options(tmp_path: Path) -> None:
     np.save(tmp_path / "graph.npy", np.eye(2))
     for options in ({"directed": True}, {"probability": None}, {"source": "a"}, {"label": "x"}):
-        assert "takes no" in error_message(tmp_path / "graph.npy", **options)
+        assert "has no option" in error_message(tmp_path / "graph.npy", **options)
 
 
 def test_npy_header_with_too_large_shape_is_rejected(tmp_path: Path) -> None:
@@ -162,23 +177,36 @@ def test_npy_header_with_too_large_shape_is_rejected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("matrix", "reason"),
+    "matrix",
     [
-        (sp.coo_array(([0.5, 0.25], ([0, 0], [1, 1])), shape=(2, 2)), "0 -> 1 is given twice"),
-        (sp.coo_matrix(([0.5, 0.0], ([0, 0], [1, 1])), shape=(2, 2)), "0 -> 1 is given twice"),
-        (sp.csr_array(([0.5, 0.25], [1, 1], [0, 2, 2]), shape=(2, 2)), "0 -> 1 is given twice"),
-        (sp.coo_array(([0.5, 0.5], ([1, 1], [1, 1])), shape=(2, 2)), r"entry \(1, 1\) is 0.5"),
-        (sp.csc_array(np.array([[0, 0], [3, 0]])), r"entry \(1, 0\) is 3"),
-        (sp.csr_array(np.array([[0, np.nan], [0, 0]])), r"entry \(0, 1\) is nan"),
-        (sp.lil_array(np.array([[0, -1.0], [0, 0]])), r"entry \(0, 1\) is -1"),
-        (sp.csr_array(np.array([[0, 1j], [0, 0]])), "not complex128"),
-        (sp.csr_array((2, 3)), r"square, K x K; this one has \(2, 3\)"),
-        (sp.csr_matrix((0, 0)), "square"),
-        (sp.coo_array(np.ones(3)), r"square, K x K; this one has \(3,\)"),
+        sp.coo_array(([0.5, 0.25], ([0, 0], [1, 1])), shape=(2, 2)),
+        sp.coo_matrix(([0.5, 0.0], ([0, 0], [1, 1])), shape=(2, 2)),
+        sp.csr_array(([0.5, 0.25], [1, 1], [0, 2, 2]), shape=(2, 2)),
+        sp.coo_array(([0.5, 0.5], ([1, 1], [1, 1])), shape=(2, 2)),
+        sp.csc_array(np.array([[0, 0], [3, 0]])),
+        sp.csr_array(np.array([[0, np.nan], [0, 0]])),
+        sp.lil_array(np.array([[0, -1.0], [0, 0]])),
+        sp.csr_array(np.array([[0, 1j], [0, 0]])),
+        sp.csr_array((2, 3)),
+        sp.csr_matrix((0, 0)),
+        sp.coo_array(np.ones(3)),
+    ],
+    ids=[
+        "edge twice",
+        "edge twice, once 0",
+        "edge twice in a row",
+        "loop twice",
+        "entry above 1",
+        "entry nan",
+        "negative entry",
+        "complex",
+        "not square",
+        "empty",
+        "one axis",
     ],
 )
-def test_wrong_sparse_matrix_is_rejected(matrix: Any, reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
+def test_wrong_sparse_matrix_is_rejected(matrix: Any) -> None:
+    with raises_pinned(InputError):
         as_process(matrix)
 
 
@@ -198,21 +226,20 @@ MAKERS = {
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize(
-    ("names", "reason"),
+    "names",
     [
-        (["a", None], "text"),
-        (["a", ["b"]], "text"),
-        (["a", 2.5], "text"),
-        ([True, False], "text"),
-        (["a", ""], r"arm 1 .* is blank \(''\)"),
-        ([" \t", "b"], r"arm 0 .* is blank"),
-        (["a", "a "], "two arms have the name 'a'"),
+        ["a", None],
+        ["a", ["b"]],
+        ["a", 2.5],
+        [True, False],
+        ["a", ""],
+        [" \t", "b"],
+        ["a", "a "],
     ],
+    ids=repr,
 )
-def test_invalid_names_are_rejected(
-    make: Callable[[Any], Any], names: list[Any], reason: str
-) -> None:
-    with pytest.raises(InputError, match=reason):
+def test_invalid_names_are_rejected(make: Callable[[Any], Any], names: list[Any]) -> None:
+    with raises_pinned(InputError):
         make(names)
 
 
