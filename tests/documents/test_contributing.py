@@ -77,9 +77,9 @@ def test_commands_of_contributing_work(walked: tuple[Path, list[str]]) -> None:
         assert name in printed[2]
     assert {path.name for path in place.iterdir() if path.name != "__pycache__"} == {
         "my_ucb.py",
-        "my-study",
+        "my-comparison",
     }
-    results = open_study(place / "my-study").results()
+    results = open_study(place / "my-comparison").results()
     assert set(results.policies) == {"my-ucb", "my-ucb(c=0.25)", "ids-n"}
     assert results.settings["policies"]["my-ucb"]["plugin"] == "my_ucb.py"
 

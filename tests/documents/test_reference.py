@@ -44,7 +44,7 @@ def default_text(table: type[Table], key: str) -> str:
     """The default of a key as the document writes it."""
     field = next(f for n, f in table.model_fields.items() if (f.alias or n) == key)
     if field.is_required():
-        return "needed"
+        return "required"
     default = field.default
     if default is None or default == () or isinstance(default, Table):
         return "—"
