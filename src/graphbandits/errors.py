@@ -52,10 +52,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     # a comparison with very many names takes minutes
     close = [] if len(names) > 10**4 else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean '{close[0]}'? " if close else ""
+    hint = f"did you mean '{close[0]}'? Known: " if close else "choose from "
     listed = names if len(names) <= MOST_LISTED else [*names[:2], "...", names[-1]]
     count = "" if len(names) <= MOST_LISTED else f" ({len(names)} names)"
-    return f"{hint}Known: {', '.join(listed)}{count}"
+    return f"{hint}{', '.join(listed)}{count}"
 
 
 def short_repr(value: object, most: int = 80) -> str:

@@ -25,7 +25,7 @@ from graphbandits.results.differences import Moments
 from graphbandits.store import DamagedShardError, ShardFile, Store, simulate_plan, summary
 from graphbandits.store.summary import load_with_curves, summarise_files
 from graphbandits.theory import general_bound
-from graphbandits.theory.regret_bounds import recorded_bounds
+from graphbandits.theory.simulation_bounds import recorded_bounds
 
 
 def written(store: Store, shards: Iterable[Shard]) -> list[ShardFile]:

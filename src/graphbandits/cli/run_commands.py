@@ -243,7 +243,7 @@ def simulate(
     from graphbandits.experiments.run import available_cores, rerun_command, run_plan
     from graphbandits.store import simulate_plan
     from graphbandits.theory import bounds_of, judge_bounds
-    from graphbandits.theory.regret_bounds import bounds_summary
+    from graphbandits.theory.simulation_bounds import bounds_summary
 
     plan = Plan.of(
         policy, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed, ratios=ratios

@@ -16,7 +16,7 @@ from rich.console import Console
 from graphbandits._io import check_name, make_directory
 from graphbandits._types import Floats
 from graphbandits.engine._progress import announce_compilation
-from graphbandits.errors import InputError, check_horizon, check_integer, check_positive, nearest
+from graphbandits.errors import InputError, check_horizon, check_integer, check_positive
 from graphbandits.graphs import Feedback, GraphLike, Process, UniformFeedback, make_process
 from graphbandits.graphs._shape import Shape
 from graphbandits.graphs.invariants import Bracket, GraphNumbers, graph_numbers
@@ -289,10 +289,7 @@ def _check_plot_path(plot: Path) -> None:
 
     suffix = plot.suffix.removeprefix(".").lower()
     if suffix not in KINDS:
-        raise InputError(
-            f"--plot '{plot}' has an unknown file format: use {', '.join(KINDS)}; "
-            f"{nearest(suffix, KINDS)}"
-        )
+        raise InputError(f"--plot '{plot}' has an unknown file format: use {', '.join(KINDS)}")
     if os.path.isdir(plot):  # Path.is_dir raises an error if the name is too long
         raise InputError(f"--plot '{plot}' is a directory: give the name of a file")
 

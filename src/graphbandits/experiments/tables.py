@@ -47,8 +47,8 @@ def suggestion(value: object, words: Iterable[str]) -> str:
     >>> suggestion("lin", ["linear", "log"]), suggestion("square", ["linear", "log"])
     ("; did you mean 'linear'?", '')
     """
-    hint = nearest(str(value), words).partition("Known: ")[0].strip()
-    return f"; {hint}" if hint else ""
+    hint, known, _ = nearest(str(value), words).partition(" Known: ")
+    return f"; {hint}" if known else ""
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -22,7 +22,7 @@ from graphbandits.report.entries import (
 )
 from graphbandits.results import Difference
 from graphbandits.results.published import MAX_DISTANCE
-from graphbandits.theory.regret_bounds import FIXED_MEANS
+from graphbandits.theory.simulation_bounds import FIXED_MEANS
 
 #: Input of a template.
 Context = dict[str, Any]

@@ -18,7 +18,7 @@ from graphbandits.report._curves import colour_style, figure_of, plotly_script
 from graphbandits.report._sections import overview, sections_of
 from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, SweepEntry, anchors
 from graphbandits.results import Difference, Results
-from graphbandits.theory.regret_bounds import bounds_summary
+from graphbandits.theory.simulation_bounds import bounds_summary
 
 #: Content security policy: browsers load nothing from outside of the file.
 POLICY = (

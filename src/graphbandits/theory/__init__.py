@@ -14,7 +14,7 @@ from graphbandits.theory.bounds import (
 )
 from graphbandits.theory.inspection import Inspection, inspect_decision
 from graphbandits.theory.ratio_limits import ratio_limit
-from graphbandits.theory.regret_bounds import (
+from graphbandits.theory.simulation_bounds import (
     BoundVerdict,
     bounds_for,
     bounds_of,

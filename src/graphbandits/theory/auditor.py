@@ -32,7 +32,7 @@ from graphbandits.policies.ts_n import TSN
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.rng import Keys
 from graphbandits.theory.ratio_limits import ratio_limit
-from graphbandits.theory.regret_bounds import entropy_of
+from graphbandits.theory.simulation_bounds import entropy_of
 from graphbandits.worlds import Bernoulli
 
 #: One flag per trial.

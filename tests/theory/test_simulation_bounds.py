@@ -1,4 +1,4 @@
-"""Tests of theory/regret_bounds.py.
+"""Tests of theory/simulation_bounds.py.
 
 Entropy, bounds of plans, and verdicts against simulated regret.
 """
@@ -23,7 +23,7 @@ from graphbandits.graphs import (
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.store import simulate_plan
 from graphbandits.theory import bounds_of, corollary_1, entropy_of, judge_bounds, regret_bounds
-from graphbandits.theory.regret_bounds import why_no_bounds
+from graphbandits.theory.simulation_bounds import why_no_bounds
 from graphbandits.worlds import Bernoulli
 
 
