@@ -225,6 +225,20 @@ def test_citation_has_the_version_of_the_package() -> None:
     assert re.findall(r"^date-released: \d{4}-\d{2}-\d{2}$", citation, re.M)
 
 
+def test_changelog_starts_with_the_version_of_the_package() -> None:
+    newest = re.search(r"^## ([\d.]+) \((\d{4}-\d{2}-\d{2})\)$", text_of("CHANGELOG.md"), re.M)
+    assert newest
+    assert newest[1] == graphbandits.__version__
+    assert f"date-released: {newest[2]}" in text_of("CITATION.cff")
+
+
+def test_times_of_the_tests_are_in_contributing_only() -> None:
+    time = re.compile(r"`make (quick|test)`[^.|]*\bminutes?\b")
+    for page in DOCUMENTS:
+        if page.name != "CONTRIBUTING.md":
+            assert not time.search(page.read_text("utf-8")), page
+
+
 def test_readme_has_no_version_number() -> None:
     assert graphbandits.__version__ not in text_of("README.md")
 

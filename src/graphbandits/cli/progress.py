@@ -20,7 +20,7 @@ from graphbandits.cli.formatting import (
     print_text,
 )
 from graphbandits.engine import Task
-from graphbandits.engine._progress import announce_compilation
+from graphbandits.engine._progress import COMPILATION, announce_compilation
 from graphbandits.experiments import Study
 from graphbandits.experiments.progress_table import LiveProgress
 from graphbandits.plugins import file_of
@@ -86,7 +86,7 @@ class CommandProgress(LiveProgress):
         safe = [task for task in requested if file_of(task.plan.policies[task.policy]) is None]
         if not safe:
             return
-        print_text("Estimating the run time (a first run also compiles: about half a minute)")
+        print_text(f"Estimating the run time (a first run also compiles: about {COMPILATION})")
         found = estimate(safe, self._store, self._options)  # failures are reported by the run
         if len(safe) < len(requested):
             print_text("The estimate does not include policies of plug-ins.")

@@ -21,7 +21,12 @@ from graphbandits._jit import compiled_before
 Advance = Callable[[int], None]
 
 
-def announce_compilation(duration: str = "20 seconds") -> None:
+#: Time of the first compilation on a common machine; the joint gain adds to it.
+COMPILATION = "half a minute"
+JOINT_COMPILATION = "a minute"
+
+
+def announce_compilation(duration: str = COMPILATION) -> None:
     """Print a note on a terminal if kernels are compiled first, and how long that takes."""
     if Console(stderr=True).is_terminal and not compiled_before():
         print(f"Compiling for this machine, once: about {duration} ...", file=sys.stderr)

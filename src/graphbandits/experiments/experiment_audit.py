@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphbandits.engine import Plan
-from graphbandits.engine._progress import announce_compilation, progress_bar
+from graphbandits.engine._progress import JOINT_COMPILATION, announce_compilation, progress_bar
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, check_integer
 from graphbandits.experiments._texts import prefix_errors
@@ -140,7 +140,7 @@ def audit_experiment(
     count = available_cores() if workers is None else check_integer(workers, "workers")
     plans = dict(_plans(experiment, TRIALS if trials is None else trials, seed, policies))
     if progress:
-        announce_compilation("a minute")
+        announce_compilation(JOINT_COMPILATION)
     found = []
     for title, plan in plans.items():
         start = time.perf_counter()

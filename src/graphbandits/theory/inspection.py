@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine._progress import announce_compilation
+from graphbandits.engine._progress import JOINT_COMPILATION, announce_compilation
 from graphbandits.errors import InputError
 from graphbandits.gains import information_ratio, joint_gain, sampled_gain
 from graphbandits.graphs import Feedback, Fixed, GraphLike, UniformFeedback, make_process
@@ -134,7 +134,7 @@ def inspect_decision(
     a, b = np.array(parameters, np.float64).T
     posterior = BetaBernoulli(a, b, ACCURACY)
     if progress:
-        announce_compilation("a minute")
+        announce_compilation(JOINT_COMPILATION)
     state = posterior.init(trials=1)
     beliefs = posterior.beliefs(state, estimate=True)
     assert beliefs.error is not None  # because of estimate=True
