@@ -98,6 +98,7 @@ def test_the_installed_script_and_the_module_are_the_same_program() -> None:
     assert done.stdout == f"graphbandits {graphbandits.__version__}\n"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("folder", ["[bold]", "[/bold]"])
 @pytest.mark.parametrize(
     "args",
@@ -266,6 +267,7 @@ def test_bad_commands_are_refused(place: Path, args: str, words: list[str]) -> N
     assert all(word in message for word in words)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "args",
     [
@@ -284,6 +286,7 @@ def test_a_real_process_refuses_in_one_line(place: Path, args: list[str]) -> Non
     assert tree(place) == {}
 
 
+@pytest.mark.process
 def test_real_process_prints_only_json() -> None:
     done = command(*SIMULATE, "--json")
     assert done.returncode == 0

@@ -16,6 +16,7 @@ def names_in(directory: Path) -> set[str]:
     return {path.name for path in directory.iterdir()}
 
 
+@pytest.mark.process
 def test_a_new_policy_passes_the_contract(plugin_place: Path) -> None:
     shown = run("new", "policy", "my-ucb")
     assert "Wrote my_ucb.py" in shown

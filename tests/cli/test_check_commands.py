@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from helpers.plugin_command_line import MINE, refused, run
 
 from graphbandits import check_plugins
 from graphbandits.testing import Verdict, contract
 
 
+@pytest.mark.process
 def test_check_prints_one_verdict_per_check(plugin_place: Path) -> None:
     verdicts: list[dict[str, Any]] = json.loads(run("check", "mine.py", "--json"))
     assert {verdict["outcome"] for verdict in verdicts} == {"passed"}

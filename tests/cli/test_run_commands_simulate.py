@@ -144,7 +144,7 @@ def test_interrupted_simulation_prints_one_line(
         ("--policy ids-n()", ["'ids-n'", "twice"]),
         ("--policy=", ["policy ''", "name"]),
         ("--graph sta", ["unknown graph 'sta'", "did you mean 'star'", "paper", "ring"]),
-        ("--graph edges.txt", ["unknown graph 'edges.txt'", "choose from"]),
+        ("--graph edges.txt", ["unknown graph 'edges.txt'", "did you mean 'edges'?"]),
         ("--graph star(way=in)", ["'star'", "no parameter 'way'", "direction"]),
         ("--graph paper(size=3)", ["'paper'", "no parameter 'size'", "it has no parameters"]),
         ("--graph star(direction=up)", ["'up'", "both", "out", "in"]),

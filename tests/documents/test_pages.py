@@ -63,6 +63,7 @@ def section(page: str, heading: str) -> str:
 # --- code ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", SCRIPTS)
 def test_python_of_a_page_runs_in_an_empty_directory(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -81,6 +82,7 @@ def test_every_page_with_python_is_run() -> None:
     assert with_python == {"README.md", *SCRIPTS, *OTHER_SCRIPTS}
 
 
+@pytest.mark.process
 def test_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     decision, simulation = blocks("README.md", "python")

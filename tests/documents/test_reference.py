@@ -170,6 +170,7 @@ def plan(policies: list[str] = NAMES, **changes: Any) -> Plan:
     return Plan.of(policies, **settings)
 
 
+@pytest.mark.process
 def test_python_of_reading_md_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

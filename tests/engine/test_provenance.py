@@ -241,6 +241,7 @@ def run_plain(code: str, place: Path) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.process
 def test_executed_modules_are_sources_of_the_series_or_excluded() -> None:
     traced = run_plain(TRACE, PACKAGE.parent)
     assert {name.rpartition(" ")[0] for name in traced} >= set(registered("policy"))
@@ -284,6 +285,7 @@ print(json.dumps(names))
 """
 
 
+@pytest.mark.process
 def test_edits_of_the_package_rename_the_series_whose_numbers_they_may_change(
     tmp_path: Path,
 ) -> None:

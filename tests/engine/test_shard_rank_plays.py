@@ -44,6 +44,7 @@ def test_a_simulation_counts_plays_by_rank(block: int) -> None:
     assert learned[0] > 1.5 * blind[0]  # type: ignore[index]
 
 
+@pytest.mark.process
 def test_a_store_gives_the_same_with_and_without_curves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

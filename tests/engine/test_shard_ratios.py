@@ -88,6 +88,7 @@ def test_recording_ratios_changes_nothing_else(results: Results) -> None:
     assert results.settings["ratios"] == "bound"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "how",
     [

@@ -65,6 +65,7 @@ def test_table_equals_that_of_simulate_bit_for_bit(one: Study, table: str) -> No
     assert one.to_polars(table).drop("study").equals(results.to_polars(table))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("table", SCHEMA)
 @pytest.mark.parametrize("rows", [1, 5, 17, 10**6])
 def test_batches_have_the_given_size_and_identical_rows(

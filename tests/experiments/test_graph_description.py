@@ -124,6 +124,7 @@ def test_description_of_any_graph_is_verified(
     assert found["bounds"][1]["value"] == pytest.approx(math.sqrt(limit))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_of_a_network_agree_under_a_short_time_limit(seed: int, tmp_path: Path) -> None:
     graph = networkx.powerlaw_cluster_graph(900, 6, 0.8, seed=seed)

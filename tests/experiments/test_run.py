@@ -54,6 +54,7 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.mark.process
 def test_run_experiment_returns_its_study(sweep: Path) -> None:
     study = run_experiment(sweep, workers=1, progress=False)
     assert isinstance(study, Study)
@@ -141,6 +142,7 @@ def test_figures_that_cannot_be_drawn_give_a_warning(sweep: Path) -> None:
         assert study.figures("new/folder") == []
 
 
+@pytest.mark.process
 def test_pages_are_not_prepared_if_not_requested(sweep: Path) -> None:
     code = (
         "import sys; from graphbandits import run_experiment\n"
@@ -193,6 +195,7 @@ def test_dry_run_writes_nothing_and_counts_missing_trials(sweep: Path) -> None:
     assert sum(dry_run(sweep, policies=["ucb-n"]).missing) == 20
 
 
+@pytest.mark.process
 def test_a_plan_is_run_into_a_directory(tmp_path: Path) -> None:
     plan = Plan.of(["ts-n", "ids-n"], graph="edges(1>2 2>3)", horizon=9, trials=4)
     study = run_plan(plan, tmp_path, title="Mine", workers=1, progress=False)

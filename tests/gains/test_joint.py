@@ -39,6 +39,7 @@ from graphbandits.graphs import (
 from graphbandits.posteriors import BetaBernoulli
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("accuracy", ["simulation", "strict"])
 @pytest.mark.parametrize("params", JOINT_POSTERIORS, ids=str)
 def test_joint_gain_of_directed_graphs_matches_exact_rationals(params: Any, accuracy: str) -> None:
@@ -113,6 +114,7 @@ problems = st.integers(1, 6).flatmap(
 )
 
 
+@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(problems)
 def test_joint_gain_is_between_its_lower_bound_and_entropy(problem: Any) -> None:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import Any
 
+pytestmark = pytest.mark.process
+
 
 def run_json_command(*arguments: str) -> Any:
     done = subprocess.run(

@@ -31,6 +31,8 @@ from golden.record import Arrays, Facts
 from graphbandits import Agent, Results, open_study
 from graphbandits._old_words import translate_keys
 
+pytestmark = pytest.mark.oracle
+
 READ = 1e-12
 COMPUTED = 1e-9
 RATIO = 1e-5

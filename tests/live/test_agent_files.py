@@ -52,6 +52,7 @@ def test_loading_a_missing_agent_is_refused(tmp_path: Path) -> None:
     refused(lambda: Agent.load(tmp_path), str(tmp_path), "directory")
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "damage",
     [

@@ -105,6 +105,7 @@ def test_rounds_can_be_on_a_log_axis(results: Results) -> None:
     assert axes.get_xlim() == (1.0, 80.0)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("scale", ["log", "symlog"])
 @pytest.mark.parametrize("width", [3.5, 7.2])
 def test_regret_on_a_log_or_symlog_axis_needs_no_second_panel(scale: str, width: float) -> None:

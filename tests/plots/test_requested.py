@@ -64,6 +64,7 @@ def picture(figure: Figure, tmp_path: Any) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("figure", "by_hand"),
     [

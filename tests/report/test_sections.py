@@ -470,7 +470,7 @@ def test_one_trial_has_no_intervals() -> None:
 def test_one_policy_has_nothing_to_compare() -> None:
     page = page_of(study(made_up(("ts-n",))))
     assert not page.all("table", class_="differences")
-    assert "nothing to compare it with" in page.text
+    assert "There is only one policy" in page.text
 
 
 def test_small_regrets_keep_their_digits() -> None:

@@ -100,6 +100,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], tuple[Floats, Floats]]] = 
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("kind", KINDS)
 def test_frontier_matches_sorting(kind: str) -> None:
     rng = np.random.default_rng(list(KINDS).index(kind))
@@ -122,6 +123,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.oracle
 @settings(max_examples=500, deadline=None)
 @given(
     hnp.arrays(float, st.shared(st.integers(1, 60), key="arms"), elements=VALUES),

@@ -78,6 +78,7 @@ def test_p1_is_minimum_over_all_pairs(seed: int) -> None:
         assert mine <= best * (1 + 1e-6) + 1e-30, (delta, gain, pi, mine, best)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("seed", range(10))
 def test_p2_and_p3_solve_their_linear_programs(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)

@@ -72,6 +72,7 @@ def test_a_process_is_announced_while_it_works(tmp_path: Path) -> None:
     assert list((tmp_path / "running").iterdir()) == []
 
 
+@pytest.mark.process
 def test_other_process_is_listed_until_it_is_killed(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     code = (

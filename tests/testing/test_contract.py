@@ -26,6 +26,8 @@ from graphbandits.policies import View, as_policy
 from graphbandits.testing import Case, ContractViolation, cases, contract
 from graphbandits.testing import policy_checks as checks
 
+pytestmark = pytest.mark.statistical
+
 
 @pytest.mark.parametrize("case", cases("policy"), ids=str)
 def test_policy_passes_contract(case: Case) -> None:

@@ -174,6 +174,7 @@ def test_revealed_graphs_of_three_arms_match_hand_calculation(directed: bool) ->
     assert before.values[0] == pytest.approx(two.values[0])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("shared", [False, True])
 def test_expected_clique_cover_matches_many_draws(shared: bool) -> None:
     """The oracle tries all ways to part the arms."""

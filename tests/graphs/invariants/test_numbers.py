@@ -210,6 +210,7 @@ def test_numbers_of_powers_of_rings(n: int, steps: int) -> None:
     assert numbers(matrix) == want
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("seed", range(6))
 def test_cover_equals_independence_for_interval_graphs(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -423,6 +424,7 @@ def networks() -> list[networkx.Graph]:
     ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize("limit", [0.01, 0.3])
 def test_numbers_of_networks_are_consistent_with_short_time_limit(place: int, limit: float) -> None:
@@ -516,6 +518,7 @@ def test_covers_of_large_triangle_free_graphs_are_proved() -> None:
         assert (found.lower, found.upper) == ((arms + 1) // 2,) * 2
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
 def test_brackets_of_500_arms_contain_planted_numbers(p: float) -> None:
     """A hidden partition into cliques bounds the cover, a hidden set the independence number."""
