@@ -45,6 +45,7 @@ def run(*args: object) -> str:
     return result.stdout
 
 
+@pytest.mark.process
 def test_report_command_writes_page_and_summary(tmp_path: Path) -> None:
     study = grid(tmp_path / "g")
     text = run(tmp_path / "g")

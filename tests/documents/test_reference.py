@@ -133,6 +133,7 @@ def test_python_of_results_md_runs(saved: Path, monkeypatch: pytest.MonkeyPatch)
     assert shown[1].shape == (2, 2)
 
 
+@pytest.mark.process
 def test_python_of_store_md_reads_a_store(tmp_path: Path, monkeypatch) -> None:
     store, plan = whole_store(tmp_path / "my-store")
     fill(store, plan, "ts-n", (1, 4))  # some trials are stored twice

@@ -55,6 +55,7 @@ def switched_on(text: str, start: int, end: int) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.process
 def test_new_experiment_file_runs_unchanged_and_is_small(place: Path, started: str) -> None:
     (plan,) = load_experiment("my-study.toml").plans()
     assert plan.decisions <= 10**5

@@ -94,6 +94,7 @@ def test_additional_policy_can_be_swept(place: Path) -> None:
     assert cell.lines["eps-greedy-lp(c=2, d=0.5)"] == "eps-greedy-lp(d=0.5, c=…)"
 
 
+@pytest.mark.process
 def test_texts_can_be_swept_and_graph_files_are_relative_to_the_experiment(place: Path) -> None:
     (place / "deep").mkdir()
     (place / "deep" / "pair.csv").write_text("source,target\nann,bob\n")

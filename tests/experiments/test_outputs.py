@@ -305,6 +305,7 @@ def test_the_entropy_of_many_priors_is_computed_only_if_asked_for(
     assert "--bounds" in entry.notes[0]
 
 
+@pytest.mark.oracle
 def test_every_figure_is_the_same_without_the_curves_of_trials(tmp_path: Path) -> None:
     run_study(tmp_path, "s", [Point(plan([*NAMES, "ucb-n"]))])
     (entry,) = entries(tmp_path)

@@ -107,6 +107,7 @@ class Counting(RunProgress):
         self.calls.append("written")
 
 
+@pytest.mark.process
 def test_a_monitor_receives_every_step(sweep: Path) -> None:
     monitor = Counting()
     run_experiment(sweep, workers=1, progress=monitor)
@@ -117,6 +118,7 @@ def test_a_monitor_receives_every_step(sweep: Path) -> None:
     assert again.calls == ["prepared", "written"]
 
 
+@pytest.mark.process
 def test_failures_raise_and_finished_trials_are_kept(sweep: Path, tmp_path: Path) -> None:
     (tmp_path / "boom.py").write_text(BOOM)
     try:

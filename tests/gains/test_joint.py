@@ -86,6 +86,7 @@ def test_tiny_gains_of_late_posterior_match_exact_rationals() -> None:
     np.testing.assert_allclose(joint_gain_of(params, DenseFeedback(matrix)), truth, rtol=1e-10)
 
 
+@pytest.mark.oracle
 def test_real_parameters_match_256_bit_arithmetic() -> None:
     """alpha before and after each of the four outcomes of two arms, by quadrature."""
     params = [(0.5, 0.5), (2.5, 1.5), (1.25, 3.0)]

@@ -112,6 +112,7 @@ def test_requested_figure_equals_the_figure_function(
     assert picture(drawn, tmp_path) == picture(by_hand(kept), tmp_path)
 
 
+@pytest.mark.oracle
 def test_bounds_are_drawn_with_regrets_and_with_nothing_else(
     plan: Plan, results: Results, tmp_path: Any
 ) -> None:

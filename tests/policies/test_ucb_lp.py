@@ -129,6 +129,7 @@ def test_arm_is_not_dropped_with_too_few_observations() -> None:
     assert agent._state["phase"].tolist() == [1]
 
 
+@pytest.mark.oracle
 def test_large_graph_needs_no_dense_matrix() -> None:
     """One of 20,000 by 20,000 would be 3 GB."""
     tracemalloc.start()

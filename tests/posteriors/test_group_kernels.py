@@ -45,6 +45,7 @@ def test_many_arms_with_b_one_match_closed_form(arms: int, a: float) -> None:
         assert got.v[0, [0, -1]] == pytest.approx(v, rel=tight)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("accuracy", ["strict", "simulation"])
 def test_three_groups_match_oracle(accuracy: str) -> None:
     """Asymmetric groups of 1, 7 and 12 arms, in mixed order, against all twenty arms at once."""

@@ -95,6 +95,7 @@ def test_comparisons_with_one_control_match_quadrature(treatments: int, freedom:
     assert np.trapezoid(given_scale * density, scale) == pytest.approx(0.95, abs=1e-3)
 
 
+@pytest.mark.statistical
 @settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -178,6 +179,7 @@ def test_family_of_comparisons_is_the_requested_one() -> None:
         only.differences(confidence=95, simultaneous=True)
 
 
+@pytest.mark.statistical
 def test_simultaneous_intervals_have_their_coverage(monkeypatch: Any) -> None:
     """600 experiments of 60 trials of 4 dependent policies; singly the pairs would hold 72%."""
     monkeypatch.setattr(differences, "DIRECTIONS", 2**9)

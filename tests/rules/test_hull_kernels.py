@@ -110,6 +110,7 @@ def test_frontier_matches_sorting(kind: str) -> None:
             assert_same(*KINDS[kind](rng, arms))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("kind", KINDS)
 def test_frontier_matches_sorting_for_many_arms(kind: str) -> None:
     assert_same(*KINDS[kind](np.random.default_rng(50), 200_000))

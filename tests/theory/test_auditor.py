@@ -165,6 +165,7 @@ def test_mean_above_its_bound_is_detected() -> None:
     assert audit(plan, gain="bound").curves[0].broken == []
 
 
+@pytest.mark.oracle
 def test_late_rounds_hold_with_the_statistics_used_for_the_play() -> None:
     """Two arms are distinguished early: ratios of numbers below 1e-25 give no false alarm."""
     prior = BetaBernoulli(np.array([1.0, 0.6]), np.array([0.5, 2.0]))

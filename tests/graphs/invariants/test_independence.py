@@ -27,6 +27,7 @@ def swapped(edges: np.ndarray, found: np.ndarray, enough: int, steps: int) -> Co
     return part
 
 
+@pytest.mark.oracle
 def test_swaps_find_largest_set_of_most_small_graphs() -> None:
     """Not of all: of the complete bipartite graph of 2 and 3 vertices they may keep the 2."""
     rng, largest = np.random.default_rng(10), 0

@@ -67,6 +67,7 @@ def directed_matrices(draw) -> Floats:
     return matrix
 
 
+@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(directed_matrices())
 def test_numbers_match_search_over_subsets(matrix: Floats) -> None:
@@ -160,6 +161,7 @@ def test_numbers_of_complements_of_mycielski_graphs(k: int) -> None:
     assert (cover, independent) == (k, 2)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("q", "number"), [(5, 2), (13, 3), (17, 3), (29, 4), (37, 4)])
 def test_numbers_of_paley_graphs(q: int, number: int) -> None:
     """OEIS A123123 without 2; they are their own complements."""
