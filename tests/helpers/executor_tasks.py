@@ -202,7 +202,7 @@ def running(pid: int) -> bool:
 
 
 @contextmanager
-def meanwhile(act: Callable[[], None]) -> Iterator[None]:
+def in_background(act: Callable[[], None]) -> Iterator[None]:
     """Call a function in another thread; its exceptions are raised here at the end."""
     raised: list[BaseException] = []
 

@@ -181,7 +181,7 @@ def _totals(store: Store, series: Collection[Sequence[ShardFile]]) -> ShardTotal
 
 
 def _size(path: Path) -> int:
-    with suppress(OSError):  # the file was removed meanwhile
+    with suppress(OSError):  # the file may have been removed
         return path.stat().st_size
     return 0
 

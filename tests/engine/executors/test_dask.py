@@ -11,14 +11,11 @@ from typing import Any
 
 import pytest
 from helpers.executor_tasks import (
-    GRAPH,
-    POLICY,
     bits,
-    children,
     command,
     faulty_tasks,
+    in_background,
     marks,
-    meanwhile,
     name_of,
     plans,
     tasks_of,
@@ -30,30 +27,8 @@ from helpers.messages import raises_pinned
 from graphbandits.engine.executors import DaskExecutor, dask
 from graphbandits.engine.plan import Task
 from graphbandits.errors import InputError, SourceError
-from graphbandits.plugins import load_plugin, unload_plugin
 
-pytestmark = pytest.mark.process
-
-
-@pytest.fixture(scope="module", autouse=True)
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The directory of the plug-ins and of the marks that they write."""
-    folder = tmp_path_factory.mktemp("executors")
-    files = {"faulty_ts.py": POLICY.format(folder=str(folder)), "drawn_graph.py": GRAPH}
-    for name, text in files.items():
-        (folder / name).write_text(text)
-        load_plugin(folder / name)
-    yield folder
-    for name in files:
-        unload_plugin(folder / name)
-
-
-@pytest.fixture(scope="module")
-def local_cluster() -> Iterator[DaskExecutor]:
-    before = children()
-    with DaskExecutor("local", 2) as executor:
-        yield executor
-    assert children() == before
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("folder")]
 
 
 def test_task_of_a_killed_dask_worker_moves_to_another(folder: Path, tmp_path: Path) -> None:
@@ -88,7 +63,7 @@ def test_task_of_a_killed_dask_worker_moves_to_another(folder: Path, tmp_path: P
             until(lambda: len(done) == 5)
             first.kill()
 
-        with meanwhile(disturb), DaskExecutor(address) as executor:
+        with in_background(disturb), DaskExecutor(address) as executor:
             for one in executor.run(tasks):
                 done.append(one)
             assert executor.workers >= 1

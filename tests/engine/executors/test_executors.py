@@ -12,16 +12,14 @@ from typing import Any
 import pytest
 from helpers import TESTS
 from helpers.executor_tasks import (
-    GRAPH,
-    POLICY,
     alone,
     bits,
     children,
     command,
     computed,
     faulty_tasks,
+    in_background,
     marks,
-    meanwhile,
     name_of,
     plans,
     running,
@@ -48,28 +46,7 @@ from graphbandits.engine.plan import Task
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
 from graphbandits.plugins import load_plugin, loaded_plugins, unload_plugin
 
-pytestmark = pytest.mark.process
-
-
-@pytest.fixture(scope="module", autouse=True)
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The directory of the plug-ins and of the marks that they write."""
-    folder = tmp_path_factory.mktemp("executors")
-    files = {"faulty_ts.py": POLICY.format(folder=str(folder)), "drawn_graph.py": GRAPH}
-    for name, text in files.items():
-        (folder / name).write_text(text)
-        load_plugin(folder / name)
-    yield folder
-    for name in files:
-        unload_plugin(folder / name)
-
-
-@pytest.fixture(scope="module")
-def local_cluster() -> Iterator[DaskExecutor]:
-    before = children()
-    with DaskExecutor("local", 2) as executor:
-        yield executor
-    assert children() == before
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("folder")]
 
 
 @pytest.fixture(params=["threads", "processes", "cluster"])
@@ -188,7 +165,7 @@ def test_busy_worker_that_is_killed_is_replaced(folder: Path) -> None:
         (pid,) = until(lambda: marks(folder, "wait-processes"))
         os.kill(pid, signal.SIGKILL)
 
-    with meanwhile(kill), ProcessExecutor(2) as executor:
+    with in_background(kill), ProcessExecutor(2) as executor:
         assert computed(executor, tasks) == without_faults(tasks)
     assert len(marks(folder, "wait-processes")) == 2
 

@@ -208,7 +208,7 @@ class WorkerRuntime:
         """
         policy: Policy | None = None
         try:
-            # classes are looked up by name: no other thread may replace the plug-ins meanwhile
+            # classes are looked up by name: no other thread may replace the plug-ins now
             with self._lock:
                 if name not in self._plans and not data:
                     return None
