@@ -11,7 +11,15 @@ from graphbandits.posteriors.base import (
     StateChecked,
 )
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
-from graphbandits.posteriors.support import BINARY, COUNT, REAL, Support, interval, values
+from graphbandits.posteriors.support import (
+    BINARY,
+    COUNT,
+    REAL,
+    Support,
+    interval,
+    reward_support,
+    values,
+)
 
 __all__ = [
     "BINARY",
@@ -28,5 +36,6 @@ __all__ = [
     "StateChecked",
     "Support",
     "interval",
+    "reward_support",
     "values",
 ]
