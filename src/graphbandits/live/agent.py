@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from graphbandits.errors import (
     MOST_ROUNDS,
     GraphBanditsError,
     InputError,
+    InputWarning,
     check_horizon,
     check_integer,
     nearest,
@@ -28,6 +30,7 @@ from graphbandits.graphs._storage import Arrays, pack_process, unpack_process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import recipe_text
 from graphbandits.graphs.processes import check_names
+from graphbandits.live.prior_check import PriorCheck
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
 from graphbandits.policies.base import check_needs, check_saved
 from graphbandits.posteriors import Arm, BeliefsByArm, Observations, Posterior
@@ -176,6 +179,7 @@ class Agent:
         self._state = init_state(self.policy, self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}
+        self._prior_check = PriorCheck(self.posterior)
 
     def __repr__(self) -> str:
         return (
@@ -265,7 +269,8 @@ class Agent:
     def observe(self, decision: Decision | int, rewards: Mapping[Arm, float]) -> None:
         """Learn from the rewards of one decision.
 
-        If an exception is raised, the state does not change and the decision stays open.
+        If an exception is raised, the state does not change and the decision stays open. If early
+        rewards contradict the prior, :class:`graphbandits.errors.InputWarning` is issued once.
 
         Parameters
         ----------
@@ -319,6 +324,13 @@ class Agent:
             self._state = before  # the decision stays open
             raise
         del self._pending[number]
+        if evidence := self._prior_check.observe(observations):
+            warnings.warn(
+                f"the rewards contradict the prior '{text_of(self.posterior)}': {evidence}; see "
+                "inspect_prior, and consider another prior or posterior",
+                InputWarning,
+                stacklevel=2,
+            )
 
     def save(self, path: str | Path) -> Path:
         """Save the agent to a file (.npz of NumPy, without pickle).
@@ -354,6 +366,8 @@ class Agent:
             )
         arrays: Arrays = {f"state/{name}": value for name, value in self._state.items()}
         arrays |= {f"pending/{p.t}": p.pi for p in self._pending.values()}
+        for i, checked in enumerate(() if self._prior_check.done else self._prior_check.states):
+            arrays |= {f"prior_check/{i}/{name}": value for name, value in checked.items()}
         if type(self.posterior) not in registered("posterior").values():
             raise InputError(
                 f"the prior class {type(self.posterior).__name__} is not registered, and therefore "
@@ -374,6 +388,7 @@ class Agent:
             "t": self._t,
             "has_nan": [name for name, value in self._state.items() if _has_nan(value)],
             "pending": [[p.t, p.action] for p in self._pending.values()],
+            "prior_check": [self._prior_check.count, self._prior_check.done],
             "graph": pack_process(self.process, self._graph_text, arrays),
         }
         write_bytes(Path(path), to_npz(meta, arrays))
@@ -439,6 +454,7 @@ class Agent:
             check_saved(self.policy, self._state, self._problem)
         except InputError as error:
             raise InputError(f"it is damaged: {error}") from None
+        self._restore_prior_check(meta, arrays)
         self._graph_text = meta["graph"].get("text")
         self._t = check_integer(meta["t"], "t", least=0)
         if self._t > MOST_ROUNDS:
@@ -451,6 +467,21 @@ class Agent:
             if not fits or not (pi >= 0.0).all() or not abs(pi.sum() - 1.0) < 1e-9:
                 raise InputError(f"it is damaged: its open decision {short_repr(t)} is not valid")
             self._pending[t] = _Pending(t, action, pi)
+
+    def _restore_prior_check(self, meta: dict[str, Any], arrays: Arrays) -> None:
+        """Restore the check of the prior; agents of earlier versions have none."""
+        check = self._prior_check
+        count, done = meta.get("prior_check", [0, True])
+        check.count, check.done = int(count), bool(done) or check.done
+        for i, (model, state) in enumerate(zip(check.models, check.states, strict=True)):
+            if check.done:
+                return
+            for name, fresh in state.items():
+                saved = arrays[f"prior_check/{i}/{name}"]
+                if saved.shape != fresh.shape or saved.dtype != fresh.dtype:
+                    raise InputError("it is damaged: its check of the prior is not valid")
+                state[name] = saved
+            model.check_state(state)
 
 
 def _may_be_replaced(path: Path) -> bool:

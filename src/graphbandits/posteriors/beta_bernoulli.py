@@ -373,6 +373,33 @@ class BetaBernoulli:
         _check_converged(defect, a, b)
         return found
 
+    def log_evidence(self, state: State) -> Floats:
+        """Compute the log probability of the outcomes between the prior and a state.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state after the outcomes.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            log B(a, b) - log B(a_0, b_0) for each arm.
+        """
+        a, b = self._parameters(state)
+        return np.asarray(betaln(a, b) - betaln(self.a, self.b))
+
+    def weaker(self) -> BetaBernoulli:
+        """Return a prior with the same means and a tenth of the weight.
+
+        Returns
+        -------
+        BetaBernoulli
+            The weaker prior.
+        """
+        weight = np.maximum(0.1, LEAST_PARAMETER / np.minimum(self.a, self.b))
+        return dataclasses.replace(self, a=self.a * weight, b=self.b * weight)
+
     def mean(self, state: State) -> Floats:
         """Compute the posterior means a / (a + b).
 

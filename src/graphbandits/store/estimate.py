@@ -16,6 +16,7 @@ from graphbandits.rng import Keys
 from graphbandits.store.directory import SERIES_FILE, Store
 from graphbandits.store.driver import WorkerOptions, shard_size
 from graphbandits.store.record import cell_name, describe_cell
+from graphbandits.worlds._storage import models_of
 
 #: Rounds of the warm-up run, and approximate seconds of the measured run.
 WARMUP_ROUNDS, MEASURED_SECONDS = 20, 2.0
@@ -69,9 +70,9 @@ def estimate(
 ) -> Estimate:
     """Estimate the time and the disk space of the trials that a store does not have.
 
-    Without a store, all trials count. Plans with the same number of arms, kind of graph and
-    accuracy share one short run per policy, with the longest horizon. The size of shards is that
-    of :func:`shard_size`.
+    Without a store, all trials count. Plans with the same number of arms, kinds of graph, world
+    and posterior and accuracy share one short run per policy, with the longest horizon. The size of
+    shards is that of :func:`shard_size`.
     """
     options = options or WorkerOptions()
     missing = {task: missing_trials(store, task) for task in tasks}
@@ -114,10 +115,10 @@ def missing_trials(store: Store | None, task: Task) -> int:
 def _cost_group(task: Task) -> tuple[object, ...]:
     """Return the settings that determine most of the cost of a decision."""
     plan = task.plan
-    accuracy = getattr(plan.world.prior, "accuracy", None)
+    models = *map(type, models_of(plan)), getattr(plan.posterior, "accuracy", None)
     recording = plan.recording
     kinds = recording.regret, recording.ratios
-    return task.policy, plan.world.arms, type(plan.process), accuracy, *kinds
+    return task.policy, plan.world.arms, type(plan.process), *models, *kinds
 
 
 def _numbers_per_trial(plan: Plan, rounds: int) -> int:

@@ -11,6 +11,7 @@ from graphbandits.engine.plan import Plan
 from graphbandits.engine.provenance import unserializable_reason
 from graphbandits.errors import InputError
 from graphbandits.plugins import file_of
+from graphbandits.worlds._storage import models_of
 
 __all__ = ["DaskExecutor", "ProcessExecutor", "ThreadExecutor", "executor_for"]
 
@@ -34,9 +35,9 @@ def executor_for(
     cluster : str or None
         Address of a dask scheduler, or "local" to start one with ``workers`` workers.
     parallel : {"auto", "threads", "processes"}
-        "auto" selects processes if a policy comes from a plug-in file, which may hold the GIL, or
-        if there are a million decisions or more. It selects threads if there is only one worker or
-        if a plan cannot be sent to another process.
+        "auto" selects processes if a policy, world or posterior comes from a plug-in file, which
+        may hold the GIL, or if there are a million decisions or more. It selects threads if there
+        is only one worker or if a plan cannot be sent to another process.
     plans : collection of Plan
         Plans of the tasks.
     decisions : int, optional
@@ -70,7 +71,9 @@ def executor_for(
     if parallel == "auto" and workers > 1:
         if decisions is None:
             decisions = sum(plan.decisions for plan in plans)
-        from_files = any(file_of(one) for plan in plans for one in plan.policies.values())
+        from_files = any(
+            file_of(one) for plan in plans for one in (*plan.policies.values(), *models_of(plan))
+        )
         if (from_files or decisions >= LARGE) and not any(map(unserializable_reason, plans)):
             return ProcessExecutor(workers)
     return ThreadExecutor(workers)
