@@ -11,8 +11,20 @@ from graphbandits.posteriors.base import (
     StateChecked,
 )
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
+from graphbandits.posteriors.support import (
+    BINARY,
+    COUNT,
+    REAL,
+    Support,
+    interval,
+    reward_support,
+    values,
+)
 
 __all__ = [
+    "BINARY",
+    "COUNT",
+    "REAL",
     "Arm",
     "Belief",
     "Beliefs",
@@ -22,4 +34,8 @@ __all__ = [
     "Ordered",
     "Posterior",
     "StateChecked",
+    "Support",
+    "interval",
+    "reward_support",
+    "values",
 ]
