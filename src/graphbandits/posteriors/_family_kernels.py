@@ -40,9 +40,7 @@ def origin_of(family: int, common: Floats, arms: Floats, leader: int) -> float:
 
 
 @kernel()
-def set_arm(
-    family: int, common: Floats, arms: Floats, k: int, origin: float, reach: float
-) -> None:
+def set_arm(family: int, common: Floats, arms: Floats, k: int, origin: float, reach: float) -> None:
     """Fill all rows of an arm except COUNT and BELOW.
 
     ``origin`` is the mean at place 0. The mass beyond START and beyond END is below exp(-reach).

@@ -308,9 +308,7 @@ def marginal_beliefs(
                 if edges.size == 0:  # too many panels
                     defect[t] = np.inf
                     break
-                edges = divide_steep(
-                    family, common, arms, active, origin, setting, scale, edges
-                )
+                edges = divide_steep(family, common, arms, active, origin, setting, scale, edges)
                 n = (edges.size - 1) * NODES
                 place, dt, product = np.empty((3, n))
                 r = np.empty((active, n))

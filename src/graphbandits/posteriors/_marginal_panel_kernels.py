@@ -43,9 +43,7 @@ _MOST_BELOW = 400
 
 
 @kernel()
-def log_tail(
-    family: int, common: Floats, arms: Floats, k: int, origin: float, t: float
-) -> float:
+def log_tail(family: int, common: Floats, arms: Floats, k: int, origin: float, t: float) -> float:
     """Compute an upper bound of log F at t: F(x) <= C(x) / (m - x) below the mean."""
     centre = arms[CENTRE, k]
     if t >= centre:

@@ -419,9 +419,7 @@ def fill_information(
         for j in range(active):
             if (j != i or arms[COUNT, i] > 1.0) and alpha[j] > least:
                 chosen[rows] = j
-                _fill_best_given(
-                    pivot, panels, edges, base, r[j], q, mass, inside, v[rows]
-                )
+                _fill_best_given(pivot, panels, edges, base, r[j], q, mass, inside, v[rows])
                 rows += 1
         if n == 0 or rows == 0:
             continue
@@ -437,9 +435,7 @@ def fill_information(
         for first in range(0, outcomes.size, BATCH):
             batch = outcomes[first : first + BATCH]
             size = batch.size
-            if _is_narrow(
-                family, common, arms, i, setting, strict, batch, edges, panels, after
-            ):
+            if _is_narrow(family, common, arms, i, setting, strict, batch, edges, panels, after):
                 for b in range(size):
                     _fill_narrow(
                         family,
