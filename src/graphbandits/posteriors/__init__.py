@@ -11,6 +11,7 @@ from graphbandits.posteriors.base import (
     StateChecked,
 )
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
+from graphbandits.posteriors.normal import Normal
 from graphbandits.posteriors.support import (
     BINARY,
     COUNT,
@@ -30,6 +31,7 @@ __all__ = [
     "Beliefs",
     "BeliefsByArm",
     "BetaBernoulli",
+    "Normal",
     "Observations",
     "Ordered",
     "Posterior",
