@@ -268,7 +268,7 @@ def examples_of(cls: type) -> list[Any]:
 def build(kind: str, text: str) -> Any:
     """Create a plug-in from its text form, ``name`` or ``name(key=value, ...)``.
 
-    The key can be omitted if there is only one parameter.
+    The key can be omitted if there is only one parameter, or only one that is not keyword-only.
 
     >>> build("graph", "random(r=0.25)")
     Random(r=0.25, low=0.0, high=1.0, shared=False, graph_known='before')
@@ -285,12 +285,14 @@ def build(kind: str, text: str) -> Any:
     cls = plugins[name]
     allowed = parameters_of(cls)
     if KEYLESS in arguments:
-        if len(allowed) != 1:
+        keyless = [f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only]
+        keyless = list(allowed) if len(allowed) == 1 else keyless
+        if len(keyless) != 1:
             keys = f"parameters: {', '.join(allowed)}" if allowed else "it has no parameters"
             raise InputError(
                 f"cannot read the parameter of {kind} '{text}': write key=value; {keys}"
             )
-        arguments = dict(zip(allowed, arguments.values(), strict=True))
+        arguments = dict(zip(keyless, arguments.values(), strict=True))
     for key in arguments:
         if key not in allowed:
             if PARAMETERS.get(key) in allowed:

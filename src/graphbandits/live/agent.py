@@ -29,7 +29,7 @@ from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import recipe_text
 from graphbandits.graphs.processes import check_names
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
-from graphbandits.policies.base import check_needs, check_saved
+from graphbandits.policies.base import check_needs, check_problem, check_saved
 from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
 from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, with_accuracy
 from graphbandits.registry import name_of, parameters_given, registered, text_of
@@ -165,6 +165,7 @@ class Agent:
         self._problem = Problem(
             self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process)
         )
+        check_problem(self.policy, self._problem)
         self._state = init_state(self.policy, self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}
