@@ -317,8 +317,8 @@ def class_of(kind: str, name: str) -> Any:
 def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
     """Create a plug-in from its text form, ``name`` or ``name(key=value, ...)``.
 
-    The key can be omitted if there is only one parameter. ``more`` are further parameters; they
-    override those of the text.
+    The key can be omitted if there is only one parameter, or only one that is not keyword-only.
+    ``more`` are further parameters; they override those of the text.
 
     If the number of arms is given, a class with a class method ``of(arms, ...)`` is created by this
     method; any other class with a parameter ``arms`` gets the number unless the text has it.
@@ -336,12 +336,14 @@ def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
     pairs = _arguments_of(cls) if by_arms else _fields(cls)
     allowed = {field: None for field, _ in pairs}
     if KEYLESS in arguments:
-        if len(allowed) != 1:
+        keyless = [f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only]
+        keyless = list(allowed) if len(allowed) == 1 else keyless
+        if len(keyless) != 1:
             keys = f"parameters: {', '.join(allowed)}" if allowed else "it has no parameters"
             raise InputError(
                 f"cannot read the parameter of {kind} '{text}': write key=value; {keys}"
             )
-        arguments = dict(zip(allowed, arguments.values(), strict=True))
+        arguments = dict(zip(keyless, arguments.values(), strict=True))
     arguments |= more
     for key in arguments:
         if key not in allowed:

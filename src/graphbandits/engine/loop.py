@@ -29,6 +29,7 @@ from graphbandits.plugins import locate_error, source_file
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors._capabilities import strictest
+from graphbandits.posteriors.base import check_weights
 from graphbandits.posteriors.support import reward_support
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys, draw_actions
@@ -278,6 +279,7 @@ def check_pi(policy: Policy, proposed: object, view: View) -> Floats:
 
 def update_state(policy: Policy, state: State, event: Event) -> State:
     """Return the state after a round, checked; the policy may reuse the arrays of ``state``."""
+    check_weights(event.observations, policy)
     try:
         state = policy.update(state, event)
     except (Exception, SystemExit) as error:

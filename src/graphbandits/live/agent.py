@@ -32,7 +32,7 @@ from graphbandits.graphs.named import recipe_text
 from graphbandits.graphs.processes import check_names
 from graphbandits.live.prior_check import PriorCheck
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
-from graphbandits.policies.base import check_needs, check_saved
+from graphbandits.policies.base import check_needs, check_problem, check_saved
 from graphbandits.posteriors import Arm, BeliefsByArm, Observations, Posterior
 from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, with_accuracy
 from graphbandits.registry import name_of, parameters_given, registered, text_of
@@ -176,6 +176,7 @@ class Agent:
         self._problem = Problem(
             self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process)
         )
+        check_problem(self.policy, self._problem)
         self._state = init_state(self.policy, self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}

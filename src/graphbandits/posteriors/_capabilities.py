@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from graphbandits._types import Floats, State
@@ -68,6 +70,19 @@ def has_variance(posterior: Posterior) -> bool:
     return "variance" in inspect.signature(posterior.beliefs).parameters
 
 
+def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
+    """Return the method ``beliefs``, without the computation of h if the posterior can omit it.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli.of(arms=2)  # computes h together with alpha
+    >>> without_information(posterior)(posterior.init(trials=1)).alpha
+    array([[0.5, 0.5]])
+    """
+    if "information" in inspect.signature(posterior.beliefs).parameters:
+        return partial(posterior.beliefs, information=False)
+    return posterior.beliefs
+
+
 def check_variance(posterior: Posterior) -> None:
     """Raise InputError if a posterior cannot compute the variance form v."""
     if not has_variance(posterior):
@@ -78,15 +93,14 @@ def check_variance(posterior: Posterior) -> None:
 
 
 def variance_form(posterior: Posterior, state: State) -> tuple[Beliefs, Floats]:
-    """Compute the beliefs and the variance form v.
+    """Compute the beliefs and the variance form v, without h if the posterior can omit it.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> posterior = BetaBernoulli.of(arms=2)
     >>> variance_form(posterior, posterior.init(trials=1))[1]
     array([[0.02777778, 0.02777778]])
     """
-    able: Any = posterior
-    found: Beliefs = able.beliefs(state, variance=True)
+    found = without_information(posterior)(state, variance=True)
     return found, cast(Floats, found.v)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphbandits._jit import kernel
 from graphbandits._types import Floats
-from graphbandits.posteriors._arm_kernels import CENTRE, MEAN, PARAMETERS, SPREAD
+from graphbandits.posteriors._arm_kernels import MEAN, PARAMETERS, SPREAD
 from graphbandits.posteriors._normal_kernels import (
     fill_normal,
     fill_normal_ratio,
