@@ -202,7 +202,9 @@ def kind_of(plugin: object) -> str | None:
 def text_of(plugin: object) -> str:
     """Return the text form of a plug-in, with the parameters that differ from their defaults.
 
-    An array with one value for all arms is written as this value.
+    An array with one value for all arms is written as this value. The parameters of a class with a
+    class method ``of`` are those of this method; an array of them may be a field with the name of
+    the parameter in the plural.
 
     >>> text_of(build("graph", "cliques(size=3)"))
     'cliques(size=3)'
@@ -210,13 +212,13 @@ def text_of(plugin: object) -> str:
     'beta-bernoulli(a=2.0, b=[1.0, 3.0])'
     """
     fields = _fields(type(plugin)) if dataclasses.is_dataclass(plugin) else []
-    defaults = dict(_arguments_of(type(plugin))) if hasattr(plugin, "of") else {}
-    values = {name: _short_value(getattr(plugin, name)) for name, _ in fields}
-    changed = [
-        f"{name}={_value_text(values[name])}"
-        for name, default in fields
-        if not _same(values[name], defaults.get(name, default))
-    ]
+    pairs = _arguments_of(type(plugin)) if hasattr(plugin, "of") else fields
+    stored = dict(fields)
+    changed = []
+    for name, default in pairs:
+        value = _short_value(getattr(plugin, name if name in stored else f"{name}s", default))
+        if not _same(value, default):
+            changed.append(f"{name}={_value_text(value)}")
     return name_of(plugin) + (f"({', '.join(changed)})" if changed else "")
 
 

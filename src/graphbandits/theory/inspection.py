@@ -16,9 +16,10 @@ from graphbandits.graphs import Feedback, Fixed, GraphLike, UniformFeedback, mak
 from graphbandits.policies.bayesian import GAINS, Bayesian, GainPolicy
 from graphbandits.posteriors import Beliefs, Posterior, reward_support
 from graphbandits.posteriors._capabilities import predict, strictest
-from graphbandits.registry import name_of, parameters_given, registered, text_of
+from graphbandits.registry import name_of, parameters_given, parameters_of, registered, text_of
 from graphbandits.rng import Keys, Stream
 from graphbandits.theory.ratio_limits import ratio_limit
+from graphbandits.theory.reward_constants import reward_scale, why_unsupported
 from graphbandits.worlds import as_posterior
 
 #: Most arms for which the clique cover is computed; above, the search would take too long.
@@ -56,7 +57,8 @@ class Inspection:
     psi
         Information ratio of Thompson sampling by G h.
     limit
-        Upper bound on ``psi`` on this graph; None if it was not computed.
+        Upper bound on ``psi`` on this graph; None if it was not computed, or if none is proved for
+        these rewards.
     sampled
         Estimate of g; None if it was not requested.
     posterior
@@ -152,7 +154,7 @@ def inspect_decision(
     options = inspect.signature(model.beliefs).parameters
     wanted = {name: True for name in ("estimate", "variance") if name in options}
     beliefs: Beliefs = model.beliefs(state, **wanted)
-    error = None if beliefs.error is None else float(beliefs.error[0])
+    estimate = None if beliefs.error is None else float(beliefs.error[0])
     feedback = process.round(1, Keys(seed=0))
     gains = {"bound": feedback.gain(beliefs.h)}
     reason = None
@@ -173,6 +175,7 @@ def inspect_decision(
         return {name: float(ratio[0]) for name, ratio in found.items()}
 
     listed = {choice: gain[0].tolist() for choice, gain in gains.items()}
+    scale = 0.0 if why_unsupported(model) else reward_scale(model)
     reachable = isinstance(feedback, UniformFeedback) or process.arms <= MOST_COVERED
     return Inspection(
         arms=list(process.names or (str(i + 1) for i in range(process.arms))),
@@ -181,13 +184,13 @@ def inspect_decision(
         h=beliefs.h[0].tolist(),
         v=None if beliefs.v is None else beliefs.v[0].tolist(),
         rho=float(beliefs.rho[0]),
-        accuracy={"setting": getattr(model, "accuracy", None), "estimate": error},
+        accuracy={"setting": getattr(model, "accuracy", None), "estimate": estimate},
         gain={"joint": None} | listed | ({"reason": reason} if reason else {}),
         pi={name: pi[0].tolist() for name, pi in plays.items()},
         ratio=ratios("bound"),
         joint_ratio=ratios("joint") if "joint" in gains else None,
         psi=float(information_ratio(beliefs.alpha, beliefs.delta, gains["bound"])[0]),
-        limit=float(ratio_limit(feedback)[0]) if reachable else None,
+        limit=float(ratio_limit(feedback, scale)[0]) if reachable and scale else None,
         sampled=None if samples is None else _sampled(given, feedback, samples, seed),
         posterior=name_of(model),
         parameters=_by_arm(model, count),
@@ -221,7 +224,9 @@ def _by_arm(model: Any, arms: int) -> list[dict[str, Any]]:
         for name, value in parameters_given(model).items()
         if isinstance(value, np.ndarray) and value.shape[:1] == (arms,)
     }
-    return [{name: listed[i] for name, listed in arrays.items()} for i in range(arms)]
+    given = parameters_of(type(model))  # an array of 'mean' is the field 'means'
+    names = {name: name.removesuffix("s") if name not in given else name for name in arrays}
+    return [{names[name]: listed[i] for name, listed in arrays.items()} for i in range(arms)]
 
 
 # Prior predictive ---------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from scipy.special import ndtri
 
 from graphbandits._types import Floats, Ints
@@ -45,7 +44,7 @@ class Gaussian(PriorWorld):
         arms: int,
         mean: float | Sequence[float] = 0.0,
         sd: float | Sequence[float] = 1.0,
-        noise: float | Sequence[float] = 1.0,
+        noise: float = 1.0,
         fixed: Sequence[float] | Floats | None = None,
     ) -> Gaussian:
         """Create a world from parameters for all arms, or for each arm.
@@ -56,7 +55,7 @@ class Gaussian(PriorWorld):
             Number of arms K.
         mean, sd : float or sequence of float
             Mean and standard deviation of the prior.
-        noise : float or sequence of float
+        noise : float
             Standard deviation of a reward around its mean.
         fixed : array_like of shape (K,), optional
             Means of the arms in every trial.
@@ -100,6 +99,6 @@ class Gaussian(PriorWorld):
         ndarray of float
             The rewards.
         """
-        noise = np.broadcast_to(self.prior.noise, (self.arms,))[arm]
+        noise = self.prior.noise
         rewards: Floats = theta[trial, arm] + noise * ndtri(outcome_uniforms(keys, t, trial, arm))
         return rewards
