@@ -93,6 +93,14 @@ Ratios = Annotated[
         "Lemma 1.",
     ),
 ]
+Record = Annotated[
+    list[str] | None,
+    option(
+        "WORD",
+        "Also store what each trial played ('actions') or observed ('observations') in every "
+        "round; repeat for both.",
+    ),
+]
 
 
 def load(plugins: Sequence[Path] | None) -> None:
