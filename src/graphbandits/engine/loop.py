@@ -90,6 +90,7 @@ class RunMonitor(Protocol):
         pi : ndarray of shape (B, K)
             Distribution from which the engine draws the action of each trial.
         """
+        return  # a subclass may inherit it
 
     def played(self, t: int, action: Ints) -> None:
         """Receive the actions of a round, which the engine has drawn from the distribution.
@@ -103,6 +104,7 @@ class RunMonitor(Protocol):
         action : ndarray of shape (B,)
             Played arm of each trial.
         """
+        return  # a subclass may inherit it
 
     def observed(self, t: int, seen: Observations) -> None:
         """Receive the observations of a round, before the policy learns from them.
@@ -114,6 +116,7 @@ class RunMonitor(Protocol):
         seen : Observations
             Observed arms and rewards.
         """
+        return  # a subclass may inherit it
 
 
 #: Function of (text form of the policy, keys of the block) that returns a monitor of the block;

@@ -249,7 +249,7 @@ class Plan:
         """
         run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
         kept = self.recording
-        recorded = {"ratios": kept.ratios} if kept.ratios else {}
+        recorded: dict[str, Any] = {"ratios": kept.ratios} if kept.ratios else {}
         recorded |= {"record": list(kept.trajectories)} if kept.trajectories else {}
         return {
             "graph": self.graph_text,
