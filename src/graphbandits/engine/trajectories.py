@@ -174,6 +174,21 @@ class Trajectories:
         parts = self.action, self.observations
         return tuple(word for word, part in zip(RECORDS, parts, strict=True) if part is not None)
 
+    def check_arms(self, arms: int, what: str) -> None:
+        """Raise InputError if an arm does not exist.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms.
+        what : str
+            Name of the trajectories in the message.
+        """
+        seen = self.observations
+        for array in (self.action, None if seen is None else seen.arm):
+            if array is not None and array.size and not 0 <= array.min() <= array.max() < arms:
+                raise InputError(f"{what} have arms that are not among the {arms} arms")
+
     def rows(self, trials: slice) -> Trajectories:
         """Return the trajectories of consecutive trials, without a copy of the arrays.
 

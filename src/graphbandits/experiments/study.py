@@ -369,6 +369,7 @@ class Cell:
                         f"the shard {store.path_of(file)} has no {' and '.join(recorded)}: "
                         "'graphbandits store verify' checks the store"
                     )
+                found.check_arms(len(meta["arms"]), f"the trajectories in {store.path_of(file)}")
                 yield from chosen_parts(seed, file.first, found, chosen)
 
         return TrajectoryTables(parts, recorded, meta["arms"])

@@ -205,6 +205,8 @@ class Results:
                         f"'{part}' of '{name}' has the shape {found}, which does not match "
                         f"{trials} trials, {rounds} recorded rounds and {len(self.arms)} arms"
                     )
+            if result.trajectories is not None:
+                result.trajectories.check_arms(len(self.arms), f"the trajectories of '{name}'")
         if self.graph is not None and self.graph.arms != len(self.arms):
             raise InputError(
                 f"the graph has {self.graph.arms} arms, but the results have {len(self.arms)}"
