@@ -134,8 +134,8 @@ class ScaledRewards:
         if outside.any():
             raise InputError(
                 f"policy '{name_of(self)}': the reward {seen.reward[outside][0]:g} is outside the "
-                f"range [{low:g}, {low + width:g}]: state a range that includes all rewards, as in "
-                f"{self.remedy()}"
+                f"range [{low:g}, {low + width:g}]: set reward_range to an interval that includes "
+                "all rewards"
             )
         return replace(seen, reward=scaled)
 
