@@ -137,14 +137,19 @@ class ModelGrid:
         return _refined(axis, log_rows, MOVING_REWARDS, np.asarray).halved()
 
     def _few(self) -> tuple[Floats, Floats]:
-        """Return 400 means and their weights for each arm, to locate the rewards."""
-        monitor = np.cumsum(self.mass.mean(axis=0))
-        group = np.minimum((monitor * 400).astype(np.int64), 399)
+        """Return at most 400 means and their weights for each arm, to locate the rewards.
+
+        Half of them are for the tails.
+        """
+        width = self.cells.width
+        root = np.cbrt(self.mass / width) * width
+        share = (self.mass + root / root.sum(axis=1, keepdims=True)).mean(axis=0) / 2.0
+        group = np.minimum((np.cumsum(share) * 400).astype(np.int64), 399)
         weight = np.stack([np.bincount(group, row, 400) for row in self.mass])
-        theta = np.bincount(group, self.mass.mean(axis=0) * self.theta, 400)
-        share = np.bincount(group, self.mass.mean(axis=0), 400)
-        used = share > 0.0
-        return theta[used] / share[used], weight[:, used]
+        theta = np.bincount(group, share * self.theta, 400)
+        total = np.bincount(group, share, 400)
+        used = total > 0.0
+        return theta[used] / total[used], weight[:, used]
 
     def predictive(self, rewards: Cells) -> Floats:
         """Return the probability of each cell of rewards for each arm, (K, cells)."""
