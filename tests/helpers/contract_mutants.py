@@ -101,7 +101,7 @@ ALSO_FAILS: dict[str, set[str]] = {
     "OwnDraws": {"rewards"},
     # the first checks of a world use means and rewards that the other checks need
     "UnfinishedWorld": MEANS,
-    "NamedSupport": {"prior", "rewards-in-support"},
+    "NamedSupport": REWARDS - {"calibration", "own-randomness"},
     "OneMean": MEANS,
     "MeansWithNaN": MEANS,
     "MeansAtRandom": {"own-randomness"},

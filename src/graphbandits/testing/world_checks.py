@@ -179,12 +179,13 @@ def _check_averages(off: Floats, scale: float, where: str) -> None:
 @check("world", "independence")
 def independence(world: World) -> None:
     """Rewards of different arms, and of different rounds, are independent given the means."""
-    noise = [(reward - theta) for theta, reward, _ in _some_rewards(world)][:2]
-    both = np.concatenate(noise, axis=1)
-    both = both - both.mean(axis=0)
+    found = _some_rewards(world)[:2]
+    scale = _range(world, np.stack([reward for _, reward, _ in found]))
+    both = np.concatenate([reward - theta for theta, reward, _ in found], axis=1)
+    both = (both - both.mean(axis=0)) / (scale or 1.0)
     spread, largest = both.std(axis=0), np.abs(both).max(axis=0)
     most = 6.0 * np.sqrt(len(both)) * np.outer(spread, spread) + RARE * np.outer(largest, largest)
-    together = np.triu(np.abs(both.T @ both) / np.maximum(most, 1e-300), 1)
+    together = np.triu(np.abs(both.T @ both) / np.maximum(most, 1e-12), 1)
     if together.max(initial=0.0) > 1.0:
         one, two = np.unravel_index(together.argmax(), together.shape)
         arms = world.arms
