@@ -256,7 +256,7 @@ class OppositeMeans(Bernoulli):
         return [cls.of(3)]
 
 
-@fails("independence", "the rewards of arm 0 in round (.) and of arm 1 in round \\1 are correlated")
+@fails("independence", "the rewards of arm . in round (.) and of arm . in round \\1 are correlated")
 class SameNoiseForAllArms(PlainGaussian):
     """Draws one number for all arms."""
 
