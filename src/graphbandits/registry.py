@@ -202,7 +202,9 @@ def kind_of(plugin: object) -> str | None:
 def text_of(plugin: object) -> str:
     """Return the text form of a plug-in, with the parameters that differ from their defaults.
 
-    An array with one value for all arms is written as this value.
+    An array with one value for all arms is written as this value. The parameters of a class with a
+    class method ``of`` are those of this method; an array of them may be a field with the name of
+    the parameter in the plural.
 
     >>> text_of(build("graph", "cliques(size=3)"))
     'cliques(size=3)'
@@ -210,13 +212,13 @@ def text_of(plugin: object) -> str:
     'beta-bernoulli(a=2.0, b=[1.0, 3.0])'
     """
     fields = _fields(type(plugin)) if dataclasses.is_dataclass(plugin) else []
-    defaults = dict(_arguments_of(type(plugin))) if hasattr(plugin, "of") else {}
-    values = {name: _short_value(getattr(plugin, name)) for name, _ in fields}
-    changed = [
-        f"{name}={_value_text(values[name])}"
-        for name, default in fields
-        if not _same(values[name], defaults.get(name, default))
-    ]
+    pairs = _arguments_of(type(plugin)) if hasattr(plugin, "of") else fields
+    stored = dict(fields)
+    changed = []
+    for name, default in pairs:
+        value = _short_value(getattr(plugin, name if name in stored else f"{name}s", default))
+        if not _same(value, default):
+            changed.append(f"{name}={_value_text(value)}")
     return name_of(plugin) + (f"({', '.join(changed)})" if changed else "")
 
 
@@ -317,8 +319,8 @@ def class_of(kind: str, name: str) -> Any:
 def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
     """Create a plug-in from its text form, ``name`` or ``name(key=value, ...)``.
 
-    The key can be omitted if there is only one parameter. ``more`` are further parameters; they
-    override those of the text.
+    The key can be omitted if there is only one parameter, or only one that is not keyword-only.
+    ``more`` are further parameters; they override those of the text.
 
     If the number of arms is given, a class with a class method ``of(arms, ...)`` is created by this
     method; any other class with a parameter ``arms`` gets the number unless the text has it.
@@ -336,12 +338,14 @@ def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
     pairs = _arguments_of(cls) if by_arms else _fields(cls)
     allowed = {field: None for field, _ in pairs}
     if KEYLESS in arguments:
-        if len(allowed) != 1:
+        keyless = [f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only]
+        keyless = list(allowed) if len(allowed) == 1 else keyless
+        if len(keyless) != 1:
             keys = f"parameters: {', '.join(allowed)}" if allowed else "it has no parameters"
             raise InputError(
                 f"cannot read the parameter of {kind} '{text}': write key=value; {keys}"
             )
-        arguments = dict(zip(allowed, arguments.values(), strict=True))
+        arguments = dict(zip(keyless, arguments.values(), strict=True))
     arguments |= more
     for key in arguments:
         if key not in allowed:

@@ -258,6 +258,7 @@ DAMAGES: dict[str, Callable[[Any], Any]] = {
 CHAIN = np.eye(5) + np.eye(5, k=1)
 
 
+@pytest.mark.filterwarnings("ignore:the rewards contradict the prior")
 @pytest.mark.parametrize("policy", [*able(CHAIN, 5, 60), "ids-n(gain=joint)"])
 def test_damaged_arrays_are_refused_or_harmless(policy: str, tmp_path: Path) -> None:
     """A file is refused when it is loaded, or the agent continues.

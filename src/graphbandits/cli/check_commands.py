@@ -192,6 +192,8 @@ def _print_audit(simulation: SimulationAudit) -> None:
     )
     if found.gain != "joint":
         print_text(f"Psi is computed with G h, and Proposition 1 is not checked: {found.why}.")
+    for name, why in found.skipped.items():
+        print_text(f"{name} is not checked: {why}.")
     verdict = "A statement is violated." if found.broken else "No violation."
     if rounds.unchecked == rounds.all:
         verdict = "Nothing was checked: no play has an information gain."

@@ -34,7 +34,7 @@ import sysconfig
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
@@ -225,7 +225,7 @@ def _problem(plan: Plan) -> dict[str, Any]:
     return models | {
         "horizon": plan.horizon,
         "seed": plan.seed,
-        "recording": asdict(plan.recording) | {"rounds": list(plan.recording.rounds)},
+        "recording": plan.recording.facts(),
         "graph": graph,
         "arrays": {name: _array_digest(array) for name, array in arrays.items()},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from graphbandits.errors import (
     MOST_ROUNDS,
     GraphBanditsError,
     InputError,
+    InputWarning,
     check_horizon,
     check_integer,
     nearest,
@@ -28,12 +30,19 @@ from graphbandits.graphs._storage import Arrays, pack_process, unpack_process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import recipe_text
 from graphbandits.graphs.processes import check_names
+from graphbandits.live.prior_check import PriorCheck
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
-from graphbandits.policies.base import check_needs, check_saved
-from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
-from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, with_accuracy
+from graphbandits.policies.base import check_needs, check_problem, check_saved
+from graphbandits.posteriors import Arm, BeliefsByArm, Observations, Posterior
+from graphbandits.posteriors._capabilities import (
+    check_evidence,
+    compute_beliefs,
+    keeps_posterior,
+    with_accuracy,
+)
 from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
+from graphbandits.worlds import as_posterior
 
 FORMAT = 1
 #: Maximum size of a saved agent, far above that of an agent with a million arms.
@@ -106,8 +115,13 @@ class Agent:
         Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
     seed : int
         Seed of the random draws.
-    prior : pair, sequence of pairs, or Posterior, default=(1.0, 1.0)
-        Parameters (a, b) of a Beta prior for all arms, one pair per arm, or a posterior model.
+    posterior : str or Posterior, optional
+        Model of the rewards, as text such as "normal(mean=0, sd=1, noise=0.5)" or as an object. The
+        default is Beta-Bernoulli arms: rewards 0 and 1, uniform priors.
+    prior : object, optional
+        Parameters of the prior in addition to those of ``posterior``: for all arms, such as (2, 5)
+        or {"mean": 0, "sd": 2}; a sequence with one of these per arm; or a mapping from names of
+        arms to these. A posterior object is allowed, too.
     horizon : int, optional
         Number of rounds, for policies that need it.
     trial : int, default=0
@@ -141,7 +155,8 @@ class Agent:
         graph: GraphLike = "empty",
         *,
         seed: int,
-        prior: object = (1.0, 1.0),
+        posterior: str | Posterior | None = None,
+        prior: object = None,
         horizon: int | None = None,
         trial: int = 0,
         accuracy: str | None = None,
@@ -157,7 +172,8 @@ class Agent:
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else check_horizon(horizon)
         check_needs(self.policy, self.process, self.horizon)
-        self.posterior = with_accuracy(_prior(prior, names or self.arms, self.arms), accuracy)
+        made = _prior(posterior, prior, names or self.arms, self.arms)
+        self.posterior = with_accuracy(made, accuracy)
         self._keys = Keys(
             check_integer(seed, "seed", least=0), check_integer(trial, "trial", least=0)
         )
@@ -165,9 +181,11 @@ class Agent:
         self._problem = Problem(
             self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process)
         )
+        check_problem(self.policy, self._problem)
         self._state = init_state(self.policy, self._problem, self._keys)
         self._t = 0
         self._pending: dict[int, _Pending] = {}
+        self._prior_check = PriorCheck(self.posterior)
 
     def __repr__(self) -> str:
         return (
@@ -254,22 +272,34 @@ class Agent:
         )
         return decision
 
-    def observe(self, decision: Decision | int, rewards: Mapping[Arm, float]) -> None:
+    def observe(
+        self, decision: Decision | int, rewards: Mapping[Arm, float | tuple[float, float]]
+    ) -> None:
         """Learn from the rewards of one decision.
 
-        If an exception is raised, the state does not change and the decision stays open.
+        If an exception is raised, the state does not change and the decision stays open. If early
+        rewards contradict the prior, :class:`graphbandits.errors.InputWarning` is issued once.
 
         Parameters
         ----------
         decision : Decision or int
             The decision, or its id.
-        rewards : mapping of arm to float
-            All observed rewards of the decision. Omit the arms that were not observed.
+        rewards : mapping of arm to float or pair
+            All observed rewards of the decision. Omit the arms that were not observed. Several
+            outcomes of an arm can be given as one pair (total, count): (successes, trials) of
+            Bernoulli arms, (sum, number) of Gaussian rewards, (events, exposure) of counts.
 
         Raises
         ------
         InputError
             If the decision is not open, or if an arm or a reward is not allowed.
+
+        Examples
+        --------
+        >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
+        >>> agent.observe(agent.decide(), {"ann": (3, 10), "bob": 1})
+        >>> agent.state["b"]
+        {'ann': 8.0, 'bob': 1.0}
         """
         number = decision.id if isinstance(decision, Decision) else decision
         if not isinstance(rewards, Mapping):
@@ -298,10 +328,14 @@ class Agent:
                 raise InputError(
                     f"playing {played!r} does not reveal {arm!r} in this graph: omit this arm"
                 )
-            seen[self._index[arm]] = self.posterior.check_reward(reward)
+            if isinstance(reward, tuple | list):
+                seen[self._index[arm]] = check_evidence(self.posterior, reward)
+            else:
+                seen[self._index[arm]] = self.posterior.check_reward(reward), 1.0
         index = np.array(sorted(seen), np.int64)
-        reward_array = np.array([seen[i] for i in index.tolist()], np.float64)
-        observations = Observations(np.zeros_like(index), index, reward_array)
+        pairs = np.array([seen[i] for i in index.tolist()], np.float64).reshape(-1, 2)
+        weight = None if (pairs[:, 1] == 1.0).all() else pairs[:, 1].copy()
+        observations = Observations(np.zeros_like(index), index, pairs[:, 0].copy(), weight)
         pi = pending.pi.copy()  # a policy may modify it, and the decision still needs it
         event = Event(pending.t, self._keys, self._problem, graph, pi, action, observations)
         before = {name: np.array(array) for name, array in self._state.items()}
@@ -311,6 +345,13 @@ class Agent:
             self._state = before  # the decision stays open
             raise
         del self._pending[number]
+        if evidence := self._prior_check.observe(observations):
+            warnings.warn(
+                f"the rewards contradict the prior '{text_of(self.posterior)}': {evidence}; see "
+                "inspect_prior, and consider another prior or posterior",
+                InputWarning,
+                stacklevel=2,
+            )
 
     def save(self, path: str | Path) -> Path:
         """Save the agent to a file (.npz of NumPy, without pickle).
@@ -346,6 +387,8 @@ class Agent:
             )
         arrays: Arrays = {f"state/{name}": value for name, value in self._state.items()}
         arrays |= {f"pending/{p.t}": p.pi for p in self._pending.values()}
+        for i, checked in enumerate(() if self._prior_check.done else self._prior_check.states):
+            arrays |= {f"prior_check/{i}/{name}": value for name, value in checked.items()}
         if type(self.posterior) not in registered("posterior").values():
             raise InputError(
                 f"the prior class {type(self.posterior).__name__} is not registered, and therefore "
@@ -366,6 +409,7 @@ class Agent:
             "t": self._t,
             "has_nan": [name for name, value in self._state.items() if _has_nan(value)],
             "pending": [[p.t, p.action] for p in self._pending.values()],
+            "prior_check": [self._prior_check.count, self._prior_check.done],
             "graph": pack_process(self.process, self._graph_text, arrays),
         }
         write_bytes(Path(path), to_npz(meta, arrays))
@@ -404,7 +448,7 @@ class Agent:
                 meta["arms"],
                 unpack_process(meta["graph"], arrays),
                 seed=meta["seed"],
-                prior=prior,
+                posterior=prior,
                 horizon=meta["horizon"],
                 trial=meta["trial"],
             )
@@ -431,6 +475,7 @@ class Agent:
             check_saved(self.policy, self._state, self._problem)
         except InputError as error:
             raise InputError(f"it is damaged: {error}") from None
+        self._restore_prior_check(meta, arrays)
         self._graph_text = meta["graph"].get("text")
         self._t = check_integer(meta["t"], "t", least=0)
         if self._t > MOST_ROUNDS:
@@ -443,6 +488,21 @@ class Agent:
             if not fits or not (pi >= 0.0).all() or not abs(pi.sum() - 1.0) < 1e-9:
                 raise InputError(f"it is damaged: its open decision {short_repr(t)} is not valid")
             self._pending[t] = _Pending(t, action, pi)
+
+    def _restore_prior_check(self, meta: dict[str, Any], arrays: Arrays) -> None:
+        """Restore the check of the prior; agents of earlier versions have none."""
+        check = self._prior_check
+        count, done = meta.get("prior_check", [0, True])
+        check.count, check.done = int(count), bool(done) or check.done
+        for i, (model, state) in enumerate(zip(check.models, check.states, strict=True)):
+            if check.done:
+                return
+            for name, fresh in state.items():
+                saved = arrays[f"prior_check/{i}/{name}"]
+                if saved.shape != fresh.shape or saved.dtype != fresh.dtype:
+                    raise InputError("it is damaged: its check of the prior is not valid")
+                state[name] = saved
+            model.check_state(state)
 
 
 def _may_be_replaced(path: Path) -> bool:
@@ -485,38 +545,32 @@ def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ..
     return process.names
 
 
-def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) -> Posterior:
+def _prior(
+    posterior: str | Posterior | None,
+    prior: object,
+    given_order: tuple[Arm, ...],
+    order: tuple[Arm, ...],
+) -> Posterior:
     """Return the prior of the arms in ``order``, from a prior in the order of the user."""
-    arms = len(order)
-    if not isinstance(prior, BetaBernoulli) and hasattr(prior, "beliefs"):
-        model = cast(Posterior, prior)
-        if model.arms != arms or given_order != order:
-            raise InputError(
-                f"the prior has {model.arms} arms, and the graph has {arms}: give a prior for the "
-                "arms of the graph, in the same order"
-            )
-        return model
-    if isinstance(prior, BetaBernoulli):
-        posterior = prior
-    else:
-        try:
-            given = np.asarray(prior)
-        except ValueError:
-            given = np.empty(0)
-        if given.shape not in ((2,), (arms, 2)):
-            raise InputError(
-                f"prior must be a pair (a, b), one pair for each of the {arms} arms, or a "
-                f"posterior; got {prior!r}"
-            )
-        pairs = np.broadcast_to(given, (arms, 2))
-        posterior = BetaBernoulli(pairs[:, 0], pairs[:, 1])
-    if posterior.arms != arms:
-        raise InputError(f"the prior has {posterior.arms} arms, but the graph has {arms}")
+    if hasattr(prior, "beliefs"):
+        if posterior is not None:
+            raise InputError("posterior and prior are both objects: give one of them")
+        posterior, prior = cast(Posterior, prior), None
+    if isinstance(prior, Mapping) and prior and set(prior) <= set(order):
+        prior = [prior.get(arm, {}) for arm in given_order]
+    made = as_posterior(posterior, len(order), prior)
     if given_order == order:
-        return posterior
+        return made
     position = {arm: i for i, arm in enumerate(given_order)}
     index = [position[arm] for arm in order]
-    return dataclasses.replace(posterior, a=posterior.a[index], b=posterior.b[index])
+    fields: dict[str, Any] = parameters_given(made) if dataclasses.is_dataclass(made) else {}
+    by_arm = {k: v[index] for k, v in fields.items() if isinstance(v, np.ndarray) and v.ndim}
+    if any(len(fields[name]) != len(order) for name in by_arm) or not fields:
+        raise InputError(
+            f"the prior '{name_of(made)}' cannot be reordered: give the names of the arms in the "
+            "order of the graph"
+        )
+    return cast(Posterior, dataclasses.replace(cast(Any, made), **by_arm))
 
 
 def _saved_prior(meta: dict[str, Any], arrays: Arrays) -> Posterior:

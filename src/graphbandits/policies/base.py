@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, NeedsError, check_bool, nearest
@@ -12,6 +13,8 @@ from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.processes import GRAPH_KNOWN, fixed_feedback
 from graphbandits.posteriors import Observations, Posterior
+from graphbandits.posteriors._capabilities import has_variance
+from graphbandits.posteriors.support import COUNT, REAL, Support, reward_support
 from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
 
@@ -192,8 +195,7 @@ class Event:
     def played(self) -> Observations:
         """Observations of the arms played, without side observations."""
         seen = self.observations
-        own = seen.arm == self.action[seen.trial]
-        return Observations(seen.trial[own], seen.arm[own], seen.reward[own])
+        return seen.select(seen.arm == self.action[seen.trial])
 
     def random(self, purpose: str) -> Stream:
         """Return random numbers of this round, different from those of :meth:`View.random`.
@@ -223,6 +225,12 @@ class Policy(Protocol):
     exact : bool
         True if :meth:`propose` returns the distribution of the play, False if it returns a draw
         from it (one-hot rows).
+    accepts : Support or None, optional
+        The rewards that the policy accepts; None, the default, for all. Another problem is refused
+        before the run.
+    weighted : bool, optional
+        Whether :meth:`update` uses ``Observations.weight``. Without it, weights other than 1 are
+        refused.
     """
 
     needs: ClassVar[Needs]
@@ -315,6 +323,12 @@ def as_policy(given: object) -> Policy:
             f"policy '{name_of(policy)}': needs must be a Needs object, not {policy.needs!r}: "
             "write needs: ClassVar[Needs] = Needs(...)"
         )
+    accepts = getattr(policy, "accepts", None)
+    if accepts is not None and not isinstance(accepts, Support):
+        raise InputError(
+            f"policy '{name_of(policy)}': accepts must be None or a support such as "
+            f"interval(0, 1), not {accepts!r}"
+        )
     checked: Policy = policy
     return checked
 
@@ -324,31 +338,71 @@ def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
     missing = unmet(policy.needs, process, horizon)
     if missing:
         name = name_of(policy)
-        others: dict[str, Any] = dict(registered("policy"))
-        suitable = [
-            other
-            for other, cls in others.items()
-            if isinstance(getattr(cls, "needs", None), Needs)
-            and not unmet(cls.needs, process, horizon)
-        ]
-        family = name.partition("-")[0]
-        # policies of the same family first, then those that use most of the available information
-        suitable.sort(
-            key=lambda other: (
-                other.partition("-")[0] != family,
-                -GRAPH_KNOWN.index(others[other].needs.graph),
-            )
+        suitable = _alternatives(name, lambda cls: not unmet(cls.needs, process, horizon))
+        raise NeedsError(f"policy '{name}' {missing}; suitable policies: {suitable}")
+
+
+def _alternatives(name: str, is_suitable: Callable[[Any], bool]) -> str:
+    """List the first suitable policies, and the number of others."""
+    others: dict[str, Any] = dict(registered("policy"))
+    suitable = [
+        other
+        for other, cls in others.items()
+        if isinstance(getattr(cls, "needs", None), Needs) and is_suitable(cls)
+    ]
+    family = name.partition("-")[0]
+    # policies of the same family first, then those that use most of the available information
+    suitable.sort(
+        key=lambda other: (
+            other.partition("-")[0] != family,
+            -GRAPH_KNOWN.index(others[other].needs.graph),
         )
-        more = len(suitable) - MAX_ALTERNATIVES
-        raise NeedsError(
-            f"policy '{name}' {missing}; suitable policies: "
-            + ", ".join(suitable[:MAX_ALTERNATIVES])
-            + (f" and {more} more" if more > 0 else "")
-        )
+    )
+    more = len(suitable) - MAX_ALTERNATIVES
+    return ", ".join(suitable[:MAX_ALTERNATIVES]) + (f" and {more} more" if more > 0 else "")
+
+
+def unaccepted(policy: object, rewards: Support) -> str:
+    """Return the reason why a policy, or its class, does not accept rewards; empty if it does."""
+    accepts = getattr(policy, "accepts", None)
+    if accepts is None or accepts.includes(rewards):
+        return ""
+    if getattr(policy, "rescales", False):
+        stated = not isinstance(policy, type) and getattr(policy, "scale_is_stated", False)
+        if rewards.bounded or stated:
+            return ""
+        kind = {REAL: "real numbers", COUNT: "counts"}.get(rewards, "not bounded")
+        return f"needs rewards in a bounded interval, but these rewards are {kind}"
+    return (
+        f"needs each reward to be {accepts.description}, but here a reward is {rewards.description}"
+    )
+
+
+def raise_unaccepted(policy: object, problem: Problem) -> NoReturn:
+    """Raise NeedsError because a policy does not accept the rewards; list alternatives."""
+    name, rewards = name_of(policy), reward_support(problem.posterior)
+
+    def is_suitable(cls: Any) -> bool:
+        graphs = problem._graphs
+        met = graphs is None or not unmet(cls.needs, graphs._process, problem._horizon)
+        able = not getattr(cls, "variance", False) or has_variance(problem.posterior)
+        return met and able and not unaccepted(cls, rewards)
+
+    remedy = getattr(policy, "remedy", None)
+    scale = "" if remedy is None else f": state a scale, as in {remedy()}, or use another policy"
+    raise NeedsError(
+        f"policy '{name}' {unaccepted(policy, rewards)}{scale}; suitable policies: "
+        + _alternatives(name, is_suitable)
+    )
 
 
 def check_problem(policy: Policy, problem: Problem) -> None:
-    """Call the optional method ``check`` of a policy, which rejects a problem before the run."""
+    """Check that a policy accepts the rewards, and call its optional method ``check``.
+
+    Both reject a problem before the run.
+    """
+    if unaccepted(policy, reward_support(problem.posterior)):
+        raise_unaccepted(policy, problem)
     given: Any = policy
     if hasattr(given, "check"):
         given.check(problem)

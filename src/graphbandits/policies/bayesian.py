@@ -12,7 +12,12 @@ from graphbandits.gains import joint_gain
 from graphbandits.gains.joint import check_outcomes
 from graphbandits.policies.base import Event, Needs, Problem, View
 from graphbandits.posteriors import Observations, StateChecked
-from graphbandits.posteriors._capabilities import check_variance, variance_form
+from graphbandits.posteriors._capabilities import (
+    check_variance,
+    variance_form,
+    without_information,
+)
+from graphbandits.posteriors.base import check_weights
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys
 
@@ -30,6 +35,7 @@ class PosteriorPolicy:
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
+    weighted: ClassVar[bool] = True
 
     def init(self, problem: Problem, keys: Keys) -> State:
         """Return the prior, for each trial.
@@ -78,7 +84,9 @@ class PosteriorPolicy:
         dict of str to ndarray
             The new state.
         """
-        return event.problem.posterior.update(state, self.learns_from(event))
+        seen, posterior = self.learns_from(event), event.problem.posterior
+        check_weights(seen, posterior)
+        return posterior.update(state, seen)
 
     def check_state(self, state: State, problem: Problem) -> None:
         """Check a state that was loaded from a file.
@@ -111,11 +119,14 @@ class RulePolicy(PosteriorPolicy):
 
     A subclass sets ``rule``, a function ``(alpha, delta, h, gain) -> pi``; see
     :mod:`graphbandits.rules`. The gain is G h if the policy needs the graph before the decision,
-    else h. If ``variance`` is True, the variance form v replaces h.
+    else h. If ``variance`` is True, the variance form v replaces h. If ``uses_information`` is
+    False, the rule uses neither h nor the gain, which may be NaN: a posterior whose method
+    ``beliefs`` has an argument ``information`` does not compute h.
     """
 
     rule: ClassVar[Rule]
     variance: ClassVar[bool] = False
+    uses_information: ClassVar[bool] = True
 
     def check(self, problem: Problem) -> None:
         """Check before the run that the posterior has the statistics of the rule.
@@ -156,7 +167,8 @@ class RulePolicy(PosteriorPolicy):
         if self.variance:
             beliefs, h = variance_form(posterior, state)
         else:
-            beliefs = posterior.beliefs(state)
+            compute = posterior.beliefs if self.uses_information else without_information(posterior)
+            beliefs = compute(state)
             h = beliefs.h
         return type(self).rule(
             beliefs.alpha, beliefs.delta, h, self.information_gain(state, h, view)

@@ -31,6 +31,8 @@ class Exp3G(ExponentialWeights):
         Probability of uniform exploration, in [0, 1]. If given, the policy needs no horizon.
     eta : float, optional
         Learning rate, above 0; 2 gamma if not given.
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Exp3G(ExponentialWeights):
         return [cls(), cls(gamma=0.1, eta=0.3)]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.eta is not None:
             check_positive(self.eta, "exp3-g: eta")
         if self.gamma is not None:

@@ -25,6 +25,11 @@ class Exp3IX(ExponentialWeights):
     estimated losses downwards. The policy needs no horizon. A delayed observation uses the gamma_t
     of its arrival. Kocak, Neu, Valko and Munos (2014).
 
+    Parameters
+    ----------
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
+
     Examples
     --------
     >>> from graphbandits import Agent
@@ -41,6 +46,7 @@ class Exp3IX(ExponentialWeights):
         return step
 
     def update(self, state: State, event: Event) -> State:
+        event = self.scaled_event(event)
         gamma = self.step(state, event.problem)
         chance = event.graph.observed(event.pi)
         estimate_losses(state, event, chance, gamma)

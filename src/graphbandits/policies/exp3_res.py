@@ -26,6 +26,11 @@ class Exp3Res(ExponentialWeights):
     K-1. eta_t = sqrt(ln K / (K^2 + sum_{s<t} sum_i pi_i (G_i l_i)^2)). The guarantee is for random
     feedback with r_t >= ln T / (2K - 2). Kocak, Neu and Valko (2016).
 
+    Parameters
+    ----------
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
+
     Examples
     --------
     >>> from graphbandits import Agent
@@ -48,6 +53,7 @@ class Exp3Res(ExponentialWeights):
         return step
 
     def update(self, state: State, event: Event) -> State:
+        event = self.scaled_event(event)
         observed = event.observations
         seen = np.zeros(event.pi.shape, np.bool_)
         seen[observed.trial, observed.arm] = True

@@ -29,6 +29,8 @@ class Exp3SET(ExponentialWeights):
     ----------
     eta : float, optional
         Learning rate, above 0. If given, the policy needs no horizon.
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Exp3SET(ExponentialWeights):
         return [cls(), cls(eta=0.3)]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.eta is not None:
             check_positive(self.eta, "exp3-set: eta")
             object.__setattr__(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from graphbandits._types import Floats, State
-from graphbandits.errors import MOST_ROUNDS
 from graphbandits.policies._count_kernels import add_counts
 from graphbandits.policies.base import Event, Needs, Problem, View, check_range
 from graphbandits.posteriors import Observations
+from graphbandits.posteriors.base import check_weights
+from graphbandits.posteriors.support import reward_support
 from graphbandits.rng import Keys
+
+#: Upper limit of the number of observations of an arm in a saved state, which includes weights.
+MOST_COUNT = 1e15
+#: Relative rounding error of a total of rewards.
+ROUNDING = 1e-9
 
 
 def uniform_argmax(index: Floats) -> Floats:
@@ -37,19 +43,22 @@ def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
 
 
 def reward_range(problem: Problem) -> tuple[float, float]:
-    """Return the smallest and the largest reward; -1e150 and 1e150 if rewards are not listed."""
-    outcomes = getattr(problem.posterior, "outcomes", None) or (-1e150, 1e150)
-    return min(outcomes), max(outcomes)
+    """Return the smallest and the largest reward; -1e150 and 1e150 in place of infinite ones."""
+    rewards = reward_support(problem.posterior)
+    return max(rewards.low, -1e150), min(rewards.high, 1e150)
 
 
 class CountPolicy:
     """Base class of policies whose state is the count and the total reward of each arm.
 
-    A subclass defines ``propose``.
+    A subclass defines ``propose``. An observation of weight w counts as w observations. With
+    :class:`~graphbandits.policies.scaled_rewards.ScaledRewards` as another base class, totals are
+    those of the scaled rewards.
     """
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
+    weighted: ClassVar[bool] = True
 
     def init(self, problem: Problem, keys: Keys) -> State:
         """Return zero counts and totals.
@@ -84,6 +93,38 @@ class CountPolicy:
         """
         return event.observations
 
+    def scaled(self, seen: Observations, problem: Problem) -> Observations:
+        """Return observations with the rewards that are added up: unchanged.
+
+        Parameters
+        ----------
+        seen : Observations
+            Observations with the rewards of the problem.
+        problem : Problem
+            The problem.
+
+        Returns
+        -------
+        Observations
+            The same observations.
+        """
+        return seen
+
+    def limits(self, problem: Problem) -> tuple[float, float]:
+        """Return the smallest and the largest reward that is added up.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+
+        Returns
+        -------
+        low, high : float
+            The limits.
+        """
+        return reward_range(problem)
+
     def update(self, state: State, event: Event) -> State:
         """Count the observations of a round, in place.
 
@@ -99,8 +140,15 @@ class CountPolicy:
         dict of str to ndarray
             The same state.
         """
-        seen = self.learns_from(event)
-        add_counts(state["count"], state["total"], seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
+        seen = self.scaled(self.learns_from(event), event.problem)
+        weight = check_weights(seen, self)
+        count: Any = state["count"]
+        total: Any = state["total"]
+        if weight is None:
+            add_counts(count, total, seen.trial, seen.arm, seen.reward)
+        else:
+            np.add.at(count, (seen.trial, seen.arm), weight)
+            np.add.at(total, (seen.trial, seen.arm), weight * seen.reward)
         return state
 
     def check_state(self, state: State, problem: Problem) -> None:
@@ -118,10 +166,11 @@ class CountPolicy:
         InputError
             If a count or a total is impossible.
         """
-        check_range(state, "count", 0, MOST_ROUNDS)
+        check_range(state, "count", 0, MOST_COUNT)
         count = np.asarray(state["count"], np.float64)
-        least, most = reward_range(problem)
-        check_range(state, "total", least * count, most * count)
+        least, most = self.limits(problem)
+        slack = ROUNDING * max(abs(least), abs(most)) * count
+        check_range(state, "total", least * count - slack, most * count + slack)
 
 
 class IndexPolicy(CountPolicy):
@@ -191,8 +240,9 @@ class OwnOutcomeIndexPolicy(IndexPolicy):
 
 
 def counts(state: State) -> Floats:
-    """Return the number of observations of each arm, at least 1: a divisor."""
-    return np.maximum(np.asarray(state["count"], np.float64), 1.0)
+    """Return the number of observations of each arm, 1 for arms without any: a divisor."""
+    count = np.asarray(state["count"], np.float64)
+    return np.where(count > 0.0, count, 1.0)
 
 
 def means(state: State) -> Floats:

@@ -10,16 +10,22 @@ from graphbandits._types import Floats, State
 from graphbandits.policies._kl_kernels import upper_bounds
 from graphbandits.policies.base import View
 from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means
+from graphbandits.policies.scaled_rewards import ScaledRewards
 from graphbandits.registry import register
 
 
 @register("policy", "kl-ucb")
 @dataclass(frozen=True)
-class KLUCB(OwnOutcomeIndexPolicy):
+class KLUCB(ScaledRewards, OwnOutcomeIndexPolicy):
     """Largest Kullback-Leibler upper confidence bound, from own plays only (KL-UCB).
 
     max {q >= X_i: N_i kl(X_i, q) <= ln t}; kl is the divergence of Bernoulli distributions. An arm
     that was never played comes first. Garivier and Cappé (2011), without the term ln ln t.
+
+    Parameters
+    ----------
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
 
     Examples
     --------

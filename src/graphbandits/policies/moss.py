@@ -10,16 +10,25 @@ import numpy as np
 from graphbandits._types import Floats, State
 from graphbandits.policies.base import Needs, View
 from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means
+from graphbandits.policies.scaled_rewards import NoiseScaledRewards
 from graphbandits.registry import register
 
 
 @register("policy", "moss")
 @dataclass(frozen=True)
-class MOSS(OwnOutcomeIndexPolicy):
+class MOSS(NoiseScaledRewards, OwnOutcomeIndexPolicy):
     """Largest upper confidence bound for a known horizon, from own plays only (MOSS).
 
     X_i + sqrt(max(0, ln(T / (K N_i))) / N_i) for T rounds and K arms. The bonus is zero after T/K
     plays of an arm; an arm that was never played comes first. Audibert and Bubeck (2009).
+
+    Parameters
+    ----------
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
+    noise : float, optional
+        Sub-Gaussian constant of the rewards, in place of a range: the bonus is multiplied by
+        2 noise.
 
     Examples
     --------

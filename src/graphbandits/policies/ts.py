@@ -29,3 +29,4 @@ class TS(OwnOutcomePolicy, RulePolicy):
     """
 
     rule: ClassVar[Rule] = staticmethod(ts_n)
+    uses_information: ClassVar[bool] = False

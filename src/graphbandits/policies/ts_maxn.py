@@ -9,6 +9,7 @@ from graphbandits._types import Floats, State
 from graphbandits.graphs.feedback import best_in_neighbours
 from graphbandits.policies.base import Needs, View
 from graphbandits.policies.bayesian import PosteriorPolicy
+from graphbandits.posteriors._capabilities import without_information
 from graphbandits.registry import register
 
 
@@ -31,5 +32,5 @@ class TSMaxN(PosteriorPolicy):
 
     def propose(self, state: State, view: View) -> Floats:
         posterior = view.problem.posterior
-        first = posterior.beliefs(state).alpha
+        first = without_information(posterior)(state).alpha
         return best_in_neighbours(view.graph, first, posterior.mean(state))

@@ -29,3 +29,4 @@ class TSN(Bayesian):
 
     needs: ClassVar[Needs] = Needs(graph="never")
     rule: ClassVar[Rule] = staticmethod(ts_n)
+    uses_information: ClassVar[bool] = False

@@ -13,13 +13,14 @@ from graphbandits.errors import MOST_ROUNDS, InputError
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.policies.base import Event, Needs, Problem, View, check_range
 from graphbandits.policies.index import CountPolicy, means, uniform_argmax
+from graphbandits.policies.scaled_rewards import ScaledRewards
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 
 
 @register("policy", "ucb-lp")
 @dataclass(frozen=True)
-class UCBLP(CountPolicy):
+class UCBLP(ScaledRewards, CountPolicy):
     """Elimination of arms in phases, observed through a dominating set (UCB-LP).
 
     Phase m = 0, ..., floor(log2(T/e)/2) has D = 2^-m and n(m) = ceil(2 ln(T D^2)/D^2), n(-1) = 0.
@@ -31,6 +32,11 @@ class UCBLP(CountPolicy):
     observations. A play counts once it is observed: the proposal stays the same while decisions are
     open. Buccapatnam, Eryilmaz and Shroff (2014).
 
+    Parameters
+    ----------
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
+
     Examples
     --------
     >>> from graphbandits import Agent
@@ -40,6 +46,7 @@ class UCBLP(CountPolicy):
     """
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True, horizon=True, fixed=True)
+    weighted: ClassVar[bool] = False
     exemptions: ClassVar[dict[str, str]] = {
         "relabelling": "a phase plays its arms in the order of their numbers"
     }

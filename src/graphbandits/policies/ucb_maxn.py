@@ -9,17 +9,26 @@ from graphbandits._types import Floats, State
 from graphbandits.graphs.feedback import best_in_neighbours
 from graphbandits.policies.base import Needs, View
 from graphbandits.policies.index import IndexPolicy, counts, means, uniform_argmax, upper_confidence
+from graphbandits.policies.scaled_rewards import NoiseScaledRewards
 from graphbandits.registry import register
 
 
 @register("policy", "ucb-maxn")
 @dataclass(frozen=True)
-class UCBMaxN(IndexPolicy):
+class UCBMaxN(NoiseScaledRewards, IndexPolicy):
     """Best mean among the arms that reveal the choice of UCB-N (UCB-maxN).
 
     i = argmax X_i + sqrt(2 ln t / O_i), then play argmax of X_j over the arms j that reveal i
     (X_j = 0 if unobserved). These are the neighbours of i; on a directed graph its in-neighbours,
     because the aim is to observe i. Caron, Kveton, Lelarge and Bhagat (2012).
+
+    Parameters
+    ----------
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
+    noise : float, optional
+        Sub-Gaussian constant of the rewards, in place of a range: the bonus is multiplied by
+        2 noise.
 
     Examples
     --------

@@ -7,16 +7,25 @@ from dataclasses import dataclass
 from graphbandits._types import Floats, State
 from graphbandits.policies.base import View
 from graphbandits.policies.index import IndexPolicy, counts, means, upper_confidence
+from graphbandits.policies.scaled_rewards import NoiseScaledRewards
 from graphbandits.registry import register
 
 
 @register("policy", "ucb-n")
 @dataclass(frozen=True)
-class UCBN(IndexPolicy):
+class UCBN(NoiseScaledRewards, IndexPolicy):
     """Largest upper confidence bound, from all observations (UCB-N).
 
     X_i + sqrt(2 ln t / O_i), with O_i observations of arm i, of mean X_i, before round t. An arm
     that was never observed comes first. Caron, Kveton, Lelarge and Bhagat (2012).
+
+    Parameters
+    ----------
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
+    noise : float, optional
+        Sub-Gaussian constant of the rewards, in place of a range: the bonus is multiplied by
+        2 noise.
 
     Examples
     --------

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies.base import Event, Problem, View, check_range
-from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means, reward_range
+from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means
+from graphbandits.policies.scaled_rewards import ScaledRewards
+from graphbandits.posteriors.base import check_weights
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 
 
 @register("policy", "ucb-tuned")
 @dataclass(frozen=True)
-class UCBTuned(OwnOutcomeIndexPolicy):
+class UCBTuned(ScaledRewards, OwnOutcomeIndexPolicy):
     """Largest upper confidence bound, scaled by the variance, from own plays only (UCB-Tuned).
 
     X_i + sqrt(min(1/4, V_i) ln t / N_i), V_i = (variance of the N_i rewards) + sqrt(2 ln t / N_i).
     An arm that was never played comes first. Auer, Cesa-Bianchi and Fischer (2002).
+
+    Parameters
+    ----------
+    reward_range : pair of float, optional
+        Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
 
     Examples
     --------
@@ -27,6 +35,8 @@ class UCBTuned(OwnOutcomeIndexPolicy):
     >>> Agent("ucb-tuned", arms=4, seed=1).decide().probability
     0.25
     """
+
+    weighted: ClassVar[bool] = False
 
     def init(self, problem: Problem, keys: Keys) -> State:
         state = super().init(problem, keys)
@@ -40,12 +50,13 @@ class UCBTuned(OwnOutcomeIndexPolicy):
         return index
 
     def update(self, state: State, event: Event) -> State:
-        seen = event.played
+        seen = self.scaled(event.played, event.problem)
+        check_weights(seen, self)
         squares: Floats = state["squares"]  # type: ignore[assignment]
         squares[seen.trial, seen.arm] += seen.reward * seen.reward
         return super().update(state, event)
 
     def check_state(self, state: State, problem: Problem) -> None:
         super().check_state(state, problem)
-        most = max(reward * reward for reward in reward_range(problem))
+        most = max(reward * reward for reward in self.limits(problem))
         check_range(state, "squares", 0.0, most * np.asarray(state["count"], np.float64))

@@ -29,6 +29,7 @@ class Uniform:
 
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
+    weighted: ClassVar[bool] = True
     exemptions: ClassVar[dict[str, str]] = {"beats-uniform": "it is the uniform policy"}
 
     def init(self, problem: Problem, keys: Keys) -> State:

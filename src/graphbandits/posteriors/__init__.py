@@ -11,7 +11,16 @@ from graphbandits.posteriors.base import (
     StateChecked,
 )
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
-from graphbandits.posteriors.support import BINARY, COUNT, REAL, Support, interval, values
+from graphbandits.posteriors.normal import Normal
+from graphbandits.posteriors.support import (
+    BINARY,
+    COUNT,
+    REAL,
+    Support,
+    interval,
+    reward_support,
+    values,
+)
 
 __all__ = [
     "BINARY",
@@ -22,11 +31,13 @@ __all__ = [
     "Beliefs",
     "BeliefsByArm",
     "BetaBernoulli",
+    "Normal",
     "Observations",
     "Ordered",
     "Posterior",
     "StateChecked",
     "Support",
     "interval",
+    "reward_support",
     "values",
 ]

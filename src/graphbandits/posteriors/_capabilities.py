@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from graphbandits._types import Floats, State
-from graphbandits.errors import InputError, check_bool
+from graphbandits.errors import InputError, check_bool, short_repr
 from graphbandits.posteriors.base import Beliefs, Posterior
+from graphbandits.posteriors.support import BINARY, COUNT, REAL, reward_support
 from graphbandits.registry import name_of
+from graphbandits.rng import Stream
 
 
 def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
@@ -66,6 +72,19 @@ def has_variance(posterior: Posterior) -> bool:
     return "variance" in inspect.signature(posterior.beliefs).parameters
 
 
+def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
+    """Return the method ``beliefs``, without the computation of h if the posterior can omit it.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli.of(arms=2)  # computes h together with alpha
+    >>> without_information(posterior)(posterior.init(trials=1)).alpha
+    array([[0.5, 0.5]])
+    """
+    if "information" in inspect.signature(posterior.beliefs).parameters:
+        return partial(posterior.beliefs, information=False)
+    return posterior.beliefs
+
+
 def check_variance(posterior: Posterior) -> None:
     """Raise InputError if a posterior cannot compute the variance form v."""
     if not has_variance(posterior):
@@ -76,16 +95,64 @@ def check_variance(posterior: Posterior) -> None:
 
 
 def variance_form(posterior: Posterior, state: State) -> tuple[Beliefs, Floats]:
-    """Compute the beliefs and the variance form v.
+    """Compute the beliefs and the variance form v, without h if the posterior can omit it.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> posterior = BetaBernoulli.of(arms=2)
     >>> variance_form(posterior, posterior.init(trials=1))[1]
     array([[0.02777778, 0.02777778]])
     """
-    able: Any = posterior
-    found: Beliefs = able.beliefs(state, variance=True)
+    found = without_information(posterior)(state, variance=True)
     return found, cast(Floats, found.v)
+
+
+def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float, float]:
+    """Return the average and the weight of several outcomes given as (total, count).
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> check_evidence(BetaBernoulli.of(arms=2), (3, 10))
+    (0.3, 10.0)
+    """
+    if not getattr(posterior, "weighted", False):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' takes single rewards, not "
+            f"{short_repr(given)}: report each outcome in a decision of its own"
+        )
+    support = reward_support(posterior)
+    try:
+        total, count = (REAL.check(one) for one in given)
+    except (InputError, ValueError):
+        total = count = math.nan
+    whole = not support.integer or total == round(total)
+    whole = whole and (support != BINARY or count == round(count))
+    if not (count > 0.0 and whole and support.low <= total / count <= support.high):
+        kinds = {
+            BINARY: "whole numbers (successes, trials) with successes <= trials",
+            COUNT: "(events, exposure), a whole number of events and an exposure above 0",
+        }
+        allowed = kinds.get(support, "(total, count) of rewards, with a count above 0")
+        raise InputError(f"several outcomes must be {allowed}; not {short_repr(given)}")
+    return total / count, count
+
+
+def predict(posterior: Posterior, state: State, stream: Stream) -> Floats:
+    """Draw the next reward of each arm from the predictive distribution, once per trial.
+
+    By default the reward of a mean drawn from the posterior. A posterior whose rewards do not
+    depend on the mean alone has a method ``predict(state, stream)``.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> from graphbandits.rng import Keys
+    >>> posterior = BetaBernoulli.of(arms=2)
+    >>> predict(posterior, posterior.init(trials=3), Stream(Keys(1, trials=3), 1, "example")).shape
+    (3, 2)
+    """
+    able: Any = posterior
+    if hasattr(able, "predict"):
+        return cast(Floats, able.predict(state, stream))
+    theta = posterior.sample(state, replace(stream, purpose=f"{stream.purpose}/theta"))
+    uniform = replace(stream, purpose=f"{stream.purpose}/outcome").uniform(posterior.arms)
+    return posterior.draw_reward(theta, uniform)
 
 
 def keeps_posterior(state: State, posterior: Posterior) -> bool:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, nearest, short_repr
+from graphbandits.registry import name_of
 from graphbandits.rng import Stream
 
 
@@ -25,11 +27,60 @@ class Observations:
         The observed arm.
     reward : ndarray of float
         Its reward.
+    weight : ndarray of float, optional
+        Weight of each observation: the number of outcomes that ``reward`` is the average of; None
+        if all are 1.
     """
 
     trial: Ints
     arm: Ints
     reward: Floats
+    weight: Floats | None = None
+
+    def select(self, chosen: NDArray[np.bool_]) -> Observations:
+        """Return the observations that a mask selects.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool
+            Which observations to keep.
+
+        Returns
+        -------
+        Observations
+            The selected observations, in the same order.
+        """
+        weight = None if self.weight is None else self.weight[chosen]
+        return Observations(self.trial[chosen], self.arm[chosen], self.reward[chosen], weight)
+
+
+def check_weights(seen: Observations, plugin: object) -> Floats | None:
+    """Return the weights of observations for a policy or a posterior; None if all are 1.
+
+    Raise InputError if a weight is not a finite number above 0, or if a weight differs from 1 and
+    the plug-in does not declare ``weighted = True``.
+
+    >>> seen = Observations(np.array([0]), np.array([1]), np.array([0.25]), np.array([8.0]))
+    >>> check_weights(seen, type("Weighted", (), {"weighted": True})())
+    array([8.])
+    """
+    weight = getattr(seen, "weight", None)
+    if weight is None:
+        return None
+    weight = np.asarray(weight, np.float64)
+    if weight.shape != (len(seen.reward),) or not ((weight > 0.0) & np.isfinite(weight)).all():
+        raise InputError(
+            "the weight of an observation must be a finite number above 0, one per observation; "
+            f"got {short_repr(seen.weight)}"
+        )
+    if (weight == 1.0).all():
+        return None
+    if not getattr(plugin, "weighted", False):
+        raise InputError(
+            f"'{name_of(plugin)}' cannot use an observation of weight "
+            f"{weight[weight != 1.0][0]:g}: give single outcomes, without a weight"
+        )
+    return weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +212,12 @@ class Posterior(Protocol):
     rewards : Support, optional
         Rewards of the model (:mod:`graphbandits.posteriors.support`). Without it they are the
         listed ``outcomes``, or all real numbers.
+    weighted : bool, optional
+        Whether :meth:`update` uses ``Observations.weight``. Without it, weights other than 1 are
+        refused.
+    sub_gaussian : float, optional
+        For unbounded rewards: a constant sigma such that the reward of every arm is
+        sigma-sub-Gaussian given any past observations. The regret bounds use it.
     """
 
     support: ClassVar[tuple[float, float]]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from typing import ClassVar
 
@@ -26,7 +27,7 @@ from graphbandits.posteriors._beta_kernels import add_outcomes, beliefs_kernel
 from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._information_kernels import information_kernel
 from graphbandits.posteriors._shape_kernels import SIMULATION, STRICT
-from graphbandits.posteriors.base import Beliefs, Observations, per_arm
+from graphbandits.posteriors.base import Beliefs, Observations, check_weights, per_arm
 from graphbandits.posteriors.support import BINARY, Support
 from graphbandits.registry import register
 from graphbandits.rng import Stream
@@ -57,7 +58,8 @@ _HALVINGS = 64
 class BetaBernoulli:
     """Bernoulli arms with independent Beta priors.
 
-    Arm i has the prior Beta(a_i, b_i); an outcome y updates it by (a_i, b_i) += (y, 1 - y).
+    Arm i has the prior Beta(a_i, b_i); an outcome y updates it by (a_i, b_i) += (y, 1 - y), and w
+    outcomes with the share y of successes by (a_i, b_i) += (w y, w (1 - y)).
 
     Parameters
     ----------
@@ -80,6 +82,7 @@ class BetaBernoulli:
     support: ClassVar[tuple[float, float]] = (0.0, 1.0)
     outcomes: ClassVar[tuple[float, ...] | None] = (0.0, 1.0)
     rewards: ClassVar[Support] = BINARY
+    weighted: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         a, b = (check_parameters(getattr(self, name)) for name in ("a", "b"))
@@ -165,7 +168,7 @@ class BetaBernoulli:
         state : dict of str to ndarray
             A state made by :meth:`init`.
         seen : Observations
-            Outcomes 0 and 1.
+            Outcomes 0 and 1, or shares of successes in [0, 1] with weights.
 
         Returns
         -------
@@ -175,7 +178,7 @@ class BetaBernoulli:
         Raises
         ------
         InputError
-            If the arrays do not fit the state.
+            If the arrays do not fit the state, or a weighted reward is not in [0, 1].
         """
         a, b = self._arrays(state)
         if a is not state["a"] or b is not state["b"]:
@@ -184,7 +187,9 @@ class BetaBernoulli:
                 "with init(trials)"
             )
         even = len(seen.trial) == len(seen.arm) == len(seen.reward)
-        if not even or not add_outcomes(a, b, seen.trial, seen.arm, seen.reward):
+        weight = check_weights(seen, self)
+        add = add_outcomes if weight is None else partial(_add_shares, weight)
+        if not even or not add(a, b, seen.trial, seen.arm, seen.reward):
             raise InputError(
                 f"observations need a trial from 0 to {len(a) - 1}, an arm from 0 to "
                 f"{self.arms - 1} and a reward, in three arrays of the same length"
@@ -373,6 +378,33 @@ class BetaBernoulli:
         _check_converged(defect, a, b)
         return found
 
+    def log_evidence(self, state: State) -> Floats:
+        """Compute the log probability of the outcomes between the prior and a state.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state after the outcomes.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            log B(a, b) - log B(a_0, b_0) for each arm.
+        """
+        a, b = self._parameters(state)
+        return np.asarray(betaln(a, b) - betaln(self.a, self.b))
+
+    def weaker(self) -> BetaBernoulli:
+        """Return a prior with the same means and a tenth of the weight.
+
+        Returns
+        -------
+        BetaBernoulli
+            The weaker prior.
+        """
+        weight = np.maximum(0.1, LEAST_PARAMETER / np.minimum(self.a, self.b))
+        return dataclasses.replace(self, a=self.a * weight, b=self.b * weight)
+
     def mean(self, state: State) -> Floats:
         """Compute the posterior means a / (a + b).
 
@@ -532,6 +564,24 @@ class BetaBernoulli:
                 f"a reward of a Bernoulli arm must be 0 or 1, not {short_repr(reward)}"
             )
         return float(reward)
+
+
+def _add_shares(
+    weight: Floats, a: Floats, b: Floats, trial: Ints, arm: Ints, reward: Floats
+) -> bool:
+    """Add (w y, w (1 - y)) to (a, b) for each share y; return False if a place is invalid."""
+    trials, arms = a.shape
+    if not ((trial >= 0) & (trial < trials) & (arm >= 0) & (arm < arms)).all():
+        return False
+    wrong = ~((reward >= 0.0) & (reward <= 1.0))
+    if wrong.any():
+        raise InputError(
+            "a weighted reward of a Bernoulli arm must be a share of successes in [0, 1], not "
+            f"{reward[wrong][0]:g}"
+        )
+    np.add.at(a, (trial, arm), weight * reward)
+    np.add.at(b, (trial, arm), weight * (1.0 - reward))
+    return True
 
 
 def _is_outcome(number: object) -> bool:

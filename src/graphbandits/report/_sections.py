@@ -406,6 +406,7 @@ def _texts(entry: SimulationEntry) -> dict[str, str]:
         "graph": _plain(left.pop("graph", UNKNOWN)),
         "arms": f"{len(arms)}: {_list(arms)}",
         "prior": _prior(left.pop("prior", None), arms),
+        **({"posterior": _model(left.pop("posterior"))} if "posterior" in left else {}),
         "horizon": f"{_plain(left.pop('horizon', int(entry.results.rounds[-1])))} rounds",
         "trials": _plain(left.pop("trials", entry.trials)),
         "seed": _plain(seed),
@@ -429,7 +430,25 @@ def _list(names: Sequence[object]) -> str:
     return ", ".join(str(name) for name in names[:NAMED]) + more
 
 
+def _model(model: object) -> str:
+    """Format a posterior with its parameters; one value that all arms share is written once.
+
+    >>> _model({"name": "normal", "mean": [0.0, 1.0], "noise": [1.0, 1.0], "accuracy": "strict"})
+    'normal(mean=[0.0, 1.0], noise=1.0)'
+    """
+    if not isinstance(model, Mapping) or "name" not in model:
+        return _plain(model)
+    texts = []
+    for key, value in model.items():
+        if key not in ("name", "accuracy"):
+            listed = isinstance(value, list) and value and all(one == value[0] for one in value)
+            texts.append(f"{key}={_plain(value[0] if listed else value)}")
+    return f"{model['name']}({', '.join(texts)})" if texts else str(model["name"])
+
+
 def _prior(prior: object, arms: Sequence[str]) -> str:
+    if isinstance(prior, Mapping):
+        return _model(prior)
     if not isinstance(prior, Sequence) or not prior:
         return UNKNOWN
     try:

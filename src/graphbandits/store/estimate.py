@@ -11,11 +11,13 @@ from graphbandits._io import to_npz
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine.plan import BLOCK
 from graphbandits.engine.provenance import Series, cpu_name, series_of
+from graphbandits.engine.trajectories import trajectory_arrays
 from graphbandits.errors import GraphBanditsError
 from graphbandits.rng import Keys
 from graphbandits.store.directory import SERIES_FILE, Store
 from graphbandits.store.driver import WorkerOptions, shard_size
 from graphbandits.store.record import cell_name, describe_cell
+from graphbandits.worlds._storage import models_of
 
 #: Rounds of the warm-up run, and approximate seconds of the measured run.
 WARMUP_ROUNDS, MEASURED_SECONDS = 20, 2.0
@@ -35,11 +37,17 @@ class PolicyCost:
         Bytes per number after compression.
     overhead : float
         Bytes of a shard besides its numbers.
+    trajectory : float, default=0.0
+        Bytes of the recorded actions and observations per decision, after compression.
+    most_trajectory : float, default=0.0
+        The same without compression.
     """
 
     seconds: float
     bytes: float
     overhead: float
+    trajectory: float = 0.0
+    most_trajectory: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -69,9 +77,9 @@ def estimate(
 ) -> Estimate:
     """Estimate the time and the disk space of the trials that a store does not have.
 
-    Without a store, all trials count. Plans with the same number of arms, kind of graph and
-    accuracy share one short run per policy, with the longest horizon. The size of shards is that
-    of :func:`shard_size`.
+    Without a store, all trials count. Plans with the same number of arms, kinds of graph, world
+    and posterior and accuracy share one short run per policy, with the longest horizon. The size of
+    shards is that of :func:`shard_size`.
     """
     options = options or WorkerOptions()
     missing = {task: missing_trials(store, task) for task in tasks}
@@ -98,9 +106,10 @@ def estimate(
             shards = -(-missing[task] // shard_size(tasks, task.plan, options))
             facts = _series_bytes(store, series_of(task.plan, task.policy))
             overhead = cost.overhead * shards + facts
-            seconds += cost.seconds * missing[task] * task.plan.horizon
-            size += cost.bytes * numbers + overhead
-            max_size += BYTES_PER_NUMBER * numbers + overhead
+            decisions = missing[task] * task.plan.horizon
+            seconds += cost.seconds * decisions
+            size += cost.bytes * numbers + cost.trajectory * decisions + overhead
+            max_size += BYTES_PER_NUMBER * numbers + cost.most_trajectory * decisions + overhead
     counted = {id(task.plan): task.plan for group in groups.values() for task in group}
     cells = sum(_cell_bytes(store, plan) for plan in counted.values())
     return Estimate(seconds, size + cells, max_size + cells, tuple(failures))
@@ -114,10 +123,10 @@ def missing_trials(store: Store | None, task: Task) -> int:
 def _cost_group(task: Task) -> tuple[object, ...]:
     """Return the settings that determine most of the cost of a decision."""
     plan = task.plan
-    accuracy = getattr(plan.world.prior, "accuracy", None)
+    models = *map(type, models_of(plan)), getattr(plan.posterior, "accuracy", None)
     recording = plan.recording
-    kinds = recording.regret, recording.ratios
-    return task.policy, plan.world.arms, type(plan.process), accuracy, *kinds
+    kinds = recording.regret, recording.ratios, recording.trajectories
+    return task.policy, plan.world.arms, type(plan.process), *models, *kinds
 
 
 def _numbers_per_trial(plan: Plan, rounds: int) -> int:
@@ -157,11 +166,25 @@ def measure(task: Task, size: int) -> PolicyCost:
         "cpu": cpu_name(),
         "series": series_of(task.plan, task.policy).name,
     }
-    overhead = len(_play(task, 1, 1).to_parquet(facts))
+    least = _play(task, 1, 1)
+    overhead = without = len(least.to_parquet(facts))
     numbers = trials * _numbers_per_trial(plan, shard.regret.shape[1])
-    packed = (len(shard.to_parquet(facts)) - overhead) / numbers
+    size = len(shard.to_parquet(facts))
+    trajectory = most_trajectory = 0.0
+    if shard.trajectories is not None:
+        decisions, whole = trials * rounds, size
+        size = len(replace(shard, trajectories=None).to_parquet(facts))
+        without = len(replace(least, trajectories=None).to_parquet(facts))
+        trajectory = max(0.0, whole - overhead - (size - without)) / decisions
+        arrays = trajectory_arrays(shard.trajectories)
+        most_trajectory = max(trajectory, sum(array.nbytes for array in arrays) / decisions)
+    packed = (size - without) / numbers
     return PolicyCost(
-        spent / trials, min(BYTES_PER_NUMBER, max(MIN_BYTES_PER_NUMBER, packed)), overhead
+        spent / trials,
+        min(BYTES_PER_NUMBER, max(MIN_BYTES_PER_NUMBER, packed)),
+        overhead,
+        trajectory,
+        most_trajectory,
     )
 
 

@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from threading import Event, Lock
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from graphbandits._types import Floats, State
+from graphbandits._types import Floats, Ints, State
 from graphbandits.engine import Plan, run_block
 from graphbandits.engine._progress import Advance
 from graphbandits.errors import InputError, check_integer
@@ -29,11 +29,13 @@ from graphbandits.policies.ids_lp import IDSLP
 from graphbandits.policies.ids_n import IDSN
 from graphbandits.policies.idsn_lp import IDSNLP
 from graphbandits.policies.ts_n import TSN
-from graphbandits.posteriors import Observations, Posterior
+from graphbandits.posteriors import Beliefs, BetaBernoulli, Observations, Posterior
+from graphbandits.posteriors._capabilities import has_variance, strictest
+from graphbandits.registry import name_of
 from graphbandits.rng import Keys
 from graphbandits.theory.ratio_limits import ratio_limit
-from graphbandits.theory.simulation_bounds import entropy_of
-from graphbandits.worlds import Bernoulli
+from graphbandits.theory.reward_constants import reward_scale
+from graphbandits.theory.simulation_bounds import entropy_of, why_no_bounds
 
 #: One flag per trial.
 Flags = NDArray[np.bool_]
@@ -75,7 +77,8 @@ class AuditedDecision:
     """Beliefs, gains and proposed play of one round, for each trial.
 
     ``bound`` is G h, ``joint`` the exact gain g if it is computed, ``limit`` the upper bound on psi
-    on this graph.
+    on this graph, ``v`` the variance form if it is computed. ``scale`` is the constant of the
+    rewards, 1 for [0, 1], whose square is a factor of the limits of ratios.
     """
 
     alpha: Floats
@@ -85,6 +88,8 @@ class AuditedDecision:
     joint: Floats | None
     pi: Floats
     limit: Floats
+    v: Floats | None = None
+    scale: float = 1.0
 
     @property
     def gain(self) -> Floats:
@@ -117,6 +122,14 @@ class Statement:
     about: tuple[type, ...] = (object,)
     feedback: str = "any"  # or "deterministic", or "random"
     joint: bool = False  # whether it needs g
+    variance: bool = False  # whether it needs v
+    scaled: bool = True  # whether its limit has the factor scale^2
+
+    def at(self, scale: float) -> Statement:
+        """Return the statement with the factor of its limit in its text."""
+        if scale == 1.0 or not self.scaled:
+            return self
+        return replace(self, text=f"{self.text} times {scale**2:g}")
 
 
 def _proposition_1(d: AuditedDecision) -> Compared:
@@ -130,17 +143,19 @@ def _proposition_2(d: AuditedDecision) -> Compared:
 
 def _lemma_2(d: AuditedDecision) -> Compared:
     ratio = information_ratio(d.alpha, d.delta, d.h)
-    return ratio, np.full_like(ratio, d.alpha.shape[1] / 2.0), _expected(d.alpha, d.h)
+    limit = d.scale**2 * d.alpha.shape[1] / 2.0
+    return ratio, np.full_like(ratio, limit), _expected(d.alpha, d.h)
 
 
 def _lemma_3(d: AuditedDecision) -> Compared:
     total = np.broadcast_to(d.h.sum(axis=1, keepdims=True), d.h.shape)
     ratio = information_ratio(d.alpha, d.delta, total)
-    return ratio, np.full_like(ratio, 0.5), total[:, 0]
+    return ratio, np.full_like(ratio, d.scale**2 * 0.5), total[:, 0]
 
 
 def _theorem_1(d: AuditedDecision) -> Compared:
-    return d.ratio, np.full_like(d.psi, d.alpha.shape[1] / 2.0), _expected(d.alpha, d.h)
+    limit = d.scale**2 * d.alpha.shape[1] / 2.0
+    return d.ratio, np.full_like(d.psi, limit), _expected(d.alpha, d.h)
 
 
 def _theorem_2_and_3(d: AuditedDecision) -> Compared:
@@ -149,9 +164,14 @@ def _theorem_2_and_3(d: AuditedDecision) -> Compared:
     return np.maximum(d.ratio, d.psi), limit, _expected(d.alpha, d.bound)
 
 
+def _pinsker(d: AuditedDecision) -> Compared:
+    assert d.v is not None
+    return d.v, d.scale**2 * d.h / 2.0, d.h
+
+
 STATEMENTS = (
-    Statement("Proposition 1", "g >= G h", _proposition_1, joint=True),
-    Statement("Proposition 2", "Psi <= psi", _proposition_2, THEOREM_2_POLICIES),
+    Statement("Proposition 1", "g >= G h", _proposition_1, joint=True, scaled=False),
+    Statement("Proposition 2", "Psi <= psi", _proposition_2, THEOREM_2_POLICIES, scaled=False),
     Statement("Lemma 2", "(alpha.Delta)^2/(alpha.h) <= K/2", _lemma_2),
     Statement("Lemma 3", "(alpha.Delta)^2/(h.1) <= 1/2", _lemma_3),
     Statement("Theorem 1", "Psi <= K/2", _theorem_1, THEOREM_1_POLICIES),
@@ -161,6 +181,7 @@ STATEMENTS = (
     Statement(
         "Theorem 3", "Psi, psi <= K/(2(Kr+1-r))", _theorem_2_and_3, THEOREM_2_POLICIES, "random"
     ),
+    Statement("Pinsker", "v <= h/2", _pinsker, variance=True),
 )
 
 
@@ -181,7 +202,7 @@ class Violation:
     margin
         (limit - value) / limit, which is negative.
     replay
-        Shell command that shows the decision.
+        Shell command that shows the decision; the state itself if the posterior is not Beta.
     pi
         Distribution of the play.
     """
@@ -202,9 +223,13 @@ class Violation:
         return (
             f"{self.statement} ({self.text}) does not hold: {self.value:.9g} is above "
             f"{self.limit:.9g}, for {self.policy} in round {self.round} of trial {self.trial}, "
-            f"seed {self.seed}, with pi = ({', '.join(f'{p:.6g}' for p in self.pi)}); to show the "
-            f"state, run: {self.replay}"
+            f"seed {self.seed}, with pi = ({', '.join(f'{p:.6g}' for p in self.pi)}); {self._state}"
         )
+
+    @property
+    def _state(self) -> str:
+        command = self.replay.startswith("graphbandits ")
+        return f"to show the state, run: {self.replay}" if command else f"state: {self.replay}"
 
 
 def replay_command(state: State, graph: Feedback, trial: int) -> str:
@@ -220,6 +245,18 @@ def replay_command(state: State, graph: Feedback, trial: int) -> str:
     betas = (",".join(str(x).removesuffix(".0") for x in pair) for pair in pairs)
     options = " ".join(f"--beta={beta}" for beta in betas)
     return f"graphbandits inspect {options} --graph={shlex.quote(edges_text(graph, trial))}"
+
+
+def state_text(state: State, graph: Feedback, trial: int) -> str:
+    """Return the state of one trial and its graph as text, for posteriors that are not Beta.
+
+    >>> import numpy as np
+    >>> from graphbandits.graphs import as_process
+    >>> state_text({"mean": np.array([[0.5, 1.0]])}, as_process("star", arms=2).feedback, 0)
+    'mean = [0.5, 1.0], graph = edges(1-2)'
+    """
+    arrays = (f"{name} = {array[trial].tolist()}" for name, array in state.items())
+    return f"{', '.join(arrays)}, graph = {edges_text(graph, trial)}"
 
 
 # --- checks of each round
@@ -296,9 +333,11 @@ class Auditor:
     gain: str
     limit: Callable[[Feedback], Floats]
     horizon: int
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
-        self.tallies = [Tally(statement) for statement in STATEMENTS]
+        self.tallies = [Tally(statement.at(self.scale)) for statement in STATEMENTS]
+        self._has_variance = has_variance(self.posterior)
         self.rounds = Rounds()
         self.kinds: set[str] = set()  # kinds of all graphs
         # sums over the trials of cumulative values after each round: regret and its square, ratio
@@ -309,13 +348,17 @@ class Auditor:
 
     def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
         """Check the statements that apply to this policy and graph."""
-        beliefs = self.posterior.beliefs(self._state)
+        model: Any = self.posterior
+        how = {"variance": True} if self._has_variance else {}
+        beliefs: Beliefs = model.beliefs(self._state, **how)
         joint = joint_gain(self.posterior, self._state, graph) if self.gain == "joint" else None
-        bound, limit = graph.gain(beliefs.h), self.limit(graph)
-        decision = AuditedDecision(beliefs.alpha, beliefs.delta, beliefs.h, bound, joint, pi, limit)
+        bound, limit = graph.gain(beliefs.h), self.scale**2 * self.limit(graph)
+        decision = AuditedDecision(
+            beliefs.alpha, beliefs.delta, beliefs.h, bound, joint, pi, limit, beliefs.v, self.scale
+        )
         gained, regret = ((pi * values).sum(axis=1) for values in (bound, beliefs.delta))
         # a play with regret and without gain violates the statements
-        checked = (gained >= FLOOR) | (regret > NEGLIGIBLE_REGRET)
+        checked = (gained >= FLOOR) | (regret > NEGLIGIBLE_REGRET * self.scale)
         self.kinds.add(_kind(graph))
         self.rounds.all += len(pi)
         self.rounds.unchecked += int((~checked).sum())
@@ -325,12 +368,16 @@ class Auditor:
                 self._check(tally, decision, checked, t, graph)
         self._add(t - 1, decision, checked)
 
+    def played(self, t: int, action: Ints) -> None:
+        """Do nothing: the statements are about the distribution of the actions."""
+
     def observed(self, t: int, seen: Observations) -> None:
         """Update the posterior with the observations of the policy."""
         self._state = self.posterior.update(self._state, seen)
 
     def _applies(self, statement: Statement, graph: Feedback) -> bool:
         has_gain = self.gain == "joint" or not statement.joint
+        has_gain = has_gain and (self._has_variance or not statement.variance)
         has_graph = statement.feedback in ("any", _kind(graph))
         return has_gain and has_graph and isinstance(self.policy, statement.about)
 
@@ -353,6 +400,7 @@ class Auditor:
         if least < -TOLERANCE and (tally.worst is None or least < tally.worst.margin):
             place = np.unravel_index(int(margin.argmin()), margin.shape)
             trial = int(place[0])
+            shown = replay_command if type(self.posterior) is BetaBernoulli else state_text
             tally.worst = Violation(
                 statement=tally.statement.name,
                 text=tally.statement.text,
@@ -363,7 +411,7 @@ class Auditor:
                 value=float(value[place]),
                 limit=float(limit[place]),
                 margin=least,
-                replay=replay_command(self._state, graph, trial),
+                replay=shown(self._state, graph, trial),
                 pi=tuple(decision.pi[trial].tolist()),
             )
 
@@ -373,7 +421,7 @@ class Auditor:
         is_theorem_1 = isinstance(self.policy, THEOREM_1_POLICIES)
         self._regret += (decision.pi * decision.delta).sum(axis=1)
         self._ratio += np.where(checked, decision.ratio, 0.0)  # infinite for regret without gain
-        self._limits += arms / 2.0 if is_theorem_1 else decision.limit
+        self._limits += self.scale**2 * arms / 2.0 if is_theorem_1 else decision.limit
         regret, ratio = self._regret, self._ratio
         together = (regret, regret**2, ratio, ratio**2, regret * ratio, self._limits)
         self.sums[:, place] = np.array(together).sum(axis=1)
@@ -483,6 +531,8 @@ class Audit:
         Denominator of Psi: "joint" for the exact g, "bound" for G h.
     why
         Reason if ``gain`` is "bound".
+    skipped
+        Statements that were not checked because of the posterior, with the reason.
     """
 
     tallies: tuple[Tally, ...]
@@ -490,6 +540,7 @@ class Audit:
     rounds: Rounds
     gain: str
     why: str = ""
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def violations(self) -> list[Violation]:
@@ -526,7 +577,7 @@ class Audit:
                 }
                 for curve in self.curves
             ],
-        }
+        } | ({"skipped": dict(self.skipped)} if self.skipped else {})
 
 
 def covered_policies(policies: Mapping[str, Policy]) -> dict[str, Policy]:
@@ -558,12 +609,13 @@ def audit(
     Parameters
     ----------
     plan
-        Plan of the simulation; the means of the arms must be drawn from Beta priors.
+        Plan of the simulation. The means of the arms must be drawn from the prior of the world,
+        which the policies use, and the rewards must be bounded or have a sub-Gaussian constant.
     gain
         Denominator of Psi: the exact joint gain ("joint"), the bound G h ("bound"), or the joint
         gain if it is fast in every round ("auto").
     limit
-        Function that returns the upper bound on psi on a graph.
+        Function that returns the upper bound on psi on a graph, for rewards in [0, 1].
     workers
         Number of threads.
     progress
@@ -588,17 +640,17 @@ def audit(
     if gain not in GAINS:
         raise InputError(f"gain must be one of {', '.join(GAINS)}, not {gain!r}")
     check_integer(workers, "workers")
-    world = plan.world
-    if type(world) is not Bernoulli or world.fixed is not None:
+    if getattr(plan.world, "fixed", None) is not None:
         raise InputError(
-            "an audit needs Bernoulli arms whose means are drawn from Beta priors: do not fix the "
-            "means"
+            "an audit needs arms whose means are drawn from the prior: do not fix the means"
         )
+    if reason := why_no_bounds(plan.world, getattr(plan, "posterior", None)):
+        raise InputError(f"no audit: {reason}")
     chosen, why = _choose_gain(plan, gain)
-    posterior = replace(world.prior, accuracy="strict")
     # policies use the same strict statistics: ratios of small numbers need this accuracy
-    plan = replace(plan, world=Bernoulli(posterior))
-    information = entropy_of(posterior)
+    posterior = strictest(plan.world.prior)
+    plan = _with_prior(plan, posterior)
+    information, scale = entropy_of(posterior), reward_scale(posterior)
     starts = range(plan.first_trial, plan.first_trial + plan.trials, BLOCK)
     tasks = [(name, first) for name in plan.policies for first in starts]
 
@@ -607,7 +659,9 @@ def audit(
     def work(task: tuple[str, int]) -> Auditor:
         name, first = task
         keys = Keys(plan.seed, first, min(BLOCK, starts.stop - first))
-        auditor = Auditor(name, plan.policies[name], posterior, keys, chosen, limit, plan.horizon)
+        auditor = Auditor(
+            name, plan.policies[name], posterior, keys, chosen, limit, plan.horizon, scale
+        )
         every = np.arange(1, plan.horizon + 1)
 
         def advance(rounds: int) -> None:
@@ -634,7 +688,27 @@ def audit(
         for name in plan.policies
     )
     rounds = Rounds.merged([part.rounds for part in parts])
-    return Audit(tuple(tallies), tuple(curves), rounds, chosen, why)
+    skipped = {}
+    if not has_variance(posterior):
+        skipped["Pinsker"] = f"the posterior '{name_of(posterior)}' has no variance form v"
+    return Audit(tuple(tallies), tuple(curves), rounds, chosen, why, skipped)
+
+
+def _with_prior(plan: Plan, prior: Posterior) -> Plan:
+    """Return the plan with another prior of its world, which its policies use."""
+    world: Any = plan.world
+    if prior is world.prior:
+        return plan
+    names = {f.name for f in fields(world)} if is_dataclass(world) else set()
+    if "prior" not in names:
+        raise InputError(
+            f"an audit needs a world with the parameter 'prior', to increase its accuracy; "
+            f"{type(world).__name__} has none"
+        )
+    changes: dict[str, Any] = {"world": replace(world, prior=prior)}
+    if "posterior" in {f.name for f in fields(plan)}:
+        changes["posterior"] = prior
+    return replace(plan, **changes)
 
 
 def _choose_gain(plan: Plan, requested: str) -> tuple[str, str]:
@@ -651,6 +725,9 @@ def _choose_gain(plan: Plan, requested: str) -> tuple[str, str]:
     if requested == "joint" or by_joint:
         check_joint(plan.world.prior, plan.process)
         return "joint", ""
+    if not hasattr(plan.world.prior, "information"):
+        name = name_of(plan.world.prior)
+        return "bound", f"the posterior '{name}' has no method 'information'"
     outcomes = most_outcomes(plan.process)
     if outcomes > MOST_OUTCOMES:
         why = f"the observed arms may have {outcomes:.2g} joint outcomes in a round, and above "

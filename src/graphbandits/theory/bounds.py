@@ -105,6 +105,37 @@ class Bound:
         name = policy if self.with_parameters else policy.split("(")[0].strip()
         return name in self.policies
 
+    def times(self, scale: float, note: str) -> Bound:
+        """Return the bound for rewards of another scale than [0, 1].
+
+        Parameters
+        ----------
+        scale
+            Factor: high - low for rewards in [low, high], 2 sigma for rewards with the
+            sub-Gaussian constant sigma.
+        note
+            Remark about the factor.
+
+        Returns
+        -------
+        Bound
+            The bound itself if the factor is 1.
+
+        Examples
+        --------
+        >>> corollary_1(2, np.log(5), rounds=[1000]).times(5.0, "Rewards are from 0 to 5.").formula
+        '5 sqrt(H chi(G) T / 2)'
+        """
+        if scale == 1.0:
+            return self
+        return replace(
+            self,
+            formula=f"{scale:.6g} {self.formula}",
+            values=scale * self.values,
+            error=None if self.error is None else scale * self.error,
+            note=f"{note} {self.note}".strip(),
+        )
+
 
 def theorem_1(arms: int, entropy: float, rounds: object) -> Bound:
     """Bound for IDS-LP with any feedback: sqrt(H K T / 2). Theorem 1 of the paper.

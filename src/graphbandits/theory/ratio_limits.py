@@ -33,7 +33,7 @@ DRAWS = 1000
 ALL_GRAPHS = 5
 
 
-def ratio_limit(graph: Feedback) -> Floats:
+def ratio_limit(graph: Feedback, scale: float = 1.0) -> Floats:
     """Return an upper bound on psi_t = (alpha.Delta)^2 / (alpha.Gh) on a graph.
 
     The bound is chi(G)/2 for a graph of entries 0 and 1 (proof of Theorem 2),
@@ -44,6 +44,9 @@ def ratio_limit(graph: Feedback) -> Floats:
     ----------
     graph
         Feedback of one round.
+    scale
+        Constant of the rewards, whose square is a factor of the bound: 1 for rewards in [0, 1],
+        high - low for [low, high], 2 sigma for rewards with the sub-Gaussian constant sigma.
 
     Returns
     -------
@@ -57,10 +60,12 @@ def ratio_limit(graph: Feedback) -> Floats:
     (array([1.]), array([1.25]))
     """
     if isinstance(graph, UniformFeedback):
-        return rate_limit(graph.arms, graph.r)
-    if graph.deterministic:
-        return clique_cover_numbers(graph) / 2.0
-    return np.array([graph.arms / 2.0])
+        limit = rate_limit(graph.arms, graph.r)
+    elif graph.deterministic:
+        limit = clique_cover_numbers(graph) / 2.0
+    else:
+        limit = np.array([graph.arms / 2.0])
+    return limit if scale == 1.0 else scale**2 * limit
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from graphbandits.errors import InputError
 from graphbandits.gains.ratio import entropy
 from graphbandits.graphs import Process
 from graphbandits.posteriors import Posterior
+from graphbandits.posteriors.support import reward_support
 from graphbandits.results import Results
 from graphbandits.results.differences import Moments, t_quantile
 from graphbandits.rng import Keys
@@ -26,12 +27,23 @@ from graphbandits.theory.bounds import (
     theorem_1,
 )
 from graphbandits.theory.ratio_limits import LimitSums, limit_sums
+from graphbandits.theory.reward_constants import (
+    reward_scale,
+    same_model,
+    scale_note,
+    why_unsupported,
+)
 from graphbandits.worlds import World
 
 #: Reason why there are no bounds for fixed means.
 FIXED_MEANS = (
     "the means of the arms are fixed, but the bounds are on the regret averaged over means drawn "
     "from the prior"
+)
+#: Reason why there are no bounds if the policies use another model than the world.
+OTHER_MODEL = (
+    "the policies use another posterior than the prior of the world, but the bounds are on the "
+    "regret of policies that use this prior"
 )
 
 
@@ -73,6 +85,11 @@ def regret_bounds(
     - Theorem 3 if all other arms are observed with probability r_t; Corollary 2 if r is fixed.
     - K/2 per round for any other probabilities.
 
+    They are multiplied by the constant of the rewards
+    (:func:`~graphbandits.theory.reward_constants.reward_scale`): high - low for rewards in
+    [low, high], 2 sigma for rewards with the sub-Gaussian constant sigma. The note of a bound
+    states it.
+
     Liu, Buccapatnam and Shroff (2018). If each trial draws its own graphs, the bound is
     sqrt(H E[sum_t ...]), by Jensen's inequality. The expectation is exact if there is a formula,
     and otherwise estimated from random graphs.
@@ -101,8 +118,7 @@ def regret_bounds(
     >>> [(bound.name, round(bound.final, 2)) for bound in found]
     [('Theorem 1', 63.43), ('Corollary 1', 40.12), ('earlier bound', 40.12)]
     """
-    if reason := why_unsupported(posterior):
-        raise InputError(f"no regret bounds: {reason}")
+    scale, constant = reward_scale(posterior), scale_note(posterior)
     if process.arms != posterior.arms:
         raise InputError(f"the graph has {process.arms} arms, but the prior has {posterior.arms}")
     at = check_rounds(rounds)
@@ -122,7 +138,7 @@ def regret_bounds(
     if sums.deterministic and sums.largest is not None:
         error = sums.largest_error
         found.append(bound("earlier bound", at, sums.largest, information, error, sums.note))
-    return tuple(found)
+    return tuple(one.times(scale, constant) for one in found)
 
 
 def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
@@ -147,7 +163,7 @@ def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
     >>> [(bound.name, round(bound.final, 2)) for bound in bounds_of(plan)]
     [('Corollary 2', 44.85)]
     """
-    if why_no_bounds(plan.world):
+    if why_no_bounds(plan.world, getattr(plan, "posterior", None)):
         return ()
     keys = Keys(plan.seed, plan.first_trial, plan.trials)
     rounds, prior = plan.recording.record, plan.world.prior
@@ -186,8 +202,9 @@ def bounds_for(
 def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     """Compute sqrt(H sum_t mean Psi_t) (Lemma 1) for policies with recorded information ratios.
 
-    Bounds above the number of rounds are omitted, because the regret cannot exceed it. A policy
-    that has regret without information gain has unbounded ratios.
+    Bounds above the number of rounds, times the width of the interval of rewards, are omitted,
+    because the regret cannot exceed it. A policy that has regret without information gain has
+    unbounded ratios. The ratios contain the scale of the rewards.
 
     >>> from graphbandits.store import simulate_plan
     >>> policies = ["ts-n", "ucb-n"]
@@ -195,7 +212,8 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     >>> [bound.name for bound in recorded_bounds(simulate_plan(plan), plan.world.prior)]
     ['Lemma 1 (ts-n)', 'Lemma 1 (ucb-n)']
     """
-    information = entropy_of(prior)
+    information, rewards = entropy_of(prior), reward_support(prior)
+    most = (rewards.high - rewards.low) * float(results.rounds[-1])
     found = []
     for policy, result in results.policies.items():
         sums = result.ratio_sums
@@ -203,13 +221,15 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
             sums = Moments.of(result.ratios.ratio_sum)
         if sums is not None and np.isfinite(sums.mean).all():
             general = general_bound(sums, information, results.rounds, (policy,))
-            if general.final <= results.rounds[-1]:
+            if general.final <= most:
                 found.append(replace(general, name=f"Lemma 1 ({policy})", with_parameters=True))
     return tuple(found)
 
 
-def why_no_bounds(world: World) -> str:
+def why_no_bounds(world: World, posterior: Posterior | None = None) -> str:
     """Return the reason why no bound is proved for a world; empty if the bounds hold.
+
+    ``posterior`` is the model that the policies use, if it may differ from the prior of the world.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> from graphbandits.worlds import Bernoulli
@@ -220,15 +240,9 @@ def why_no_bounds(world: World) -> str:
     """
     if getattr(world, "fixed", None) is not None:
         return FIXED_MEANS
+    if posterior is not None and not same_model(posterior, world.prior):
+        return OTHER_MODEL
     return why_unsupported(world.prior)
-
-
-def why_unsupported(posterior: Posterior) -> str:
-    """Return the reason why no bound is proved for a posterior; empty if the bounds hold."""
-    rewards = posterior.outcomes
-    if rewards is not None and all(0.0 <= reward <= 1.0 for reward in rewards):
-        return ""
-    return "the bounds are proved for rewards in [0, 1], which this posterior does not guarantee"
 
 
 def _statement(sums: LimitSums) -> tuple[str, str]:

@@ -2,6 +2,15 @@
 
 from graphbandits.worlds.base import PriorWorld, World, outcome_uniforms
 from graphbandits.worlds.bernoulli import Bernoulli
+from graphbandits.worlds.gaussian import Gaussian
 from graphbandits.worlds.loaders import as_posterior, as_world
 
-__all__ = ["Bernoulli", "PriorWorld", "World", "as_posterior", "as_world", "outcome_uniforms"]
+__all__ = [
+    "Bernoulli",
+    "Gaussian",
+    "PriorWorld",
+    "World",
+    "as_posterior",
+    "as_world",
+    "outcome_uniforms",
+]

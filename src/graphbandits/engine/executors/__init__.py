@@ -7,10 +7,12 @@ from collections.abc import Collection
 from graphbandits.engine.executors.dask import DaskExecutor
 from graphbandits.engine.executors.processes import ProcessExecutor
 from graphbandits.engine.executors.threads import ThreadExecutor
+from graphbandits.engine.loop import MonitorFactory
 from graphbandits.engine.plan import Plan
 from graphbandits.engine.provenance import unserializable_reason
 from graphbandits.errors import InputError
 from graphbandits.plugins import file_of
+from graphbandits.worlds._storage import models_of
 
 __all__ = ["DaskExecutor", "ProcessExecutor", "ThreadExecutor", "executor_for"]
 
@@ -24,6 +26,7 @@ def executor_for(
     parallel: str,
     plans: Collection[Plan],
     decisions: int | None = None,
+    monitor: MonitorFactory | None = None,
 ) -> ThreadExecutor:
     """Choose an executor for plans.
 
@@ -34,13 +37,15 @@ def executor_for(
     cluster : str or None
         Address of a dask scheduler, or "local" to start one with ``workers`` workers.
     parallel : {"auto", "threads", "processes"}
-        "auto" selects processes if a policy comes from a plug-in file, which may hold the GIL, or
-        if there are a million decisions or more. It selects threads if there is only one worker or
-        if a plan cannot be sent to another process.
+        "auto" selects processes if a policy, world or posterior comes from a plug-in file, which
+        may hold the GIL, or if there are a million decisions or more. It selects threads if there
+        is only one worker or if a plan cannot be sent to another process.
     plans : collection of Plan
         Plans of the tasks.
     decisions : int, optional
         Number of decisions to compute. The default is the sum over all plans.
+    monitor : callable, optional
+        Returns a monitor for each block. Then the tasks run in threads of this process.
 
     Returns
     -------
@@ -61,6 +66,18 @@ def executor_for(
     """
     if parallel not in ("auto", "threads", "processes"):
         raise InputError(f"parallel must be 'auto', 'threads' or 'processes', not {parallel!r}")
+    if monitor is not None:
+        if cluster is not None or parallel == "processes":
+            raise InputError(
+                "a monitor runs in threads of this process only: use parallel='threads' or 'auto', "
+                "or remove the monitor"
+            )
+        if not callable(monitor):
+            raise InputError(
+                "monitor must be a function of the policy and the keys that returns a monitor for "
+                f"the block, not {monitor!r}"
+            )
+        return ThreadExecutor(workers, monitor)
     if cluster is not None or parallel == "processes":
         otherwise = "use parallel='threads'" if cluster is None else "run without a cluster"
         for plan in plans:
@@ -70,7 +87,9 @@ def executor_for(
     if parallel == "auto" and workers > 1:
         if decisions is None:
             decisions = sum(plan.decisions for plan in plans)
-        from_files = any(file_of(one) for plan in plans for one in plan.policies.values())
+        from_files = any(
+            file_of(one) for plan in plans for one in (*plan.policies.values(), *models_of(plan))
+        )
         if (from_files or decisions >= LARGE) and not any(map(unserializable_reason, plans)):
             return ProcessExecutor(workers)
     return ThreadExecutor(workers)
