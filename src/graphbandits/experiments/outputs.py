@@ -26,7 +26,8 @@ from graphbandits.results import Published, Results
 from graphbandits.rng import Keys
 from graphbandits.theory import Bound, bounds_for
 from graphbandits.theory.bounds import WITH_GRAPH
-from graphbandits.theory.simulation_bounds import recorded_bounds, why_unsupported
+from graphbandits.theory.reward_constants import why_unsupported
+from graphbandits.theory.simulation_bounds import recorded_bounds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
