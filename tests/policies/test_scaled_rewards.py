@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from helpers.messages import raises_pinned
 from helpers.other_rewards import (
-    Eighths,
     GaussianWorld,
     OtherSupport,
     TwoNormals,
@@ -168,9 +167,12 @@ def test_reward_outside_the_stated_range_is_an_error(text: str) -> None:
 
 
 def test_rewards_outside_the_declared_support_are_an_error() -> None:
-    world = Eighths(OtherSupport(np.ones(3), np.ones(3), rewards=interval(0, 1)), 0.0, 2.0)
+    """The engine checks rewards of worlds; the policy does not rely on it."""
+    policy: Any = as_policy("ucb-n")
+    posterior = OtherSupport(np.ones(3), np.ones(3), rewards=interval(0, 1))
+    seen = Observations(np.array([0, 0]), np.array([0, 2]), np.array([0.5, 1.25]))
     with raises_pinned(InputError):
-        plays("ucb-n", world, graph="empty")
+        policy.scaled(seen, Problem(posterior, None, policy.needs))
 
 
 def test_range_that_does_not_include_the_support_is_refused_before_the_run() -> None:

@@ -31,6 +31,7 @@ from graphbandits.policies.bayesian import Rule
 from graphbandits.policies.ids_lp import IDSLP
 from graphbandits.policies.ids_n import IDSN
 from graphbandits.posteriors import Observations
+from graphbandits.posteriors.normal import Normal
 from graphbandits.posteriors.support import COUNT
 from graphbandits.rng import Keys
 from graphbandits.theory import audit, auditor, ratio_limit
@@ -354,6 +355,16 @@ def test_statements_hold_for_gaussian_rewards() -> None:
     assert "times 25" in found.tallies[2].statement.text  # (2 sigma)^2 = 4 (4 + 2.25)
     with raises_pinned(InputError):
         audit(Plan.of("ts-n", GaussianWorld(prior), "empty", horizon=2, trials=1), gain="joint")
+
+
+def test_statements_hold_for_normal_posterior() -> None:
+    prior = Normal(np.array([0.0, 0.3, -0.2]), np.array([1.0, 2.0, 0.5]), 1.5)
+    plan = Plan.of(ALL, GaussianWorld(prior), TOURNAMENT, horizon=6, trials=5)
+    found = audit(plan)
+    assert found.broken == []
+    assert found.rounds.share == 1.0
+    assert "times 25" in found.tallies[2].statement.text
+    assert {tally.statement.name: tally.checks for tally in found.tallies}["Pinsker"] == 360
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,8 @@ from graphbandits.graphs import (
     as_process,
 )
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.posteriors.support import COUNT
+from graphbandits.posteriors.normal import Normal
+from graphbandits.posteriors.support import COUNT, REAL
 from graphbandits.store import simulate_plan
 from graphbandits.theory import (
     audit,
@@ -92,7 +93,7 @@ def test_fixed_means_have_no_bound() -> None:
 
 def test_rewards_without_a_constant_have_no_bound() -> None:
     class Unlisted(BetaBernoulli):
-        outcomes = None
+        rewards = REAL
 
     with raises_pinned(InputError):
         regret_bounds(as_process("paper"), Unlisted.of(5), [1])
@@ -161,6 +162,17 @@ def test_gaussian_regret_is_below_bounds_with_the_sub_gaussian_constant() -> Non
         )
     unit = [replace(bound, values=bound.values / 10.0) for bound in bounds]
     assert {one.verdict for one in judge_bounds(unit, results)} == {"above"}
+
+
+def test_bounds_of_normal_posterior_have_its_constant() -> None:
+    prior = Normal.of(3, sd=[3, 2, 1], noise=4)
+    assert prior.sub_gaussian == 5.0
+    plan = Plan.of(["ts-n", "ids-lp"], GaussianWorld(prior), "path", horizon=20, trials=20)
+    bounds, results = bounds_of(plan), simulate_plan(plan, progress=False)
+    information = entropy_of(prior)
+    assert by_name(bounds)["Theorem 1"].final == pytest.approx(10.0 * math.sqrt(30 * information))
+    assert by_name(bounds)["Corollary 1"].final == pytest.approx(10.0 * math.sqrt(20 * information))
+    assert {one.verdict for one in judge_bounds(bounds, results)} == {"below"}
 
 
 def test_general_bound_of_gaussian_rewards_has_no_factor() -> None:

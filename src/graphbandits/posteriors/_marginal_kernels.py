@@ -26,11 +26,11 @@ from graphbandits.posteriors._arm_kernels import (
     BELOW,
     CENTRE,
     COUNT,
+    DEVIATION,
     END,
     MEAN,
     PARAMETERS,
     ROOM,
-    SPREAD,
     group_rows,
 )
 from graphbandits.posteriors._beta_kernels import CONVERGED, GOOD_ENOUGH, REFINEMENTS
@@ -280,10 +280,7 @@ def marginal_beliefs(
         some_alpha, some_h, some_v = np.zeros((3, active))
         spread[t] = 0.0
         for d in range(active):
-            wide = difference(
-                family, common, origin, arms[CENTRE, d], arms[CENTRE, d] - arms[SPREAD, d]
-            )
-            spread[t] = max(spread[t], wide)
+            spread[t] = max(spread[t], arms[DEVIATION, d])
         regret = 0.0
         total = 1.0
         defect[t] = 0.0

@@ -35,11 +35,12 @@ from graphbandits.posteriors._arm_kernels import (
 )
 from graphbandits.posteriors._distribution_kernels import accumulate
 from graphbandits.posteriors._family_kernels import (
+    are_counts,
     fill_density,
     fill_ratios,
     has_after,
     list_outcomes,
-    outcome_end,
+    outcome_ends,
     outcome_scale,
     set_after,
     shape_at,
@@ -71,6 +72,27 @@ def _moments_to_weights() -> Floats:
 
 
 _TO_WEIGHTS = _moments_to_weights()
+
+
+def _count_rules(rows: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of sums over 0, 1, ..., M - 1, in row k for M = NODES 2^k.
+
+    They are the Gauss rules of the discrete uniform weight, from the recurrence of its orthogonal
+    polynomials (Gram). The first rule is the sum itself.
+    """
+    k = np.arange(1.0, NODES)
+    nodes, weights = np.empty((2, rows, NODES))
+    nodes[0], weights[0] = np.arange(NODES), 1.0
+    for row in range(1, rows):
+        size = NODES * 2.0**row
+        beside = np.sqrt(k**2 * (1.0 - (k / size) ** 2) / (4.0 * (4.0 * k**2 - 1.0)))
+        values, vectors = np.linalg.eigh(np.diag(beside, 1) + np.diag(beside, -1))
+        nodes[row] = size * values + 0.5 * (size - 1.0)
+        weights[row] = size * vectors[0] ** 2
+    return nodes, weights
+
+
+COUNT_NODE, COUNT_WEIGHT = _count_rules(36)
 
 
 @kernel()
@@ -120,9 +142,9 @@ def place_outcomes(
     found, listed, chances = list_outcomes(family, common, arms, i, setting.reach, cut)
     if found:
         return listed, chances
-    high = outcome_end(family, common, arms, i, setting.reach)
+    y, high = outcome_ends(family, common, arms, i, setting.reach)
+    counts = are_counts(family)
     outcomes, chances = np.empty((2, 16 * NODES))
-    y = -high
     n = 0
     while y < high and n < _MOST_OUTCOME_PANELS * NODES:
         width = _outcome_width(family, common, arms, i, setting, strict, edges, y, after)
@@ -136,18 +158,29 @@ def place_outcomes(
                 break
             width *= 0.8
         width *= cut
-        width = high - y if y + 1.1 * width > high else width
         if n + NODES > outcomes.size:
             more = np.empty((2, 4 * outcomes.size))
             more[0, :n] = outcomes[:n]
             more[1, :n] = chances[:n]
             outcomes, chances = more
+        which = 0
+        if counts:
+            while which < COUNT_NODE.shape[0] - 1 and 2.0 * NODES * 2.0**which <= width:
+                which += 1
+            width = NODES * 2.0**which
+        elif y + 1.1 * width > high:
+            width = high - y
         for q in range(NODES):
-            outcomes[n + q] = y + 0.5 * width * (1.0 + NODE[q])
+            if counts:
+                outcomes[n + q] = y + COUNT_NODE[which, q]
+                weight = COUNT_WEIGHT[which, q]
+            else:
+                outcomes[n + q] = y + 0.5 * width * (1.0 + NODE[q])
+                weight = 0.5 * width * WEIGHT[q]
             density, _ = outcome_scale(family, common, arms, i, outcomes[n + q])
-            chances[n + q] = 0.5 * width * WEIGHT[q] * density
+            chances[n + q] = weight * density
         n += NODES
-        y = high if y + 1.1 * width > high else y + width
+        y = high if y + 1e-9 * width > high else y + width
     return outcomes[:n], chances[:n]
 
 
@@ -254,7 +287,7 @@ def _is_narrow(
     if not has_after(family):
         return False
     most = RESOLVED[1 if strict else 0]
-    for q in range(0, outcomes.size, max(1, outcomes.size - 1)):
+    for q in (0, outcomes.size // 2, outcomes.size - 1):
         set_after(family, common, arms, i, outcomes[q], setting.reach, after)
         for p in range(panels):
             if edges[p + 1] > after[START, 0] and edges[p] < after[END, 0]:
