@@ -52,6 +52,8 @@ GRID = {
     "quantile",
     "sample",
     "rewards",
+    "weights",
+    "evidence",
     "refuses-rewards",
     "refuses-states",
 }
@@ -93,8 +95,9 @@ ALSO_FAILS: dict[str, set[str]] = {
     # checks that read the pairs depend on their order
     "Backwards": {"reveal-independence", "batch"},
     "SameForTrials": {"batch"},
-    "ForgetsTrials": GRID - {"batch", "refuses-rewards"},
+    "ForgetsTrials": GRID - {"batch", "weights", "refuses-rewards"},
     "OnlyTheFirst": {"batch"},
+    "ForgetsRepeats": {"weights"},
     "UnfinishedPosterior": GRID,
     # rewards are drawn with the means of sample
     "FromThePrior": {"rewards"},

@@ -159,8 +159,9 @@ class Case:
 
     @property
     def _text(self) -> str:
-        # the parameters of a world and of its prior are arrays
-        return name_of(self.plugin) if self.check.kind == "world" else text_of(self.plugin)
+        # the parameters of posteriors and worlds are arrays
+        by_arm = self.check.kind in ("posterior", "world")
+        return name_of(self.plugin) if by_arm else text_of(self.plugin)
 
     def verdict(self) -> Verdict:
         """Run the check; any error of the plug-in is a failure.

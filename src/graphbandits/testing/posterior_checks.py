@@ -29,8 +29,13 @@ from graphbandits.testing.contract import (
     check_form,
 )
 from graphbandits.testing.scenarios import LEVEL, check_state, same_bits
-from graphbandits.worlds.loaders import POSTERIOR_PARTS
 
+#: Members of a posterior. ``predict`` and ``log_conditional`` replace the last two.
+MEMBERS = (
+    *("arms", "support", "outcomes", "init", "update", "beliefs", "mean", "quantile", "sample"),
+    *("log_density", "check_reward", "draw_reward", "log_likelihood"),
+)
+REPLACED_BY = {"draw_reward": "predict", "log_likelihood": "log_conditional"}
 #: Number of draws of the checks of random draws.
 DRAWS = 4000
 #: Tolerance of the statistics, in units of the scale of the means.
@@ -44,9 +49,11 @@ def form(posterior: Posterior) -> None:
     It has all members of a posterior. The name with a number of arms creates a posterior.
     """
     check_form("posterior", posterior)
-    missing = [part for part in (*POSTERIOR_PARTS, "outcomes") if not hasattr(posterior, part)]
-    if not hasattr(posterior, "log_likelihood") and not hasattr(posterior, "log_conditional"):
-        missing.append("log_likelihood")
+    missing = [
+        name
+        for name in MEMBERS
+        if not hasattr(posterior, name) and not hasattr(posterior, REPLACED_BY.get(name, name))
+    ]
     if missing:
         raise ContractViolation(f"it lacks {', '.join(missing)}: a posterior needs these members")
     check_created_by_text("posterior", posterior)
@@ -310,7 +317,7 @@ def rewards(posterior: Posterior) -> None:
 
 @check("posterior", "weights")
 def weights(posterior: Posterior) -> None:
-    """An observation of weight w is the average of w observations, if ``weighted`` is true."""
+    """An observation of weight w is the average of w observations, if weights are supported."""
     if not getattr(posterior, "weighted", False) or "weight" not in _observation_fields():
         return
     parts: Any = Observations
