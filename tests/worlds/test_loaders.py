@@ -93,6 +93,17 @@ def test_parameters_override_those_of_the_text() -> None:
     assert posterior.noise == 3.0
 
 
+def test_arm_without_a_value_has_that_of_the_text() -> None:
+    """Not the default of the class, which the text replaces."""
+    entries = [{"mean": 7}, {"sd": 3}]
+    world = as_world("gaussian(mean=1, sd=2)", 2, prior=entries)
+    assert (world.prior.means.tolist(), world.prior.sds.tolist()) == ([7.0, 1.0], [2.0, 3.0])
+    posterior: Any = as_posterior("normal(mean=[4, 5], sd=2)", 2, prior=entries)
+    assert (posterior.means.tolist(), posterior.sds.tolist()) == ([7.0, 5.0], [2.0, 3.0])
+    posterior = as_posterior("normal", 2, prior=entries)
+    assert (posterior.means.tolist(), posterior.sds.tolist()) == ([7.0, 0.0], [1.0, 3.0])
+
+
 @pytest.mark.parametrize(
     ("prior", "one"),
     [
