@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from graphbandits.results import Results
     from graphbandits.store import simulate
     from graphbandits.testing import check_plugins
-    from graphbandits.theory import inspect_decision
-    from graphbandits.worlds import Bernoulli
+    from graphbandits.theory import inspect_decision, inspect_prior
+    from graphbandits.worlds import Bernoulli, as_posterior, as_world
 
 #: Module of each public name.
 _MODULES = {
@@ -44,11 +44,14 @@ _MODULES = {
     "InputError": "graphbandits.errors",
     "Results": "graphbandits.results",
     "Study": "graphbandits.experiments",
+    "as_posterior": "graphbandits.worlds",
     "as_process": "graphbandits.graphs",
+    "as_world": "graphbandits.worlds",
     "audit_experiment": "graphbandits.experiments.experiment_audit",
     "check_plugins": "graphbandits.testing",
     "describe_graph": "graphbandits.experiments.graph_description",
     "inspect_decision": "graphbandits.theory",
+    "inspect_prior": "graphbandits.theory",
     "list_available": "graphbandits.experiments.catalogue",
     "load_experiment": "graphbandits.experiments",
     "load_plugin": "graphbandits.plugins",
@@ -72,11 +75,14 @@ __all__ = [
     "Results",
     "Study",
     "__version__",
+    "as_posterior",
     "as_process",
+    "as_world",
     "audit_experiment",
     "check_plugins",
     "describe_graph",
     "inspect_decision",
+    "inspect_prior",
     "list_available",
     "load_experiment",
     "load_plugin",

@@ -39,6 +39,10 @@ class GraphError(GraphBanditsError):
     """Error of a graph process during a run; the original error is its ``__cause__``."""
 
 
+class WorldError(GraphBanditsError):
+    """Error of a world during a run; the original error, if any, is its ``__cause__``."""
+
+
 class NumericalError(GraphBanditsError):
     """A numerical result that failed its own check."""
 

@@ -37,6 +37,7 @@ PACKAGES = {
     "policy": "graphbandits.policies",
     "graph": "graphbandits.graphs",
     "posterior": "graphbandits.posteriors",
+    "world": "graphbandits.worlds",
 }
 #: Group of entry points of installed packages with plug-ins.
 ENTRY_POINTS = "graphbandits.plugins"
@@ -57,7 +58,7 @@ def register(kind: str, name: str) -> Callable[[type[T]], type[T]]:
 
     Parameters
     ----------
-    kind : {"policy", "graph", "posterior"}
+    kind : {"policy", "graph", "posterior", "world"}
         The kind of plug-in.
     name : str
         The name, unique in its kind: letters, digits, "-", "_" and ".".
@@ -187,17 +188,34 @@ def name_of(plugin: object) -> str:
     return _NAMES.get(cls, cls.__name__)
 
 
+def kind_of(plugin: object) -> str | None:
+    """Return the kind of a plug-in; None if its class is not registered.
+
+    >>> kind_of(build("graph", "star")), kind_of("star")
+    ('graph', None)
+    """
+    _import_all()
+    cls = type(plugin)
+    return next((kind for kind in PACKAGES if cls in _REGISTERED[kind].values()), None)
+
+
 def text_of(plugin: object) -> str:
     """Return the text form of a plug-in, with the parameters that differ from their defaults.
 
+    An array with one value for all arms is written as this value.
+
     >>> text_of(build("graph", "cliques(size=3)"))
     'cliques(size=3)'
+    >>> text_of(build("posterior", "beta-bernoulli(a=2, b=[1, 3])", arms=2))
+    'beta-bernoulli(a=2.0, b=[1.0, 3.0])'
     """
     fields = _fields(type(plugin)) if dataclasses.is_dataclass(plugin) else []
+    defaults = dict(_arguments_of(type(plugin))) if hasattr(plugin, "of") else {}
+    values = {name: _short_value(getattr(plugin, name)) for name, _ in fields}
     changed = [
-        f"{name}={_value_text(getattr(plugin, name))}"
+        f"{name}={_value_text(values[name])}"
         for name, default in fields
-        if not _same(getattr(plugin, name), default)
+        if not _same(values[name], defaults.get(name, default))
     ]
     return name_of(plugin) + (f"({', '.join(changed)})" if changed else "")
 
@@ -209,10 +227,26 @@ def summary_of(cls: type) -> str:
 
 
 def parameters_of(cls: type) -> dict[str, Any]:
-    """Return the names of the parameters and their defaults; None if there is no default."""
-    return {
-        name: None if default is dataclasses.MISSING else default for name, default in _fields(cls)
-    }
+    """Return the names of the parameters and their defaults; None if there is no default.
+
+    Posteriors and worlds with a class method ``of(arms, ...)`` have the parameters of that method.
+
+    >>> parameters_of(registered("posterior")["beta-bernoulli"])
+    {'a': 1.0, 'b': 1.0, 'accuracy': 'simulation'}
+    """
+    missing = dataclasses.MISSING
+    pairs = _arguments_of(cls) if hasattr(cls, "of") else _fields(cls)
+    return {name: None if default is missing else default for name, default in pairs}
+
+
+def _arguments_of(cls: Any) -> list[tuple[str, Any]]:
+    """Return the arguments of the class method ``of`` except ``arms``, with their defaults."""
+    empty = inspect.Parameter.empty
+    return [
+        (one.name, dataclasses.MISSING if one.default is empty else one.default)
+        for one in inspect.signature(cls.of).parameters.values()
+        if one.name != "arms"
+    ]
 
 
 def parameters_given(plugin: object) -> dict[str, Any]:
@@ -265,25 +299,42 @@ def examples_of(cls: type) -> list[Any]:
     return [cls()]
 
 
-def build(kind: str, text: str) -> Any:
-    """Create a plug-in from its text form, ``name`` or ``name(key=value, ...)``.
+def class_of(kind: str, name: str) -> Any:
+    """Return the class of a registered name.
 
-    The key can be omitted if there is only one parameter.
-
-    >>> build("graph", "random(r=0.25)")
-    Random(r=0.25, low=0.0, high=1.0, shared=False, graph_known='before')
-    >>> build("graph", "cliques(3)")
-    Cliques(size=3)
+    >>> class_of("graph", "cliques").__name__
+    'Cliques'
     """
-    name, arguments = parse(text, what=kind)
     plugins = registered(kind)
     if name not in plugins:
         raise InputError(
             f"unknown {kind} '{name}': {nearest(name, plugins)}; load your own with --plugin FILE "
             "or load_plugin(FILE)"
         )
-    cls = plugins[name]
-    allowed = parameters_of(cls)
+    return plugins[name]
+
+
+def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
+    """Create a plug-in from its text form, ``name`` or ``name(key=value, ...)``.
+
+    The key can be omitted if there is only one parameter. ``more`` are further parameters; they
+    override those of the text.
+
+    If the number of arms is given, a class with a class method ``of(arms, ...)`` is created by this
+    method; any other class with a parameter ``arms`` gets the number unless the text has it.
+
+    >>> build("graph", "random(r=0.25)")
+    Random(r=0.25, low=0.0, high=1.0, shared=False, graph_known='before')
+    >>> build("graph", "cliques(3)")
+    Cliques(size=3)
+    >>> build("posterior", "beta-bernoulli(a=2)", arms=3).a
+    array([2., 2., 2.])
+    """
+    name, arguments = parse(text, what=kind)
+    cls = class_of(kind, name)
+    by_arms = arms is not None and hasattr(cls, "of")
+    pairs = _arguments_of(cls) if by_arms else _fields(cls)
+    allowed = {field: None for field, _ in pairs}
     if KEYLESS in arguments:
         if len(allowed) != 1:
             keys = f"parameters: {', '.join(allowed)}" if allowed else "it has no parameters"
@@ -291,20 +342,23 @@ def build(kind: str, text: str) -> Any:
                 f"cannot read the parameter of {kind} '{text}': write key=value; {keys}"
             )
         arguments = dict(zip(allowed, arguments.values(), strict=True))
+    arguments |= more
     for key in arguments:
         if key not in allowed:
             if PARAMETERS.get(key) in allowed:
                 raise InputError(f"{kind} '{name}': '{key}' is now called '{PARAMETERS[key]}'")
             hint = nearest(key, allowed) if allowed else "it has no parameters"
             raise InputError(f"{kind} '{name}' has no parameter '{key}': {hint}")
+    if arms is not None and not by_arms and "arms" in allowed:
+        arguments = {"arms": arms} | arguments
     try:
-        return cls(**arguments)
+        return cls.of(arms, **arguments) if by_arms else cls(**arguments)
     except GraphBanditsError:
         raise
     except TypeError as error:
         missing = [
             field
-            for field, default in _fields(cls)
+            for field, default in pairs
             if default is dataclasses.MISSING and field not in arguments
         ]
         if not missing:
@@ -430,6 +484,14 @@ def _value_text(value: object, inside: bool = False) -> str:
             value if bare else repr(value)
         )  # without quotes it might be read back as another value
     return str(value)
+
+
+def _short_value(value: Any) -> Any:
+    """Return an array as a list, or as its first entry if all entries are equal."""
+    if not hasattr(value, "tolist") or not getattr(value, "ndim", 0):
+        return value.item() if hasattr(value, "item") else value
+    listed = value.tolist()
+    return listed[0] if listed and all(one == listed[0] for one in listed) else listed
 
 
 def _same(one: object, other: object) -> bool:

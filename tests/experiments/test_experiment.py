@@ -19,7 +19,7 @@ from graphbandits.engine import Plan
 from graphbandits.engine.provenance import series_of
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
-from graphbandits.experiments.experiment import TABLES, _first_error, build_world, keys_of
+from graphbandits.experiments.experiment import TABLES, _first_error, build_models, keys_of
 from graphbandits.experiments.tables import cell_name, sweep_name
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.store import simulate_plan
@@ -217,8 +217,8 @@ def test_number_of_arms_comes_from_prior_means_or_graph() -> None:
 
 
 def test_default_world_is_left_to_the_simulation() -> None:
-    assert build_world("paper", None) is None
-    assert build_world("paper", None, accuracy="strict") is not None
+    assert build_models("paper", None) == (None, None)
+    assert build_models("paper", None, accuracy="strict")[0] is not None
 
 
 def test_recorded_rounds_follow_the_file() -> None:

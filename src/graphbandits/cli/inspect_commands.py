@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,12 +20,13 @@ from graphbandits.cli.formatting import (
     print_text,
 )
 from graphbandits.cli.options import load, number, option, seconds
+from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from graphbandits.experiments.graph_description import GraphDescription
-    from graphbandits.theory import Inspection
+    from graphbandits.theory import Inspection, PriorInspection
 
 #: Relative differences of gains below this are rounding errors.
 ROUNDING = 1e-9
@@ -35,10 +36,36 @@ CERTIFICATE_WIDTH = 48
 
 def inspect(
     beta: Annotated[
-        list[str],
+        list[str] | None,
         option("A,B", "Posterior Beta(A,B) of an arm, as A,B; repeat once per arm."),
-    ],
-    graph: options.Graph,
+    ] = None,
+    posterior: Annotated[
+        str | None,
+        option(
+            "POSTERIOR",
+            "Posterior of the arms with the parameters that they share, such as "
+            "\"normal(noise=1)\"; see 'graphbandits list posteriors'.",
+        ),
+    ] = None,
+    arm: Annotated[
+        list[str] | None,
+        option(
+            "PARAMETERS",
+            "Parameters of an arm in this posterior, such as mean=0.3,sd=0.2; repeat once per arm.",
+        ),
+    ] = None,
+    graph: Annotated[str | None, option("GRAPH", options.GRAPH_HELP)] = None,
+    prior: Annotated[
+        str | None,
+        option(
+            "PRIOR",
+            "Show what rewards a prior expects before any observation, such as "
+            '"normal(mean=0, sd=1, noise=1)", or A,B for Beta(A,B).',
+        ),
+    ] = None,
+    arms: Annotated[
+        int | None, number("With --prior: number of arms of which the best is considered.")
+    ] = None,
     samples: Annotated[
         int | None, option("N", "Also estimate the joint gain g from N random draws.")
     ] = None,
@@ -48,10 +75,33 @@ def inspect(
 ) -> None:
     """Analyse one decision: beliefs, information gain of each arm, and the play of each policy.
 
+    With --prior, show the means and rewards that a prior expects.
+
     Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
     """
     load(plugin)
-    found = graphbandits.inspect_decision(beta, graph, samples=samples, seed=seed, progress=True)
+    if prior is not None:
+        if beta or arm or posterior or graph or samples:
+            raise InputError("--prior cannot be combined with options for a decision: remove them")
+        expected = graphbandits.inspect_prior(prior, arms=5 if arms is None else arms, seed=seed)
+        if json:
+            print_json(expected.to_dict())
+        else:
+            _print_prior(expected)
+        return
+    given = _given_arms(beta, posterior, arm)
+    if graph is None:
+        raise InputError("a decision needs a graph: add --graph, such as --graph star")
+    if arms is not None:
+        raise InputError("--arms is for --prior: the number of arms is that of --beta or --arm")
+    found = graphbandits.inspect_decision(
+        given,
+        graph,
+        posterior=posterior or "beta-bernoulli",
+        samples=samples,
+        seed=seed,
+        progress=True,
+    )
     if json:
         print_json(found.to_dict())
         return
@@ -59,10 +109,44 @@ def inspect(
     _print_plays(found)
 
 
+def _given_arms(beta: list[str] | None, posterior: str | None, arm: list[str] | None) -> list[str]:
+    """Return the parameters of the arms from the options."""
+    if beta and (posterior or arm):
+        raise InputError(
+            "--beta is for Beta posteriors: use --posterior with --arm, or only --beta"
+        )
+    if arm and not posterior:
+        raise InputError('--arm needs the posterior: add --posterior, such as "normal(noise=1)"')
+    if not (beta or arm):
+        raise InputError(
+            "no arms were given: give --beta A,B once per arm, --posterior with --arm once per "
+            "arm, or --prior"
+        )
+    return beta or arm or []
+
+
+def _print_prior(found: PriorInspection) -> None:
+    print_text(f"Prior {found.posterior}, rewards: {found.rewards}.")
+    table = plain_table("", ["quantile"], [f"{level:.1%}" for level in found.levels])
+    table.add_row("mean of an arm", *(f"{x:.4g}" for x in found.mean_quantiles))
+    table.add_row("a reward", *(f"{x:.4g}" for x in found.reward_quantiles))
+    print_table(table)
+    if found.probabilities is not None:
+        listed = plain_table("", ["reward"], list(found.probabilities))
+        listed.add_row("probability", *(f"{p:.4f}" for p in found.probabilities.values()))
+        print_table(listed)
+    print_text(
+        f"Expected mean of an arm: {found.mean:.4g}; of the best of {found.arms} arms: "
+        f"{found.best:.4g}. Standard deviation of a reward: {found.reward_sd:.4g}.\n"
+        f"Rewards: estimated from {found.draws:,} draws, seed {found.seed}."
+    )
+
+
 def _print_beliefs(found: Inspection, graph: str) -> None:
     bound, joint = found.gain["bound"], found.gain["joint"]
-    shapes = [f"{_parameter(a)}, {_parameter(b)}" for a, b in found.parameters]
-    columns = [("arm", found.arms), ("Beta(a, b)", shapes), ("P(best)", map(_number, found.alpha))]
+    header = "Beta(a, b)" if found.posterior == "beta-bernoulli" else found.posterior
+    shapes = [_shape(header, one) for one in found.parameters]
+    columns = [("arm", found.arms), (header, shapes), ("P(best)", map(_number, found.alpha))]
     if max(map(len, shapes)) <= len("Beta(a, b)"):  # long parameters use the space of the bars
         columns.append(("", map(_bar, found.alpha)))
     columns += [("regret", map(_number, found.delta)), ("h", map(_gain, found.h))]
@@ -74,7 +158,7 @@ def _print_beliefs(found: Inspection, graph: str) -> None:
     print_text(f"Graph {graph}. Expected mean of the best arm: {_mean(found.rho)}.")
     if found.changes:
         print_text("The graph changes over time; this is round 1 of trial 0 with seed 0.")
-    print_table(_table(columns))
+    print_table(_table(columns, wrapped=header))
     joint_text = "g: information in all revealed outcomes jointly.\n" if joint else ""
     print_text(
         "regret: expected loss of playing the arm. h: information about the best arm\n"
@@ -117,16 +201,31 @@ def _print_plays(found: Inspection) -> None:
         print_text(f"psi, the ratio of ts-n with G h: {_ratio(found.psi)}{most}.")
 
 
-def _table(columns: Sequence[tuple[str, Iterable[str]]]) -> Table:
+def _table(columns: Sequence[tuple[str, Iterable[str]]], wrapped: str | None = None) -> Table:
     """Build a table from columns with their headers."""
     table = plain_table("", [])
     for header, _ in columns:
         left = header in ("arm", "")
-        wrap = header == "Beta(a, b)"  # wrap long parameters rather than cut other numbers
+        wrap = header == wrapped  # wrap long parameters rather than cut other numbers
         table.add_column(header, justify="left" if left else "right", no_wrap=not wrap)
     for row in zip(*(cells for _, cells in columns), strict=True):
         table.add_row(*row)
     return table
+
+
+def _shape(header: str, parameters: Mapping[str, Any]) -> str:
+    """Format the parameters of an arm.
+
+    >>> _shape("Beta(a, b)", {"a": 3.0, "b": 0.5}), _shape("normal", {"mean": 0.3, "sd": 0.2})
+    ('3, 0.5', 'mean=0.3, sd=0.2')
+    """
+    texts = {
+        name: "/".join(map(_parameter, value)) if isinstance(value, list) else _parameter(value)
+        for name, value in parameters.items()
+    }
+    if header == "Beta(a, b)":
+        return ", ".join(texts.values())
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
 def _bar(share: float, width: int = 6) -> str:
@@ -202,6 +301,8 @@ def _accuracy(found: Inspection) -> str:
     """Describe the accuracy of the numbers in one line."""
     from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE
 
+    if found.accuracy["estimate"] is None:
+        return "The posterior does not estimate the accuracy of these numbers."
     tiny = any(0.0 < value < LEAST_VALUE for value in (*found.alpha, *found.delta, *found.h))
     above = f" above {LEAST_VALUE:g}" if tiny else ""
     estimate = f"{found.accuracy['estimate']:.0e}"

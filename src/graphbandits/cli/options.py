@@ -71,7 +71,42 @@ Cluster = Annotated[
 ]
 Plugin = Annotated[
     list[Path] | None,
-    option("FILE", "Python file with your own policies or graphs; repeat for several."),
+    option(
+        "FILE",
+        "Python file with your own policies, graphs, worlds or posteriors; repeat for several.",
+    ),
+]
+World = Annotated[
+    str | None,
+    option(
+        "WORLD",
+        "Reward model, such as \"gaussian(noise=0.5)\"; see 'graphbandits list worlds'. Default: "
+        "bernoulli.",
+    ),
+]
+Posterior = Annotated[
+    str | None,
+    option(
+        "POSTERIOR",
+        'Prior that policies start from, such as "normal(sd=2)"; see \'graphbandits list '
+        "posteriors'. Default: that of the world.",
+    ),
+]
+Prior = Annotated[
+    list[str] | None,
+    option(
+        "PARAMETERS",
+        "Parameters of the prior of the world, such as 2,5 or mean=0,sd=2; once for all arms, or "
+        "repeated once per arm.",
+    ),
+]
+Means = Annotated[
+    str | None,
+    option(
+        "NUMBERS",
+        "Fixed means of the arms, such as 0.2,0.5,0.7. Default: drawn from the prior in each "
+        "trial.",
+    ),
 ]
 StudyKeys = Annotated[
     list[str] | None,
@@ -93,6 +128,20 @@ Ratios = Annotated[
         "Lemma 1.",
     ),
 ]
+
+
+def numbers(text: str, what: str) -> tuple[float, ...]:
+    """Read a list of numbers, separated by commas.
+
+    >>> numbers("0.2, 0.5", "--means")
+    (0.2, 0.5)
+    """
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(
+            f"{what} must be numbers separated by commas, such as 0.2,0.5,0.7; not '{text}'"
+        ) from None
 
 
 def load(plugins: Sequence[Path] | None) -> None:

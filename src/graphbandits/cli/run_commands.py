@@ -210,6 +210,10 @@ def simulate(
     horizon: Annotated[int, number("Rounds per trial.")],
     trials: Annotated[int, number("Independent trials per policy.")],
     arms: options.Arms = None,
+    world: options.World = None,
+    posterior: options.Posterior = None,
+    prior: options.Prior = None,
+    means: options.Means = None,
     seed: options.Seed = 0,
     workers: options.Workers = None,
     plugin: options.Plugin = None,
@@ -223,10 +227,10 @@ def simulate(
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
-    Arms are Bernoulli; their means are drawn from a uniform prior.
+    By default, arms are Bernoulli and their means are drawn from a uniform prior.
 
     Example: graphbandits simulate --policy ids-n --policy ts-n --graph "cliques(size=3)"
-    --arms 9 --horizon 500 --trials 200
+    --arms 9 --horizon 500 --trials 200 --world "gaussian(noise=0.5)"
     """
     if ratios is not None and output is None and not bounds:
         raise InputError(
@@ -240,13 +244,32 @@ def simulate(
     load(plugin)
     from graphbandits.engine import Plan
     from graphbandits.engine._progress import announce_compilation
+    from graphbandits.experiments.experiment import build_models
     from graphbandits.experiments.run import available_cores, rerun_command, run_plan
     from graphbandits.store import simulate_plan
     from graphbandits.theory import bounds_of, judge_bounds
     from graphbandits.theory.simulation_bounds import bounds_summary
 
+    given = prior or []
+    entries = tuple(given) if len(given) > 1 else given[0] if given else None
+    made, other = build_models(
+        graph,
+        arms,
+        world,
+        prior=entries,
+        means=None if means is None else options.numbers(means, "--means"),
+        posterior=posterior,
+    )
     plan = Plan.of(
-        policy, graph=graph, arms=arms, horizon=horizon, trials=trials, seed=seed, ratios=ratios
+        policy,
+        made,
+        graph,
+        arms=arms,
+        posterior=other,
+        horizon=horizon,
+        trials=trials,
+        seed=seed,
+        ratios=ratios,
     )
     name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
     size = f"{plan.process.arms} arms, {horizon} rounds, {count(trials, 'trial')}, seed {seed}"
@@ -256,6 +279,9 @@ def simulate(
         command = ["simulate", *(f"--policy={one}" for one in policy), f"--graph={graph}"]
         command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
         command += [f"--arms={plan.process.arms}", f"--output={output}"]
+        models = {"world": world, "posterior": posterior, "means": means}
+        command += [f"--{key}={text}" for key, text in models.items() if text is not None]
+        command += [f"--prior={one}" for one in prior or ()]
         command += ["--bounds"] if bounds else []
         command += [f"--ratios={ratios}"] if ratios else []
         progress = CommandProgress(output)

@@ -19,6 +19,7 @@ from graphbandits.errors import (
     InputError,
     NeedsError,
     PolicyError,
+    WorldError,
 )
 from graphbandits.gains import information_ratio, joint_gain
 from graphbandits.gains.ratio import entropy
@@ -28,6 +29,7 @@ from graphbandits.plugins import locate_error, source_file
 from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors._capabilities import strictest
+from graphbandits.posteriors.support import reward_support
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys, draw_actions
 from graphbandits.worlds import World
@@ -87,6 +89,7 @@ def run_block(
     realised: bool = False,
     advance: Callable[[int], None] = lambda rounds: None,
     monitor: RunMonitor | None = None,
+    posterior: Posterior | None = None,
 ) -> BlockOutcome:
     """Run Algorithm 1 for all trials of a block.
 
@@ -111,6 +114,8 @@ def run_block(
         Called with 1 after every round. An exception that it raises ends the block.
     monitor : RunMonitor, optional
         Receives the decisions and the observations of every round.
+    posterior : Posterior, optional
+        Prior that policies start from. The default is the prior of the world.
 
     Returns
     -------
@@ -123,10 +128,13 @@ def run_block(
         If the policy raises an exception.
     GraphError
         If the graph process raises an exception.
+    WorldError
+        If the world raises an exception, or gives means or rewards that are not allowed.
     """
-    problem = Problem(world.prior, horizon, policy.needs, GraphInfo(process))
+    prior = world.prior if posterior is None else posterior
+    problem = Problem(prior, horizon, policy.needs, GraphInfo(process))
     state = init_state(policy, problem, keys)
-    theta = world.means(keys)
+    theta = draw_means(world, keys)
     best = theta.argmax(axis=1)
     rows = np.arange(keys.trials)
     regret = np.zeros(keys.trials)
@@ -139,12 +147,12 @@ def run_block(
         if monitor is not None:
             monitor.decided(t, graph, pi)
         trial, arm = reveal(graph, action, keys, t)
-        seen = Observations(trial, arm, world.outcomes(theta, keys, t, trial, arm))
+        seen = Observations(trial, arm, draw_outcomes(world, theta, keys, t, trial, arm))
 
         # before update: the policy may modify the arrays
         if realised:
-            regret += world.outcomes(theta, keys, t, rows, best)
-            regret -= world.outcomes(theta, keys, t, rows, action)
+            regret += draw_outcomes(world, theta, keys, t, rows, best)
+            regret -= draw_outcomes(world, theta, keys, t, rows, action)
         else:
             regret += theta[rows, best] - theta[rows, action]
         plays[rows, action] += 1
@@ -204,13 +212,16 @@ def run_recorded(
     keys: Keys,
     recording: Recording,
     advance: Callable[[int], None] = lambda rounds: None,
+    posterior: Posterior | None = None,
 ) -> Shard:
     """Run a block and record what ``recording`` asks for."""
+    prior = world.prior if posterior is None else posterior
     record, recorder = recording.record, None
     if recording.ratios is not None:
-        recorder = RatioRecorder(world.prior, recording.ratios, keys.trials, record)
+        recorder = RatioRecorder(prior, recording.ratios, keys.trials, record)
     realised = recording.regret == "realised"
-    played = run_block(policy, world, process, horizon, keys, record, realised, advance, recorder)
+    arguments = (policy, world, process, horizon, keys, record, realised, advance, recorder)
+    played = run_block(*arguments, posterior=prior)
     ratios = None if recorder is None else recorder.ratios
     return Shard(keys.first_trial, played.regret, Plays.of(played.plays), ratios)
 
@@ -292,6 +303,58 @@ def _raise_policy_error(policy: Policy, where: str, error: BaseException) -> NoR
         raise error
     reason = locate_error(error, source_file(type(policy)))
     raise PolicyError(f"policy '{name}' failed {where}: {reason}") from error
+
+
+def draw_means(world: World, keys: Keys) -> Floats:
+    """Return the means of a world, checked."""
+    try:
+        theta = world.means(keys)
+    except Exception as error:
+        _raise_world_error(world, "in means", error)
+    shape = (keys.trials, world.arms)
+    if not isinstance(theta, np.ndarray) or theta.shape != shape or theta.dtype.kind not in "iuf":
+        what = f"shape {theta.shape}" if isinstance(theta, np.ndarray) else type(theta).__name__
+        raise WorldError(
+            f"world '{name_of(world)}' returned means of {what}; return an array of numbers with "
+            f"one row per trial and one column per arm, shape {shape}"
+        )
+    if not np.isfinite(theta).all():
+        raise WorldError(f"world '{name_of(world)}' returned means that are not finite numbers")
+    return np.ascontiguousarray(theta, np.float64)
+
+
+def draw_outcomes(
+    world: World, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints
+) -> Floats:
+    """Return the rewards of (trial, arm) pairs in round t, checked."""
+    try:
+        reward = world.outcomes(theta, keys, t, trial, arm)
+    except Exception as error:
+        _raise_world_error(world, f"in round {t}, in outcomes", error)
+    if type(world).__module__.startswith("graphbandits."):
+        return reward  # checked by tests, and every microsecond of a round counts
+    if not isinstance(reward, np.ndarray) or reward.shape != arm.shape:
+        what = f"shape {reward.shape}" if isinstance(reward, np.ndarray) else type(reward).__name__
+        raise WorldError(
+            f"world '{name_of(world)}' returned rewards of {what} in round {t}; return an array "
+            f"with one reward per pair, shape {arm.shape}"
+        )
+    support = reward_support(world)
+    inside = support.contains(reward)
+    if not inside.all():
+        raise WorldError(
+            f"world '{name_of(world)}' gave the reward {reward[~inside][0]:g} in round {t}, but "
+            f"its rewards are declared as {support}: a reward must be {support.description}"
+        )
+    return np.asarray(reward, np.float64)
+
+
+def _raise_world_error(world: World, where: str, error: Exception) -> NoReturn:
+    """Raise an error that names the world; errors of this package are raised unchanged."""
+    if isinstance(error, GraphBanditsError):
+        raise error
+    reason = locate_error(error, source_file(type(world)))
+    raise WorldError(f"world '{name_of(world)}' failed {where}: {reason}") from error
 
 
 def draw_graph(process: Process, t: int, keys: Keys) -> Feedback:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,13 @@ import numpy as np
 from graphbandits.engine.loop import run_recorded
 from graphbandits.engine.provenance import versions
 from graphbandits.engine.shard import MAX_POINTS, Recording, Shard
-from graphbandits.errors import GraphBanditsError, InputError, check_horizon, check_integer
+from graphbandits.errors import (
+    GraphBanditsError,
+    InputError,
+    check_horizon,
+    check_integer,
+    short_repr,
+)
 from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import GraphLike, Process, as_process
 from graphbandits.graphs._storage import fingerprint
@@ -20,10 +26,12 @@ from graphbandits.graphs.named import recipe_text
 from graphbandits.plugins import data_files, file_of, source_hash
 from graphbandits.policies import Policy, Problem, as_policy
 from graphbandits.policies.base import check_needs, check_problem
-from graphbandits.posteriors import BetaBernoulli
-from graphbandits.registry import build, summary_of, text_of
+from graphbandits.posteriors import BetaBernoulli, Posterior
+from graphbandits.posteriors.support import reward_support
+from graphbandits.registry import build, name_of, parameters_given, summary_of, text_of
 from graphbandits.rng import Keys
-from graphbandits.worlds import Bernoulli, World
+from graphbandits.worlds import World, as_posterior, as_world
+from graphbandits.worlds.loaders import check_world
 
 #: Trials in lockstep. Their state fits in the CPU cache, and the overhead of Python is small.
 BLOCK = 250
@@ -53,6 +61,8 @@ class Plan:
         Seed of the random draws.
     recording : Recording
         What is recorded, and at which rounds.
+    posterior : Posterior
+        Prior that policies start from; usually that of the world.
     graph_text : str
         Name of the graph in the results.
     graph_spec : str, optional
@@ -76,6 +86,7 @@ class Plan:
     trials: int
     seed: int
     recording: Recording
+    posterior: Posterior
     graph_text: str
     graph_spec: str | None = None
     first_trial: int = 0
@@ -88,13 +99,14 @@ class Plan:
     def of(
         cls,
         policies: str | Policy | Iterable[str | Policy],
-        world: World | None = None,
+        world: World | str | None = None,
         graph: GraphLike = "paper",
         *,
         horizon: int,
         trials: int,
         seed: int = 0,
         arms: int | None = None,
+        posterior: Posterior | str | None = None,
         first_trial: int = 0,
         regret: str = "pseudo",
         ratios: str | None = None,
@@ -106,8 +118,9 @@ class Plan:
         ----------
         policies : str, Policy, or iterable of them
             Policies as text forms or objects.
-        world : World, optional
-            Reward model. The default is Bernoulli arms with uniform priors.
+        world : World or str, optional
+            Reward model, as an object or as text such as "gaussian(noise=0.5)". The default is
+            Bernoulli arms with uniform priors.
         graph : str, array, Process or other graph, default="paper"
             Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
         horizon : int
@@ -118,6 +131,8 @@ class Plan:
             Seed of the random draws.
         arms : int, optional
             Number of arms, if neither the world nor the graph determines it.
+        posterior : Posterior or str, optional
+            Prior that policies start from. The default is the prior of the world.
         first_trial : int, default=0
             Number of the first trial.
         regret : {"pseudo", "realised"}, default="pseudo"
@@ -145,18 +160,23 @@ class Plan:
         >>> list(plan.policies), plan.decisions
         (['ts-n', 'ids-n'], 2000)
         """
-        if world is not None and not hasattr(world, "outcomes"):
-            raise InputError(f"world must be an object such as Bernoulli(...), not {world!r}")
-        known = arms if world is None else world.arms
-        if world is not None and arms is not None and arms != world.arms:
-            raise InputError(f"the world has {world.arms} arms, but arms={arms} was given")
+        fixed = world is not None and not isinstance(world, str)
+        known = arms
+        if fixed:
+            known = check_world(world).arms
+            if arms is not None and arms != known:
+                raise InputError(f"the world has {known} arms, but arms={arms} was given")
         process = as_process(graph, known)
+        made = as_world(world, process.arms)
+        prior = made.prior if posterior is None else as_posterior(posterior, process.arms)
+        check_rewards(made, prior)
         given = recipe_text(graph)
         named = named_policies(policies)
         plan = cls(
             policies=named,
             lines={name: name for name in named},
-            world=Bernoulli(BetaBernoulli.of(process.arms)) if world is None else world,
+            world=made,
+            posterior=prior,
             process=process,
             horizon=check_horizon(horizon),
             trials=check_integer(trials, "trials"),
@@ -173,11 +193,11 @@ class Plan:
                 "use a shorter horizon"
             )
         if ratios == "joint":
-            check_joint(plan.world.prior, process)
+            check_joint(plan.posterior, process)
         graphs = GraphInfo(process)
         for policy in plan.policies.values():
             check_needs(policy, process, plan.horizon)
-            check_problem(policy, Problem(plan.world.prior, plan.horizon, policy.needs, graphs))
+            check_problem(policy, Problem(plan.posterior, plan.horizon, policy.needs, graphs))
         return plan
 
     @property
@@ -222,6 +242,7 @@ class Plan:
             keys,
             self.recording,
             advance,
+            self.posterior,
         )
 
     @property
@@ -246,7 +267,7 @@ class Plan:
             "trials": self.trials,
             "seed": self.seed,
             "regret": self.recording.regret,
-            **describe_world(self.world),
+            **describe_world(self.world, self.posterior),
             "runs": [run],
             "policies": {
                 name: describe_policy(policy, self.process.arms, self.horizon)
@@ -325,16 +346,69 @@ def describe_graph(process: Process, text: str | None) -> dict[str, Any]:
     return {"graph_hash": None, "graph_source": sorted(map(str, sources | files))}
 
 
-def describe_world(world: World) -> dict[str, Any]:
-    """Describe a world for the settings: its prior, and its means if they are fixed."""
+def check_rewards(world: World, posterior: Posterior) -> None:
+    """Raise InputError if a posterior cannot learn from the rewards of a world."""
+    given, taken = reward_support(world), reward_support(posterior)
+    if not taken.includes(given):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' does not fit the world '{name_of(world)}': it "
+            f"takes rewards of the kind {taken}, and the world gives {given}; use "
+            f"{_matching(world)}, or another posterior for such rewards"
+        )
+
+
+def _matching(world: World) -> str:
+    return f"the matching posterior '{name_of(world.prior)}'"
+
+
+def describe_world(world: World, posterior: Posterior | None = None) -> dict[str, Any]:
+    """Describe a world for the settings: parameters, fixed means, sources, and the posterior.
+
+    The posterior is described only if it is not the prior of the world.
+
+    >>> described = describe_world(as_world("bernoulli(a=2)", arms=2))
+    >>> described["world"], described["prior"]
+    ('Bernoulli', [[2.0, 1.0], [2.0, 1.0]])
+    """
     described: dict[str, Any] = {"world": type(world).__name__}
-    if isinstance(world.prior, BetaBernoulli):
-        described["prior"] = np.stack([world.prior.a, world.prior.b], axis=1).tolist()
-        described["accuracy"] = world.prior.accuracy
+    prior = world.prior
+    if type(prior) is BetaBernoulli:  # as in earlier versions
+        described["prior"] = np.stack([prior.a, prior.b], axis=1).tolist()
+    else:
+        described["prior"] = _parameters(prior)
+    if hasattr(prior, "accuracy"):
+        described["accuracy"] = prior.accuracy
     fixed = getattr(world, "fixed", None)
     if fixed is not None:
         described["means"] = np.asarray(fixed).tolist()
+    more = {k: v for k, v in _parameters(world).items() if k not in ("name", "prior", "fixed")}
+    if more:
+        described["world_parameters"] = more
+    if posterior is not None and posterior is not prior:
+        other = _parameters(posterior)  # a world may create its prior on each access
+        described |= {} if other == _parameters(prior) else {"posterior": other}
+    models = [world, prior] if posterior is None else [world, prior, posterior]
+    own = f"{__name__.partition('.')[0]}."
+    sources = {source_hash(type(m)) for m in models if not type(m).__module__.startswith(own)}
+    if sources:
+        described["world_source"] = sorted(map(str, sources))
     return described
+
+
+def _parameters(model: object) -> dict[str, Any]:
+    """Return the name and the parameters of a world or a posterior as JSON values."""
+    given = parameters_given(model) if is_dataclass(model) else vars(model)
+    return {"name": name_of(model)} | {name: _json_value(value) for name, value in given.items()}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_json_value(one) for one in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return _parameters(value) if is_dataclass(value) else short_repr(value, 1000)
 
 
 @dataclass(frozen=True, eq=False)

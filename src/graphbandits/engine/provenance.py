@@ -40,7 +40,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -57,9 +57,8 @@ from graphbandits.graphs._storage import Arrays, pack_process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.plugins import Plugin, data_files, loaded_plugins, plugin_of
 from graphbandits.policies import as_policy
-from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import PARSING, build, parse, registered
-from graphbandits.worlds import Bernoulli
+from graphbandits.worlds._storage import models_of, pack_models
 
 if TYPE_CHECKING:
     from graphbandits.engine.plan import Plan
@@ -145,7 +144,7 @@ def series_of(plan: Plan, policy: str) -> Series:
 
 def _series(plan: Plan, policy: str, problem: dict[str, Any], graphs: GraphInfo) -> Series:
     sources, words = _sources_and_words(plan, policy)
-    pieces: list[object] = [plan.policies[policy], plan.world, plan.process, plan.world.prior]
+    pieces: list[object] = [plan.policies[policy], plan.process, *models_of(plan)]
     if "text" in problem["graph"]:  # a class of a plug-in, whose parameters may name files
         pieces.append(build("graph", problem["graph"]["text"]))
     known = required_versions() | {"llvmlite": _version("llvmlite")}
@@ -222,9 +221,8 @@ def _problem(plan: Plan) -> dict[str, Any]:
     """Return the settings that all policies of a plan share, as JSON values."""
     if reason := unserializable_reason(plan):
         raise InputError(f"the results cannot be stored: {reason}")
-    graph, arrays = graph_and_arrays(plan)
-    return {
-        "accuracy": cast(BetaBernoulli, plan.world.prior).accuracy,
+    models, graph, arrays = models_and_graph(plan)
+    return models | {
         "horizon": plan.horizon,
         "seed": plan.seed,
         "recording": asdict(plan.recording) | {"rounds": list(plan.recording.rounds)},
@@ -233,19 +231,25 @@ def _problem(plan: Plan) -> dict[str, Any]:
     }
 
 
-def graph_and_arrays(plan: Plan) -> tuple[Any, Arrays]:
-    """Return the graph of a plan as JSON, and the arrays of its prior, fixed means and graph."""
-    world = cast(Bernoulli, plan.world)
-    arrays: Arrays = {"prior/a": world.prior.a, "prior/b": world.prior.b}
-    if world.fixed is not None:
-        arrays["fixed"] = world.fixed
-    return pack_process(plan.process, plan.graph_spec, arrays), arrays
+def models_and_graph(plan: Plan) -> tuple[dict[str, Any], Any, Arrays]:
+    """Return world and posterior of a plan as JSON, its graph as JSON, and the arrays of both."""
+    arrays: Arrays = {}
+    models = pack_models(plan.world, plan.posterior, arrays)
+    return models, pack_process(plan.process, plan.graph_spec, arrays), arrays
 
 
 def unserializable_reason(plan: Plan) -> str:
     """Return why a plan cannot be sent to another process; empty if it can."""
-    if not (type(plan.world) is Bernoulli and type(plan.world.prior) is BetaBernoulli):
-        return f"a world of {type(plan.world).__name__} cannot be sent to another process"
+    try:
+        pack_models(plan.world, plan.posterior, {})
+    except InputError as error:
+        return f"the world or its posterior cannot be sent to another process: {error}"
+    for model in models_of(plan):
+        if not _is_importable(type(model)):
+            return (
+                f"{type(model).__name__} cannot be sent to another process: register it in a file "
+                "and load the file with load_plugin"
+            )
     for text, policy in plan.policies.items():
         try:
             same = as_policy(text) == policy
@@ -314,7 +318,7 @@ def _sources_and_words(plan: Plan, policy: str) -> tuple[Sources, set[str]]:
     """Return the result of :func:`sources_of` for a policy of a plan, determined once per plan."""
     with _LOCK:
         if plan not in _SOURCES:  # all policies, in their current state
-            shared = [type(plan.world), type(plan.process), type(plan.world.prior)]
+            shared = [type(plan.process), *map(type, models_of(plan))]
             text = plan.graph_spec
             if text is not None and "text" in pack_process(plan.process, text, {}):
                 shared.append(graph_class_of(text))

@@ -10,14 +10,13 @@ from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-import numpy as np
 from pydantic import PrivateAttr, ValidationError, model_validator
 
 from graphbandits._io import read_bytes
 from graphbandits.engine import Plan
-from graphbandits.engine.plan import point_text
+from graphbandits.engine.plan import check_rewards, point_text
 from graphbandits.errors import GraphBanditsError, InputError, nearest
 from graphbandits.experiments import _texts, tables
 from graphbandits.experiments._texts import (
@@ -29,13 +28,14 @@ from graphbandits.experiments._texts import (
 from graphbandits.experiments.figures import FIGURES, FigureTable, figure_name_part, resolve_figures
 from graphbandits.graphs import as_process, make_process
 from graphbandits.plugins import load_plugin
-from graphbandits.posteriors import BetaBernoulli
-from graphbandits.posteriors.beta_bernoulli import beta_pair, check_parameters
+from graphbandits.posteriors import Posterior
+from graphbandits.posteriors._capabilities import with_accuracy
 from graphbandits.registry import build, name_of, text_of
 from graphbandits.results import Claim, Published
 from graphbandits.rng import Keys
 from graphbandits.store.record import SweepRecord
-from graphbandits.worlds import Bernoulli, World
+from graphbandits.worlds import PriorWorld, World, as_posterior, as_world
+from graphbandits.worlds.loaders import is_one_prior
 
 #: A policy that runs on every graph, used to find the invalid key of an experiment.
 ANY_GRAPH_POLICY = "uniform"
@@ -55,16 +55,19 @@ class Experiment(tables.SimulationTable):
         Number of arms. Not needed if the graph fixes it.
     horizon
         Rounds per trial.
+    world
+        Reward model, such as "gaussian(noise=0.5)". Default: "bernoulli".
+    posterior
+        Prior that policies start from, such as "normal(sd=2)". Default: that of the world.
     prior
-        Beta prior of the arms: "A,B", [A, B], or a list with one of these per arm.
+        Parameters of the prior of the world: "A,B", [A, B], "name=value,...", or a list with one of
+        these per arm.
     means
         Means of the arms. Default: drawn from the prior.
     policies
         Policies to compare.
     title
         Title of the experiment.
-    world
-        Kind of world; "bernoulli" is the only one.
     accuracy
         Accuracy of the posterior computations: "simulation" or "strict".
     trials
@@ -88,7 +91,6 @@ class Experiment(tables.SimulationTable):
     """
 
     title: tables.Text
-    world: Literal["bernoulli"] = "bernoulli"
     accuracy: tables.Accuracy = "simulation"
     trials: tables.Positive
     seed: tables.Seed = 0
@@ -134,8 +136,8 @@ class Experiment(tables.SimulationTable):
 
     def _texts(self) -> Iterator[str]:
         """Yield all texts that may contain placeholders."""
-        yield self.graph or ""
-        yield from (one for one in tables.prior_pairs(self.prior) if isinstance(one, str))
+        yield from (self.graph or "", self.world or "", self.posterior or "")
+        yield from (one for one in tables.prior_entries(self.prior) if isinstance(one, str))
         yield from self.policies or ()
 
     def _duplicate_hint(self, twice: str) -> str:
@@ -241,7 +243,7 @@ class Experiment(tables.SimulationTable):
             The experiment with all placeholders replaced by their values.
         """
         setup = self._with_keys(point)
-        keys = ("graph", "prior", "policies")
+        keys = ("graph", "world", "posterior", "prior", "policies")
         filled = {key: _fill_value(getattr(setup, key), point) for key in keys}
         return setup.model_copy(update=filled)
 
@@ -408,7 +410,8 @@ class Experiment(tables.SimulationTable):
         record = self.record
         with prefix_errors("graph"):
             graph = _resolve_graph_path(self.graph or "", self._folder)
-        world = build_world(graph, self.arms, self.prior, self.means, self.accuracy)
+        models = {key: getattr(self, key) for key in ("prior", "means", "posterior", "accuracy")}
+        world, posterior = build_models(graph, self.arms, self.world, **models)
         settings = {"trials": self.trials, "seed": self.seed, "ratios": record.ratios, **changes}
         try:
             return Plan.of(
@@ -416,6 +419,7 @@ class Experiment(tables.SimulationTable):
                 world,
                 graph,
                 arms=self.arms,
+                posterior=posterior,
                 horizon=self.horizon or 0,
                 regret=record.regret,
                 rounds=record.points if record.rounds is None else record.rounds,
@@ -423,17 +427,26 @@ class Experiment(tables.SimulationTable):
             )
         except GraphBanditsError:
             # find the invalid key, if the error is in the file
-            self._check_keys(graph, world, 1 if "trials" in changes else self.trials)
+            self._check_keys(graph, world, posterior, 1 if "trials" in changes else self.trials)
             raise
 
-    def _check_keys(self, graph: str, world: World | None, trials: int) -> None:
+    def _check_keys(
+        self, graph: str, world: World | None, posterior: Posterior | None, trials: int
+    ) -> None:
         """Check the keys one by one, and raise an error that names the first invalid key."""
         with prefix_errors(f"arms = {self.arms}" if self.arms and _sets_arms(graph) else "graph"):
             process = as_process(graph, self.arms if world is None else world.arms)
         with prefix_errors(f"trials = {trials}"):
             Keys(self.seed, 0, trials)
         horizon, policies = self.horizon or 0, self.policies or ()
-        plan = partial(Plan.of, world=world, graph=process, trials=trials, horizon=horizon)
+        plan = partial(
+            Plan.of,
+            world=world,
+            graph=process,
+            posterior=posterior,
+            trials=trials,
+            horizon=horizon,
+        )
         with prefix_errors(f"horizon = {horizon}"):
             plan(ANY_GRAPH_POLICY)
         if self.record.rounds is not None:
@@ -447,29 +460,28 @@ class Experiment(tables.SimulationTable):
                 plan(policies[:number])
 
 
-def build_world(
+def build_models(
     graph: str,
     arms: int | None,
+    world: str | None = None,
+    *,
     prior: SweepValue | None = None,
-    means: tuple[float, ...] | None = None,
+    means: Sequence[float] | None = None,
+    posterior: str | None = None,
     accuracy: str = "simulation",
-) -> Bernoulli | None:
-    """Return Bernoulli arms with a prior or means; None if all options are the defaults.
+) -> tuple[World | None, Posterior | None]:
+    """Return the world, None if all options are the defaults, and the posterior if it differs.
 
-    >>> build_world("star", 2, prior=((2, 5), "1,1")).prior.a
+    >>> build_models("star", 2, prior=((2, 5), "1,1"))[0].prior.a
     array([2., 1.])
-    >>> build_world("paper", None, prior="2,5", accuracy="strict").arms
+    >>> build_models("paper", None, prior="2,5", accuracy="strict")[0].arms
     5
     """
-    if prior is None and means is None and accuracy == "simulation":
-        return None
-    with prefix_errors("prior"):
-        written = tables.prior_pairs((1, 1) if prior is None else prior)
-        pairs = [beta_pair(one) if isinstance(one, str) else one for one in written]
-        check_parameters(pairs)
+    if (world, prior, means, posterior, accuracy) == (None, None, None, None, "simulation"):
+        return None, None
     sizes = {
         "arms": arms,
-        "prior": len(pairs) if written == prior else None,  # one pair per arm
+        "prior": None if prior is None or is_one_prior(prior) else len(prior),  # type: ignore[arg-type]
         "means": None if means is None else len(means),
     }
     known = {key: count for key, count in sizes.items() if count is not None}
@@ -479,9 +491,29 @@ def build_world(
     if len(set(known.values())) > 1:
         numbers = ", ".join(f"{count} in {key}" for key, count in known.items())
         raise InputError(f"the numbers of arms differ: {numbers}; use the same number")
-    a, b = np.broadcast_to(np.array(pairs, np.float64), (next(iter(known.values())), 2)).T
-    fixed = None if means is None else np.array(means, np.float64)
-    return Bernoulli(BetaBernoulli(a, b, accuracy), fixed)
+    count = next(iter(known.values()))
+    with prefix_errors(f"world = {_texts.toml_text(world)}"):
+        made: Any = as_world(world, count)
+    if prior is not None:
+        with prefix_errors(f"prior = {_texts.toml_text(prior)}"):
+            made = as_world(world, count, prior)
+    if means is not None:
+        with prefix_errors(f"means = {_texts.toml_text(means)}"):
+            made = as_world(world, count, prior, means)
+    other = None
+    if posterior is not None:
+        with prefix_errors(f"posterior = {_texts.toml_text(posterior)}"):
+            other = as_posterior(posterior, count)
+            check_rewards(made, other)
+    if accuracy != "simulation":
+        with prefix_errors(f"accuracy = {_texts.toml_text(accuracy)}"):
+            if other is not None:
+                other = with_accuracy(other, accuracy)
+            elif isinstance(made, PriorWorld):
+                made = replace(made, prior=with_accuracy(made.prior, accuracy))
+            else:
+                other = with_accuracy(made.prior, accuracy)
+    return made, other
 
 
 def _first_duplicate(names: Sequence[str]) -> str | None:

@@ -21,12 +21,13 @@ from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.plots import save_figure
 from graphbandits.plots.requested import draw, draw_sweep
 from graphbandits.plots.style import FORMATS
+from graphbandits.posteriors import Posterior
 from graphbandits.report import Entry, SimulationEntry, SweepEntry, summary_of, write_report
 from graphbandits.results import Published, Results
 from graphbandits.rng import Keys
 from graphbandits.theory import Bound, bounds_for
 from graphbandits.theory.bounds import WITH_GRAPH
-from graphbandits.theory.simulation_bounds import recorded_bounds, why_unsupported
+from graphbandits.theory.simulation_bounds import recorded_bounds, why_no_bounds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,8 +147,8 @@ def cell_bounds(
     Bounds that may take longer than the simulation, according to ``MAX_COVER_ARMS`` and
     ``MAX_DISTINCT_PRIORS``, are computed only if ``requested``.
     """
-    settings, prior, process = results.settings, cell.prior, cell.process
-    if settings.get("means") is not None or why_unsupported(prior):
+    settings, prior, process = results.settings, cell.posterior, cell.process
+    if cell.world is None or prior is None or "posterior" in settings or why_no_bounds(cell.world):
         return (), ()  # the report gives the reason
     general = recorded_bounds(results, prior) if settings.get("ratios") else ()
     if process is None:
@@ -163,7 +164,7 @@ def cell_bounds(
         covers = fixed.deterministic and not isinstance(fixed, UniformFeedback)
     large = process.arms > MAX_COVER_ARMS[fixed is not None]
     if not covers:
-        large = len(np.unique(np.column_stack([prior.a, prior.b]), axis=0)) > MAX_DISTINCT_PRIORS
+        large = _distinct_priors(prior) > MAX_DISTINCT_PRIORS
     proved = any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in results.policies)
     if large and proved and not requested:
         why = (
@@ -175,6 +176,12 @@ def cell_bounds(
     keys = Keys(settings["seed"], cell.first_trial, cell.trials)
     found = bounds_for(results.policies, process, prior, results.rounds, keys)
     return found + general, ()
+
+
+def _distinct_priors(prior: Posterior) -> int:
+    """Return the number of arms with different priors."""
+    rows = [array[0].reshape(prior.arms, -1) for array in prior.init(trials=1).values()]
+    return len(np.unique(np.column_stack(rows), axis=0))
 
 
 # --- pages

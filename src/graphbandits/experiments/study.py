@@ -17,7 +17,7 @@ from graphbandits.experiments._texts import SweepValue, display_value, line_labe
 from graphbandits.experiments.tables import slice_name
 from graphbandits.graphs import Fixed, Process
 from graphbandits.graphs._storage import unpack_process
-from graphbandits.posteriors import BetaBernoulli
+from graphbandits.posteriors import Posterior
 from graphbandits.results import Claim, Published, Results
 from graphbandits.results.data_frames import to_pandas, to_polars
 from graphbandits.store import ShardFile, Store
@@ -25,7 +25,8 @@ from graphbandits.store.directory import ShardIndex
 from graphbandits.store.maintenance import Finding, verify
 from graphbandits.store.record import StudyRecord, SweepRecord, read_record
 from graphbandits.store.summary import load_with_curves, summarise_files
-from graphbandits.worlds import Bernoulli
+from graphbandits.worlds import Bernoulli, World
+from graphbandits.worlds._storage import unpack_models
 
 if TYPE_CHECKING:
     import pandas
@@ -312,11 +313,10 @@ class Cell:
 
     def _true_means(self) -> TrueMeans | None:
         """Return the true means of the arms in all trials; None if the world is unknown."""
-        settings = self.description[0]["settings"]
-        if settings.get("world") != Bernoulli.__name__:
+        world = self.world
+        if world is None:
             return None
-        world = Bernoulli(self.prior, settings.get("means"))
-        return true_means(world, settings["seed"], self.trials)
+        return true_means(world, self.description[0]["settings"]["seed"], self.trials)
 
     @cached_property
     def process(self) -> Process | None:
@@ -327,12 +327,29 @@ class Cell:
         except InputError:
             return None
 
-    @property
-    def prior(self) -> BetaBernoulli:
-        """The prior of the arms."""
+    @cached_property
+    def _models(self) -> tuple[World, Posterior] | None:
+        """The world and the posterior of the policies; None if a plug-in is not loaded."""
         meta, arrays = self.description
-        accuracy = meta["settings"]["accuracy"]
-        return BetaBernoulli(arrays["prior/a"], arrays["prior/b"], accuracy)
+        settings, models = meta["settings"], meta.get("models", {})
+        if "world" not in models and settings.get("world") != Bernoulli.__name__:
+            return None
+        means = settings.get("means")
+        known = dict(arrays) | ({} if means is None else {"fixed": np.array(means)})
+        try:
+            return unpack_models({"accuracy": settings["accuracy"]} | models, known)
+        except InputError:
+            return None
+
+    @property
+    def world(self) -> World | None:
+        """The world; None if it belongs to a plug-in that is not loaded."""
+        return None if self._models is None else self._models[0]
+
+    @property
+    def posterior(self) -> Posterior | None:
+        """The prior that policies start from; None if it belongs to a plug-in not loaded."""
+        return None if self._models is None else self._models[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,14 +23,13 @@ from graphbandits.experiments._texts import (
     placeholders,
 )
 from graphbandits.policies import as_policy
-from graphbandits.posteriors.beta_bernoulli import beta_pair, check_parameters
 from graphbandits.registry import text_of
 from graphbandits.results import Claim, Published
 from graphbandits.store.record import SweepRecord
 
 #: Descriptions of valid values, for error messages.
-PRIOR = '"A,B", [A, B], or a list with one of these per arm'
-MEANS = "a list of numbers in [0, 1], one per arm"
+PRIOR = '"A,B", [A, B], "name=value", or a list with one of these per arm'
+MEANS = "a list of finite numbers, one per arm"
 
 
 class MisplacedError(InputError):
@@ -61,14 +60,14 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def is_means(value: object) -> bool:
-    """Return whether a value is a list of probabilities.
+    """Return whether a value is a list of finite numbers.
 
-    >>> is_means([0.2, 1]), is_means([]), is_means([0.2, 1.5])
+    >>> is_means([0.2, 1]), is_means([]), is_means([0.2, math.nan])
     (True, False, False)
     """
     if not isinstance(value, list | tuple) or not value:
         return False
-    return all(is_number(mean) and 0 <= mean <= 1 for mean in value)
+    return all(is_number(mean) and math.isfinite(mean) for mean in value)
 
 
 def _means(value: Any) -> tuple[float, ...]:
@@ -78,35 +77,48 @@ def _means(value: Any) -> tuple[float, ...]:
 
 
 def check_prior(value: Any) -> SweepValue:
-    """Check a prior and convert lists to tuples; strings may contain placeholders.
+    """Check the form of a prior, and convert lists to tuples and tables to strings.
 
-    >>> check_prior([[2, 5], "1,{b}"])
-    ((2, 5), '1,{b}')
+    The parameters depend on the world and are checked later.
+
+    >>> check_prior([[2, 5], "1,{b}"]), check_prior({"mean": 0, "sd": 2})
+    (((2, 5), '1,{b}'), 'mean=0,sd=2')
     """
-    pairs = prior_pairs(value)
-    if not pairs or not all(isinstance(one, str) or _is_pair(one) for one in pairs):
+    entries = prior_entries(value)
+    if not entries or not all(isinstance(one, str) or _is_row(one) for one in entries):
         raise InputError(f"a prior must be {PRIOR}")
-    for one in pairs:
-        if not (isinstance(one, str) and placeholders(one)):
-            check_parameters(beta_pair(one) if isinstance(one, str) else one)
     if isinstance(value, str):
         return value
-    return tuple(tuple(one) if isinstance(one, list) else one for one in value)
+    if isinstance(value, dict):
+        return entries[0]  # type: ignore[no-any-return]
+    return tuple(value) if _is_row(value) else tuple(map(_as_tuple, entries))
 
 
-def prior_pairs(prior: Any) -> tuple[Any, ...]:
-    """Return the pairs of a prior: one per arm, or one for all; empty if it is not a prior.
+def prior_entries(prior: Any) -> tuple[Any, ...]:
+    """Return the entries of a prior: one per arm, or one for all; empty if it is not a prior.
 
-    >>> prior_pairs("1,{b}"), prior_pairs([2, 5]), prior_pairs(((2, 5), "1,1"))
+    >>> prior_entries("1,{b}"), prior_entries([2, 5]), prior_entries(((2, 5), "1,1"))
     (('1,{b}',), ([2, 5],), ((2, 5), '1,1'))
     """
-    if isinstance(prior, str) or _is_pair(prior):
-        return (prior,)
-    return tuple(prior) if isinstance(prior, list | tuple) else ()
+    if isinstance(prior, str | dict) or _is_row(prior):
+        return (_table_text(prior),)
+    return tuple(map(_table_text, prior)) if isinstance(prior, list | tuple) else ()
 
 
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and all(map(is_number, value))
+def _is_row(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 1 and all(map(is_number, value))
+
+
+def _table_text(value: Any) -> Any:
+    """Return a table of numbers and lists of numbers as text; other values unchanged."""
+    if not isinstance(value, dict) or not value:
+        return value
+    numbers = all(is_number(one) or is_means(one) for one in value.values())
+    return ",".join(f"{k}={v}" for k, v in value.items()) if numbers else value
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 Positive = Annotated[int, Field(ge=1, strict=True)]
@@ -131,6 +143,8 @@ class SimulationTable(Table):
     graph: Text | None = None
     arms: Positive | None = None
     horizon: Positive | None = None
+    world: Text | None = None
+    posterior: Text | None = None
     prior: Prior | None = None
     means: Means | None = None
     policies: Texts | None = None
@@ -236,9 +250,11 @@ SWEEPABLE: dict[str, tuple[str, Callable[[object], bool]]] = {
     "arms": ("integers of at least 1", partial(_is_integer, least=1)),
     "horizon": ("integers of at least 1", partial(_is_integer, least=1)),
     "seed": ("integers of at least 0", partial(_is_integer, least=0)),
-    "graph": ("strings", lambda value: isinstance(value, str)),
+    **dict.fromkeys(
+        ("graph", "world", "posterior"), ("strings", lambda value: isinstance(value, str))
+    ),
     "prior": (f"priors: {PRIOR}", lambda value: bool(check_prior(value))),
-    "means": ("lists of numbers in [0, 1], one number per arm", is_means),
+    "means": ("lists of finite numbers, one number per arm", is_means),
     **{
         key: (" or ".join(map(repr, words)), partial(contains, words))
         for key, words in KEYWORDS.items()
@@ -251,7 +267,6 @@ NOT_SWEEPABLE = {
     "trials": "it is the number of repetitions",
     **dict.fromkeys(("points", "rounds", "ratios"), "it only affects what is recorded"),
     "policies": "use a placeholder in the policies",
-    "world": "there is only one world",
 } | dict.fromkeys(
     ("title", "plugins", "notes", "record", "claims", "published", "sweeps", "figures"),
     "it is the same in all simulations",
@@ -288,8 +303,9 @@ Point = Annotated[dict[ParameterName, CheckedValue], Field(min_length=1)]
 class SweepTable(SimulationTable):
     """A sweep, with one simulation per point: ``parameter`` and ``values``, ``grid``, or ``list``.
 
-    ``{parameter}`` in the texts of graph, prior and policies is replaced by the value. A parameter
-    in ``SWEEPABLE`` sets the key of that name. Other keys are taken from the experiment.
+    ``{parameter}`` in the texts of graph, world, posterior, prior and policies is replaced by the
+    value. A parameter in ``SWEEPABLE`` sets the key of that name. Other keys are taken from the
+    experiment.
     """
 
     parameter: ParameterName | None = None

@@ -12,6 +12,7 @@ from graphbandits.gains.joint import check_shapes
 from graphbandits.graphs import Feedback
 from graphbandits.graphs.feedback import matrices
 from graphbandits.posteriors import Observations, Posterior
+from graphbandits.posteriors._capabilities import predict
 from graphbandits.rng import Keys, Stream
 
 #: Approximate number of samples times arms that are computed at once.
@@ -99,10 +100,7 @@ def _divergences(
     for first in range(0, keys.trials, most):
         part = Keys(keys.seed, first, min(most, keys.trials - first))
         many = {name: np.repeat(array, part.trials, axis=0) for name, array in state.items()}
-        theta = posterior.sample(many, Stream(part, trial, "sampled-gain/theta"))
-        outcome = posterior.draw_reward(
-            theta, Stream(part, trial, "sampled-gain/outcome").uniform(arms)
-        )
+        outcome = predict(posterior, many, Stream(part, trial, "sampled-gain"))
         luck = Stream(part, trial, "sampled-gain/seen").uniform(arms)
         for i in range(arms):
             row, arm = np.nonzero(luck < chance[i])

@@ -30,10 +30,11 @@ from graphbandits.graphs.named import recipe_text
 from graphbandits.graphs.processes import check_names
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
 from graphbandits.policies.base import check_needs, check_saved
-from graphbandits.posteriors import Arm, BeliefsByArm, BetaBernoulli, Observations, Posterior
+from graphbandits.posteriors import Arm, BeliefsByArm, Observations, Posterior
 from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, with_accuracy
 from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
+from graphbandits.worlds import as_posterior
 
 FORMAT = 1
 #: Maximum size of a saved agent, far above that of an agent with a million arms.
@@ -106,8 +107,13 @@ class Agent:
         Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
     seed : int
         Seed of the random draws.
-    prior : pair, sequence of pairs, or Posterior, default=(1.0, 1.0)
-        Parameters (a, b) of a Beta prior for all arms, one pair per arm, or a posterior model.
+    posterior : str or Posterior, optional
+        Model of the rewards, as text such as "normal(mean=0, sd=1, noise=0.5)" or as an object. The
+        default is Beta-Bernoulli arms: rewards 0 and 1, uniform priors.
+    prior : object, optional
+        Parameters of the prior in addition to those of ``posterior``: for all arms, such as (2, 5)
+        or {"mean": 0, "sd": 2}; a sequence with one of these per arm; or a mapping from names of
+        arms to these. A posterior object is allowed, too.
     horizon : int, optional
         Number of rounds, for policies that need it.
     trial : int, default=0
@@ -141,7 +147,8 @@ class Agent:
         graph: GraphLike = "empty",
         *,
         seed: int,
-        prior: object = (1.0, 1.0),
+        posterior: str | Posterior | None = None,
+        prior: object = None,
         horizon: int | None = None,
         trial: int = 0,
         accuracy: str | None = None,
@@ -157,7 +164,8 @@ class Agent:
         self.arms = _arm_names(names, self.process)
         self.horizon = None if horizon is None else check_horizon(horizon)
         check_needs(self.policy, self.process, self.horizon)
-        self.posterior = with_accuracy(_prior(prior, names or self.arms, self.arms), accuracy)
+        made = _prior(posterior, prior, names or self.arms, self.arms)
+        self.posterior = with_accuracy(made, accuracy)
         self._keys = Keys(
             check_integer(seed, "seed", least=0), check_integer(trial, "trial", least=0)
         )
@@ -404,7 +412,7 @@ class Agent:
                 meta["arms"],
                 unpack_process(meta["graph"], arrays),
                 seed=meta["seed"],
-                prior=prior,
+                posterior=prior,
                 horizon=meta["horizon"],
                 trial=meta["trial"],
             )
@@ -485,38 +493,32 @@ def _arm_names(given: tuple[str, ...] | None, process: Process) -> tuple[Arm, ..
     return process.names
 
 
-def _prior(prior: object, given_order: tuple[Arm, ...], order: tuple[Arm, ...]) -> Posterior:
+def _prior(
+    posterior: str | Posterior | None,
+    prior: object,
+    given_order: tuple[Arm, ...],
+    order: tuple[Arm, ...],
+) -> Posterior:
     """Return the prior of the arms in ``order``, from a prior in the order of the user."""
-    arms = len(order)
-    if not isinstance(prior, BetaBernoulli) and hasattr(prior, "beliefs"):
-        model = cast(Posterior, prior)
-        if model.arms != arms or given_order != order:
-            raise InputError(
-                f"the prior has {model.arms} arms, and the graph has {arms}: give a prior for the "
-                "arms of the graph, in the same order"
-            )
-        return model
-    if isinstance(prior, BetaBernoulli):
-        posterior = prior
-    else:
-        try:
-            given = np.asarray(prior)
-        except ValueError:
-            given = np.empty(0)
-        if given.shape not in ((2,), (arms, 2)):
-            raise InputError(
-                f"prior must be a pair (a, b), one pair for each of the {arms} arms, or a "
-                f"posterior; got {prior!r}"
-            )
-        pairs = np.broadcast_to(given, (arms, 2))
-        posterior = BetaBernoulli(pairs[:, 0], pairs[:, 1])
-    if posterior.arms != arms:
-        raise InputError(f"the prior has {posterior.arms} arms, but the graph has {arms}")
+    if hasattr(prior, "beliefs"):
+        if posterior is not None:
+            raise InputError("posterior and prior are both objects: give one of them")
+        posterior, prior = cast(Posterior, prior), None
+    if isinstance(prior, Mapping) and prior and set(prior) <= set(order):
+        prior = [prior.get(arm, {}) for arm in given_order]
+    made = as_posterior(posterior, len(order), prior)
     if given_order == order:
-        return posterior
+        return made
     position = {arm: i for i, arm in enumerate(given_order)}
     index = [position[arm] for arm in order]
-    return dataclasses.replace(posterior, a=posterior.a[index], b=posterior.b[index])
+    fields: dict[str, Any] = parameters_given(made) if dataclasses.is_dataclass(made) else {}
+    by_arm = {k: v[index] for k, v in fields.items() if isinstance(v, np.ndarray) and v.ndim}
+    if any(len(fields[name]) != len(order) for name in by_arm) or not fields:
+        raise InputError(
+            f"the prior '{name_of(made)}' cannot be reordered: give the names of the arms in the "
+            "order of the graph"
+        )
+    return cast(Posterior, dataclasses.replace(cast(Any, made), **by_arm))
 
 
 def _saved_prior(meta: dict[str, Any], arrays: Arrays) -> Posterior:

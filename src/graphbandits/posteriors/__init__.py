@@ -11,15 +11,33 @@ from graphbandits.posteriors.base import (
     StateChecked,
 )
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
+from graphbandits.posteriors.normal import Normal
+from graphbandits.posteriors.support import (
+    BINARY,
+    COUNT,
+    REAL,
+    Support,
+    interval,
+    reward_support,
+    values,
+)
 
 __all__ = [
+    "BINARY",
+    "COUNT",
+    "REAL",
     "Arm",
     "Belief",
     "Beliefs",
     "BeliefsByArm",
     "BetaBernoulli",
+    "Normal",
     "Observations",
     "Ordered",
     "Posterior",
     "StateChecked",
+    "Support",
+    "interval",
+    "reward_support",
+    "values",
 ]

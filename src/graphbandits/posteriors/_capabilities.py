@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from dataclasses import replace
 from typing import Any, cast
 
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_bool
 from graphbandits.posteriors.base import Beliefs, Posterior
 from graphbandits.registry import name_of
+from graphbandits.rng import Stream
 
 
 def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
@@ -86,6 +88,26 @@ def variance_form(posterior: Posterior, state: State) -> tuple[Beliefs, Floats]:
     able: Any = posterior
     found: Beliefs = able.beliefs(state, variance=True)
     return found, cast(Floats, found.v)
+
+
+def predict(posterior: Posterior, state: State, stream: Stream) -> Floats:
+    """Draw the next reward of each arm from the predictive distribution, once per trial.
+
+    By default the reward of a mean drawn from the posterior. A posterior whose rewards do not
+    depend on the mean alone has a method ``predict(state, stream)``.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> from graphbandits.rng import Keys
+    >>> posterior = BetaBernoulli.of(arms=2)
+    >>> predict(posterior, posterior.init(trials=3), Stream(Keys(1, trials=3), 1, "example")).shape
+    (3, 2)
+    """
+    able: Any = posterior
+    if hasattr(able, "predict"):
+        return cast(Floats, able.predict(state, stream))
+    theta = posterior.sample(state, replace(stream, purpose=f"{stream.purpose}/theta"))
+    uniform = replace(stream, purpose=f"{stream.purpose}/outcome").uniform(posterior.arms)
+    return posterior.draw_reward(theta, uniform)
 
 
 def keeps_posterior(state: State, posterior: Posterior) -> bool:

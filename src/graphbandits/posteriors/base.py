@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
 from graphbandits._types import Floats, Ints, State
-from graphbandits.errors import InputError, nearest
+from graphbandits.errors import InputError, nearest, short_repr
 from graphbandits.rng import Stream
 
 
@@ -156,6 +158,9 @@ class Posterior(Protocol):
         Interval of the mean of an arm.
     outcomes : tuple of float or None
         All possible rewards; None if there are infinitely many.
+    rewards : Support, optional
+        Rewards of the model (:mod:`graphbandits.posteriors.support`). Without it they are the
+        listed ``outcomes``, or all real numbers.
     """
 
     support: ClassVar[tuple[float, float]]
@@ -321,6 +326,27 @@ class Posterior(Protocol):
         InputError
             If the model has no such reward.
         """
+
+
+def per_arm(parameters: Mapping[str, object], arms: int) -> dict[str, Floats]:
+    """Return each parameter as an array with one entry per arm; raise InputError for other shapes.
+
+    >>> per_arm({"mean": 0.5, "sd": [1, 2]}, arms=2)
+    {'mean': array([0.5, 0.5]), 'sd': array([1., 2.])}
+    """
+    found: dict[str, Floats] = {}
+    for name, value in parameters.items():
+        try:
+            array = np.asarray(value)
+        except ValueError:  # nested lists of different lengths
+            array = np.empty(0, object)
+        if array.dtype.kind not in "iuf" or array.shape not in ((), (arms,)):
+            raise InputError(
+                f"{name} must be a number, or a list of {arms} numbers, one per arm; not "
+                f"{short_repr(value)}"
+            )
+        found[name] = np.array(np.broadcast_to(array, (arms,)), np.float64)
+    return found
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -25,7 +26,8 @@ from graphbandits.posteriors._beta_kernels import add_outcomes, beliefs_kernel
 from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._information_kernels import information_kernel
 from graphbandits.posteriors._shape_kernels import SIMULATION, STRICT
-from graphbandits.posteriors.base import Beliefs, Observations
+from graphbandits.posteriors.base import Beliefs, Observations, per_arm
+from graphbandits.posteriors.support import BINARY, Support
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -77,6 +79,7 @@ class BetaBernoulli:
     accuracy: str = "simulation"
     support: ClassVar[tuple[float, float]] = (0.0, 1.0)
     outcomes: ClassVar[tuple[float, ...] | None] = (0.0, 1.0)
+    rewards: ClassVar[Support] = BINARY
 
     def __post_init__(self) -> None:
         a, b = (check_parameters(getattr(self, name)) for name in ("a", "b"))
@@ -91,15 +94,23 @@ class BetaBernoulli:
         check_accuracy(self.accuracy)
 
     @classmethod
-    def of(cls, arms: int, a: float = 1.0, b: float = 1.0) -> BetaBernoulli:
-        """Create the same prior Beta(a, b) for every arm.
+    def of(
+        cls,
+        arms: int,
+        a: float | Sequence[float] = 1.0,
+        b: float | Sequence[float] = 1.0,
+        accuracy: str = "simulation",
+    ) -> BetaBernoulli:
+        """Create a prior from parameters for all arms, or for each arm.
 
         Parameters
         ----------
         arms : int
             Number of arms K.
-        a, b : float
+        a, b : float or sequence of float
             Parameters of the prior, from 1e-3 to 1e9.
+        accuracy : {"simulation", "strict"}
+            Accuracy of :meth:`beliefs`.
 
         Returns
         -------
@@ -112,7 +123,8 @@ class BetaBernoulli:
         array([[0.3, 0.3]])
         """
         count = check_integer(arms, "arms")
-        return cls(np.repeat(check_parameters(a), count), np.repeat(check_parameters(b), count))
+        given = {"a": check_parameters(a), "b": check_parameters(b)}
+        return cls(**per_arm(given, count), accuracy=accuracy)
 
     @classmethod
     def examples(cls) -> list[BetaBernoulli]:

@@ -203,3 +203,44 @@ def values(*listed: float) -> Support:
             f"listed rewards must be different finite numbers, not {short_repr(listed)}"
         )
     return Support(found[0], found[-1], found, all(x == round(x) and x >= 0.0 for x in found))
+
+
+def reward_support(model: object) -> Support:
+    """Return the rewards of a posterior or a world.
+
+    A class without the attribute ``rewards`` has the listed rewards of its attribute ``outcomes``,
+    if there is one, else real rewards. A world without ``rewards`` has those of its prior.
+
+    Parameters
+    ----------
+    model : Posterior or World
+        The model.
+
+    Returns
+    -------
+    Support
+        Its rewards.
+
+    Raises
+    ------
+    InputError
+        If ``rewards`` is not a support.
+
+    Examples
+    --------
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> str(reward_support(BetaBernoulli.of(2)))
+    'binary'
+    """
+    found: Any = getattr(model, "rewards", None)
+    if found is None and hasattr(model, "prior"):
+        return reward_support(model.prior)
+    if found is None:
+        listed = getattr(model, "outcomes", None)
+        return REAL if listed is None or callable(listed) else values(*listed)
+    if not isinstance(found, Support):
+        raise InputError(
+            f"{type(model).__name__}: rewards must be a support such as REAL or interval(0, 1), "
+            f"not {short_repr(found)}"
+        )
+    return found

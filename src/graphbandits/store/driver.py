@@ -18,6 +18,7 @@ from graphbandits.engine.shard import MAX_POINTS
 from graphbandits.errors import GraphBanditsError, check_integer
 from graphbandits.graphs import GraphLike
 from graphbandits.policies import Policy
+from graphbandits.posteriors import Posterior
 from graphbandits.results import Results
 from graphbandits.store.directory import Store
 from graphbandits.store.summary import results_from_shards
@@ -303,13 +304,14 @@ def split_tasks(
 
 def simulate(
     policies: str | Policy | Iterable[str | Policy],
-    world: World | None = None,
+    world: World | str | None = None,
     graph: GraphLike = "paper",
     *,
     horizon: int,
     trials: int,
     seed: int = 0,
     arms: int | None = None,
+    posterior: Posterior | str | None = None,
     first_trial: int = 0,
     workers: int = 1,
     parallel: str = "auto",
@@ -328,8 +330,9 @@ def simulate(
     ----------
     policies : str, Policy, or iterable of them
         Policies as text forms or objects.
-    world : World, optional
-        Reward model. The default is Bernoulli arms with uniform priors.
+    world : World or str, optional
+        Reward model, as an object or as text such as "gaussian(noise=0.5)". The default is
+        Bernoulli arms with uniform priors.
     graph : str, array, Process or other graph, default="paper"
         Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
     horizon : int
@@ -340,6 +343,9 @@ def simulate(
         Seed of the random draws.
     arms : int, optional
         Number of arms, if neither the world nor the graph determines it.
+    posterior : Posterior or str, optional
+        Prior that policies start from. The default is the prior of the world. A different one
+        shows what a wrong prior costs.
     first_trial : int, default=0
         Number of the first trial; use it to continue an earlier run with the same seed.
     workers : int, default=1
@@ -394,6 +400,7 @@ def simulate(
         trials=trials,
         seed=seed,
         arms=arms,
+        posterior=posterior,
         first_trial=first_trial,
         regret=regret,
         ratios=ratios,

@@ -15,9 +15,9 @@ from graphbandits.engine import Plan, Task
 from graphbandits.engine.provenance import series_of
 from graphbandits.errors import InputError
 from graphbandits.graphs._storage import Arrays, pack_process
-from graphbandits.posteriors import BetaBernoulli
 from graphbandits.results import Claim, Published
 from graphbandits.store.directory import Store
+from graphbandits.worlds._storage import pack_models
 
 #: Format of the record of a study. A newer format raises an error.
 FORMAT = 1
@@ -217,13 +217,11 @@ def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     >>> meta["arms"], meta["rounds"][-1], sorted(arrays)
     (['1', '2', '3', '4', '5'], 10, ['graph/feedback/matrix', 'prior/a', 'prior/b'])
     """
-    prior = plan.world.prior
-    if not isinstance(prior, BetaBernoulli):
-        raise InputError(
-            f"a prior of class {type(prior).__name__} cannot be stored; use BetaBernoulli"
-        )
-    arrays: Arrays = {"prior/a": prior.a, "prior/b": prior.b}
-    meta = {
+    arrays: Arrays = {}
+    models = pack_models(plan.world, plan.posterior, arrays)
+    arrays.pop("fixed", None)  # among the settings, like the accuracy
+    models.pop("accuracy", None)
+    meta = ({"models": models} if models else {}) | {
         "settings": plan.settings(),
         "arms": list(plan.arm_names),
         "rounds": list(plan.recording.rounds),

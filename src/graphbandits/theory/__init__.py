@@ -12,7 +12,12 @@ from graphbandits.theory.bounds import (
     theorem_2,
     theorem_3,
 )
-from graphbandits.theory.inspection import Inspection, inspect_decision
+from graphbandits.theory.inspection import (
+    Inspection,
+    PriorInspection,
+    inspect_decision,
+    inspect_prior,
+)
 from graphbandits.theory.ratio_limits import ratio_limit
 from graphbandits.theory.simulation_bounds import (
     BoundVerdict,
@@ -28,6 +33,7 @@ __all__ = [
     "Bound",
     "BoundVerdict",
     "Inspection",
+    "PriorInspection",
     "Violation",
     "audit",
     "bounds_for",
@@ -39,6 +45,7 @@ __all__ = [
     "general_bound",
     "information_ratio",
     "inspect_decision",
+    "inspect_prior",
     "judge_bounds",
     "ratio_limit",
     "regret_bounds",

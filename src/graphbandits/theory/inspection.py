@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,14 +14,13 @@ from graphbandits.errors import InputError
 from graphbandits.gains import information_ratio, joint_gain, sampled_gain
 from graphbandits.graphs import Feedback, Fixed, GraphLike, UniformFeedback, make_process
 from graphbandits.policies.bayesian import GAINS, Bayesian, GainPolicy
-from graphbandits.posteriors import BetaBernoulli
-from graphbandits.posteriors.beta_bernoulli import beta_pair
-from graphbandits.registry import registered
-from graphbandits.rng import Keys
+from graphbandits.posteriors import Beliefs, Posterior, reward_support
+from graphbandits.posteriors._capabilities import predict, strictest
+from graphbandits.registry import name_of, parameters_given, registered, text_of
+from graphbandits.rng import Keys, Stream
 from graphbandits.theory.ratio_limits import ratio_limit
+from graphbandits.worlds import as_posterior
 
-#: Accuracy of the statistics; speed does not matter for one decision.
-ACCURACY = "strict"
 #: Most arms for which the clique cover is computed; above, the search would take too long.
 MOST_COVERED = 500
 
@@ -39,6 +39,8 @@ class Inspection:
         Expected regret of each arm.
     h
         Information about the best arm in the outcome of each arm.
+    v
+        Variance of the mean of each arm, given which arm is best; None if the posterior has no v.
     rho
         Expected mean of the best arm.
     accuracy
@@ -57,8 +59,10 @@ class Inspection:
         Upper bound on ``psi`` on this graph; None if it was not computed.
     sampled
         Estimate of g; None if it was not requested.
+    posterior
+        Name of the posterior.
     parameters
-        Parameters (a, b) of each arm.
+        Parameters of each arm by name.
     changes
         Whether the graph changes. If so, the graph of round 1, trial 0, seed 0 is used.
     """
@@ -67,6 +71,7 @@ class Inspection:
     alpha: list[float]
     delta: list[float]
     h: list[float]
+    v: list[float] | None
     rho: float
     accuracy: dict[str, Any]
     gain: dict[str, Any]
@@ -76,7 +81,8 @@ class Inspection:
     psi: float
     limit: float | None
     sampled: dict[str, Any] | None
-    parameters: list[tuple[float, float]]
+    posterior: str
+    parameters: list[dict[str, Any]]
     changes: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,14 +92,17 @@ class Inspection:
         -------
         dict
         """
-        hidden = {"parameters", "changes"} | ({"sampled"} if self.sampled is None else set())
+        hidden = {"posterior", "parameters", "changes"} | (
+            {"sampled"} if self.sampled is None else set()
+        )
         return {key: value for key, value in asdict(self).items() if key not in hidden}
 
 
 def inspect_decision(
-    betas: Sequence[str | tuple[float, float]],
+    arms: Sequence[str | tuple[float, ...] | Mapping[str, Any]],
     graph: GraphLike,
     *,
+    posterior: str = "beta-bernoulli",
     samples: int | None = None,
     seed: int = 0,
     progress: bool = False,
@@ -104,10 +113,14 @@ def inspect_decision(
 
     Parameters
     ----------
-    betas
-        Posterior Beta(a, b) of each arm, as a pair or as a text "a,b".
+    arms
+        Parameters of each arm: a mapping such as {"mean": 0.3, "sd": 0.2}, a text such as
+        "mean=0.3,sd=0.2", or values in the order of the parameters, such as (3, 7) or "3,7" for
+        Beta(3, 7).
     graph
         Any graph that :func:`graphbandits.as_process` accepts.
+    posterior
+        Text form of the posterior, with parameters that all arms share, such as "normal(noise=1)".
     samples
         Number of random draws for an additional estimate of the joint gain; None for no estimate.
     seed
@@ -124,25 +137,27 @@ def inspect_decision(
     >>> round(inspect_decision([(1, 1), (1, 1)], "empty").rho, 12)
     0.666666666667
     """
-    parameters = [_pair(beta) for beta in betas]
-    process = make_process(graph, len(parameters))
-    if process.arms != len(parameters):
+    count = len(arms)
+    process = make_process(graph, count)
+    if process.arms != count:
         raise InputError(
-            f"the graph has {process.arms} arms, but {len(parameters)} posteriors were given: "
-            "give --beta once per arm"
+            f"the graph has {process.arms} arms, but {count} posteriors were given: give --beta or "
+            "--arm once per arm"
         )
-    a, b = np.array(parameters, np.float64).T
-    posterior = BetaBernoulli(a, b, ACCURACY)
+    given: Any = as_posterior(posterior, count, list(map(_parameters, arms)))
+    model: Any = strictest(given)
     if progress:
         announce_compilation(JOINT_COMPILATION)
-    state = posterior.init(trials=1)
-    beliefs = posterior.beliefs(state, estimate=True)
-    assert beliefs.error is not None  # because of estimate=True
+    state = model.init(trials=1)
+    options = inspect.signature(model.beliefs).parameters
+    wanted = {name: True for name in ("estimate", "variance") if name in options}
+    beliefs: Beliefs = model.beliefs(state, **wanted)
+    error = None if beliefs.error is None else float(beliefs.error[0])
     feedback = process.round(1, Keys(seed=0))
     gains = {"bound": feedback.gain(beliefs.h)}
     reason = None
     try:
-        gains["joint"] = joint_gain(posterior, state, feedback)
+        gains["joint"] = joint_gain(model, state, feedback)
     except InputError as error:
         reason = str(error)
     plays = {}
@@ -164,36 +179,162 @@ def inspect_decision(
         alpha=beliefs.alpha[0].tolist(),
         delta=beliefs.delta[0].tolist(),
         h=beliefs.h[0].tolist(),
+        v=None if beliefs.v is None else beliefs.v[0].tolist(),
         rho=float(beliefs.rho[0]),
-        accuracy={"setting": ACCURACY, "estimate": float(beliefs.error[0])},
+        accuracy={"setting": getattr(model, "accuracy", None), "estimate": error},
         gain={"joint": None} | listed | ({"reason": reason} if reason else {}),
         pi={name: pi[0].tolist() for name, pi in plays.items()},
         ratio=ratios("bound"),
         joint_ratio=ratios("joint") if "joint" in gains else None,
         psi=float(information_ratio(beliefs.alpha, beliefs.delta, gains["bound"])[0]),
         limit=float(ratio_limit(feedback)[0]) if reachable else None,
-        sampled=None if samples is None else _sampled(BetaBernoulli(a, b), feedback, samples, seed),
-        parameters=parameters,
+        sampled=None if samples is None else _sampled(given, feedback, samples, seed),
+        posterior=name_of(model),
+        parameters=_by_arm(model, count),
         changes=not isinstance(process, Fixed),
     )
 
 
-def _sampled(
-    posterior: BetaBernoulli, feedback: Feedback, samples: int, seed: int
-) -> dict[str, Any]:
+def _sampled(posterior: Posterior, feedback: Feedback, samples: int, seed: int) -> dict[str, Any]:
     found = sampled_gain(posterior, posterior.init(trials=1), feedback, samples, seed)
     value, error = found.value[0].tolist(), found.standard_error[0].tolist()
     return {"samples": samples, "seed": seed, "gain": value, "standard_error": error}
 
 
-def _pair(beta: str | tuple[float, float]) -> tuple[float, float]:
+def _parameters(arm: str | tuple[float, ...] | Mapping[str, Any]) -> Any:
+    """Return the parameters of an arm; a pair of other objects is an error of the user."""
+    if isinstance(arm, str | Mapping):
+        return arm
     try:
-        if isinstance(beta, str):
-            return beta_pair(beta)
-        a, b = beta
-        return float(a), float(b)
+        return tuple(float(one) for one in arm)
     except (TypeError, ValueError):
         raise InputError(
-            "--beta must be two numbers A,B such as 3,7 (successes and failures, including the "
-            f"prior), not '{beta}'"
+            "the parameters of an arm must be numbers such as 3,7, or names and values such as "
+            f"mean=0.3,sd=0.2; not {arm!r}"
         ) from None
+
+
+def _by_arm(model: Any, arms: int) -> list[dict[str, Any]]:
+    """Return the parameters of each arm by name; without those that all arms share."""
+    arrays = {
+        name: value.tolist()
+        for name, value in parameters_given(model).items()
+        if isinstance(value, np.ndarray) and value.shape[:1] == (arms,)
+    }
+    return [{name: listed[i] for name, listed in arrays.items()} for i in range(arms)]
+
+
+# Prior predictive ---------------------------------------------------------------------------------
+
+#: Levels of the quantiles of a prior.
+LEVELS = (0.025, 0.25, 0.5, 0.75, 0.975)
+#: Number of draws of rewards of all arms.
+DRAWS = 500_000
+
+
+@dataclass(frozen=True)
+class PriorInspection:
+    """What a prior expects: the means of arms and their rewards before any observation.
+
+    Parameters
+    ----------
+    posterior
+        Text form of the prior.
+    rewards
+        Support of the rewards, as text.
+    levels
+        Levels of the quantiles.
+    mean
+        Expected mean of an arm.
+    mean_quantiles
+        Quantiles of the mean of an arm.
+    reward_sd
+        Standard deviation of a reward.
+    reward_quantiles
+        Quantiles of a reward.
+    probabilities
+        Probability of each listed reward; None if the rewards are not listed.
+    best
+        Expected mean of the best of ``arms`` arms.
+    arms
+        Number of arms.
+    draws
+        Number of draws from which quantiles, standard deviation and probabilities of rewards are
+        estimated.
+    seed
+        Seed of these draws.
+    """
+
+    posterior: str
+    rewards: str
+    levels: tuple[float, ...]
+    mean: float
+    mean_quantiles: list[float]
+    reward_sd: float
+    reward_quantiles: list[float]
+    probabilities: dict[str, float] | None
+    best: float
+    arms: int
+    draws: int
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to JSON values, as printed by ``graphbandits inspect --prior --json``.
+
+        Returns
+        -------
+        dict
+        """
+        return asdict(self)
+
+
+def inspect_prior(prior: str | Posterior, *, arms: int = 5, seed: int = 0) -> PriorInspection:
+    """Compute what rewards a prior expects before any observation (prior-predictive check).
+
+    Compare the result with what you know about the rewards: if the prior finds real rewards
+    impossible, or expects impossible ones, change it.
+
+    Parameters
+    ----------
+    prior
+        Posterior as text, such as "normal(mean=0, sd=1, noise=1)", parameters of a Beta prior such
+        as "2,5", or an object, whose first arm is used.
+    arms
+        Number of arms of which the best is considered, if ``prior`` is a text.
+    seed
+        Seed of the draws of rewards.
+
+    Returns
+    -------
+    PriorInspection
+
+    Examples
+    --------
+    >>> found = inspect_prior("beta-bernoulli(a=2, b=6)")
+    >>> found.mean, round(found.probabilities["1"], 2)
+    (0.25, 0.25)
+    """
+    pair = isinstance(prior, str) and "(" not in prior and ("," in prior or "=" in prior)
+    arguments = (None, arms, prior) if pair else (prior, arms)
+    model: Any = as_posterior(*arguments) if isinstance(prior, str) else prior
+    state = model.init(trials=1)
+    trials = max(1, DRAWS // model.arms)
+    many = {name: np.repeat(value, trials, axis=0) for name, value in state.items()}
+    rewards = predict(model, many, Stream(Keys(seed, 0, trials), 0, "inspect/prior"))[:, 0]
+    support = reward_support(model)
+    listed = support.listed
+    shares = {f"{x:g}": float((rewards == x).mean()) for x in listed or ()}
+    return PriorInspection(
+        posterior=text_of(model),
+        rewards=str(support),
+        levels=LEVELS,
+        mean=float(model.mean(state)[0, 0]),
+        mean_quantiles=[float(model.quantile(state, level)[0, 0]) for level in LEVELS],
+        reward_sd=float(rewards.std()),
+        reward_quantiles=np.quantile(rewards, LEVELS).tolist(),
+        probabilities=shares if listed is not None else None,
+        best=float(model.beliefs(state).rho[0]),
+        arms=model.arms,
+        draws=len(rewards),
+        seed=seed,
+    )

@@ -1,6 +1,7 @@
 """Worlds: models of the rewards, with their priors."""
 
-from graphbandits.worlds.base import World
+from graphbandits.worlds.base import PriorWorld, World, outcome_uniforms
 from graphbandits.worlds.bernoulli import Bernoulli
+from graphbandits.worlds.loaders import as_posterior, as_world
 
-__all__ = ["Bernoulli", "World"]
+__all__ = ["Bernoulli", "PriorWorld", "World", "as_posterior", "as_world", "outcome_uniforms"]

@@ -1,20 +1,33 @@
-"""The world protocol."""
+"""The world protocol, and the base class of worlds that draw their means from a prior."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.posteriors import Posterior
-from graphbandits.rng import Keys
+from graphbandits.errors import InputError, short_repr
+from graphbandits.posteriors import Posterior, Support
+from graphbandits.posteriors.support import reward_support
+from graphbandits.rng import Keys, Stream
+from graphbandits.worlds._outcome_kernels import pair_uniforms
 
 
 class World(Protocol):
-    """Protocol of a world: it draws means of arms from its prior, and outcomes on demand."""
+    """Protocol of a world: it draws means of arms from its prior, and outcomes on demand.
+
+    Attributes
+    ----------
+    rewards : Support, optional
+        Rewards of the world (:mod:`graphbandits.posteriors.support`). Without it they are those of
+        the prior.
+    """
 
     @property
     def prior(self) -> Posterior:
-        """Prior of the means, which Bayesian policies start from."""
+        """Prior that matches the world. Bayesian policies start from it by default."""
 
     @property
     def arms(self) -> int:
@@ -55,3 +68,104 @@ class World(Protocol):
         ndarray of float
             The reward of each pair. It does not depend on the other pairs.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class PriorWorld:
+    """Base class of worlds whose means are draws from a prior, or fixed.
+
+    A subclass sets the type of ``prior``, and defines ``of`` and ``outcomes``.
+
+    Parameters
+    ----------
+    prior : Posterior
+        Prior of the means, which Bayesian policies start from.
+    fixed : array_like of shape (K,), optional
+        Means of the arms in every trial. If given, only the policies use the prior.
+    """
+
+    prior: Any
+    fixed: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.fixed is None:
+            return
+        try:
+            means = np.array(self.fixed, np.float64)
+        except (TypeError, ValueError):
+            means = np.empty(0)
+        low, high = self.prior.support
+        inside = np.isfinite(means) & (means >= low) & (means <= high)
+        if means.shape != (self.arms,) or not inside.all():
+            number = (
+                f"number in [{low:g}, {high:g}]"
+                if np.isfinite([low, high]).all()
+                else ("finite number" if low == -np.inf else f"finite number of at least {low:g}")
+            )
+            raise InputError(
+                f"fixed means must be one {number} for each of the {self.arms} arms; "
+                f"got {short_repr(self.fixed)}"
+            )
+        means.setflags(write=False)
+        object.__setattr__(self, "fixed", means)
+
+    @property
+    def arms(self) -> int:
+        """Number of arms K."""
+        arms: int = self.prior.arms
+        return arms
+
+    @property
+    def rewards(self) -> Support:
+        """Rewards of the world."""
+        return reward_support(self.prior)
+
+    def means(self, keys: Keys) -> Floats:
+        """Return the fixed means, or draw the means of each trial from the prior.
+
+        Parameters
+        ----------
+        keys : Keys
+            The trials of the block.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means.
+        """
+        if self.fixed is not None:
+            return np.tile(self.fixed, (keys.trials, 1))
+        drawn: Floats = self.prior.sample(self.prior.init(keys.trials), Stream(keys, 0, "theta"))
+        return drawn
+
+
+def outcome_uniforms(keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
+    """Draw a uniform number in (0, 1) for each (trial, arm) pair in round t.
+
+    Parameters
+    ----------
+    keys : Keys
+        The trials of the block.
+    t : int
+        The round, from 1.
+    trial : ndarray of int
+        Row of the trial in the block, for each pair.
+    arm : ndarray of int
+        The arm, for each pair.
+
+    Returns
+    -------
+    ndarray of float
+        The numbers. Each depends on the seed, the trial, the round and the arm only.
+
+    Examples
+    --------
+    >>> pair = np.array([1]), np.array([2])
+    >>> block = outcome_uniforms(Keys(seed=1, trials=2), 5, *pair)
+    >>> alone = outcome_uniforms(Keys(seed=1, first_trial=1), 5, np.array([0]), np.array([2]))
+    >>> bool(block == alone)
+    True
+    """
+    out = np.empty(len(arm))
+    pair_uniforms(keys.key("outcome"), keys.first_trial, t, trial, arm, out)
+    return out

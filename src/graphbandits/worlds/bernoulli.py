@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import InputError
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.posteriors.beta_bernoulli import beta_quantile
+from graphbandits.registry import register
 from graphbandits.rng import Keys, Stream
 from graphbandits.worlds._outcome_kernels import bernoulli_outcomes
+from graphbandits.worlds.base import PriorWorld
 
 
+@register("world", "bernoulli")
 @dataclass(frozen=True, eq=False)
-class Bernoulli:
+class Bernoulli(PriorWorld):
     """Bernoulli arms with means from a Beta prior.
 
     theta_i ~ Beta(a_i, b_i) once per trial; the outcome of arm i in round t is Bernoulli(theta_i).
@@ -39,24 +42,42 @@ class Bernoulli:
     prior: BetaBernoulli
     fixed: Floats | None = None
 
-    def __post_init__(self) -> None:
-        if self.fixed is None:
-            return
-        try:
-            means = np.array(self.fixed, np.float64)
-        except (TypeError, ValueError):
-            means = np.empty(0)
-        if means.shape != (self.arms,) or not ((means >= 0.0) & (means <= 1.0)).all():
-            raise InputError(
-                f"fixed means must be one number in [0, 1] for each of the {self.arms} arms; "
-                f"got {self.fixed!r}"
-            )
-        object.__setattr__(self, "fixed", means)
+    @classmethod
+    def of(
+        cls,
+        arms: int,
+        a: float | Sequence[float] = 1.0,
+        b: float | Sequence[float] = 1.0,
+        fixed: Sequence[float] | Floats | None = None,
+    ) -> Bernoulli:
+        """Create a world from parameters of the prior for all arms, or for each arm.
 
-    @property
-    def arms(self) -> int:
-        """Number of arms K."""
-        return self.prior.arms
+        Parameters
+        ----------
+        arms : int
+            Number of arms K.
+        a, b : float or sequence of float
+            Parameters of the Beta prior.
+        fixed : array_like of shape (K,), optional
+            Means of the arms in every trial.
+
+        Returns
+        -------
+        Bernoulli
+            The world.
+        """
+        return cls(BetaBernoulli.of(arms, a, b), fixed)  # type: ignore[arg-type]
+
+    @classmethod
+    def examples(cls) -> list[Bernoulli]:
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of Bernoulli
+            Two worlds.
+        """
+        return [cls.of(3, a=[1.0, 2.5, 0.5], b=[3.0, 1.5, 0.75]), cls.of(2, fixed=[0.2, 0.7])]
 
     def means(self, keys: Keys) -> Floats:
         """Draw theta of each trial by inversion, with one random number per arm.
@@ -72,7 +93,7 @@ class Bernoulli:
             The means.
         """
         if self.fixed is not None:
-            return np.tile(self.fixed, (keys.trials, 1))
+            return super().means(keys)
         u = Stream(keys, 0, "theta").uniform(self.arms)
         return beta_quantile(self.prior.a, self.prior.b, u)
 

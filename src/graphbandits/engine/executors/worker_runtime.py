@@ -1,7 +1,7 @@
 """Serialization of plans and tasks, and the code that runs them in worker processes.
 
-Policies, and graphs of plug-in classes, are sent as their text forms; a plug-in is sent as its
-file.
+Policies, and graphs of plug-in classes, are sent as their text forms, worlds and posteriors as
+their parameters; a plug-in is sent as its file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, cast
+from typing import Any
 
 from graphbandits import errors, plugins
 from graphbandits._io import from_npz, to_npz, write_bytes
@@ -28,8 +28,8 @@ from graphbandits.engine.plan import Outcome, Plan, Task
 from graphbandits.engine.provenance import (
     check_sources,
     cpu_name,
-    graph_and_arrays,
     graph_class_of,
+    models_and_graph,
     plugin_name,
     worker_sources,
 )
@@ -37,9 +37,8 @@ from graphbandits.engine.shard import Shard
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
 from graphbandits.graphs._storage import unpack_process
 from graphbandits.policies import Policy, as_policy
-from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys
-from graphbandits.worlds import Bernoulli
+from graphbandits.worlds._storage import models_of, unpack_models
 
 #: Number of plans in the caches of both processes; there may be thousands with large graphs.
 MAX_CACHED_PLANS = 8
@@ -52,7 +51,7 @@ class SentPlan:
     """A serializable plan; ``bare`` is the plan without policies, graph and world."""
 
     bare: Plan
-    accuracy: str
+    models: dict[str, Any]
     graph: Any
     arrays: bytes
     plugins: list[tuple[str, str, bytes]]  # path, sha256 and text of the loaded plug-ins
@@ -62,22 +61,30 @@ class SentPlan:
     def plan(self) -> Plan:
         """The plan without policies; its plug-ins must be loaded before the first access."""
         _, arrays = from_npz(self.arrays)
-        prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], self.accuracy)
-        world = Bernoulli(prior, arrays.get("fixed"))
-        return replace(self.bare, world=world, process=unpack_process(self.graph, arrays))
+        world, posterior = unpack_models(self.models, arrays)
+        process = unpack_process(self.graph, arrays)
+        return replace(self.bare, world=world, posterior=posterior, process=process)
 
 
 @lru_cache(MAX_CACHED_PLANS)
 def serialize_plan(plan: Plan) -> tuple[str, bytes]:
     """Return a plan as bytes, and their sha256, which identifies the plan in workers."""
-    graph, arrays = graph_and_arrays(plan)
-    pieces = [type(policy) for policy in plan.policies.values()]
+    models, graph, arrays = models_and_graph(plan)
+    pieces = [type(piece) for piece in (*plan.policies.values(), *models_of(plan))]
     if "text" in graph:
         pieces.append(graph_class_of(graph["text"]))
     nothing: Any = None
     sent = SentPlan(
-        replace(plan, policies={}, lines={}, point={}, world=nothing, process=nothing),
-        cast(BetaBernoulli, plan.world.prior).accuracy,
+        replace(
+            plan,
+            policies={},
+            lines={},
+            point={},
+            world=nothing,
+            posterior=nothing,
+            process=nothing,
+        ),
+        models,
         graph,
         to_npz({}, arrays),
         # all plug-ins, because one may use another
