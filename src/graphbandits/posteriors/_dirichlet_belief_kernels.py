@@ -357,6 +357,9 @@ def dirichlet_beliefs(
         else:
             before = np.inf
             scale = cut
+            r, big_f, moment = np.empty((3, 1, 1))
+            product = np.empty(1)
+            change = np.empty((1, 1, 1))
             panels_of = np.empty(active, np.int64)
             fill_grading(c, place, active, setting, space, grading)
             for _ in range(REFINEMENTS):
@@ -413,25 +416,26 @@ def dirichlet_beliefs(
                     start = (int(panels[1, 0]), panels[2, 0], panels[3, 0])
                 defect[t] = abs(total - 1.0)
                 if defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH:
-                    _fill_gains(
-                        c,
-                        number,
-                        active,
-                        strict,
-                        panels_of,
-                        r,
-                        big_f,
-                        product,
-                        moment,
-                        change,
-                        some_alpha,
-                        total,
-                        some_h,
-                        some_v,
-                    )
                     break
                 before = defect[t]
                 scale *= 0.5
+            if defect[t] < 1.0:
+                _fill_gains(
+                    c,
+                    number,
+                    active,
+                    strict,
+                    panels_of,
+                    r,
+                    big_f,
+                    product,
+                    moment,
+                    change,
+                    some_alpha,
+                    total,
+                    some_h,
+                    some_v,
+                )
         rho[t] = values[base] + unit * (best + regret)
         for k in range(count):
             i = place_of[group[k]]

@@ -221,21 +221,26 @@ def level_and_slope(
 @kernel()
 def _tilt(
     c: Floats, d: Floats, a: Floats, pole: float, pole_e: float, unit: float, deviation: float
-) -> float:
-    """Return the angle of the contour to a vertical line far out; 0 if it hardly oscillates."""
+) -> tuple[float, float]:
+    """Return the angle of the contour to a vertical line far out, and the width of its strip.
+
+    The angle is 0 if the integrand hardly oscillates, or if the direction in which it decreases
+    changes before it is negligible; then more nodes are needed.
+    """
     most = 0.0
     weight = 0.0
+    rate = 0.0
     y = min(1.0, deviation)
     while y < 1e300:
         u = y * (pole_e * unit)
         level = 0.5 * pole * log1p_lane(u * u)
         rate = pole * u / (1.0 + u * u)
-        passed = pole if abs(u) > 1.0 else 0.0
+        passed = pole * (u * u / (0.25 + u * u))
         for k in range(c.size):
             u = y * (d[k] / a[k] * unit)
             level += 0.5 * c[k] * log1p_lane(u * u)
             rate += c[k] * u / (1.0 + u * u)
-            passed += c[k] if abs(u) > 1.0 else 0.0
+            passed += c[k] * (u * u / (0.25 + u * u))
         if level > _DIGITS:
             break
         if abs(rate) > abs(most):
@@ -243,9 +248,11 @@ def _tilt(
             weight = passed
         y *= 4.0 if y < 1e4 else 64.0
     if abs(most) < MOST_PHASE:
-        return 0.0
+        return 0.0, STRIP
+    if most * rate < 0.0:
+        return 0.0, min(STRIP, MOST_PHASE / abs(most))
     tilt = min(MOST_TILT, TILT / math.sqrt(max(weight, 1.0)))
-    return -tilt if most > 0.0 else tilt
+    return -tilt if most > 0.0 else tilt, tilt
 
 
 @kernel()
@@ -273,8 +280,7 @@ def integrate_contour(
     if pole > 0.0:
         smallest = 0.0
     deviation = 1.0 / math.sqrt(bend)
-    tilt = _tilt(c, d, a, pole, pole_e, unit, deviation)
-    strip = STRIP if tilt == 0.0 else abs(tilt)
+    tilt, strip = _tilt(c, d, a, pole, pole_e, unit, deviation)
     step = STEP_IN_DEVIATIONS * deviation
     if 2.0 * math.pi * deviation * deviation > strip * step:
         damping = _DIGITS + 0.5 * (strip / deviation) ** 2

@@ -132,10 +132,12 @@ def fill_grading(
         fill_differences(v, k, 0.0, v[k + 1] - v[k], d)
         for i in range(active):
             rest = 0.0
+            whole = True
             for j in range(m):
                 rest += c[i, j] if j != k else 0.0
+                whole = whole and c[i, j] == math.floor(c[i, j])
             depth = math.exp(-(_DIGITS - 4.4 * rest) / rest)
-            if depth > 0.25 or abs(rest - round(rest)) < 1e-9:
+            if depth > 0.25 or whole:  # (whole weights give piecewise polynomials)
                 continue
             level, _, _ = level_and_slope(c[i], v, d, 0.0, a)
             if level > setting.reach:
@@ -154,6 +156,7 @@ def fill_grading(
                     singular -= c[i, j] * math.log(abs(d[j]) / width)
             if singular < -_DIGITS - 5.0:
                 continue
+            depth *= width / max(v[k + 1] - v[k], v[k] - v[k - 1])
             grading[k] = depth if grading[k] == 0.0 else min(grading[k], depth)
         if grading[k] > 0.0:
             grading[k] = max(grading[k], CLOSEST)
