@@ -41,6 +41,7 @@ from graphbandits.posteriors._dirichlet_panel_kernels import (
     fill_grading,
     fill_value_nodes,
     find_low,
+    in_interval,
     split_panel,
 )
 from graphbandits.posteriors._distribution_kernels import accumulate, fold_in
@@ -471,3 +472,108 @@ def _moved(panels: Floats, end: int, found: int, new: Floats, size: int) -> int:
         if before or (here and new[3, p] > panels[3, end]):
             moved = p + 1
     return moved
+
+
+@kernel(inline=True)
+def _locate(v: Floats, x: float) -> tuple[int, float, float]:
+    """Return the position of x (see :mod:`graphbandits.posteriors._dirichlet_panel_kernels`)."""
+    q = 0
+    while q < v.size - 2 and x >= v[q + 1]:
+        q += 1
+    return q, x - v[q], v[q + 1] - x
+
+
+@kernel()
+def fill_log_densities(
+    values: Floats, weights: Floats, theta: Floats, outcome: int, out: Floats
+) -> None:
+    """Set out[i, x] to the log density of the mean with the weights i at theta[x].
+
+    If ``outcome`` is at least 0, to the log probability of that outcome given the mean.
+    """
+    m = values.size
+    space = np.empty((3, m))
+    work = np.empty((WORK_ROWS, CHUNK))
+    d, a, after = space[0], space[1], space[2]
+    unit = 2.0 ** math.ceil(math.log2(values[m - 1] - values[0]))
+    v = values / unit
+    for i in range(weights.shape[0]):
+        c = weights[i]
+        for x in range(theta.size):
+            out[i, x] = -np.inf
+            if not values[0] < theta[x] < values[m - 1]:
+                continue
+            q, left, right = _locate(v, theta[x] / unit)
+            fill_differences(v, q, left, right, d)
+            level, _ = fill_after(c, v, d, 0.0, a, after, work)
+            f = inner(c, after)
+            if outcome >= 0:
+                out[i, x] = math.log(c[outcome] * after[outcome] / f)
+            else:
+                out[i, x] = math.log(f / unit) - level
+
+
+@kernel()
+def _both_tails(
+    c: Floats, v: Floats, d: Floats, space: Floats, work: Floats
+) -> tuple[float, float]:
+    """Compute F and 1 - F, the smaller one relatively accurate."""
+    m = v.size
+    a, out = space[1], space[2]
+    _, slope, _ = level_and_slope(c, v, d, 0.0, a)
+    if slope < 0.0:
+        below = _tail_of(1.0, c, v, d, a, out, work)
+        return below, 1.0 - below
+    mirrored = np.empty((3, m))
+    for k in range(m):
+        mirrored[0, k] = c[m - 1 - k]
+        mirrored[1, k] = -v[m - 1 - k]
+        mirrored[2, k] = -d[m - 1 - k]
+    above = _tail_of(1.0, mirrored[0], mirrored[1], mirrored[2], a, out, work)
+    return 1.0 - above, above
+
+
+@kernel()
+def fill_quantiles(values: Floats, weights: Floats, level: float, out: Floats) -> None:
+    """Set out[i] to the quantile of a level in (0, 1) of the mean with the weights i."""
+    m = values.size
+    space = np.empty((3, m))
+    work = np.empty((WORK_ROWS, CHUNK))
+    d, a, after = space[0], space[1], space[2]
+    unit = 2.0 ** math.ceil(math.log2(values[m - 1] - values[0]))
+    v = values / unit
+    for i in range(weights.shape[0]):
+        c = weights[i]
+        q = 0
+        while q < m - 2:
+            fill_differences(v, q + 1, 0.0, v[q + 2] - v[q + 1], d)
+            below, above = _both_tails(c, v, d, space, work)
+            if (below if level <= 0.5 else 1.0 - above) >= level:
+                break
+            q += 1
+        gap = v[q + 1] - v[q]
+        # Newton's method for the logit y of the place in the interval, within a bracket
+        low = -700.0
+        high = 700.0
+        y = 0.0
+        left = 0.5 * gap
+        right = 0.5 * gap
+        for _ in range(200):
+            left, right = in_interval(gap, y)
+            fill_differences(v, q, left, right, d)
+            below, above = _both_tails(c, v, d, space, work)
+            miss = math.log(below / level) if level <= 0.5 else math.log((1.0 - level) / above)
+            if miss >= 0.0:
+                high = y
+            if miss <= 0.0:
+                low = y
+            peak, _ = fill_after(c, v, d, 0.0, a, after, work)
+            rate = inner(c, after) * math.exp(-min(peak, 700.0)) * (left * (right / gap))
+            rate /= below if level <= 0.5 else above
+            before = y
+            y = y - miss / rate if rate > 0.0 else 0.5 * (low + high)
+            if not low < y < high:
+                y = 0.5 * (low + high)
+            if abs(y - before) <= 1e-14 * max(1.0, abs(y)) or abs(miss) < 1e-15:
+                break
+        out[i] = unit * (v[q] + left if left < right else v[q + 1] - right)

@@ -71,7 +71,7 @@ def find_low(
     if 0.0 < place < 1.0:
         y = math.log(place / (1.0 - place))
     for _ in range(200):
-        left, right = _in_interval(gap, y)
+        left, right = in_interval(gap, y)
         bound, rate = _product_bound(c, v, count, q, left, right, space)
         if bound >= reach:
             low = y
@@ -88,12 +88,12 @@ def find_low(
         y -= (bound - 1.03 * reach) / rate if rate < 0.0 else 0.0
         if not low < y < high:
             y = 0.5 * (low + high)
-    left, right = _in_interval(gap, low)
+    left, right = in_interval(gap, low)
     return q, left, right
 
 
 @kernel(inline=True)
-def _in_interval(gap: float, y: float) -> tuple[float, float]:
+def in_interval(gap: float, y: float) -> tuple[float, float]:
     """Return the distances from both ends of an interval, at the logit y."""
     e = math.exp(-abs(y))
     near = gap * (e / (1.0 + e))
