@@ -332,46 +332,49 @@ def marginal_beliefs(
                     some_alpha,
                 )
                 defect[t] = abs(total - 1.0)
-                if defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH:
-                    if variance:
-                        _fill_variance(
-                            family,
-                            common,
-                            arms,
-                            active,
-                            origin,
-                            edges,
-                            place,
-                            dt,
-                            panels_of,
-                            r,
-                            big_f,
-                            product,
-                            some_alpha,
-                            total,
-                            some_v,
-                        )
-                    if information:
-                        fill_information(
-                            family,
-                            common,
-                            arms,
-                            active,
-                            origin,
-                            setting,
-                            strict,
-                            scale,
-                            edges,
-                            place,
-                            dt,
-                            panels_of,
-                            r,
-                            big_f,
-                            product,
-                            some_alpha,
-                            total,
-                            some_h,
-                        )
+                good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH
+                if good and variance:
+                    _fill_variance(
+                        family,
+                        common,
+                        arms,
+                        active,
+                        origin,
+                        edges,
+                        place,
+                        dt,
+                        panels_of,
+                        r,
+                        big_f,
+                        product,
+                        some_alpha,
+                        total,
+                        some_v,
+                    )
+                if good and information:
+                    off = fill_information(
+                        family,
+                        common,
+                        arms,
+                        active,
+                        origin,
+                        setting,
+                        strict,
+                        scale,
+                        edges,
+                        place,
+                        dt,
+                        panels_of,
+                        r,
+                        big_f,
+                        product,
+                        some_alpha,
+                        total,
+                        some_h,
+                    )
+                    defect[t] = max(defect[t], off)
+                    good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH
+                if good:
                     break
                 before = defect[t]
                 scale *= 0.5

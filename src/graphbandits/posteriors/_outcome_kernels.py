@@ -148,16 +148,20 @@ def place_outcomes(
     n = 0
     while y < high and n < _MOST_OUTCOME_PANELS * NODES:
         width = _outcome_width(family, common, arms, i, setting, strict, edges, y, after)
+        full = width
+        width = min(width, high - y)
         for _ in range(60):
-            if y + width >= high:
-                break
-            there = _outcome_width(
-                family, common, arms, i, setting, strict, edges, y + width, after
+            there = min(
+                _outcome_width(
+                    family, common, arms, i, setting, strict, edges, y + 0.5 * width, after
+                ),
+                _outcome_width(family, common, arms, i, setting, strict, edges, y + width, after),
             )
             if width <= 1.25 * there:
                 break
             width *= 0.8
-        width *= cut
+            full = width
+        width = cut * full
         if n + NODES > outcomes.size:
             more = np.empty((2, 4 * outcomes.size))
             more[0, :n] = outcomes[:n]
@@ -374,7 +378,9 @@ def _step(family: int, common: Floats, after: Floats, setting: Setting, t: float
     _, slope, scale = shape_at(family, common, after, 0, t)
     width = min(setting.panel * scale, 30.0 / max(abs(slope), 1e-300))
     for _ in range(60):
-        if width <= 1.25 * setting.panel * shape_at(family, common, after, 0, t + width)[2]:
+        middle = shape_at(family, common, after, 0, t + 0.5 * width)[2]
+        right = shape_at(family, common, after, 0, t + width)[2]
+        if width <= 1.25 * setting.panel * min(middle, right):
             break
         width *= 0.8
     return t + width
@@ -425,8 +431,12 @@ def fill_information(
     alpha: Floats,
     total: float,
     h: Floats,
-) -> None:
-    """Compute h of all arms, from r = g / F, F, the product of all F, and alpha."""
+) -> float:
+    """Compute h of all arms, from r = g / F, F, the product of all F, and alpha.
+
+    Return the largest error of the sum of the probabilities of the outcomes.
+    """
+    defect = 0.0
     nodes = place.size
     v = np.empty((active, nodes + 1))
     w = np.empty((BATCH, nodes + 1))
@@ -440,6 +450,13 @@ def fill_information(
     for i in range(active):
         h[i] = 0.0
         panels = panels_of[i]
+        # heavy tails extend beyond the mass that matters here
+        above = 0.0
+        while panels > 0 and above < math.exp(-setting.reach):
+            panels -= 1
+            for x in range(panels * NODES, (panels + 1) * NODES):
+                above += r[i, x] * big_f[i, x] * dt[x]
+        panels = min(panels + 1, panels_of[i])
         n = panels * NODES
         pivot = 0
         if strict and arms[BELOW, i] < 0.5:
@@ -465,6 +482,7 @@ def fill_information(
         outcomes, chances = place_outcomes(
             family, common, arms, i, setting, strict, cut, edges, after
         )
+        defect = max(defect, abs(chances.sum() - 1.0))
         for first in range(0, outcomes.size, BATCH):
             batch = outcomes[first : first + BATCH]
             size = batch.size
@@ -512,3 +530,4 @@ def fill_information(
             if alpha[i] > least:
                 h[i] += _divergence_of(alpha[i], own, chance)
         h[i] /= total
+    return defect
