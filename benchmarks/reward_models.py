@@ -62,9 +62,9 @@ def tables(section: dict[str, Any]) -> list[Table]:
             "A simulated round of every reward model: CPU time",
             ["world", *(f"{policy} K={arms}" for policy, arms in columns)],
             rows,
-            f"Per trial, on the graph {section['graph']}, over the first {section['rounds']} rounds "
-            f"in a block of {section['trials']}, including the engine, with the matching posterior. "
-            "The models alternate; minimum of several passes.",
+            f"Per trial, on the graph {section['graph']}, over the first {section['rounds']} "
+            f"rounds in a block of {section['trials']}, including the engine, with the matching "
+            "posterior. The models alternate; minimum of several passes.",
             texts=1,
         )
     ]
