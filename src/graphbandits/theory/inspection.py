@@ -57,8 +57,8 @@ class Inspection:
     psi
         Information ratio of Thompson sampling by G h.
     limit
-        Upper bound on ``psi`` on this graph; None if it was not computed, or is not proved for these
-        rewards.
+        Upper bound on ``psi`` on this graph; None if it was not computed, or is not proved for
+        these rewards.
     sampled
         Estimate of g; None if it was not requested.
     posterior
