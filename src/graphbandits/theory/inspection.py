@@ -57,7 +57,7 @@ class Inspection:
     psi
         Information ratio of Thompson sampling by G h.
     limit
-        Upper bound on ``psi`` on this graph; None if it was not computed, or if none is proved for
+        Upper bound on ``psi`` on this graph; None if it was not computed, or is not proved for
         these rewards.
     sampled
         Estimate of g; None if it was not requested.
@@ -160,8 +160,8 @@ def inspect_decision(
     reason = None
     try:
         gains["joint"] = joint_gain(model, state, feedback)
-    except InputError as error:
-        reason = str(error)
+    except InputError as refused:
+        reason = str(refused)
     plays = {}
     for name, policy in registered("policy").items():
         if issubclass(policy, Bayesian):
