@@ -74,7 +74,7 @@ def test_invalid_first_trials_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("graph", "arms", "size"),
-    [("empty", 50, 250), ("complete", 50, 200), ("random(r=0.5)", 99, 200)],
+    [("empty", 50, 250), ("complete", 50, 80), ("random(r=0.5)", 99, 80)],
 )
 def test_shards_have_fewer_trials_if_many_observations_are_recorded(
     graph: str, arms: int, size: int

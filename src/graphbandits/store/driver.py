@@ -29,8 +29,8 @@ from graphbandits.worlds import World
 
 #: Maximum number of decisions in a shard: an interruption loses about a minute of work.
 MAX_SHARD_DECISIONS = 5 * 10**6
-#: Maximum of the expected observations in a shard that records them: about 500 MB of memory.
-MAX_SHARD_OBSERVATIONS = 10**7
+#: Maximum of the expected observations in a shard that records them: about 200 MB per worker.
+MAX_SHARD_OBSERVATIONS = 4 * 10**6
 #: Maximum number of passes over the shards, which may be removed or damaged during the run.
 MAX_PASSES = 5
 
