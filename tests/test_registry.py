@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pytest
+from helpers.bad_input import refused
 from helpers.messages import raises_pinned
+from helpers.reward_families import FAMILIES
 from helpers.valid_policies import UCB
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +19,21 @@ from hypothesis import strategies as st
 from graphbandits import registry
 from graphbandits.engine import provenance
 from graphbandits.errors import InputError
-from graphbandits.registry import build, examples_of, parse, register, text_of
+from graphbandits.policies import as_policy
+from graphbandits.posteriors import BetaBernoulli, Normal
+from graphbandits.registry import (
+    build,
+    class_of,
+    examples_of,
+    kind_of,
+    parameters_given,
+    parameters_of,
+    parse,
+    register,
+    registered,
+    text_of,
+)
+from graphbandits.worlds import Bernoulli, Gaussian
 
 
 def test_single_parameter_needs_no_key() -> None:
@@ -116,3 +133,122 @@ def test_one_thread_parses_python_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert parse("cliques(size=[1, 2])") == ("cliques", {"size": (1, 2)})
     provenance._analyse(b"import os\n", "graphbandits")
     assert free == [False, False]
+
+
+# Worlds and posteriors ----------------------------------------------------------------------------
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Check that all parameters are equal, those of a nested prior, too."""
+    assert type(one) is type(other)
+    for (name, mine), its in zip(
+        parameters_given(one).items(), parameters_given(other).values(), strict=True
+    ):
+        if kind_of(mine) is not None:
+            assert_same(mine, its)
+        else:
+            assert np.array_equal(mine, its), name
+
+
+def test_kinds_are_found() -> None:
+    for plugin, kind in (
+        (Bernoulli(BetaBernoulli.of(2)), "world"),
+        (Normal.of(2), "posterior"),
+        (as_policy("ts-n"), "policy"),
+        (build("graph", "star"), "graph"),
+    ):
+        assert kind_of(plugin) == kind
+    for other in ("normal", Normal, None, 5, object()):  # a class is no plug-in, and no name is
+        assert kind_of(other) is None
+
+
+def test_every_family_is_registered() -> None:
+    """A family without a line in the table of families would not be tested."""
+    assert {one.world_name for one in FAMILIES.values()} == set(registered("world"))
+    assert {one.posterior_name for one in FAMILIES.values()} == set(registered("posterior"))
+
+
+@pytest.mark.parametrize("kind", ["world", "posterior"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_text_of_a_model_gives_the_model(family: str, kind: str) -> None:
+    for text in (getattr(FAMILIES[family], kind), getattr(FAMILIES[family], f"other_{kind}")):
+        made = build(kind, text, arms=3)
+        if kind == "posterior":  # parameters of the prior of a world are those of its posterior
+            assert_same(build(kind, text_of(made), arms=3), made)
+        again = build(kind, text, arms=3)
+        assert_same(again, made)
+
+
+@pytest.mark.parametrize("kind", ["posterior"])
+def test_text_of_every_example_gives_the_example(kind: str) -> None:
+    for cls in registered(kind).values():
+        for example in examples_of(cls):
+            assert_same(build(kind, text_of(example), arms=example.arms), example)
+
+
+def test_arrays_are_written_as_numbers_or_lists() -> None:
+    assert text_of(Normal.of(3)) == "normal"
+    assert text_of(Normal.of(3, mean=0.5)) == "normal(mean=0.5)"
+    assert text_of(Normal.of(2, mean=[0.5, 1])) == "normal(mean=[0.5, 1.0])"
+    assert text_of(Normal.of(2, sd=[2, 2], noise=3)) == "normal(sd=2.0, noise=3.0)"
+    assert text_of(BetaBernoulli.of(2, accuracy="strict")) == "beta-bernoulli(accuracy=strict)"
+
+
+def test_parameters_are_those_of_the_class_method_of() -> None:
+    assert parameters_of(Normal) == {"mean": 0.0, "sd": 1.0, "noise": 1.0, "accuracy": "simulation"}
+    assert parameters_of(Gaussian) == {"mean": 0.0, "sd": 1.0, "noise": 1.0, "fixed": None}
+
+
+def test_more_parameters_override_the_text() -> None:
+    made = build("posterior", "normal(mean=1, sd=2)", 2, mean=[5, 6])
+    assert (made.means.tolist(), made.sds.tolist()) == ([5.0, 6.0], [2.0, 2.0])
+
+
+def test_number_of_arms_is_given_to_plug_ins_with_this_parameter() -> None:
+    """A class without ``of`` may have a parameter ``arms``; the text overrides it."""
+    name = "test-sized"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            registry, "_REGISTERED", {k: dict(v) for k, v in registry._REGISTERED.items()}
+        )
+        patch.setattr(registry, "_NAMES", dict(registry._NAMES))
+
+        @register("world", name)
+        @dataclass(frozen=True)
+        class Sized:
+            """Has a number of arms."""
+
+            arms: int = 7
+            scale: float = 1.0
+
+        assert build("world", name, arms=3) == Sized(3)
+        assert build("world", f"{name}(arms=4)", arms=3) == Sized(4)
+        assert build("world", f"{name}(scale=2)", arms=3) == Sized(3, 2)
+        assert build("world", name) == Sized(7)
+        assert text_of(Sized(3)) == f"{name}(arms=3)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        ("world", "bernouli", ["unknown world 'bernouli'", "did you mean 'bernoulli'"]),
+        ("posterior", "bernoulli", ["unknown posterior 'bernoulli'", "'beta-bernoulli'"]),
+        ("posterior", "normal(means=1)", ["no parameter 'means'", "mean"]),
+        ("posterior", "normal(3)", ["write key=value", "mean, sd, noise, accuracy"]),
+        ("posterior", "normal(noise=none)", ["noise"]),
+        ("posterior", "normal(accuracy=high)", ["accuracy", "'high'"]),
+    ],
+)
+def test_bad_models_are_refused(kind: str, text: str, words: list[str]) -> None:
+    refused(lambda: build(kind, text, arms=2), *words)
+
+
+def test_class_of_a_name() -> None:
+    assert class_of("world", "gaussian") is Gaussian
+    refused(lambda: class_of("world", "Gaussian"), "unknown world 'Gaussian'", "gaussian")
+
+
+@pytest.mark.parametrize("arms", [0, -1, 2.5, "3", True], ids=str)
+def test_bad_numbers_of_arms_are_refused(arms: Any) -> None:
+    for name in registered("posterior"):
+        refused(lambda name=name: build("posterior", name, arms), "arms")

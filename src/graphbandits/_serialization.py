@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits.errors import InputError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.registry import class_of, kind_of, name_of, parameters_given
 
 Arrays = dict[str, NDArray[Any]]
@@ -36,7 +37,7 @@ def pack_plugin(plugin: object, arrays: Arrays, path: str) -> dict[str, Any]:
         elif kind_of(value) is not None:
             parameters[key] = {"plugin": pack_plugin(value, arrays, f"{path}/{key}")}
         else:
-            parameters[key] = _plain(value, f"{name_of(plugin)}: {key}")
+            parameters[key] = plain_value(value, f"{name_of(plugin)}: {key}")
     return {"kind": kind, "name": name_of(plugin), "parameters": parameters}
 
 
@@ -45,22 +46,49 @@ def unpack_plugin(config: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     parameters = {}
     for key, value in config["parameters"].items():
         if isinstance(value, Mapping) and "array" in value:
-            value = arrays[value["array"]]
-        elif isinstance(value, Mapping):
-            value = unpack_plugin(value["plugin"], arrays)
-        parameters[key] = tuple(value) if isinstance(value, list) else value
-    return class_of(config["kind"], config["name"])(**parameters)
+            parameters[key] = arrays[value["array"]]
+        elif isinstance(value, Mapping) and "plugin" in value:
+            parameters[key] = unpack_plugin(value["plugin"], arrays)
+        else:
+            parameters[key] = restored_value(value)
+    cls = class_of(config["kind"], config["name"])
+    try:
+        return cls(**parameters)
+    except GraphBanditsError:
+        raise
+    except Exception as error:  # the file of the plug-in was changed
+        raise InputError(
+            f"cannot restore the {config['kind']} '{config['name']}' from its parameters: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
-def _plain(value: object, where: str) -> Any:
-    """Return a parameter as a JSON value."""
+def plain_value(value: object, where: str) -> Any:
+    """Return a parameter as a JSON value; ``where`` is its name in messages.
+
+    >>> plain_value((1, (2.5, float("inf"))), "limits")
+    [1, [2.5, {'number': 'inf'}]]
+    """
     if isinstance(value, tuple | list):
-        return [_plain(one, where) for one in value]
+        return [plain_value(one, where) for one in value]
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": repr(value)}  # JSON has no such number
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise InputError(
         f"{where} of type {type(value).__name__} cannot be stored: use numbers, strings, lists of "
         "them, or NumPy arrays"
     )
+
+
+def restored_value(value: Any) -> Any:
+    """Restore a parameter from the result of :func:`plain_value`; lists are returned as tuples.
+
+    >>> restored_value([1, [2.5, {"number": "inf"}]])
+    (1, (2.5, inf))
+    """
+    if isinstance(value, list):
+        return tuple(map(restored_value, value))
+    return float(value["number"]) if isinstance(value, Mapping) else value

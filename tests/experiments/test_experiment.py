@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from helpers import FIXTURES
 from helpers.messages import raises_pinned
+from helpers.reward_families import FAMILIES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ from graphbandits.experiments.experiment import TABLES, _first_error, build_mode
 from graphbandits.experiments.tables import cell_name, sweep_name
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.store import simulate_plan
-from graphbandits.worlds import Bernoulli
+from graphbandits.worlds import Bernoulli, Gaussian, as_world
 
 ONE = """title = "T"
 graph = "random(r=0.5)"
@@ -444,6 +445,98 @@ def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
         assert set(plan.lines.values()) <= set(experiment.lines())
         # as in the texts, without the sweep
         alone = Plan.of(
-            setup.policies, graph=setup.graph, arms=setup.arms, horizon=setup.horizon, trials=3
+            setup.policies,
+            setup.world,
+            setup.graph,
+            arms=setup.arms,
+            horizon=setup.horizon,
+            trials=3,
+            posterior=setup.posterior,
         )
         assert plan.settings() == alone.settings()
+
+
+# Worlds and posteriors ----------------------------------------------------------------------------
+
+
+def models(text: str) -> list[tuple[Any, Any]]:
+    return [(plan.world, plan.posterior) for plan in experiment_of(text).plans()]
+
+
+def test_world_and_posterior_of_a_file_are_used() -> None:
+    ((world, posterior),) = models(ONE + 'world = "gaussian(noise=2)"\nposterior = "normal(sd=3)"')
+    assert type(world) is Gaussian
+    assert world.prior.noise == 2.0
+    assert world.prior.sds.tolist() == [1.0] * 3
+    assert (posterior.sds.tolist(), posterior.noise) == ([3.0] * 3, 1.0)
+    ((world, posterior),) = models(ONE + 'world = "gaussian(noise=2)"')
+    assert posterior is world.prior
+
+
+def test_prior_and_means_are_those_of_the_world() -> None:
+    text = 'world = "gaussian(sd=2)"\nprior = ["mean=1", "4,5", "noise=1"]\nmeans = [7, -8, 9.5]'
+    refusal = "noise"
+    with pytest.raises(InputError, match=refusal):  # one noise for all arms
+        experiment_of(ONE + text).plans()
+    ((world, _),) = models(ONE + text.replace("noise=1", "sd=6"))
+    assert world.prior.means.tolist() == [1.0, 4.0, 0.0]
+    assert world.fixed.tolist() == [7.0, -8.0, 9.5]
+    assert world.prior.sds.tolist() == [2.0, 5.0, 6.0]  # that of the text, if there is no other
+
+
+def test_accuracy_is_that_of_the_posterior_of_the_policies() -> None:
+    strict = 'world = "gaussian"\naccuracy = "strict"\n'
+    ((world, posterior),) = models(ONE + strict)
+    assert posterior is world.prior
+    assert posterior.accuracy == "strict"
+    ((world, posterior),) = models(ONE + strict + 'posterior = "normal(sd=2)"')
+    assert posterior.accuracy == "strict"
+    assert posterior.sds.tolist() == [2.0] * 3
+
+
+def test_worlds_and_posteriors_are_swept_as_keys_and_placeholders() -> None:
+    sweep = '[[sweeps]]\nparameter = "{}"\nvalues = {}\n'
+    found = models(ONE + sweep.format("world", '["bernoulli", "gaussian(noise=2)"]'))
+    assert [type(world) for world, _ in found] == [Bernoulli, Gaussian]
+    found = models(ONE + 'world = "gaussian(noise={noise})"\n' + sweep.format("noise", "[0.5, 2]"))
+    assert [world.prior.noise for world, _ in found] == [0.5, 2.0]
+    found = models(
+        ONE + 'world = "gaussian"\n' + sweep.format("posterior", '["normal(sd=2)", "normal(sd=3)"]')
+    )
+    assert [posterior.sds[0] for _, posterior in found] == [2.0, 3.0]
+    found = models(
+        ONE
+        + 'world = "gaussian"\nposterior = "normal(mean={m})"\n'
+        + sweep.format("m", "[-1, 1.5]")
+    )
+    assert [posterior.means[0] for _, posterior in found] == [-1.0, 1.5]
+
+
+def test_points_with_the_same_models_share_series() -> None:
+    """A sweep of the posterior does not change a policy without one: but its series differ."""
+    text = ONE + 'world = "gaussian"\n[[sweeps]]\nparameter = "m"\nvalues = [1, 2]\n'
+    text += 'posterior = "normal(mean={m})"\n'
+    plans = experiment_of(text).plans()
+    names = {series_of(plan, name).name for plan in plans for name in plan.policies}
+    assert len(names) == 4
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_file_of_every_family_equals_the_same_simulation_in_python(family: str) -> None:
+    one = FAMILIES[family]
+    text = f'world = "{one.world}"\nposterior = "{one.other_posterior}"\nmeans = {list(one.means)}'
+    (plan,) = experiment_of(ONE + text).plans()
+    world = as_world(one.world, 3, means=one.means)
+    theirs = graphbandits.simulate(
+        ["ids-n", "ts-n"],
+        world,
+        "random(r=0.5)",
+        horizon=20,
+        trials=4,
+        posterior=one.other_posterior,
+        progress=False,
+    )
+    ours = simulate_plan(plan, workers=1)
+    assert ours.hash == theirs.hash
+    assert ours.settings == theirs.settings
+    assert ours.settings["means"] == list(one.means)

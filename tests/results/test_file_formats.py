@@ -131,7 +131,7 @@ def changed_trajectories(base: Trajectories | None) -> list[Trajectories]:
     weight = np.ones(len(seen.arm))
     weight[7] = 0.5
     changes = [{"start": start}, {"weight": weight}]
-    for name, value in (("round", 9), ("arm", 9), ("reward", 0.25)):
+    for name, value in (("round", 9), ("arm", (seen.arm[11] + 1) % 3), ("reward", 0.25)):
         array = getattr(seen, name).copy()
         array[11] = value
         changes.append({name: array})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any
@@ -416,9 +417,11 @@ def _parameters(model: object) -> dict[str, Any]:
 
 def _json_value(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
     if isinstance(value, tuple | list):
         return [_json_value(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)  # JSON has no such number
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return _parameters(value) if is_dataclass(value) else short_repr(value, 1000)

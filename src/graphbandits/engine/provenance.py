@@ -78,6 +78,7 @@ NEUTRAL = (
     "_io",
     "_old_words",
     "_process_info",
+    "_serialization",
     "_types",
     "_version",
     "errors",

@@ -272,7 +272,10 @@ LIST_KEYS = ("prior", "means")
 #: Keys that a sweep cannot vary, with the reason.
 NOT_SWEEPABLE = {
     "trials": "it is the number of repetitions",
-    **dict.fromkeys(("points", "rounds", "ratios"), "it only affects what is recorded"),
+    **dict.fromkeys(
+        ("points", "rounds", "ratios", "actions", "observations"),
+        "it only affects what is recorded",
+    ),
     "policies": "use a placeholder in the policies",
 } | dict.fromkeys(
     ("title", "plugins", "notes", "record", "claims", "published", "sweeps", "figures"),

@@ -80,8 +80,9 @@ def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
     >>> without_information(posterior)(posterior.init(trials=1)).alpha
     array([[0.5, 0.5]])
     """
-    if "information" in inspect.signature(posterior.beliefs).parameters:
-        return partial(posterior.beliefs, information=False)
+    able: Any = posterior
+    if "information" in inspect.signature(able.beliefs).parameters:
+        return partial(able.beliefs, information=False)
     return posterior.beliefs
 
 

@@ -645,9 +645,12 @@ def beta_pair(text: str) -> tuple[float, float]:
 
 def check_parameters(values: object) -> Floats:
     """Return Beta parameters as floats in the range in which the statistics are accurate."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # nested lists of different lengths
+        array = np.empty(0, object)
     if array.dtype.kind not in "iuf":
-        raise InputError(f"a Beta parameter must be a number, not {values!r}")
+        raise InputError(f"a Beta parameter must be a number, not {short_repr(values)}")
     array = np.array(array, np.float64, order="C")
     wrong = ~((array >= LEAST_PARAMETER) & (array <= MOST_PARAMETER))
     if wrong.any():

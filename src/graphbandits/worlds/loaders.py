@@ -56,8 +56,9 @@ def as_world(
             raise InputError("prior and means are parameters of a world given as text")
         return check_world(given, arms)
     text = "bernoulli" if given is None else given
-    cls = class_of("world", parse(text, what="world")[0])
-    more = {} if prior is None else prior_parameters(prior, cls, arms)
+    name, written = parse(text, what="world")
+    cls = class_of("world", name)
+    more = {} if prior is None else prior_parameters(prior, cls, arms, written)
     if means is not None:
         if "fixed" not in parameters_of(cls):
             raise InputError(f"the means of the world '{name_of(cls)}' cannot be fixed")
@@ -113,8 +114,9 @@ def as_posterior(given: str | Posterior | None, arms: int, prior: object = None)
     """
     if given is None or isinstance(given, str):
         text = "beta-bernoulli" if given is None else given
-        cls = class_of("posterior", parse(text, what="posterior")[0])
-        more = {} if prior is None else prior_parameters(prior, cls, arms)
+        name, written = parse(text, what="posterior")
+        cls = class_of("posterior", name)
+        more = {} if prior is None else prior_parameters(prior, cls, arms, written)
         given = build("posterior", text, arms, **more)
     elif prior is not None:
         raise InputError("prior has parameters of a posterior given as text")
@@ -132,7 +134,9 @@ def as_posterior(given: str | Posterior | None, arms: int, prior: object = None)
     return posterior
 
 
-def prior_parameters(prior: Any, cls: type, arms: int) -> dict[str, Any]:
+def prior_parameters(
+    prior: Any, cls: type, arms: int, written: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return parameters of a prior as arguments of the class method ``of`` of its class.
 
     Parameters
@@ -145,6 +149,8 @@ def prior_parameters(prior: Any, cls: type, arms: int) -> dict[str, Any]:
         Class of the posterior or the world.
     arms : int
         Number of arms K.
+    written : mapping of str to value, optional
+        Parameters of the text form. An arm without a value of its own has these, or the defaults.
 
     Returns
     -------
@@ -170,8 +176,17 @@ def prior_parameters(prior: Any, cls: type, arms: int) -> dict[str, Any]:
         )
     entries = [_one_prior(one, cls, names) for one in listed]
     used = [name for name in names if any(name in entry for entry in entries)]
-    defaults = parameters_of(cls)
-    return {name: [entry.get(name, defaults[name]) for entry in entries] for name in used}
+    defaults = parameters_of(cls) | dict(written or {})
+    return {
+        name: [entry.get(name, _of_arm(defaults[name], i, arms)) for i, entry in enumerate(entries)]
+        for name in used
+    }
+
+
+def _of_arm(value: Any, arm: int, arms: int) -> Any:
+    """Return the value of an arm: an entry if there is one for each arm, else the value itself."""
+    by_arm = isinstance(value, list | tuple) and len(value) == arms
+    return value[arm] if by_arm else value
 
 
 def is_one_prior(prior: object) -> bool:

@@ -1,0 +1,131 @@
+"""The reward models of the package, one line each, and plug-ins of both kinds.
+
+A new family is one more entry of :data:`FAMILIES`. Tests of the whole path, of bad input and of
+saved agents run for every entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Family:
+    """A world, its posterior, and what they accept."""
+
+    #: Text forms with parameters that differ from the defaults.
+    world: str
+    posterior: str
+    #: Text forms of the same names that differ in one parameter.
+    other_world: str
+    other_posterior: str
+    #: Rewards that the posterior accepts and refuses.
+    rewards: tuple[float, ...]
+    bad_rewards: tuple[object, ...]
+    #: Text forms with a parameter out of range, of the world and of the posterior.
+    bad_parameters: tuple[str, ...]
+    #: Means that the world can have, and cannot have.
+    means: tuple[float, float, float]
+    bad_means: str
+    #: Whether the posterior has the method ``information``, and rewards for which bounds hold.
+    joint: bool = False
+    bounds: bool = False
+    #: Policies beyond Thompson sampling, information-directed sampling and the uniform policy.
+    policies: tuple[str, ...] = ()
+
+    @property
+    def world_name(self) -> str:
+        return self.world.partition("(")[0]
+
+    @property
+    def posterior_name(self) -> str:
+        return self.posterior.partition("(")[0]
+
+
+_NUMBERS = (float("nan"), float("inf"), "1", None, [1.0])
+
+FAMILIES = {
+    "bernoulli": Family(
+        "bernoulli(a=2, b=3)",
+        "beta-bernoulli(a=2, b=3)",
+        "bernoulli(a=2, b=3.5)",
+        "beta-bernoulli(a=2.5, b=3)",
+        rewards=(1.0, 0.0, 1.0),
+        bad_rewards=(0.5, -1.0, 2.0, *_NUMBERS),
+        bad_parameters=("a=0", "b=-1", "a=nan", "b=inf", "a=[1, 2]", "a=x"),
+        means=(0.2, 0.7, 0.5),
+        bad_means="0.2,0.7,1.5",
+        joint=True,
+        bounds=True,
+        policies=("ids-n(gain=joint)", "exp3-set", "kl-ucb"),
+    ),
+    "gaussian": Family(
+        "gaussian(mean=0.5, sd=2, noise=0.75)",
+        "normal(mean=0.5, sd=2, noise=0.75)",
+        "gaussian(mean=0.5, sd=2, noise=0.8)",
+        "normal(mean=0.25, sd=2, noise=0.75)",
+        rewards=(1.25, -0.5, 0.0),
+        bad_rewards=_NUMBERS,
+        bad_parameters=("sd=0", "noise=-1", "mean=nan", "sd=inf", "noise=0", "mean=[1, 2]", "sd=x"),
+        means=(-1.0, 2.5, 0.0),
+        bad_means="0.2,nan,0.5",
+    ),
+}
+#: Policies that run in every world.
+COMMON = ("ts-n", "ids-n", "uniform")
+
+#: A world and a posterior of a plug-in file. The parameters change numbers, or only the source.
+PLUGIN = '''
+"""Bernoulli arms with scaled means, and a posterior of its own."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.registry import register
+from graphbandits.worlds import PriorWorld, outcome_uniforms
+
+
+@register("posterior", "my-beta")
+@dataclass(frozen=True, eq=False)
+class MyBeta(BetaBernoulli):
+    """Beta priors, with a limit that changes nothing."""
+
+    limit: float = math.inf
+    table: tuple = ((1, 2), (3.5, math.inf))
+
+    @classmethod
+    def of(cls, arms, a=1.0, b=1.0, limit=math.inf):
+        return cls(np.full(arms, a), np.full(arms, b), limit=limit)
+
+
+@register("world", "my-world")
+@dataclass(frozen=True, eq=False)
+class MyWorld(PriorWorld):
+    """Bernoulli arms with means times a scale."""
+
+    scale: float = 1.0
+
+    @classmethod
+    def of(cls, arms, scale=1.0):
+        return cls(MyBeta.of(arms), None, scale)
+
+    @classmethod
+    def examples(cls):
+        return [cls.of(2), cls.of(3, scale=0.5)]
+
+    def means(self, keys):
+        return self.scale * super().means(keys)
+
+    def outcomes(self, theta, keys, t, trial, arm):
+        return (outcome_uniforms(keys, t, trial, arm) < theta[trial, arm]).astype(float)
+'''
+
+
+def write_plugin(path: Path, more: str = "") -> Path:
+    """Write the plug-in file, with more text at its end."""
+    path.write_text(PLUGIN + more)
+    return path
