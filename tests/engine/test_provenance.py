@@ -158,9 +158,12 @@ def test_declared_modules_exist(place: str) -> None:
     assert provenance._modules((place,)) != []
 
 
-def test_numeric_modules_import_only_traceable_names_from_packages() -> None:
+def test_numeric_modules_import_only_traceable_names_from_packages(reached: set[str]) -> None:
     """A name defined in a package would lead to the package, which is not numeric."""
     for module in provenance._modules(NUMERIC):
+        if module.endswith("._storage"):  # writes and reads models: nothing numeric imports it
+            assert module not in reached
+            continue
         file = provenance._file(module)
         assert file is not None
         named = provenance._imported_modules(provenance._read(module, file).imports)
