@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.bad_input import refused
 from helpers.messages import raises_pinned
 from helpers.mutant_policies import AtRandom
 from helpers.recorded_runs import Recorder, record
@@ -17,7 +18,8 @@ from helpers.valid_policies import UCB, temporarily_registered
 from graphbandits import Bernoulli, BetaBernoulli, simulate
 from graphbandits._types import Floats, Ints, State
 from graphbandits.engine import run_block
-from graphbandits.errors import GraphError, InputError, NeedsError, PolicyError
+from graphbandits.engine.loop import draw_means, draw_outcomes
+from graphbandits.errors import GraphError, InputError, NeedsError, PolicyError, WorldError
 from graphbandits.graphs import as_process, from_matrix
 from graphbandits.policies import Event, View
 from graphbandits.registry import build
@@ -177,3 +179,103 @@ class ReadsGraph(UCB):
 def test_undeclared_need_error_names_policy_and_round() -> None:
     with raises_pinned(NeedsError):
         simulate([UCB(), ReadsGraph()], **SMALL_RUN)
+
+
+# Errors of worlds ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OddWorld(Bernoulli):
+    """Returns the given objects as means or rewards, or raises them."""
+
+    theta: Any = None
+    reward: Any = None
+
+    def means(self, keys: Keys) -> Any:
+        if isinstance(self.theta, Exception):
+            raise self.theta
+        return super().means(keys) if self.theta is None else self.theta
+
+    def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Any:
+        if isinstance(self.reward, Exception) and t == 2:
+            raise self.reward
+        seen = super().outcomes(theta, keys, t, trial, arm)
+        return self.reward(seen) if callable(self.reward) else seen
+
+
+def odd(**how: Any) -> OddWorld:
+    return OddWorld(BetaBernoulli.of(5), **how)
+
+
+@pytest.mark.parametrize(
+    ("theta", "words"),
+    [
+        (np.zeros((6, 4)), ["means of shape (6, 4)", "shape (6, 5)"]),
+        (np.zeros(5), ["means of shape (5,)"]),
+        (np.zeros((6, 5), complex), ["type complex128", "numbers"]),
+        (np.full((6, 5), "x"), ["type <U1", "numbers"]),
+        (np.full((6, 5), None), ["type object"]),
+        ([[0.5] * 5] * 6, ["means of list"]),
+        (np.full((6, 5), np.nan), ["not finite"]),
+        (np.full((6, 5), np.inf), ["not finite"]),
+        (ZeroDivisionError("by zero"), ["failed in means", "ZeroDivisionError: by zero"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_means_of_a_world_are_checked(theta: Any, words: list[str]) -> None:
+    message = refused(lambda: simulate("ts-n", odd(theta=theta), **SMALL_RUN), *words)
+    assert message.startswith("world 'OddWorld'")
+    with pytest.raises(WorldError):
+        draw_means(odd(theta=theta), Keys(1, 0, 6))
+
+
+@pytest.mark.parametrize(
+    ("reward", "words"),
+    [
+        (lambda seen: seen[:-1], ["rewards of shape", "round 1", "one reward per pair"]),
+        (lambda seen: seen[:, None], ["rewards of shape"]),
+        (lambda seen: seen.tolist(), ["rewards of list"]),
+        (lambda seen: None, ["rewards of NoneType"]),
+        (lambda seen: seen.astype(str), ["type <U"]),
+        (lambda seen: seen.astype(object), ["type object"]),
+        (lambda seen: seen + 1j, ["type complex128"]),
+        (lambda seen: seen + 2.0, ["gave the reward", "round 1", "declared as binary", "0 or 1"]),
+        (lambda seen: seen * np.nan, ["gave the reward nan"]),
+        (lambda seen: seen - np.inf, ["gave the reward -inf"]),
+        (KeyError("x"), ["failed in round 2, in outcomes", "KeyError: 'x'"]),
+    ],
+)
+def test_rewards_of_a_world_are_checked(reward: Any, words: list[str]) -> None:
+    message = refused(lambda: simulate("ts-n", odd(reward=reward), **SMALL_RUN), *words)
+    assert message.startswith("world 'OddWorld'")
+
+
+def test_errors_of_the_package_in_a_world_are_kept() -> None:
+    with pytest.raises(InputError, match=r"^as given$"):
+        simulate("ts-n", odd(theta=InputError("as given")), **SMALL_RUN)
+
+
+def test_allowed_types_of_means_and_rewards_are_converted() -> None:
+    keys, pair = Keys(1, 0, 2), (np.array([0, 1]), np.array([3, 4]))
+    for kind in (np.int64, np.float32, np.uint8):
+        theta = draw_means(odd(theta=np.ones((2, 5), kind, order="F")), keys)
+        assert theta.dtype == np.float64
+        assert theta.flags.c_contiguous
+    for kind in (bool, np.int8, np.float32):
+        seen = draw_outcomes(
+            odd(reward=lambda seen, kind=kind: seen.astype(kind)), theta, keys, 1, *pair
+        )
+        assert seen.dtype == np.float64
+        assert seen.tolist() == [1.0, 1.0]
+
+
+def test_realised_regret_uses_rewards_of_the_best_and_the_played_arm() -> None:
+    """Gaussian rewards: the difference of two outcomes of the same round and trial."""
+    keys, record_at = Keys(3, 0, 8), np.array([1])
+    world, process = build("world", "gaussian", 3), as_process("star", 3)
+    realised = run_block(AtRandom(), world, process, 1, keys, record_at, realised=True)
+    theta, rows = world.means(keys), np.arange(8)
+    played = realised.plays.argmax(axis=1)
+    best = world.outcomes(theta, keys, 1, rows, theta.argmax(axis=1))
+    expected = best - world.outcomes(theta, keys, 1, rows, played)
+    assert realised.regret[:, 0].tolist() == expected.tolist()

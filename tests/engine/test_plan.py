@@ -1,4 +1,4 @@
-"""Tests of engine/plan.py: limits of a plan."""
+"""Tests of engine/plan.py: limits of a plan, its world and its posterior."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import refused
+from helpers.other_rewards import GaussianWorld, TwoNormals, eighths
 from helpers.recorded_runs import GRAPHS, able
+from helpers.reward_families import COMMON, FAMILIES
 
-from graphbandits import Results, simulate
+from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.engine import Plan
 from graphbandits.engine import plan as plan_module
 from graphbandits.engine.loop import run_recorded
+from graphbandits.engine.plan import check_rewards, describe_world
+from graphbandits.posteriors import Normal
+from graphbandits.posteriors.support import COUNT, REAL, interval, values
 from graphbandits.rng import Keys
+from graphbandits.worlds import as_posterior, as_world
 
 
 def test_too_many_trials_are_refused_before_anything_runs() -> None:
@@ -104,3 +110,128 @@ def test_memory_does_not_grow_with_rounds(policy: str, graph: str) -> None:
     assert next(played) == rounds
     # a list of the rounds would show
     assert memory[1500:].max() - memory[300:750].min() < 2000, memory[::15]
+
+
+# Worlds and posteriors ----------------------------------------------------------------------------
+
+SIZE: dict[str, Any] = {"graph": "star", "horizon": 3, "trials": 2}
+
+
+def test_posterior_is_that_of_the_world_unless_given() -> None:
+    plan = Plan.of("ts-n", "gaussian(noise=2)", arms=3, **SIZE)
+    assert plan.posterior is plan.world.prior
+    other = Normal.of(3)
+    assert Plan.of("ts-n", "gaussian", arms=3, posterior=other, **SIZE).posterior is other
+    named: Any = Plan.of("ts-n", "gaussian", arms=3, posterior="normal(sd=2)", **SIZE).posterior
+    assert named.sds.tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_given_posterior_is_the_one_that_policies_use(family: str) -> None:
+    """The same posterior as the world gives the same bits, another one other bits."""
+    given = FAMILIES[family]
+
+    def run(posterior: str | None) -> Results:
+        return simulate(
+            COMMON, given.world, "star", horizon=40, trials=30, posterior=posterior, workers=1
+        )
+
+    default, same, other = run(None), run(given.posterior), run(given.other_posterior)
+    assert_same_results(default, same)
+    assert (default["uniform"].final == other["uniform"].final).all()  # it has no posterior
+    assert any((default[name].final != other[name].final).any() for name in ("ts-n", "ids-n"))
+
+
+def test_posterior_changes_the_policies_and_not_the_world() -> None:
+    plan = Plan.of("ts-n", "bernoulli(a=3)", arms=2, posterior="beta-bernoulli(a=50)", **SIZE)
+    keys = Keys(1, 0, 5)
+    assert (plan.world.means(keys) == as_world("bernoulli(a=3)", 2).means(keys)).all()
+    assert plan.settings()["prior"] == [[3.0, 1.0]] * 2
+    assert plan.settings()["posterior"]["a"] == [50.0] * 2
+
+
+@pytest.mark.parametrize(
+    ("world", "posterior", "fits"),
+    [
+        (as_world("bernoulli", 2), as_posterior("beta-bernoulli", 2), True),
+        (as_world("bernoulli", 2), as_posterior("normal", 2), True),  # 0 and 1 are real numbers
+        (as_world("gaussian", 2), as_posterior("normal", 2), True),
+        (as_world("gaussian", 2), as_posterior("beta-bernoulli", 2), False),
+        (GaussianWorld(TwoNormals()), as_posterior("normal", 2), True),
+        (eighths(0, 1, 2), as_posterior("normal", 2), True),
+        (eighths(0, 1, 2), as_posterior("beta-bernoulli", 2), False),
+        (eighths(0, 1, 2), eighths(0, 2, 2).prior, True),
+        (eighths(0, 2, 2), eighths(0, 1, 2).prior, False),
+        (eighths(0, 8, 2, COUNT), eighths(0, 9, 2).prior, False),
+        (eighths(0, 8, 2, values(0, 2)), eighths(0, 8, 2, COUNT).prior, True),
+        (eighths(0, 8, 2, REAL), eighths(0, 8, 2, interval(0, 8)).prior, False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_posterior_must_take_the_rewards_of_the_world(
+    world: Any, posterior: Any, fits: bool
+) -> None:
+    if fits:
+        check_rewards(world, posterior)
+        return
+    message = refused(lambda: check_rewards(world, posterior), "does not fit the world")
+    assert refused(lambda: Plan.of("uniform", world, posterior=posterior, **SIZE)) == message
+
+
+def test_refusal_names_both_kinds_of_rewards_and_the_matching_posterior() -> None:
+    refused(
+        lambda: Plan.of("ts-n", "gaussian", posterior="beta-bernoulli", **SIZE),
+        "'beta-bernoulli' does not fit the world 'gaussian'",
+        "of the kind binary",
+        "gives real",
+        "'normal'",
+    )
+
+
+def test_numbers_of_arms_of_world_posterior_and_graph_must_agree() -> None:
+    world = as_world("gaussian", 3)
+    refused(lambda: Plan.of("ts-n", world, arms=4, **SIZE), "3 arms", "arms=4")
+    refused(lambda: Plan.of("ts-n", world, "paper", horizon=2, trials=1), "5", "3")
+    refused(lambda: Plan.of("ts-n", world, posterior=Normal.of(2), **SIZE), "2 arms", "3")
+    refused(lambda: Plan.of("ts-n", "gaussian(mean=[1, 2])", arms=3, **SIZE), "3 numbers")
+
+
+@pytest.mark.parametrize("world", [5, Bernoulli, [1], BetaBernoulli.of(2)], ids=repr)
+def test_other_objects_are_no_worlds(world: Any) -> None:
+    refused(lambda: Plan.of("ts-n", world, **SIZE), "world")
+
+
+def test_description_has_all_parameters_of_the_models() -> None:
+    world = as_world("gaussian(noise=2)", 2, prior=[(1, 2), (3, 4)], means=[5, 6])
+    normal = {"name": "normal", "noise": 2.0, "accuracy": "simulation"}
+    assert describe_world(world, world.prior) == {
+        "world": "Gaussian",
+        "prior": normal | {"means": [1.0, 3.0], "sds": [2.0, 4.0]},
+        "accuracy": "simulation",
+        "means": [5.0, 6.0],
+    }
+    other = describe_world(world, Normal.of(2))["posterior"]
+    assert other == normal | {"noise": 1.0, "means": [0.0, 0.0], "sds": [1.0, 1.0]}
+
+
+def test_description_of_bernoulli_arms_is_that_of_earlier_versions() -> None:
+    world = Bernoulli(BetaBernoulli(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    assert describe_world(world, world.prior) == {
+        "world": "Bernoulli",
+        "prior": [[1.0, 3.0], [2.0, 4.0]],
+        "accuracy": "simulation",
+    }
+
+
+def test_equal_posterior_is_not_described_twice() -> None:
+    """A world may create its prior anew on each access."""
+    world = as_world("gaussian", 2)
+    assert "posterior" not in describe_world(world, Normal.of(2))
+    assert "posterior" in describe_world(world, Normal.of(2, sd=[1, 1 + 2**-52]))
+
+
+def test_description_of_a_plug_in_has_its_source_and_parameters() -> None:
+    described = describe_world(eighths(0.5, 2.0, 2))
+    assert described["world_parameters"] == {"low": 0.5, "width": 2.0}
+    assert len(described["world_source"]) == 1
+    assert "world_source" not in describe_world(as_world("gaussian", 2))

@@ -500,7 +500,8 @@ def draw_means(world: World, keys: Keys) -> Floats:
         _raise_world_error(world, "in means", error)
     shape = (keys.trials, world.arms)
     if not isinstance(theta, np.ndarray) or theta.shape != shape or theta.dtype.kind not in "iuf":
-        what = f"shape {theta.shape}" if isinstance(theta, np.ndarray) else type(theta).__name__
+        array = isinstance(theta, np.ndarray)
+        what = f"shape {theta.shape} and type {theta.dtype}" if array else type(theta).__name__
         raise WorldError(
             f"world '{name_of(world)}' returned means of {what}; return an array of numbers with "
             f"one row per trial and one column per arm, shape {shape}"
@@ -520,11 +521,12 @@ def draw_outcomes(
         _raise_world_error(world, f"in round {t}, in outcomes", error)
     if type(world).__module__.startswith("graphbandits."):
         return reward  # checked by tests, and every microsecond of a round counts
-    if not isinstance(reward, np.ndarray) or reward.shape != arm.shape:
-        what = f"shape {reward.shape}" if isinstance(reward, np.ndarray) else type(reward).__name__
+    array = isinstance(reward, np.ndarray)
+    if not array or reward.shape != arm.shape or reward.dtype.kind not in "biuf":
+        what = f"shape {reward.shape} and type {reward.dtype}" if array else type(reward).__name__
         raise WorldError(
             f"world '{name_of(world)}' returned rewards of {what} in round {t}; return an array "
-            f"with one reward per pair, shape {arm.shape}"
+            f"of numbers with one reward per pair, shape {arm.shape}"
         )
     support = reward_support(world)
     inside = support.contains(reward)
