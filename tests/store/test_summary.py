@@ -153,7 +153,7 @@ def test_lemma_1_from_a_store_equals_that_of_the_simulation(stored) -> None:
     expected = recorded_bounds(simulated, PRIOR)
     assert len(expected) == 2
     for results in (cell.results(), cell.results(curves=True)):
-        found = recorded_bounds(results, cell.prior)
+        found = recorded_bounds(results, cell.posterior)
         for mine, theirs in zip(found, expected, strict=True):
             assert (mine.name, mine.policies) == (theirs.name, theirs.policies)
             assert mine.values.tobytes() == theirs.values.tobytes()

@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+import numpy as np
+
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_bool, short_repr
 from graphbandits.posteriors.base import Beliefs, Posterior
@@ -124,8 +126,8 @@ def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float
         total, count = (REAL.check(one) for one in given)
     except (InputError, ValueError):
         total = count = math.nan
-    whole = not support.integer or total == round(total)
-    whole = whole and (support != BINARY or count == round(count))
+    whole = not support.integer or total == np.rint(total)
+    whole = whole and (support != BINARY or count == np.rint(count))
     if not (count > 0.0 and whole and support.low <= total / count <= support.high):
         kinds = {
             BINARY: "whole numbers (successes, trials) with successes <= trials",
