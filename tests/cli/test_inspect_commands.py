@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from helpers.command_line import answer, read_json, refused_command, run
 from helpers.messages import raises_pinned
+from helpers.reward_families import FAMILIES
 from typer.testing import CliRunner
 
 import graphbandits
@@ -23,7 +24,7 @@ from graphbandits.posteriors import BetaBernoulli
 RULES = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
 
 
-PARTS = ["arms", "alpha", "delta", "h", "rho", "accuracy", "gain", "pi", "ratio"]
+PARTS = ["arms", "alpha", "delta", "h", "v", "rho", "accuracy", "gain", "pi", "ratio"]
 PARTS += ["joint_ratio", "psi", "limit"]
 #: The rules that use a gain, with the exact gain g.
 BY_JOINT = [f"{name}(gain=joint)" for name in RULES if name != "ts-n"]
@@ -290,3 +291,84 @@ def test_number_of_betas_must_equal_number_of_arms(
     message = refused_command(bad_files, ["inspect", *["--beta", "1,1"] * betas, "--graph", graph])
     assert all(word in message for word in words)
     assert "--arms" not in message  # inspect has no option for the number of arms
+
+
+# Other posteriors, and priors ---------------------------------------------------------------------
+
+NORMAL = ["inspect", "--posterior", "normal(noise=0.5)", "--graph", "star"]
+ARMS = ["--arm", "mean=0.3,sd=0.2", "--arm", "0.1,1"]
+
+
+def test_posterior_and_arms_equal_the_python_function() -> None:
+    shown = answer(*NORMAL, *ARMS)
+    arms = [{"mean": 0.3, "sd": 0.2}, (0.1, 1.0)]
+    found = graphbandits.inspect_decision(arms, "star", posterior="normal(noise=0.5)")
+    assert shown == read_json(json_text(found.to_dict()))
+    assert shown["gain"]["joint"] is None
+    assert "'information'" in shown["gain"]["reason"]
+
+
+def test_table_shows_the_parameters_and_why_there_is_no_g() -> None:
+    text = run(*NORMAL, *ARMS)
+    assert "mean=0.3, sd=0.2" in text
+    assert "No g: the posterior 'normal' has no method 'information'" in text
+    assert "psi" in text
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_prior_of_every_family_is_shown(family: str) -> None:
+    text = FAMILIES[family].posterior
+    args = ["inspect", "--prior", text, "--arms", 3]
+    expected = graphbandits.inspect_prior(text, arms=3)
+    assert answer(*args) == read_json(json_text(expected.to_dict()))
+    shown = run(*args)
+    assert f"Expected mean of an arm: {expected.mean:.4g}" in shown
+    assert f"of the best of 3 arms: {expected.best:.4g}" in shown
+    for value in (*expected.mean_quantiles, *expected.reward_quantiles):
+        assert f"{value:.4g}" in shown
+
+
+def test_prior_as_a_pair_is_a_beta_prior() -> None:
+    args = ["inspect", "--prior"]
+    assert answer(*args, "2,6") == answer(*args, "beta-bernoulli(a=2, b=6)")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--prior", "norml"], ["unknown posterior 'norml'", "did you mean 'normal'"]),
+        (["--prior", "normal(sd=0)"], ["sds must be from"]),
+        (["--prior", "normal(sd=nan)"], ["nan"]),
+        (["--prior", "1,0"], ["from 0.001 to 1e+09, not 0"]),
+        (["--prior", "1,2,3"], ["two numbers A,B"]),
+        (["--prior", "normal", "--arms", "0"], ["arms", "at least 1"]),
+        (["--prior", "normal", "--arms", "many"], ["--arms", "'many'"]),
+        (["--prior", "normal", "--graph", "star"], ["--prior cannot be combined"]),
+        (["--prior", "normal", "--beta", "1,1"], ["--prior cannot be combined"]),
+        (["--prior", "normal", "--seed", "-1"], ["seed", "at least 0"]),
+        (["--graph", "star"], ["no arms were given", "--beta", "--arm", "--prior"]),
+        (["--posterior", "normal", "--graph", "star"], ["no arms were given"]),
+        (["--arm", "0,1", "--graph", "star"], ["--arm needs the posterior"]),
+        (["--beta", "1,1", "--arm", "0,1", "--graph", "star"], ["--beta is for Beta posteriors"]),
+        (["--beta", "1,1", "--posterior", "normal", "--graph", "star"], ["--beta is for"]),
+        (["--beta", "1,1", "--beta", "1,1"], ["needs a graph", "--graph"]),
+        (["--beta", "1,1", "--beta", "1,1", "--graph", "star", "--arms", "2"], ["--arms is for"]),
+        ([*NORMAL[1:], "--arm", "sigma=1", "--arm", "0,1"], ["no parameter 'sigma'", "mean, sd"]),
+        ([*NORMAL[1:], "--arm", "0,0", "--arm", "0,1"], ["sds must be from"]),
+        ([*NORMAL[1:], "--arm", "0,nan", "--arm", "0,1"], ["sds must be from", "nan"]),
+        ([*NORMAL[1:], "--arm", "", "--arm", "0,1"], ["mean, sd"]),
+        ([*NORMAL[1:], "--arm", "x", "--arm", "0,1"], ["mean"]),
+        ([*NORMAL[1:], "--arm", "mean=0,mean=1", "--arm", "0,1"], ["'mean' is given twice"]),
+        (["--posterior", "normal(nois=1)", "--arm", "0,1", "--graph", "star"], ["'nois'"]),
+        (["--posterior", "gaussian", "--arm", "0,1", "--graph", "star"], ["unknown posterior"]),
+        (["--posterior", "normal", "--arm", "0,1", "--graph", "paper"], ["5 arms", "1"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_bad_posteriors_and_priors_are_refused(
+    place: Path, args: list[str], words: list[str]
+) -> None:
+    message = refused_command(place, ["inspect", *args])
+    missing = [word for word in words if word not in message]
+    assert not missing, message
+    assert refused_command(place, ["inspect", *args, "--json"]) == message

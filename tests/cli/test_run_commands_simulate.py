@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 from helpers.bad_input import tree
 from helpers.command_line import RUNNER, SIMULATE, answer, refused_command, run, split
+from helpers.reward_families import FAMILIES, write_plugin
 
 import graphbandits
 from graphbandits.cli import app
+from graphbandits.worlds import as_world
 
 QUANTILES = ["0.1", "0.25", "0.5", "0.75", "0.9", "0.95"]
 
@@ -205,3 +208,98 @@ def test_simulate_records_trajectories(place: Path) -> None:
 def test_record_needs_an_output_directory(place: Path) -> None:
     said = refused_command(place, [*SIMULATE, "--record", "actions"])
     assert "--record needs --output DIR" in said
+
+
+# Worlds and posteriors ----------------------------------------------------------------------------
+
+MODELS = split("simulate --policy ids-n --policy ts-n --graph star --arms 3 --horizon 8 --trials 5")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_models_of_the_command_equal_those_of_the_python_function(family: str) -> None:
+    given = FAMILIES[family]
+    means = ",".join(map(str, given.means))
+    for options, world, posterior in (
+        ([f"--world={given.world}"], given.world, None),
+        (
+            [f"--world={given.world}", f"--posterior={given.other_posterior}", f"--means={means}"],
+            as_world(given.world, 3, means=given.means),
+            given.other_posterior,
+        ),
+    ):
+        shown = answer(*MODELS, *options)
+        results = graphbandits.simulate(
+            ["ids-n", "ts-n"], world, "star", arms=3, horizon=8, trials=5, posterior=posterior
+        )
+        assert shown == json.loads(json.dumps(results.summary()))
+
+
+def test_prior_is_given_once_or_per_arm() -> None:
+    once = answer(*MODELS, "--world=gaussian", "--prior=mean=0.5,sd=2")
+    thrice = answer(*MODELS, "--world=gaussian", *["--prior=0.5,2"] * 3)
+    assert once == thrice
+    text = answer(*MODELS, "--world=gaussian(mean=0.5, sd=2)")
+    assert once == text
+    beta = answer(*MODELS, "--prior=2,5")
+    assert beta["settings"]["prior"] == [[2.0, 5.0]] * 3
+    assert beta == answer(*MODELS, "--world=bernoulli(a=2, b=5)")
+
+
+def test_number_of_arms_comes_from_means_or_priors() -> None:
+    words = [word for word in MODELS if word not in ("--arms", "3")]
+    assert answer(*words, "--means=0.1,0.2")["settings"]["arms"] == 2
+    assert answer(*words, *["--prior=1,2"] * 4)["settings"]["arms"] == 4
+
+
+@pytest.mark.process
+def test_world_of_a_plug_in_file(place: Path) -> None:
+    write_plugin(place / "mine.py")
+    options = ["--plugin=mine.py", "--world=my-world(scale=0.5)", "--posterior=my-beta(a=2)"]
+    shown = answer(*MODELS, *options)
+    assert shown["settings"]["world"] == "MyWorld"
+    assert shown["settings"]["world_parameters"] == {"scale": 0.5}
+    assert shown["settings"]["posterior"]["limit"] == "inf"
+
+
+@pytest.mark.process
+def test_command_that_repeats_a_stored_simulation_has_its_models(place: Path) -> None:
+    """The stored command gives the stored results: nothing is left to run."""
+    given = ["--world=gaussian(noise=2)", "--posterior=normal(sd=2)", "--means=1,2.5,-1"]
+    given += ["--prior=mean=1", "--output=out"]
+    run(*MODELS, *given)
+    study = graphbandits.open_study(place / "out")
+    words = shlex.split(study.record.rerun)
+    assert words[0] == "graphbandits"
+    assert set(given) <= set(words)
+    before = set((place / "out" / "shards").rglob("*.parquet"))
+    run(*words[1:])
+    assert set((place / "out" / "shards").rglob("*.parquet")) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--world=gausian"], ["unknown world 'gausian'", "did you mean 'gaussian'"]),
+        (["--world=gaussian(sd=-1)"], ["sds must be from"]),
+        (["--world=gaussian(fixed=[1, 2])"], ["each of the 3 arms"]),
+        (["--world=gaussian(fixed=5)"], ["each of the 3 arms"]),
+        (["--world=my-world"], ["unknown world 'my-world'", "--plugin FILE"]),
+        (["--posterior=normal(noise=inf)"], ["noise", "inf"]),
+        (["--means="], ["--means must be numbers"]),
+        (["--means=0.1,,0.2"], ["--means must be numbers", "'0.1,,0.2'"]),
+        (["--means=0.1,0.2,inf"], ["fixed means must be"]),
+        (["--means=0.1,0.2,-0.3"], ["[0, 1]"]),
+        (["--prior=2,5", "--prior=1,1", "--prior=x"], ["two numbers A,B", "'x'"]),
+        (["--world=gaussian", "--prior=1,2,3,4"], ["mean, sd, noise"]),
+        (["--world=gaussian", "--prior=1,2", "--prior=noise=3", "--prior=1,2"], ["noise"]),
+        (["--world=gaussian", "--policy=exp3-set"], ["'exp3-set'", "bounded interval"]),
+        (["--world=gaussian", "--policy=kl-ucb"], ["'kl-ucb'"]),
+        (["--world=gaussian", "--policy=ids-n(gain=joint)"], ["'information'", "gain=bound"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_bad_models_are_refused(place: Path, options: list[str], words: list[str]) -> None:
+    message = refused_command(place, [*MODELS, *options])
+    missing = [word for word in words if word not in message]
+    assert not missing, message
+    assert refused_command(place, [*MODELS, "--output=out", *options]) == message

@@ -15,16 +15,22 @@ import networkx
 import numpy as np
 import pytest
 from helpers import FIXTURES
+from helpers.bad_input import refused
 from helpers.messages import raises_pinned
 from helpers.recorded_runs import GRAPHS, able, record
+from helpers.reward_families import FAMILIES, write_plugin
+from scipy.stats import norm
 
-from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision
+from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision, load_plugin
 from graphbandits._types import Floats, State
+from graphbandits.engine import run_block
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, GraphLike, UniformFeedback, as_process
-from graphbandits.policies import Event, Needs, Problem, View
-from graphbandits.posteriors import Beliefs
+from graphbandits.plugins import unload_plugin
+from graphbandits.policies import Event, Needs, Problem, View, as_policy
+from graphbandits.posteriors import Beliefs, Normal
 from graphbandits.rng import Keys
+from graphbandits.worlds import as_world
 
 
 @pytest.mark.oracle
@@ -342,6 +348,177 @@ def test_message_does_not_list_too_many_arms() -> None:
     with raises_pinned(InputError) as raised:
         Agent("ts-n", [*reversed((graph.names or ())[1:]), "node x"], graph, seed=1)
     assert len(str(raised.value)) < 120
+
+
+# Other posteriors --------------------------------------------------------------------------------
+
+
+def numbers(agent: Agent, *names: str) -> list[list[float]]:
+    """Return parameters of the prior in the order of the arms."""
+    return [getattr(agent.posterior, name).tolist() for name in names]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"posterior": "normal(mean=0.5, sd=2, noise=3)"},
+        {"posterior": "normal(noise=3)", "prior": (0.5, 2)},
+        {"posterior": "normal(noise=3)", "prior": {"mean": 0.5, "sd": 2}},
+        {"posterior": "normal(noise=3)", "prior": "mean=0.5,sd=2"},
+        {"posterior": "normal(noise=3)", "prior": [(0.5, 2)] * 2},
+        {"posterior": "normal(noise=3, sd=2)", "prior": {"x": (0.5,), "y": {"mean": 0.5}}},
+        {"posterior": Normal.of(2, 0.5, 2.0, 3.0)},
+        {"prior": Normal.of(2, 0.5, 2.0, 3.0)},
+    ],
+    ids=str,
+)
+def test_posterior_and_prior_may_be_given_in_any_form(how: dict) -> None:
+    agent = Agent("ts-n", ["x", "y"], seed=1, **how)
+    assert numbers(agent, "means", "sds") == [[0.5, 0.5], [2.0, 2.0]]
+    assert agent.posterior.noise == 3.0
+
+
+def test_prior_by_name_is_in_the_order_of_the_graph() -> None:
+    graph = networkx.DiGraph([("ann", "bob"), ("bob", "eve")])
+    given = {"eve": (3, 1), "ann": {"mean": 1}}
+    agent = Agent("ts-n", ["eve", "bob", "ann"], graph, seed=1, posterior="normal", prior=given)
+    assert agent.arms == ("ann", "bob", "eve")
+    assert numbers(agent, "means") == [[1.0, 0.0, 3.0]]
+    listed = Agent("ts-n", ["eve", "bob", "ann"], graph, seed=1, posterior="normal(mean=[3, 0, 1])")
+    assert numbers(listed, "means") == [[1.0, 0.0, 3.0]]
+
+
+def test_numbers_by_name_are_not_read_as_parameters() -> None:
+    """They were: (2, 5) of two arms became a = 2 and b = 5 of both."""
+    refused(lambda: Agent("ts-n", ["x", "y"], prior={"x": 2, "y": 5}, seed=1), "no parameter 'x'")
+    # names of arms may be names of parameters: numbers are parameters, pairs are priors of arms
+    both = Agent("ts-n", ["a", "b"], prior={"a": 2, "b": 5}, seed=1)
+    assert numbers(both, "a", "b") == [[2.0, 2.0], [5.0, 5.0]]
+    one = Agent("ts-n", ["a", "b"], prior={"a": (2, 5)}, seed=1)
+    assert numbers(one, "a", "b") == [[2.0, 1.0], [5.0, 1.0]]
+
+
+def test_normal_posterior_follows_the_observations() -> None:
+    """Precision 1 + n / noise^2; the mean is the precision-weighted average."""
+    agent = Agent("ts-n", ["x", "y"], "complete", seed=1, posterior="normal(noise=0.5)")
+    rewards = [1.5, -0.25, 0.75]
+    for reward in rewards:
+        agent.observe(agent.decide(), {"x": reward})
+    assert agent.state["precision"] == pytest.approx({"x": 13.0, "y": 1.0})
+    assert agent.state["mean"] == pytest.approx({"x": 4.0 * sum(rewards) / 13.0, "y": 0.0})
+    gap = agent.state["mean"]["x"] / np.sqrt(1.0 + 1.0 / 13.0)
+    assert agent.beliefs("strict")["x"].alpha == pytest.approx(norm.cdf(gap), rel=1e-8)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_agent_of_every_family_decides_like_the_simulated_trial(family: str) -> None:
+    """The rewards of a simulated trial, given to an agent of the same seed and trial."""
+    given = FAMILIES[family]
+    world, seed, trial = as_world(given.world, 3), 7, 2
+    keys, process = Keys(seed, trial), as_process("star(direction=out)", 3)
+    for policy in ("ts-n", "ids-n"):
+        agent = Agent(policy, 3, "star(direction=out)", seed=seed, trial=trial, prior=world.prior)
+        theta, plays = world.means(keys), np.zeros(3, int)
+        for t in range(1, 21):
+            decision = agent.decide()
+            plays[decision.arm] += 1
+            seen = np.array(sorted(decision.reveals))
+            drawn = world.outcomes(theta, keys, t, np.zeros_like(seen), seen)
+            agent.observe(decision, dict(zip(seen.tolist(), drawn.tolist(), strict=True)))
+        block = run_block(as_policy(policy), world, process, 20, keys, np.array([20]))
+        assert plays.tolist() == block.plays[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"posterior": "norml"}, ["unknown posterior 'norml'", "'normal'"]),
+        ({"posterior": "gaussian"}, ["unknown posterior 'gaussian'"]),
+        ({"posterior": "normal(sd=0)"}, ["sds must be from"]),
+        ({"posterior": "normal", "prior": (0, -1)}, ["sds must be from"]),
+        ({"posterior": "normal", "prior": [(0, 1)] * 3}, ["2 arms"]),
+        ({"posterior": "normal", "prior": {"z": (0, 1)}}, ["no parameter 'z'"]),
+        ({"posterior": "normal", "prior": {"x": (0, 1), "z": (0, 1)}}, ["no parameter 'x'"]),
+        ({"posterior": Normal.of(3)}, ["3 arms", "2"]),
+        ({"posterior": Normal.of(2), "prior": (0, 1)}, ["given as text"]),
+        ({"posterior": "normal", "prior": Normal.of(2)}, ["remove one of them"]),
+        ({"posterior": Normal.of(2), "prior": Normal.of(2)}, ["remove one of them"]),
+        ({"posterior": 5}, ["a posterior must be a text"]),
+        ({"posterior": Normal}, ["a posterior must be a text"]),
+        ({"posterior": as_world("gaussian", 2)}, ["a posterior must be a text"]),
+        ({"posterior": "normal", "accuracy": "exact"}, ["accuracy", "'exact'"]),
+    ],
+    ids=str,
+)
+def test_bad_posteriors_are_refused(how: dict, words: list[str]) -> None:
+    refused(lambda: Agent("ts-n", ["x", "y"], seed=1, **how), *words)
+
+
+def test_policy_that_cannot_use_the_rewards_is_refused() -> None:
+    refused(
+        lambda: Agent("exp3-set", 3, "star", seed=1, posterior="normal", horizon=9),
+        "'exp3-set'",
+        "bounded interval",
+    )
+    agent = Agent(
+        "exp3-set(reward_range=[-1, 3])", 3, "star", seed=1, posterior="normal", horizon=9
+    )
+    agent.observe(decision := agent.decide(), {decision.arm: 2.5})
+
+
+def test_posterior_of_a_plug_in_is_saved_with_all_parameters(tmp_path: Path) -> None:
+    """Infinite numbers and nested tuples, and a posterior that does not check loaded states."""
+    file = write_plugin(tmp_path / "mine.py")
+    load_plugin(file)
+    agent = Agent("ids-n", ["x", "y"], "complete", seed=1, posterior="my-beta(a=2)")
+    play(agent, 5)
+    other = Agent.load(agent.save(tmp_path / "agent.npz"))
+    assert other.posterior.limit == np.inf
+    assert other.posterior.table == ((1, 2), (3.5, np.inf))
+    assert play(agent, 10) == play(other, 10)
+    unload_plugin(file)
+    refused(lambda: Agent.load(tmp_path / "agent.npz"), "unknown posterior 'my-beta'")
+
+
+UNCHECKED = """
+from dataclasses import dataclass
+import numpy as np
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.registry import register
+
+
+@register("posterior", "unchecked")
+@dataclass(frozen=True, eq=False)
+class Unchecked:
+    "All the methods of a Beta posterior except check_state."
+    a: np.ndarray
+    b: np.ndarray
+    support = (0.0, 1.0)
+    outcomes = (0.0, 1.0)
+
+    @classmethod
+    def of(cls, arms, a=1.0, b=1.0):
+        return cls(np.full(arms, a), np.full(arms, b))
+
+    def weaker(self):
+        return Unchecked(0.1 * self.a, 0.1 * self.b)
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name == "check_state":
+            raise AttributeError(name)
+        return getattr(BetaBernoulli(self.a, self.b), name)
+"""
+
+
+def test_agent_with_a_posterior_that_checks_no_states_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "unchecked.py").write_text(UNCHECKED)
+    load_plugin(tmp_path / "unchecked.py")
+    agent = Agent("ts-n", ["x", "y"], "complete", seed=1, posterior="unchecked(a=2)")
+    play(agent, 5)
+    assert not agent._prior_check.done
+    other = Agent.load(agent.save(tmp_path / "agent.npz"))
+    assert other._prior_check.count == agent._prior_check.count == 10
+    assert play(agent, 10) == play(other, 10)
 
 
 #: Prints the memory after 50 rounds and after 1000 more, and the open decisions.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from graphbandits._io import from_npz, read_regular, readable_errors, to_npz, write_bytes
+from graphbandits._serialization import plain_value, restored_value
 from graphbandits._types import Floats
 from graphbandits.engine.loop import decide, draw_graph, init_state, update_state
 from graphbandits.errors import (
@@ -40,6 +41,7 @@ from graphbandits.posteriors._capabilities import (
     keeps_posterior,
     with_accuracy,
 )
+from graphbandits.posteriors.base import StateChecked
 from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
 from graphbandits.worlds import as_posterior
@@ -400,7 +402,11 @@ class Agent:
         meta = {
             "format": FORMAT,
             "posterior": name_of(self.posterior),
-            "prior": {k: v for k, v in fields.items() if not isinstance(v, np.ndarray)},
+            "prior": {
+                name: plain_value(value, f"{name_of(self.posterior)}: {name}")
+                for name, value in fields.items()
+                if not isinstance(value, np.ndarray)
+            },
             "policy": text,
             "arms": list(self.arms) if isinstance(self.arms[0], str) else len(self.arms),
             "seed": self._keys.seed,
@@ -502,7 +508,8 @@ class Agent:
                 if saved.shape != fresh.shape or saved.dtype != fresh.dtype:
                     raise InputError("it is damaged: its check of the prior is not valid")
                 state[name] = saved
-            model.check_state(state)
+            if isinstance(model, StateChecked):
+                model.check_state(state)
 
 
 def _may_be_replaced(path: Path) -> bool:
@@ -554,9 +561,11 @@ def _prior(
     """Return the prior of the arms in ``order``, from a prior in the order of the user."""
     if hasattr(prior, "beliefs"):
         if posterior is not None:
-            raise InputError("posterior and prior are both objects: give one of them")
+            raise InputError(
+                "prior is a posterior object, and posterior was given, too: remove one of them"
+            )
         posterior, prior = cast(Posterior, prior), None
-    if isinstance(prior, Mapping) and prior and set(prior) <= set(order):
+    if isinstance(prior, Mapping) and prior and set(prior) <= set(order) and not _numbers(prior):
         prior = [prior.get(arm, {}) for arm in given_order]
     made = as_posterior(posterior, len(order), prior)
     if given_order == order:
@@ -573,14 +582,24 @@ def _prior(
     return cast(Posterior, dataclasses.replace(cast(Any, made), **by_arm))
 
 
+def _numbers(prior: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping has parameters of all arms; one by arm has no single numbers."""
+    return any(isinstance(value, int | float | np.number) for value in prior.values())
+
+
 def _saved_prior(meta: dict[str, Any], arrays: Arrays) -> Posterior:
     """Return the prior of a saved agent; early files do not name its class."""
     name = meta.get("posterior", "beta-bernoulli")
     known = registered("posterior")
     if name not in known:
         raise InputError(f"unknown posterior '{name}': {nearest(name, known)}")
-    saved = {k.removeprefix("prior/"): v for k, v in arrays.items() if k.startswith("prior/")}
-    posterior: Posterior = known[name](**saved, **meta.get("prior", {}))
+    saved: dict[str, Any] = {
+        key.removeprefix("prior/"): value
+        for key, value in arrays.items()
+        if key.startswith("prior/")
+    }
+    saved |= {name: restored_value(value) for name, value in meta.get("prior", {}).items()}
+    posterior: Posterior = known[name](**saved)
     return posterior
 
 

@@ -321,7 +321,12 @@ def inspect_prior(prior: str | Posterior, *, arms: int = 5, seed: int = 0) -> Pr
     """
     pair = isinstance(prior, str) and "(" not in prior and ("," in prior or "=" in prior)
     arguments = (None, arms, prior) if pair else (prior, arms)
-    model: Any = as_posterior(*arguments) if isinstance(prior, str) else prior
+    given: Any = prior
+    model: Any = (
+        as_posterior(*arguments)
+        if isinstance(prior, str)
+        else as_posterior(given, getattr(given, "arms", arms))
+    )
     state = model.init(trials=1)
     trials = max(1, DRAWS // model.arms)
     many = {name: np.repeat(value, trials, axis=0) for name, value in state.items()}
