@@ -208,7 +208,8 @@ class Posterior(Protocol):
     support : tuple of float
         Interval of the mean of an arm.
     outcomes : tuple of float or None
-        All possible rewards; None if there are infinitely many.
+        All outcomes of the model, whose likelihoods add up to 1; None if there are infinitely many.
+        Updates may accept more ``rewards``, such as those between two outcomes.
     rewards : Support, optional
         Rewards of the model (:mod:`graphbandits.posteriors.support`). Without it they are the
         listed ``outcomes``, or all real numbers.

@@ -74,7 +74,6 @@ class BetaInterval:
     high: float = 1.0
     evidence: str = "draw"
     accuracy: str = "simulation"
-    outcomes: ClassVar[tuple[float, ...] | None] = None
     weighted: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -171,6 +170,11 @@ class BetaInterval:
     @property
     def support(self) -> tuple[float, float]:
         """Interval of the mean of an arm."""
+        return self.low, self.high
+
+    @property
+    def outcomes(self) -> tuple[float, ...]:
+        """Outcomes of a draw: the ends of the interval."""
         return self.low, self.high
 
     @property

@@ -81,13 +81,15 @@ class ModelGrid:
                     f"log_density returned the shape {found.shape} for {len(theta)} points; "
                     f"return {shape}: trials, arms, points"
                 )
-            _check_numbers(found[0], theta, "log_density")
-            return found[0]
+            first: Floats = found[0]
+            _check_numbers(first, theta, "log_density")
+            return first
 
         many = {name: np.repeat(value, DRAWS, axis=0) for name, value in one.items()}
         draws = posterior.sample(many, Stream(Keys(43, 0, DRAWS), 0, "testing/grid"))
         low, high = posterior.support
-        cells = _refined(_axis(low, high, draws, FIXED), log_rows, MOVING, np.asarray)
+        axis = _near(listed_rewards(posterior), _axis(low, high, draws, FIXED))
+        cells = _refined(axis, log_rows, MOVING, np.asarray)
         log_mass = log_rows(cells.middle) + np.log(cells.width)
         mass = _normalised(log_mass)
         below = np.cumsum(mass.mean(axis=0))
@@ -145,7 +147,8 @@ class ModelGrid:
         root = np.cbrt(self.mass / width) * width
         share = (self.mass + root / root.sum(axis=1, keepdims=True)).mean(axis=0) / 2.0
         group = np.minimum((np.cumsum(share) * 400).astype(np.int64), 399)
-        weight = np.stack([np.bincount(group, row, 400) for row in self.mass])
+        rows = [np.bincount(group, row, 400) for row in self.mass]
+        weight = np.stack(rows).astype(np.float64)
         theta = np.bincount(group, share * self.theta, 400)
         total = np.bincount(group, share, 400)
         used = total > 0.0
@@ -280,6 +283,16 @@ def _axis(low: float, high: float, draws: Floats, count: int) -> Floats:
         spread = (high - centre) or scale
         return np.append(high - spread * np.exp(np.linspace(REACH, -LEAST, count)), high)
     return np.asarray(centre + scale * np.sinh(np.linspace(-REACH, REACH, count + 1)))
+
+
+def _near(points: Floats | None, axis: Floats) -> Floats:
+    """Add edges near points inside an axis, because densities can be infinite at listed rewards."""
+    if points is None:
+        return axis
+    inside = points[(points > axis[0]) & (points < axis[-1])]
+    step = (axis[-1] - axis[0]) * np.exp(np.linspace(-LEAST, -4.0, 60))
+    added = (inside[:, None] + np.concatenate([-step, [0.0], step])).ravel()
+    return np.union1d(axis, added[(added > axis[0]) & (added < axis[-1])])
 
 
 def _refined(

@@ -87,7 +87,7 @@ def bayes(posterior: Posterior) -> None:
                 f"differs from Bayes' rule (prior times likelihoods) by {off.max():.2g} at a point"
             )
         for total in (grid.total, ModelGrid.of(posterior, posterior.init(1)).total):
-            if not (np.abs(total - 1.0) <= TOLERANCE).all():
+            if not (np.abs(total - 1.0) <= 10.0 * TOLERANCE).all():
                 raise ContractViolation(
                     f"the density of arm {np.abs(total - 1.0).argmax()} integrates to "
                     f"{total[np.abs(total - 1.0).argmax()]:.6g}: log_density must be normalised"
@@ -355,11 +355,12 @@ def evidence(posterior: Posterior) -> None:
     priors: list[Any] = [posterior, able.weaker()]
     for trial in range(2):
         found, expected = [], []
+        # a mean at which all densities are large, and which is no special value
+        likely = posterior.quantile(_updated(posterior, history, trial), 0.45)[0]
         for prior in priors:
             state, total = prior.init(1), np.zeros(prior.arms)
             for one, arm, reward in _one_by_one(history, trial):
-                # at the most likely mean, where all densities are large
-                theta = np.array([posterior.mean(_updated(posterior, history, trial))[0, arm]])
+                theta = np.array([likely[arm]])
                 before = prior.log_density(state, theta)[0, arm, 0]
                 before += log_likelihood(prior, state, reward, theta)[arm, 0]
                 state = prior.update(state, one)
