@@ -38,14 +38,15 @@ def _saddle(c: list[arb], d: list[arb], order: int) -> arb:
     return ((low + high) / 2).mid()
 
 
-def _ray(c: np.ndarray, e: np.ndarray, k: int) -> tuple[float, float]:
+def _ray(c: np.ndarray, e: np.ndarray, k: int | None) -> tuple[float, float]:
     """The angle along which the integrand decreases best, and where it is below exp(-60)."""
     t = np.concatenate([np.linspace(0.0, 3.0, 60), np.geomspace(3.0, 1e60, 900)])
     best = (np.inf, 0.0, 1.0)
     for tilt in TILTS:
         z = t * np.exp(1j * (np.pi / 2.0 - tilt))
         size = -(c[:, None] * np.log(np.abs(1.0 - z * e[:, None]))).sum(axis=0)
-        size -= np.log(np.abs(1.0 - z * e[k]))
+        if k is not None:
+            size -= np.log(np.abs(1.0 - z * e[k]))
         size += np.log(t + 1e-3)
         end = t[min(np.nonzero(size > -60.0)[0][-1] + 1, len(t) - 1)]
         score = np.log(end + 1.0) + 2.0 * max(0.0, size.max() - 3.0)
@@ -62,10 +63,11 @@ def _contour_value(weights: np.ndarray, values: np.ndarray, x: float, order: int
     e = [one / other for one, other in zip(d, a, strict=True)]
     peak = (-sum((one * other.log() for one, other in zip(c, a, strict=True)), arb(0))).exp()
     if order:  # the pole at s = 0 is like one more value
-        c, e, k = [*c, arb(order)], [*e, -1 / s], 0
+        c, e = [*c, arb(order)], [*e, -1 / s]
     unit = arb(max(abs(float(one)) for one in e))
     e = [one / unit for one in e]
-    tilt, end = _ray(np.array([float(one) for one in c]), np.array([float(one) for one in e]), k)
+    rounded = (np.array([float(one) for one in row]) for row in (c, e))
+    tilt, end = _ray(*rounded, None if order else k)
     ray = (acb(0, 1) * (arb.pi() / 2 - tilt)).exp()
 
     def integrand(t: acb, analytic: bool) -> acb:

@@ -100,7 +100,10 @@ def _exact(weights: list[list[int]], values: list[fmpq]) -> ExactBeliefs:
         below.append([1 - piece for piece in _survival(row, values)])
     density = [[piece.derivative() for piece in big_f] for big_f in below]
     part = [_running(_times(x, f), values) for f in density]
-    means = [sum((c * v for c, v in zip(row, values, strict=True)), fmpq(0)) / sum(row) for row in weights]
+    means = [
+        sum((c * v for c, v in zip(row, values, strict=True)), fmpq(0)) / sum(row)
+        for row in weights
+    ]
 
     def others(*left_out: int) -> list[list[fmpq_poly]]:
         return [below[k] for k in range(arms) if k not in left_out]
@@ -124,7 +127,9 @@ def _exact(weights: list[list[int]], values: list[fmpq]) -> ExactBeliefs:
             f = [piece.derivative() for piece in big_f]
             chance = fmpq(row[k], sum(row))
             for j in range(arms):
-                inside = _times(f, *others(i)) if i == j else _times(density[j], *others(i, j), big_f)
+                inside = (
+                    _times(f, *others(i)) if i == j else _times(density[j], *others(i, j), big_f)
+                )
                 mass = _integrate(inside, values)
                 if mass > 0:
                     gain += arb(chance * mass) * (arb(mass) / arb(alpha[j])).log()

@@ -13,6 +13,7 @@ from scipy.stats import beta
 
 from graphbandits.posteriors._dirichlet_kernels import (
     CHUNK,
+    FINE,
     WORK_ROWS,
     angle_lane,
     cos_sin_lane,
@@ -27,7 +28,7 @@ ROUNDING = 1e-15
 def after_densities(c: np.ndarray, v: np.ndarray, x: float) -> tuple[np.ndarray, float]:
     """f^k(x) without the factor exp(-level), and the level."""
     a, out = np.empty((2, len(c)))
-    level, _ = fill_after(c, v, v - x, 0.0, a, out, np.empty((WORK_ROWS, CHUNK)))
+    level, _ = fill_after(c, v, v - x, 0.0, FINE, a, out, np.empty((WORK_ROWS, CHUNK)))
     return out * c.sum(), level
 
 
