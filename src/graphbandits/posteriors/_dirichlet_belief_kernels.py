@@ -23,12 +23,16 @@ from graphbandits.posteriors._arm_kernels import group_rows
 from graphbandits.posteriors._beta_kernels import CONVERGED, GOOD_ENOUGH, REFINEMENTS
 from graphbandits.posteriors._dirichlet_kernels import (
     CHUNK,
+    COARSE,
+    FINE,
     WORK_ROWS,
     fill_after,
     level_and_slope,
     lower_tail_of,
 )
 from graphbandits.posteriors._dirichlet_panel_kernels import (
+    INTERVAL,
+    LEFT_0,
     MOST_PANELS,
     NODE_DX,
     NODE_INTERVAL,
@@ -36,6 +40,7 @@ from graphbandits.posteriors._dirichlet_panel_kernels import (
     NODE_RIGHT,
     NODE_ROWS,
     PANEL_ROWS,
+    RIGHT_0,
     divide_values,
     fill_differences,
     fill_grading,
@@ -46,12 +51,11 @@ from graphbandits.posteriors._dirichlet_panel_kernels import (
 )
 from graphbandits.posteriors._distribution_kernels import accumulate, fold_in
 from graphbandits.posteriors._math_kernels import phi
+from graphbandits.posteriors._outcome_kernels import LEAST_ALPHA
 from graphbandits.posteriors._pair_kernels import INSIDE, TINY, fold_equals, inner
 from graphbandits.posteriors._panel_kernels import NODES, WEIGHT
 from graphbandits.posteriors._shape_kernels import Setting
 
-#: Arms that are best with a smaller probability are omitted from h: simulation, strict.
-LEAST_ALPHA = np.array([1e-15, 1e-42])
 #: Passes in which panels are split because the product of many distribution functions is steep.
 _STEEP_PASSES = 12
 
@@ -62,6 +66,7 @@ def _fill_arm(
     v: Floats,
     nodes: Floats,
     n: int,
+    digits: float,
     space: Floats,
     work: Floats,
     g: Floats,
@@ -80,7 +85,7 @@ def _fill_arm(
     for x in range(n):
         q = int(nodes[NODE_INTERVAL, x])
         fill_differences(v, q, nodes[NODE_LEFT, x], nodes[NODE_RIGHT, x], d)
-        level, w = fill_after(c, v, d, w, a, out, work)
+        level, w = fill_after(c, v, d, w, digits, a, out, work)
         peak = math.exp(-min(level, 700.0))
         f = 0.0
         for k in range(m):
@@ -113,6 +118,7 @@ def _integrate_values(
     active: int,
     leader: int,
     setting: Setting,
+    digits: float,
     low: tuple[int, float, float],
     panels: int,
     panels_of: Ints,
@@ -145,7 +151,7 @@ def _integrate_values(
         end = panels_of[i] * NODES
         moment_row = moment[i, :end] if moment.size > 0 else moment[0, :0]
         change_rows = change[i, :, :end] if change.size > 0 else change[0, :, :0]
-        _fill_arm(c[i], v, nodes, end, space, work, r[i], moment_row, change_rows)
+        _fill_arm(c[i], v, nodes, end, digits, space, work, r[i], moment_row, change_rows)
         r[i, end:n] = 0.0
         total = accumulate(r[i], edges, panels_of[i], mass, big_f[i])
         fill_differences(v, low[0], low[1], low[2], d)
@@ -392,6 +398,7 @@ def dirichlet_beliefs(
                         active,
                         lead,
                         setting,
+                        FINE if strict else COARSE,
                         start,
                         found,
                         panels_of,
@@ -414,7 +421,7 @@ def dirichlet_beliefs(
                         panels_of[i] = _moved(panels, panels_of[i], found, new, size)
                     panels = new
                     found = size
-                    start = (int(panels[1, 0]), panels[2, 0], panels[3, 0])
+                    start = (int(panels[INTERVAL, 0]), panels[LEFT_0, 0], panels[RIGHT_0, 0])
                 defect[t] = abs(total - 1.0)
                 if defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH:
                     break
@@ -467,9 +474,9 @@ def _moved(panels: Floats, end: int, found: int, new: Floats, size: int) -> int:
         return 0
     moved = 0
     for p in range(size):
-        before = new[1, p] < panels[1, end]
-        here = new[1, p] == panels[1, end]
-        if before or (here and new[3, p] > panels[3, end]):
+        before = new[INTERVAL, p] < panels[INTERVAL, end]
+        here = new[INTERVAL, p] == panels[INTERVAL, end]
+        if before or (here and new[RIGHT_0, p] > panels[RIGHT_0, end]):
             moved = p + 1
     return moved
 
@@ -505,7 +512,7 @@ def fill_log_densities(
                 continue
             q, left, right = _locate(v, theta[x] / unit)
             fill_differences(v, q, left, right, d)
-            level, _ = fill_after(c, v, d, 0.0, a, after, work)
+            level, _ = fill_after(c, v, d, 0.0, FINE, a, after, work)
             f = inner(c, after)
             if outcome >= 0:
                 out[i, x] = math.log(c[outcome] * after[outcome] / f)
@@ -567,11 +574,12 @@ def fill_quantiles(values: Floats, weights: Floats, level: float, out: Floats) -
                 high = y
             if miss <= 0.0:
                 low = y
-            peak, _ = fill_after(c, v, d, 0.0, a, after, work)
+            peak, _ = fill_after(c, v, d, 0.0, FINE, a, after, work)
             rate = inner(c, after) * math.exp(-min(peak, 700.0)) * (left * (right / gap))
             rate /= below if level <= 0.5 else above
             before = y
-            y = y - miss / rate if rate > 0.0 else 0.5 * (low + high)
+            # (far out both tails and densities have a lower limit)
+            y = y - miss / rate if rate > 0.0 and abs(miss) < 100.0 else high
             if not low < y < high:
                 y = 0.5 * (low + high)
             if abs(y - before) <= 1e-14 * max(1.0, abs(y)) or abs(miss) < 1e-15:

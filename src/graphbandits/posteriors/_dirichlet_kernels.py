@@ -41,21 +41,22 @@ from graphbandits.posteriors._math_kernels import exp_lane, log1p_lane
 
 #: Number of nodes of the contour per loop.
 CHUNK = 16
-#: The step h of t in units of the standard deviation sigma of the integrand at the saddle point, if
-#: the integrand is about normal: the error is exp(-2 pi^2 sigma^2 / h^2).
-STEP_IN_DEVIATIONS = 0.7
+#: Relative errors are about exp(-digits): "strict" and "simulation".
+FINE, COARSE = 36.0, 28.0
+#: If the integrand is about normal, with the standard deviation sigma of t at the saddle point, the
+#: error of a step h is exp(-2 pi^2 sigma^2 / h^2). A step is this part of the one with that error.
+_SAFE = 0.95
 #: Otherwise the error is about exp(y^2 / (2 sigma^2) - 2 pi y / h), where y is the width of the strip
 #: |Im t| < y in which the integrand is not much larger than on the contour.
 STRIP = 0.7
-_DIGITS = 36.0
 #: If the phase changes by more than this while y grows by a factor of e, the contour is tilted.
 MOST_PHASE = 4.0
 #: Largest tilt; with a weight b in the way it is TILT / sqrt(b), for which the integrand is at most
 #: cos(tilt)^-b, about 2, times larger.
 MOST_TILT = 0.5
 TILT = 1.2
-#: Terms below exp of this, relative to the largest one, are neglected.
-_LOG_NEGLIGIBLE = -42.0
+#: Terms below exp(-digits - _MORE), relative to the largest one, are neglected.
+_MORE = 6.0
 #: Largest t: beyond it sinh overflows.
 _MOST_T = 700.0
 #: Largest |w| of a saddle point.
@@ -220,7 +221,14 @@ def level_and_slope(
 
 @kernel()
 def _tilt(
-    c: Floats, d: Floats, a: Floats, pole: float, pole_e: float, unit: float, deviation: float
+    c: Floats,
+    d: Floats,
+    a: Floats,
+    pole: float,
+    pole_e: float,
+    unit: float,
+    deviation: float,
+    digits: float,
 ) -> tuple[float, float]:
     """Return the angle of the contour to a vertical line far out, and the width of its strip.
 
@@ -241,7 +249,7 @@ def _tilt(
             level += 0.5 * c[k] * log1p_lane(u * u)
             rate += c[k] * u / (1.0 + u * u)
             passed += c[k] * (u * u / (0.25 + u * u))
-        if level > _DIGITS:
+        if level > digits:
             break
         if abs(rate) > abs(most):
             most = rate
@@ -257,7 +265,14 @@ def _tilt(
 
 @kernel()
 def integrate_contour(
-    c: Floats, d: Floats, a: Floats, pole: float, pole_e: float, out: Floats, work: Floats
+    c: Floats,
+    d: Floats,
+    a: Floats,
+    pole: float,
+    pole_e: float,
+    digits: float,
+    out: Floats,
+    work: Floats,
 ) -> float:
     """Integrate the integrand over its value at the saddle point, along the hyperbola.
 
@@ -280,10 +295,10 @@ def integrate_contour(
     if pole > 0.0:
         smallest = 0.0
     deviation = 1.0 / math.sqrt(bend)
-    tilt, strip = _tilt(c, d, a, pole, pole_e, unit, deviation)
-    step = STEP_IN_DEVIATIONS * deviation
+    tilt, strip = _tilt(c, d, a, pole, pole_e, unit, deviation, digits)
+    step = _SAFE * math.pi * math.sqrt(2.0 / digits) * deviation
     if 2.0 * math.pi * deviation * deviation > strip * step:
-        damping = _DIGITS + 0.5 * (strip / deviation) ** 2
+        damping = digits + 0.5 * (strip / deviation) ** 2
         step = min(step, 2.0 * math.pi * strip / damping)
     turn = math.sin(tilt)
     cos_turn = math.cos(tilt)
@@ -321,7 +336,7 @@ def integrate_contour(
         for i in range(CHUNK):
             size = weight[i] + math.log1p(along[i])
             decay = math.log1p(along[i] * (smallest * unit))
-            ended = ended or size - decay < _LOG_NEGLIGIBLE
+            ended = ended or size - decay < -digits - _MORE
             if ended:  # further on, a tilted contour may lead to large values
                 weight[i] = -700.0
                 phase[i] = 0.0
@@ -358,12 +373,19 @@ def integrate_contour(
 
 @kernel()
 def fill_after(
-    c: Floats, v: Floats, d: Floats, start: float, a: Floats, out: Floats, work: Floats
+    c: Floats,
+    v: Floats,
+    d: Floats,
+    start: float,
+    digits: float,
+    a: Floats,
+    out: Floats,
+    work: Floats,
 ) -> tuple[float, float]:
     """Set out[k] exp(-level) = f^k(x) / C; return the level and w of the saddle."""
     w = find_saddle(c, v, d, 0.0, start, a)
     s = saddle_point(v, d, w)
-    integrate_contour(c, d, a, 0.0, 0.0, out, work)
+    integrate_contour(c, d, a, 0.0, 0.0, digits, out, work)
     for k in range(c.size):
         out[k] /= a[k]
     return -log_peak(c, d, a, s), w
@@ -379,7 +401,7 @@ def lower_tail_of(
     """
     w = find_saddle(c, v, d, order, -1.0, a)
     s = saddle_point(v, d, w)
-    value = integrate_contour(c, d, a, order, -1.0 / s, out, work)
+    value = integrate_contour(c, d, a, order, -1.0 / s, FINE, out, work)
     value *= (-1.0 / s) ** order
     if order > 1.0:
         value /= c.sum()

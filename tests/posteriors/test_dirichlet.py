@@ -1,0 +1,306 @@
+"""Tests of posteriors/dirichlet.py: states, checks, quantiles, draws and theorems."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from graphbandits.errors import InputError
+from graphbandits.posteriors import Dirichlet, Observations
+from graphbandits.rng import Keys, Stream
+
+STARS = (1.0, 2.0, 3.0, 4.0, 5.0)
+
+
+def observed(trial: list[int], arm: list[int], reward: list[float]) -> Observations:
+    return Observations(np.array(trial), np.array(arm), np.array(reward, float))
+
+
+def some_state(posterior: Dirichlet, trials: int = 2) -> dict[str, np.ndarray]:
+    state = posterior.init(trials)
+    rng = np.random.default_rng(5)
+    state["weights"] += rng.integers(0, 9, state["weights"].shape)
+    return state
+
+
+def test_update_counts_the_values() -> None:
+    posterior = Dirichlet.of(2, values=(0, 1, 5), weights=(1, 2, 0.5))
+    state = posterior.init(trials=2)
+    seen = observed([0, 1, 1, 1], [0, 1, 1, 0], [5, 0, 0, 1])
+    assert posterior.update(state, seen) is state
+    assert state["weights"].tolist() == [
+        [[1.0, 2.0, 1.5], [1.0, 2.0, 0.5]],
+        [[1.0, 3.0, 0.5], [3.0, 2.0, 0.5]],
+    ]
+
+
+def test_mean_is_the_average_of_the_values() -> None:
+    posterior = Dirichlet([[1.0, 2.0, 1.0]], (-2.0, 0.0, 6.0))
+    assert posterior.mean(posterior.init(trials=1)).tolist() == [[1.0]]
+
+
+def test_an_unlisted_reward_is_refused() -> None:
+    posterior = Dirichlet.of(2, values=(1, 2, 5))
+    for wrong in (3.0, 0.0, 6.0, math.nan):
+        with pytest.raises(InputError, match="a reward must be"):
+            posterior.update(posterior.init(trials=1), observed([0], [0], [wrong]))
+    with pytest.raises(InputError, match="a reward must be 1, 2 or 5, not 3"):
+        posterior.check_reward(3)
+    assert posterior.check_reward(5) == 5.0
+
+
+@pytest.mark.parametrize("trial, arm", [(2, 0), (-1, 0), (0, 2), (0, -1)])
+def test_observations_outside_of_the_state_are_refused(trial: int, arm: int) -> None:
+    posterior = Dirichlet.of(2)
+    state = posterior.init(trials=2)
+    with pytest.raises(InputError, match="observations need a trial"):
+        posterior.update(state, observed([0, trial], [0, arm], [1, 1]))
+    assert (state["weights"] == 1.0).all()
+
+
+def test_update_needs_a_state_that_it_can_change() -> None:
+    posterior = Dirichlet.of(1)
+    state = {"weights": np.ones((1, 1, 5), np.int64)}
+    with pytest.raises(InputError, match="in place"):
+        posterior.update(state, observed([0], [0], [1]))
+
+
+def test_prior_is_read_only() -> None:
+    prior = Dirichlet.of(2)
+    with pytest.raises(ValueError, match="read-only"):
+        prior.weights[0, 0] = 7.0
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"values": (1,)}, "2 to 30 values"),
+        ({"values": 7}, "list of 2 to 30 numbers"),
+        ({"values": (1, 1, 2)}, "different finite numbers"),
+        ({"values": (1, math.inf)}, "different finite numbers"),
+        ({"values": (2, 1)}, "increasing order"),
+        ({"values": (0, 1e-12, 1)}, "at least 1e-09"),
+        ({"values": tuple(range(31))}, "2 to 30 values"),
+        ({"weights": 0.05}, "from 0.1 to 1e\\+09"),
+        ({"weights": math.nan}, "from 0.1 to 1e\\+09"),
+        ({"weights": (1, 2)}, "a list of 5 numbers"),
+        ({"weights": "1"}, "weights must be numbers"),
+        ({"weights": [[1], [1, 2]]}, "weights must be numbers"),
+        ({"accuracy": "exact"}, "accuracy must be"),
+    ],
+)
+def test_parameters_are_checked(given: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Dirichlet.of(2, **given)  # type: ignore[arg-type]
+
+
+def test_weights_need_two_axes() -> None:
+    with pytest.raises(InputError, match=r"shape \(arms, 5\); got the shape \(5,\)"):
+        Dirichlet(np.ones(5))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, 0.0, 2e10])
+def test_weights_of_a_state_are_checked(wrong: float) -> None:
+    posterior = Dirichlet.of(2)
+    state = posterior.init(trials=1)
+    state["weights"][0, 1, 2] = wrong
+    for call in (posterior.check_state, posterior.beliefs):
+        with pytest.raises(InputError, match="of the value 3 for arm 1 in trial 0"):
+            call(state)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (1, 3, 5), (1, 2, 4)])
+def test_shapes_of_a_state_are_checked(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=r"shape \(trials, 2, 5\)"):
+        Dirichlet.of(2).check_state({"weights": np.ones(shape)})
+
+
+def test_weights_of_observations_are_refused() -> None:
+    posterior = Dirichlet.of(1)
+
+    class Weighted:
+        trial, arm, reward, weight = np.array([0]), np.array([0]), np.ones(1), np.array([2.0])
+
+    with pytest.raises(InputError, match="weight 1 only"):
+        posterior.update(posterior.init(trials=1), Weighted())  # type: ignore[arg-type]
+
+
+def test_statistics_do_not_depend_on_the_block() -> None:
+    posterior = Dirichlet.of(4, weights=(0.5, 1, 2, 1, 1))
+    state = some_state(posterior, 5)
+    together = posterior.beliefs(state, variance=True)
+    for t in range(5):
+        alone = posterior.beliefs({"weights": state["weights"][t : t + 1]}, variance=True)
+        for name in ("alpha", "delta", "h", "v", "rho"):
+            assert (getattr(alone, name)[0] == getattr(together, name)[t]).all()
+
+
+def test_statistics_scale_with_the_values() -> None:
+    """A change of units by a power of two changes no digit; a shift only rounds."""
+    weights = np.random.default_rng(7).integers(1, 20, (3, 4)).astype(float)
+    values = np.array([0.0, 1.0, 2.5, 3.0])
+    one, two, three = (
+        Dirichlet(weights, tuple(v.tolist())) for v in (values, 64.0 * values, values - 10.0)
+    )
+    a, b, c = (p.beliefs(p.init(trials=1), variance=True) for p in (one, two, three))
+    assert (a.alpha == b.alpha).all()
+    assert (a.h == b.h).all()
+    assert (64.0 * a.delta == b.delta).all()
+    assert (4096.0 * a.v == b.v).all()  # type: ignore[operator]
+    for name in ("alpha", "delta", "h", "v"):
+        assert getattr(c, name) == pytest.approx(getattr(a, name), rel=1e-12)
+    assert c.rho == pytest.approx(a.rho - 10.0, rel=1e-14)
+
+
+def test_mirrored_values_give_mirrored_posteriors() -> None:
+    """Two arms: the better one is the worse one of the mirrored problem."""
+    weights = np.array([[2.0, 5.5, 1.0], [1.5, 2.0, 2.0]])
+    one = Dirichlet(weights, (0.0, 1.0, 4.0), "strict")
+    two = Dirichlet(weights[:, ::-1], (-4.0, -1.0, 0.0), "strict")
+    a, b = (p.beliefs(p.init(trials=1), variance=True) for p in (one, two))
+    assert a.alpha == pytest.approx(b.alpha[:, ::-1], rel=1e-12)
+    assert a.h == pytest.approx(b.h, rel=1e-11)
+
+
+def test_equal_arms_share_the_probability() -> None:
+    posterior = Dirichlet.of(5000, values=(0, 1, 3))
+    found = posterior.beliefs(posterior.init(trials=1), variance=True)
+    assert found.alpha == pytest.approx(np.full((1, 5000), 1 / 5000), rel=1e-12)
+    assert (found.h == found.h[0, 0]).all()
+
+
+def test_h_is_nan_without_information() -> None:
+    posterior = Dirichlet.of(2)
+    state = some_state(posterior, 1)
+    found, whole = posterior.beliefs(state, information=False), posterior.beliefs(state)
+    assert np.isnan(found.h).all()
+    assert (found.alpha == whole.alpha).all()
+    assert found.v is None
+
+
+def test_information_is_at_most_the_entropy_and_at_least_pinskers_bound() -> None:
+    posterior = Dirichlet.of(4, values=(0, 0.25, 1))
+    found = posterior.beliefs(some_state(posterior, 6), variance=True)
+    entropy = -(found.alpha * np.log(found.alpha)).sum(axis=1)
+    assert (found.h <= entropy[:, None]).all()
+    assert (found.h >= 2.0 * found.v).all()  # type: ignore[operator]
+
+
+def test_a_million_observations_are_resolved() -> None:
+    weights = np.array([[1e6, 1.0, 1.0], [1e6, 1.0, 2.0]])  # both means are next to the first value
+    posterior = Dirichlet(weights, (0.0, 1.0, 2.0))
+    found = posterior.beliefs(posterior.init(trials=1))
+    mean = posterior.mean(posterior.init(trials=1))[0]
+    assert 0.6 < found.alpha[0, 1] < 0.9
+    assert found.delta[0, 0] - found.delta[0, 1] == pytest.approx(mean[1] - mean[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("level", [1e-6, 0.1, 0.5, 0.77, 1.0 - 1e-9])
+def test_quantiles_of_two_values_are_those_of_beta(level: float) -> None:
+    a, b = np.array([0.3, 1.0, 7.5, 4000.0]), np.array([0.4, 1.0, 0.5, 2000.0])
+    posterior = Dirichlet(np.stack([b, a], axis=1), (0.0, 1.0))
+    found = posterior.quantile(posterior.init(trials=1), level)[0]
+    assert found == pytest.approx(beta(a, b).ppf(level), rel=1e-9)
+
+
+def test_quantiles_invert_the_sum_of_the_density() -> None:
+    posterior = Dirichlet.of(2, values=(-1, 0, 2, 3))
+    state = some_state(posterior, 1)
+    edges = np.linspace(-1.0, 3.0, 40001)
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    below = np.cumsum(np.exp(posterior.log_density(state, middle))[0], axis=1) * 1e-4
+    assert below[:, -1] == pytest.approx(np.ones(2), abs=1e-8)
+    for level in (0.01, 0.4, 0.95):
+        found = posterior.quantile(state, level)[0]
+        for arm in range(2):
+            assert np.interp(found[arm], edges[1:], below[arm]) == pytest.approx(level, abs=1e-7)
+    assert posterior.quantile(state, 0.0).tolist() == [[-1.0, -1.0]]
+    assert posterior.quantile(state, 1.0).tolist() == [[3.0, 3.0]]
+
+
+def test_probabilities_of_rewards_given_the_mean() -> None:
+    """They add up to 1, have the given mean, and average to the predictive probabilities."""
+    posterior = Dirichlet.of(2, values=(-1, 0, 2, 3))
+    state = some_state(posterior, 1)
+    theta = np.linspace(-0.9, 2.9, 39)
+    chance = np.exp([posterior.log_conditional(state, y, theta) for y in posterior.values])
+    assert chance.sum(axis=0) == pytest.approx(np.ones((1, 2, 39)), rel=1e-12)
+    average = np.tensordot(np.array(posterior.values), chance, 1)
+    assert average == pytest.approx(np.broadcast_to(theta, (1, 2, 39)), rel=1e-11, abs=1e-12)
+
+
+def test_density_is_zero_outside_of_the_support() -> None:
+    posterior = Dirichlet.of(1, values=(0, 1, 2))
+    outside = posterior.log_density(posterior.init(trials=1), np.array([-1.0, 0.0, 2.0, 3.0]))
+    assert (outside == -np.inf).all()
+
+
+@pytest.mark.statistical
+def test_draws_have_the_moments_of_the_posterior() -> None:
+    posterior = Dirichlet([[0.3, 1.0, 2.0], [5.0, 0.5, 9.0]], (-1.0, 0.0, 4.0))
+    count = 20000
+    draws = posterior.sample(posterior.init(count), Stream(Keys(1, 0, count), 1, "test"))
+    weights = posterior.weights
+    total = weights.sum(axis=1)
+    mean = (weights * posterior.values).sum(axis=1) / total
+    apart = np.array(posterior.values) - mean[:, None]
+    sd = np.sqrt((weights * apart**2).sum(axis=1) / total / (total + 1.0))
+    assert np.abs(draws.mean(axis=0) - mean).max() < 5.0 * sd.max() / math.sqrt(count)
+    assert draws.std(axis=0) == pytest.approx(sd, rel=0.03)
+
+
+@pytest.mark.statistical
+def test_predictions_have_the_predictive_probabilities() -> None:
+    posterior = Dirichlet([[0.5, 1.0, 2.5]], (-1.0, 0.0, 4.0))
+    count = 20000
+    draws = posterior.predict(posterior.init(count), Stream(Keys(2, 0, count), 1, "test"))
+    share = [(draws == value).mean() for value in posterior.values]
+    assert share == pytest.approx([0.125, 0.25, 0.625], abs=0.015)
+
+
+def test_order_of_draws_has_no_ties_at_the_largest_value() -> None:
+    posterior = Dirichlet.of(2, values=(0, 1), weights=(0.1, 1000))
+    stream = Stream(Keys(3, 0, 200), 1, "test")
+    draws = posterior.sample(posterior.init(200), stream)
+    order = posterior.sample_order(posterior.init(200), stream)
+    assert (draws == 1.0).any()
+    assert len(np.unique(order)) == order.size
+
+
+def test_rewards_of_a_mean_are_next_to_it() -> None:
+    posterior = Dirichlet.of(1, values=(0, 1, 5))
+    theta = np.array([0.25, 2.0, 5.0, 0.0])
+    u = (np.arange(400) + 0.5) / 400.0
+    drawn = np.stack([posterior.draw_reward(theta, np.full(4, x)) for x in u])
+    assert drawn.mean(axis=0) == pytest.approx(theta)
+    assert np.isin(drawn, posterior.values).all()
+    assert np.exp(posterior.log_likelihood(5.0, theta)) == pytest.approx([0.0, 0.25, 1.0, 0.0])
+
+
+def test_evidence_is_the_product_of_predictive_probabilities() -> None:
+    posterior = Dirichlet.of(1, values=(0, 1, 5), weights=(0.5, 1, 2))
+    state = posterior.init(trials=1)
+    log_evidence = 0.0
+    for k in (2, 0, 2, 1, 2):
+        weights = state["weights"][0, 0]
+        log_evidence += math.log(weights[k] / weights.sum())
+        state = posterior.update(state, observed([0], [0], [posterior.values[k]]))
+    assert posterior.log_evidence(state)[0, 0] == pytest.approx(log_evidence, rel=1e-13)
+
+
+def test_weaker_prior_has_the_same_means() -> None:
+    posterior = Dirichlet.of(1, weights=(5, 10, 20, 1, 7), accuracy="strict")
+    weaker = posterior.weaker()
+    assert weaker.weights == pytest.approx(posterior.weights / 10.0)
+    assert weaker.accuracy == "strict"
+    assert (weaker.weaker().weights >= 0.1).all()
+
+
+def test_rewards_are_listed() -> None:
+    posterior = Dirichlet.of(1)
+    assert str(posterior.rewards) == "values(1, 2, 3, 4, 5)"
+    assert posterior.outcomes == STARS
+    assert posterior.support == (1.0, 5.0)
