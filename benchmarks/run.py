@@ -24,6 +24,7 @@ import long_run
 import machine
 import many_arms
 import one_round
+import reward_models
 import strict
 import workers
 from display import Table
@@ -41,6 +42,7 @@ SECTIONS: dict[str, ModuleType] = {
     "round": one_round,
     "inside": inside,
     "policies": every_policy,
+    "models": reward_models,
     "many-arms": many_arms,
     "machine": machine,
     "long-run": long_run,

@@ -35,6 +35,9 @@ class Settings:
     #: A round of every policy.
     policy_arms: tuple[int, ...] = (5, 50)
     policy_rounds: int = 200
+    #: A round of every reward model.
+    model_arms: tuple[int, ...] = (5, 10)
+    model_rounds: int = 100
     #: One worker and two.
     worker_trials: int = 400
     worker_rounds: int = 1_000
@@ -59,6 +62,8 @@ class Settings:
             long_windows=5,
             round_arms=(5, 50),
             policy_rounds=50,
+            model_arms=(5,),
+            model_rounds=20,
             worker_trials=200,
             store_trials=100,
             summary_trials=10_000,

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
         reproduce,
         run_experiment,
     )
-    from graphbandits.experiments.catalogue import list_available, new_experiment, new_policy
+    from graphbandits.experiments.catalogue import (
+        list_available,
+        new_experiment,
+        new_graph,
+        new_policy,
+        new_posterior,
+        new_world,
+    )
     from graphbandits.experiments.experiment_audit import audit_experiment
     from graphbandits.experiments.graph_description import describe_graph
     from graphbandits.graphs import as_process
@@ -56,7 +63,10 @@ _MODULES = {
     "load_experiment": "graphbandits.experiments",
     "load_plugin": "graphbandits.plugins",
     "new_experiment": "graphbandits.experiments.catalogue",
+    "new_graph": "graphbandits.experiments.catalogue",
     "new_policy": "graphbandits.experiments.catalogue",
+    "new_posterior": "graphbandits.experiments.catalogue",
+    "new_world": "graphbandits.experiments.catalogue",
     "open_studies": "graphbandits.experiments",
     "open_study": "graphbandits.experiments",
     "register": "graphbandits.registry",
@@ -87,7 +97,10 @@ __all__ = [
     "load_experiment",
     "load_plugin",
     "new_experiment",
+    "new_graph",
     "new_policy",
+    "new_posterior",
+    "new_world",
     "open_studies",
     "open_study",
     "register",

@@ -338,8 +338,9 @@ def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
     pairs = _arguments_of(cls) if by_arms else _fields(cls)
     allowed = {field: None for field, _ in pairs}
     if KEYLESS in arguments:
-        keyless = [f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only]
-        keyless = list(allowed) if len(allowed) == 1 else keyless
+        keyless = list(allowed)
+        if len(allowed) > 1 and not by_arms:
+            keyless = [f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only]
         if len(keyless) != 1:
             keys = f"parameters: {', '.join(allowed)}" if allowed else "it has no parameters"
             raise InputError(

@@ -54,6 +54,8 @@ def results(tmp_path_factory) -> dict[str, Any]:
         strict_arms=(2,),
         policy_arms=(3,),
         policy_rounds=4,
+        model_arms=(2,),
+        model_rounds=2,
         worker_trials=4,
         worker_rounds=5,
         store_trials=2,

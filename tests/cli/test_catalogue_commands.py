@@ -35,13 +35,27 @@ def test_list_has_every_plugin_with_its_description_and_parameters(what: str, ki
 
 def test_list_gives_defaults_and_needs() -> None:
     listing = answer("list")
-    assert list(listing) == ["policies", "graphs", "posteriors", "experiments"]
+    assert list(listing) == ["policies", "graphs", "worlds", "posteriors", "experiments"]
     graphs = {entry["name"]: entry for entry in listing["graphs"]}
     assert graphs["star"]["parameters"] == {"direction": "both"}
     assert graphs["revealed-er"]["parameters"]["p"] == 0.25
     policies = {entry["name"]: entry for entry in listing["policies"]}
     assert policies["ts-n"]["needs"]["graph"] == "never"
     assert policies["ids-n"]["needs"]["graph"] == "before"
+
+
+@pytest.mark.parametrize(("what", "kind"), [("worlds", "world"), ("posteriors", "posterior")])
+def test_list_has_the_parameters_of_text_forms(what: str, kind: str) -> None:
+    """Those of the class method ``of``, not the fields."""
+    entries = {entry["name"]: entry for entry in answer("list", what)[what]}
+    assert list(entries) == list(registered(kind))
+    normal = entries["gaussian" if kind == "world" else "normal"]["parameters"]
+    assert {name: normal[name] for name in ("mean", "sd", "noise")} == {
+        "mean": 0.0,
+        "sd": 1.0,
+        "noise": 1.0,
+    }
+    assert "mean=0.0, sd=1.0, noise=1.0" in run("list", what)
 
 
 def test_list_shows_the_needs_of_a_new_policy(monkeypatch: pytest.MonkeyPatch) -> None:

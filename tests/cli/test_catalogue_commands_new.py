@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 from helpers.plugin_command_line import refused, run
 
-from graphbandits import new_experiment, new_policy
+from graphbandits import new_experiment, new_graph, new_policy, new_posterior, new_world
 
 
 def names_in(directory: Path) -> set[str]:
@@ -22,6 +24,41 @@ def test_a_new_policy_passes_the_contract(plugin_place: Path) -> None:
     assert "Wrote my_ucb.py" in shown
     assert run("check", "my_ucb.py").endswith("14 checks: 14 passed.\n\n")
     assert "MyUcb" in (plugin_place / "my_ucb.py").read_text()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("kind", "option"), [("graph", "--graph"), ("world", "--world"), ("posterior", "--posterior")]
+)
+def test_a_new_plugin_passes_the_contract_and_its_commands_run(
+    plugin_place: Path, kind: str, option: str
+) -> None:
+    shown = run("new", kind, "my-own")
+    assert "Wrote my_own.py" in shown
+    check, simulate = (shlex.split(line)[1:] for line in shown.splitlines()[1:])
+    verdicts = run(*check)
+    assert "failed" not in verdicts
+    assert len(re.findall(r"(\d+) checks: \1 passed\.", verdicts)) == 2  # of its examples
+    assert simulate[simulate.index(option) + 1] == "my-own"
+    assert re.search(r"ts-n +\d", run(*simulate, "--horizon", "20", "--trials", "4"))
+    assert "class MyOwn" in (plugin_place / "my_own.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken", "example"),
+    [
+        ("graph", "star", "my-path"),
+        ("world", "bernoulli", "my-world"),
+        ("posterior", "beta-bernoulli", "my-normal"),
+    ],
+)
+def test_invalid_names_of_new_plugins_are_refused(
+    plugin_place: Path, kind: str, taken: str, example: str
+) -> None:
+    before = names_in(plugin_place)
+    assert f"the {kind} '{taken}' already exists" in refused("new", kind, taken)
+    assert f"as in {example}" in refused("new", kind, "My Own")
+    assert names_in(plugin_place) == before
 
 
 @pytest.mark.parametrize(
@@ -37,7 +74,14 @@ def test_invalid_names_of_new_policies_are_refused(
 
 
 def test_new_commands_write_the_files_of_the_functions(plugin_place: Path) -> None:
-    for kind, write in (("policy", new_policy), ("experiment", new_experiment)):
+    functions = {
+        "policy": new_policy,
+        "graph": new_graph,
+        "world": new_world,
+        "posterior": new_posterior,
+        "experiment": new_experiment,
+    }
+    for kind, write in functions.items():
         run("new", kind, "my-own", "--output", "here")
         assert write("my-own", plugin_place / "there").read_bytes() == Path("here").read_bytes()
         Path("here").unlink()

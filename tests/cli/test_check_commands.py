@@ -43,6 +43,23 @@ def test_check_accepts_names_and_single_checks(plugin_place: Path) -> None:
     assert shown.count("passed   simplex") == 1
 
 
+@pytest.mark.statistical
+def test_check_accepts_text_forms_of_worlds_and_posteriors() -> None:
+    """They have three arms."""
+    chosen = ("normal(sd=2)", "gaussian(noise=0.5)", "bernoulli")
+    verdicts = check_plugins(chosen, only=["form", "mean", "prior"])
+    assert {verdict.outcome for verdict in verdicts} == {"passed"}
+    assert [(v.check.kind, v.check.name) for v in verdicts] == [
+        ("posterior", "form"),
+        ("posterior", "mean"),
+        *[("world", "form"), ("world", "prior")] * 3,  # two examples without parameters
+    ]
+    assert verdicts[0].example.arms == verdicts[2].example.arms == 3
+    assert verdicts[0].example.sds.tolist() == [2.0] * 3
+    assert verdicts[2].example.prior.noise == 0.5
+    assert "noise must be" in refused("check", "normal(noise=-1)")
+
+
 def test_contract_violation_is_shown_with_exit_code_1(plugin_place: Path) -> None:
     (plugin_place / "plug.py").write_text(
         MINE.replace("    c: float = 0.5\n", "    c: float = 0.5\n    needs = None\n")

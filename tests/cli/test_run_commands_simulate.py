@@ -192,6 +192,24 @@ def test_bad_simulations_are_refused(bad_files: Path, options: str, words: list[
     assert refused_command(bad_files, [*SIMULATE, "--json", *split(options)]) == message
 
 
+def test_simulate_records_trajectories(place: Path) -> None:
+    args = "simulate --policy ts-n --graph paper --horizon 6 --trials 4 --record observations"
+    run(*split(args), "--record", "actions", "--output", "out", "--workers", 1)
+    study = graphbandits.open_study("out")
+    both = ("actions", "observations")
+    results = graphbandits.simulate("ts-n", graph="paper", horizon=6, trials=4, record=both)
+    for table in both:
+        found = study.trajectories(policy="ts-n").table(table)
+        assert found.equals(results.trajectories("ts-n").table(table))
+        run("store", "export", "out", "--table", table, "--output", f"{table}.csv")
+    assert "--record=actions --record=observations" in study.rerun
+
+
+def test_record_needs_an_output_directory(place: Path) -> None:
+    said = refused_command(place, [*SIMULATE, "--record", "actions"])
+    assert "--record needs --output DIR" in said
+
+
 # Worlds and posteriors ----------------------------------------------------------------------------
 
 MODELS = split("simulate --policy ids-n --policy ts-n --graph star --arms 3 --horizon 8 --trials 5")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import ROOT
@@ -70,15 +71,17 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 def test_commands_of_contributing_work(walked: tuple[Path, list[str]]) -> None:
     place, printed = walked
-    assert len(printed) == 3
-    assert "Wrote my_ucb.py" in printed[0]
-    assert re.search(r"(\d+) checks: \1 passed\.", printed[1])
-    for name in ("my-ucb", "my-ucb(c=0.25)", "ids-n"):
+    assert len(printed) == 12
+    files = ["my_ucb.py", "my_world.py", "my_normal.py", "my_path.py"]
+    for k, name in enumerate(files):
+        assert f"Wrote {name}" in printed[3 * k]
+        assert re.search(r"(\d+) checks: \1 passed\.", printed[3 * k + 1])
+        assert "failed" not in printed[3 * k + 1]
+        assert "ids-n" in printed[3 * k + 2]
+    for name in ("my-ucb", "my-ucb(c=0.25)"):
         assert name in printed[2]
-    assert {path.name for path in place.iterdir() if path.name != "__pycache__"} == {
-        "my_ucb.py",
-        "my-comparison",
-    }
+    made = {path.name for path in place.iterdir() if path.name != "__pycache__"}
+    assert made == {*files, "my-comparison"}
     results = open_study(place / "my-comparison").results()
     assert set(results.policies) == {"my-ucb", "my-ucb(c=0.25)", "ids-n"}
     assert results.settings["policies"]["my-ucb"]["plugin"] == "my_ucb.py"
@@ -104,13 +107,15 @@ def test_python_of_contributing_runs(
 ) -> None:
     place, _ = walked
     monkeypatch.chdir(place)
-    (agent,) = (block for block in blocks("python") if "Agent(" in block)
-    names: dict[str, object] = {}
-    try:
-        exec(compile(agent, "CONTRIBUTING.md", "exec"), names)
-        assert names["agent"].decide().arm in ("ann", "bob", "eve")  # type: ignore[attr-defined]
-    finally:
-        unload_plugin("my_ucb.py")
+    policy, world, posterior = [b for b in blocks("python") if "load_plugin(" in b][:3]
+    names: dict[str, Any] = {}
+    for code, arms in ((policy, ("ann", "bob", "eve")), (posterior, (0, 1, 2))):
+        exec(compile(code, "CONTRIBUTING.md", "exec"), names)
+        assert names["agent"].decide().arm in arms
+    exec(compile(world, "CONTRIBUTING.md", "exec"), names)
+    assert set(names["results"].policies) == {"ids-n", "ts-n"}
+    for file in ("my_ucb.py", "my_world.py", "my_normal.py"):
+        unload_plugin(file)
     (test,) = (block for block in blocks("python") if "parametrize" in block)
     (place / "test_mine.py").write_text(test)
     done = subprocess.run(
@@ -203,22 +208,3 @@ def test_new_policy_file_appears_in_the_report(tmp_path: Path) -> None:
     mean = re.search(r'"root-ucb": \{\s*"regret": \{\s*"mean": ([0-9.e+-]+)', alone)
     assert mean is not None
     assert float(mean[1]) == results["root-ucb"].mean[-1]
-
-
-def run_python(place: Path, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *words], cwd=place, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_plugins_of_contributing_pass_their_contracts_and_its_world_runs(tmp_path: Path) -> None:
-    examples = re.findall(r"A complete example, `(\w+\.py)`:\n\n```python\n(.*?)```", TEXT, re.S)
-    assert [name for name, _ in examples] == ["my_normal.py", "my_path.py"]
-    for name, code in examples:
-        (tmp_path / name).write_text(code, "utf-8")
-        run_python(tmp_path, "-m", "graphbandits", "check", name)
-    (world,) = re.findall(r"```python\n([^`]*class NormalWorld.*?)```", TEXT, re.S)
-    (tmp_path / "my_world.py").write_text(world, "utf-8")
-    assert "<Results of 5 trials, 3 arms, 20 rounds" in run_python(tmp_path, "my_world.py")

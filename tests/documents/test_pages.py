@@ -23,13 +23,14 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 SCRIPTS = {
     "docs/agent.md": 6,
     "docs/graphs.md": 4,
-    "docs/simulation.md": 6,
+    "docs/rewards.md": 3,
+    "docs/simulation.md": 8,
     "docs/experiments.md": 1,
 }
 #: Pages whose Python blocks need files of an earlier run; the tests of results and stores run them.
 OTHER_SCRIPTS = {"docs/reading.md", "docs/results.md", "docs/store.md"}
 #: Pages whose TOML blocks are complete experiments, with the number of blocks.
-EXPERIMENTS = {"docs/experiments.md": 1, "docs/experiment-files.md": 3}
+EXPERIMENTS = {"docs/experiments.md": 1, "docs/experiment-files.md": 3, "docs/rewards.md": 1}
 #: Pages whose shell blocks and command tables are checked for unknown commands and options.
 COMMANDS = [
     "README.md",
@@ -42,6 +43,7 @@ COMMANDS = [
             "graphs",
             "policies",
             "reproduction",
+            "rewards",
             "simulation",
         )
     ),

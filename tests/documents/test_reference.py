@@ -95,7 +95,7 @@ RESULTS_DOCUMENT = (ROOT / "docs" / "results.md").read_text("utf-8")
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(FIXTURES / "results-3", tmp_path / "run"))
+    return Path(shutil.copytree(FIXTURES / "results-4", tmp_path / "run"))
 
 
 def test_results_md_lists_exactly_the_columns(saved: Path) -> None:

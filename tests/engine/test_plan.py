@@ -54,10 +54,10 @@ def test_results_do_not_depend_on_block_size_workers_or_order(graph: str) -> Non
 def test_blocks_have_fewer_trials_for_many_arms(workers: int, monkeypatch) -> None:
     made: list[int] = []
 
-    def counting(*given: Any) -> Any:
+    def counting(*given: Any, **more: Any) -> Any:
         keys = next(one for one in given if isinstance(one, Keys))
         made.append(keys.trials)
-        return run_recorded(*given)
+        return run_recorded(*given, **more)
 
     def run() -> Results:
         made.clear()

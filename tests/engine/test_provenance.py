@@ -118,6 +118,7 @@ EXCLUDED = {
     "registry": "texts of settings, which are facts; the text must give the same policy again",
     "_types": "aliases for annotations",
     "engine.shard": "settings, which are facts, and containers of recorded values",
+    "engine.trajectories": "containers of recorded values",
     "graphs": "exports names",
     "graphs.invariants*": "the values that policies read are facts",
     "graphs.named": "returns graphs, whose arrays are facts",

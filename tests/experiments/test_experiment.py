@@ -222,6 +222,20 @@ def test_default_world_is_left_to_the_simulation() -> None:
     assert build_models("paper", None, accuracy="strict")[0] is not None
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("actions = true", ("actions",)),
+        ("observations = true\nactions = false", ("observations",)),
+        ("observations = true\nactions = true", ("actions", "observations")),
+    ],
+)
+def test_recorded_trajectories_follow_the_file(text: str, words: tuple[str, ...]) -> None:
+    (plan,) = experiment_of(f"{ONE}[record]\n{text}\n").plans()
+    assert plan.recording.trajectories == words
+    assert plan.settings()["record"] == list(words)
+
+
 def test_recorded_rounds_follow_the_file() -> None:
     (plan,) = experiment_of(ONE).plans()
     assert plan.recording.rounds == tuple(range(1, 21))

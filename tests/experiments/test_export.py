@@ -26,7 +26,8 @@ from graphbandits.results.data_frames import SCHEMA
 from graphbandits.store import Store
 
 NAMES = ["ts-n", "ids-n"]
-SETTINGS: dict[str, Any] = {"horizon": 12, "trials": 7, "seed": 3, "ratios": "bound"}
+RECORD = {"ratios": "bound", "record": ("actions", "observations")}
+SETTINGS: dict[str, Any] = {"horizon": 12, "trials": 7, "seed": 3, **RECORD}
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
 
 
@@ -223,11 +224,11 @@ def test_failed_export_keeps_the_old_file(
     reads: list[object] = []
     read = Store.read
 
-    def fail(store: Store, file: Any) -> Any:
+    def fail(store: Store, file: Any, **how: Any) -> Any:
         reads.append(file)
         if len(reads) > 2:
             raise InputError("the shard is damaged")
-        return read(store, file)
+        return read(store, file, **how)
 
     monkeypatch.setattr(Store, "read", fail)
     monkeypatch.setattr(export_module, "ROWS", 5)
@@ -276,9 +277,9 @@ def test_memory_holds_at_most_one_shard_and_one_batch(
     reads: list[int] = []
     read = Store.read
 
-    def counted(store: Store, file: Any) -> Any:
+    def counted(store: Store, file: Any, **how: Any) -> Any:
         reads.append(file.first)
-        return read(store, file)
+        return read(store, file, **how)
 
     monkeypatch.setattr(Store, "read", counted)
     monkeypatch.setattr(export_module, "ROWS", 12)

@@ -195,7 +195,7 @@ def test_results_of_a_study_equal_those_of_simulate(tmp_path: Path) -> None:
     same(study.results(), simulate(NAMES, **settings))
     same(study.results(policies=["ids-n"]), simulate("ids-n", **settings))
     (cell,) = study.cells
-    assert np.array_equal(cell.prior.b, [3, 2, 1.5])
+    assert np.array_equal(cell.posterior.b, [3, 2, 1.5])
     assert cell.results().graph is not None
 
 

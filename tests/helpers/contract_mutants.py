@@ -5,12 +5,14 @@ from __future__ import annotations
 from helpers.mutant_graphs import GRAPHS
 from helpers.mutant_policies import POLICIES
 from helpers.mutant_posteriors import POSTERIORS
+from helpers.mutant_worlds import WORLDS
 
 #: kind -> (class, the check that it fails, text of the message)
 MUTANTS: dict[str, list[tuple[type, str, str]]] = {
     "policy": POLICIES,
     "graph": GRAPHS,
     "posterior": POSTERIORS,
+    "world": WORLDS,
 }
 
 #: The engine rejects invalid distributions, and every check that plays rounds fails.
@@ -28,6 +30,32 @@ PLAYED = {
     "refused-in-time",
     "long-run",
     "beats-uniform",
+}
+
+#: Checks that use the rewards of a world, and those that use its means.
+REWARDS = {
+    "outcomes",
+    "rewards-in-support",
+    "mean-of-rewards",
+    "independence",
+    "prior",
+    "calibration",
+    "own-randomness",
+}
+MEANS = REWARDS | {"means"}
+#: Checks that use the density and the draws of a posterior.
+GRID = {
+    "bayes",
+    "batch",
+    "beliefs",
+    "mean",
+    "quantile",
+    "sample",
+    "rewards",
+    "weights",
+    "evidence",
+    "refuses-rewards",
+    "refuses-states",
 }
 
 #: Other checks that a mutant fails, because one defect has several effects.
@@ -67,8 +95,27 @@ ALSO_FAILS: dict[str, set[str]] = {
     # checks that read the pairs depend on their order
     "Backwards": {"reveal-independence", "batch"},
     "SameForTrials": {"batch"},
-    "ForgetsTrials": {"refuses-rewards"},
+    "ForgetsTrials": GRID - {"batch", "weights", "refuses-rewards"},
     "OnlyTheFirst": {"batch"},
+    "ForgetsRepeats": {"weights"},
+    "UnfinishedPosterior": GRID,
+    # rewards are drawn with the means of sample
+    "FromThePrior": {"rewards"},
+    "OwnDraws": {"rewards"},
+    # the first checks of a world use means and rewards that the other checks need
+    "UnfinishedWorld": MEANS,
+    "NamedSupport": REWARDS - {"calibration", "own-randomness"},
+    "OneMean": MEANS,
+    "MeansWithNaN": MEANS,
+    "MeansAtRandom": {"own-randomness"},
+    "SameMeans": {"prior", "calibration"},
+    "MeansOutside": {"mean-of-rewards", "independence", "prior", "calibration"},
+    "RewardsAtRandom": {"own-randomness"},
+    "SameEveryRound": {"mean-of-rewards", "independence", "calibration"},
+    "RowOfRewards": REWARDS,
+    "RareNaN": {"mean-of-rewards", "calibration"},
+    "OppositeMeans": {"independence", "calibration"},
+    "SlowNoise": {"calibration"},
 }
 #: Failures that depend on chance, of mutants with random numbers that cannot be reproduced.
 MAY_FAIL = {name: {"save-load", "relabelling"} for name in ("OwnGenerator", "HeldGenerator")}

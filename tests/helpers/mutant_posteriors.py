@@ -13,6 +13,7 @@ from scipy.stats import beta as beta_distribution
 from graphbandits._types import Floats, State
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.posteriors.base import Beliefs
+from helpers.plain_posteriors import PlainNormal, PlainStudent
 
 #: (class, the check that it fails, text of the message)
 POSTERIORS: list[tuple[type, str, str]] = []
@@ -45,6 +46,26 @@ class PosteriorWithList(BetaBernoulli):
 
     def init(self, trials: int) -> State:
         return super().init(trials) | {"note": [0.0] * trials}  # type: ignore[dict-item]
+
+
+@fails("form", "it lacks quantile, sample, log_likelihood: a posterior needs these members")
+class UnfinishedPosterior(BetaBernoulli):
+    """Has no quantile, no draws and no likelihood."""
+
+    quantile = sample = log_likelihood = property()  # type: ignore[assignment]
+
+
+@fails("form", "'TwoArms' for 5 arms has 2: of")
+class TwoArms(BetaBernoulli):
+    """Has two arms from its text form, always."""
+
+    @classmethod
+    def of(cls, arms: int, *given: Any, **named: Any) -> Any:
+        return super().of(2, *given, **named)
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls.of(2)]
 
 
 @fails("bayes", "density of arm . in trial . differs from Bayes' rule")
@@ -84,6 +105,23 @@ class Forgetful(BetaBernoulli):
         for name in ("a", "b"):
             state[name] = 1.0 + 0.99 * (state[name] - 1.0)
         return super().update(state, seen)
+
+
+@fails("bayes", "differs from Bayes' rule")
+class ForgetsSpread(PlainStudent):
+    """Does not learn the variance of the rewards."""
+
+    def update(self, state: State, seen: Observations) -> State:
+        scale = state["b"].copy()
+        return super().update(state, seen) | {"b": scale}
+
+
+@fails("bayes", "the density of arm . integrates to 1.1.*: log_density must be normalised")
+class DensityTimesConstant(BetaBernoulli):
+    """Has a density that is not normalised."""
+
+    def log_density(self, state: State, theta: Floats) -> Floats:
+        return super().log_density(state, theta) + 0.1
 
 
 @fails("batch", "alpha of a trial depends on the other trials")
@@ -186,6 +224,34 @@ class ComparesWithTheBest(InformationOnAGrid):
     compared = "j"
 
 
+@fails("beliefs", "h is .* but sums over a grid of the density give")
+class HundredfoldInformation(PlainNormal):
+    """Has a hundred times the information; its rewards cannot be listed."""
+
+    def beliefs(self, state: State, variance: bool = False, information: bool = True) -> Beliefs:
+        found = super().beliefs(state, variance, information)
+        return replace(found, h=100.0 * found.h)
+
+
+@fails("beliefs", "h is .* but sums over a grid of the density give")
+class InformationOfKnownVariance(PlainStudent):
+    """Has the information of rewards whose variance is known."""
+
+    def chances(self, state: State, rewards: Floats, theta: Floats) -> Floats:
+        variance = (state["b"] / (state["a"] - 1.0))[0, :, None, None]
+        z2 = (rewards[:, None] - theta) ** 2 / variance
+        return np.asarray(np.exp(-0.5 * z2) / np.sqrt(2.0 * np.pi * variance))
+
+
+@fails("beliefs", "alpha with information=False is .* but sums over a grid")
+class NothingWithoutInformation(PlainNormal):
+    """Skips all statistics if h is not needed."""
+
+    def beliefs(self, state: State, variance: bool = False, information: bool = True) -> Beliefs:
+        found = super().beliefs(state, variance, information)
+        return found if information else replace(found, alpha=np.zeros_like(found.alpha))
+
+
 @fails("beliefs", "v is .* but sums over a grid of the density give")
 class VarianceOfTheMean(BetaBernoulli):
     """Gives the variance of theta for that of its mean given which arm is best."""
@@ -279,20 +345,20 @@ class TakesAnyLevel(BetaBernoulli):
         return super().quantile(state, min(max(level, 0.0), 1.0))
 
 
-@fails("sample", "over 4000 draws the mean differs from the posterior by")
-class FromThePrior(BetaBernoulli):
-    """Draws from the prior after any observation."""
-
-    def sample(self, state: State, stream: Any) -> Floats:
-        return super().sample(self.init(len(state["a"])), stream)
-
-
 @fails("sample", "the variance by")
 class TooNarrow(BetaBernoulli):
     """Draws with the right mean and half the variance."""
 
     def sample(self, state: State, stream: Any) -> Floats:
         return stream.beta(2.0 * state["a"] + 0.5, 2.0 * state["b"] + 0.5)
+
+
+@fails("sample", "over 4000 draws the mean differs from the posterior by")
+class FromThePrior(BetaBernoulli):
+    """Draws from the prior after any observation."""
+
+    def sample(self, state: State, stream: Any) -> Floats:
+        return super().sample(self.init(len(state["a"])), stream)
 
 
 @fails("sample", "two calls of sample with the same stream differ")
@@ -319,7 +385,7 @@ class DrawsOfTheBlock(BetaBernoulli):
         return np.random.default_rng(stream.t).beta(state["a"], state["b"])
 
 
-@fails("sample", "the draws of arms 0 and 1 are correlated")
+@fails("sample", "the draws of arms . and . are correlated")
 class OneNumberForAll(BetaBernoulli):
     """Draws all arms from one random number."""
 
@@ -335,7 +401,93 @@ class OrderOfAnotherDraw(BetaBernoulli):
         return super().sample_order(state, replace(stream, t=stream.t + 1))
 
 
-@fails("refuses-rewards", "check_reward accepts nan: raise InputError")
+@fails("rewards", "the rewards drawn for arm . do not have the distribution of the likelihood")
+class DrawsTooWide(PlainNormal):
+    """Draws rewards with half more noise than their likelihood has."""
+
+    def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
+        return theta + 1.5 * (super().draw_reward(theta, uniform) - theta)
+
+
+@fails("rewards", "the rewards drawn for arm . do not have the distribution of the likelihood")
+class PredictsWithoutNoise(PlainStudent):
+    """Draws the mean of an arm, not a reward."""
+
+    def predict(self, state: State, stream: Any) -> Floats:
+        return self.sample(state, stream)
+
+
+@fails("rewards", "the outcome 2 is not one of its rewards, binary")
+class ThreeOutcomes(BetaBernoulli):
+    """Lists an outcome that it does not accept."""
+
+    outcomes = (0.0, 1.0, 2.0)
+
+    def log_likelihood(self, reward: float, theta: Floats) -> Floats:
+        if reward == 2.0:
+            return np.full(np.shape(theta), -np.inf)
+        return super().log_likelihood(reward, theta)
+
+
+@fails("rewards", "the probabilities of the rewards of arm . add up to 1.22")
+class LikelihoodTimesConstant(PlainNormal):
+    """Has a likelihood that is not normalised."""
+
+    def log_likelihood(self, reward: Any, theta: Floats) -> Floats:
+        return super().log_likelihood(reward, theta) + 0.2
+
+
+@fails("rewards", "it drew the reward 1.* but its rewards are binary")
+class DrawsHalves(BetaBernoulli):
+    """Sometimes draws another reward than 0 and 1."""
+
+    def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
+        return super().draw_reward(theta, uniform) + np.where(uniform > 0.999, 1.5, 0.0)
+
+
+@fails("rewards", "rewards are not a function of the given random numbers")
+class PredictsAtRandom(PlainStudent):
+    """Draws rewards from its own generator."""
+
+    def predict(self, state: State, stream: Any) -> Floats:
+        noise = np.random.default_rng().uniform(-1e-9, 1e-9, (len(state["m"]), self.arms))
+        return super().predict(state, stream) + noise
+
+
+@fails("weights", "an observation of weight 3 differs from three observations")
+class IgnoresWeights(PlainNormal):
+    """Takes every observation once."""
+
+    def update(self, state: State, seen: Observations) -> State:
+        return super().update(state, Observations(seen.trial, seen.arm, seen.reward))
+
+
+@fails("evidence", "log_evidence of arm . differs from that of weaker.. by")
+class EvidenceWithoutPenalty(PlainNormal):
+    """Omits the term that counts against a wide prior."""
+
+    def log_evidence(self, state: State) -> Floats:
+        ratio = (self.sd / self.noise) ** 2
+        return super().log_evidence(state) + np.log1p(state["count"] * ratio) / 2.0
+
+
+@fails("refuses-rewards", "check_reward accepts inf, but the rewards are real: raise InputError")
+class TakesInfinity(PlainNormal):
+    """Refuses NaN only."""
+
+    def check_reward(self, reward: Any) -> float:
+        return float(reward) if reward in (np.inf, -np.inf) else super().check_reward(reward)
+
+
+@fails("refuses-rewards", "check_reward accepts 0.5, but the rewards are binary: raise InputError")
+class TakesHalves(BetaBernoulli):
+    """Takes any number in [0, 1]."""
+
+    def check_reward(self, reward: Any) -> float:
+        return 0.5 if reward == 0.5 else super().check_reward(reward)
+
+
+@fails("refuses-rewards", "check_reward accepts nan, but the rewards are binary: raise InputError")
 class TakesAnything(BetaBernoulli):
     """Takes anything for a reward."""
 

@@ -10,6 +10,7 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.posteriors import Beliefs, BetaBernoulli, Observations
+from graphbandits.posteriors.normal import Normal
 from graphbandits.posteriors.support import REAL, Support, interval, values
 from graphbandits.rng import Keys, Stream
 from graphbandits.worlds import Bernoulli
@@ -197,17 +198,17 @@ class TwoNormals:
 
 @dataclass(frozen=True, eq=False)
 class GaussianWorld:
-    """Gaussian rewards with means from the prior of :class:`TwoNormals`."""
+    """Gaussian rewards with means from a normal prior."""
 
-    prior: TwoNormals
+    prior: TwoNormals | Normal
 
     @property
     def arms(self) -> int:
-        return 2
+        return self.prior.arms
 
     def means(self, keys: Keys) -> Floats:
         return self.prior.sample(self.prior.init(keys.trials), Stream(keys, 0, "theta"))
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        noise = ndtri(Stream(keys, t, "outcome").uniform(2)) * self.prior.noise
+        noise = ndtri(Stream(keys, t, "outcome").uniform(self.arms)) * self.prior.noise
         return (theta + noise)[trial, arm]

@@ -68,6 +68,7 @@ BESIDE = {
     "plugins": "a base module",
     "registry": "a base module",
     "engine._progress": "the progress bar",
+    "engine.trajectories": "checks of what is recorded",
     "experiments.progress_table": "the progress table",
     "experiments.figures": "default figures of an experiment",
     "graphs._storage": "the graph in the description of the simulation",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,16 +12,22 @@ from helpers.joint_gain_cases import JOINT_POSTERIORS, state_of
 from helpers.joint_gain_oracle import exact_gain
 from helpers.messages import raises_pinned
 from helpers.oracles import exact_beliefs, p1_bruteforce
+from helpers.other_rewards import GaussianWorld, TwoNormals
 from helpers.proposals import POSTERIORS, proposal
+from helpers.recorded_runs import Recorder
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
-from graphbandits._types import Floats
+from graphbandits._types import Floats, State
+from graphbandits.engine.loop import update_state
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
     as_process,
     from_matrix,
 )
-from graphbandits.policies import as_policy
+from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.policies import Event, Problem, as_policy
+from graphbandits.posteriors import Beliefs, Observations
+from graphbandits.rng import Keys
 from graphbandits.rules import ids_lp, ids_n, idsn_lp
 from graphbandits.testing.scenarios import (
     History,
@@ -191,3 +197,78 @@ def test_ids_without_graph_equals_ids_on_empty_graph(text: str) -> None:
         assert alone == shown
         games[0].play(action, {action: won})
         games[1].play(action, {i: won if i == action else 1 - won for i in range(3)})
+
+
+@dataclass(frozen=True, eq=False)
+class CountsInformation(TwoNormals):
+    """Counts how often h was computed."""
+
+    computed: list[bool] = field(default_factory=list)
+
+    def beliefs(self, state: State, variance: bool = False, information: bool = True) -> Beliefs:
+        self.computed.append(information)
+        return super().beliefs(state, variance, information)
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("ts-n", False),
+        ("ts", False),
+        ("ts-maxn", False),
+        ("v-ids", False),
+        ("v-ids-n", False),
+        ("ids", True),
+        ("ids-n", True),
+        ("ids-lp", True),
+        ("idsn-lp", True),
+    ],
+)
+def test_information_is_computed_only_if_the_rule_uses_it(text: str, needed: bool) -> None:
+    posterior = CountsInformation()
+    found = simulate(
+        text, GaussianWorld(posterior), "complete", horizon=5, trials=3, progress=False
+    )
+    assert posterior.computed == [needed] * 5
+    whole = GaussianWorld(TwoNormals())
+    again = simulate(text, whole, "complete", horizon=5, trials=3, progress=False)
+    np.testing.assert_array_equal(found[text].regret, again[text].regret)
+
+
+@pytest.mark.parametrize("text", ["ts-n", "ts", "ids-n", "greedy", "bayes-ucb", "ts-n-sampled"])
+def test_posterior_policies_pass_weights_to_the_posterior(text: str) -> None:
+    def learned(posterior: Any, reward: list[float], weight: list[float] | None) -> State:
+        policy, process = as_policy(text), as_process("empty", 2)
+        problem = Problem(posterior, None, policy.needs, GraphInfo(process))
+        zeros = np.zeros(len(reward), np.int64)
+        weights = None if weight is None else np.array(weight)
+        seen = Observations(zeros, zeros, np.array(reward), weights)
+        event = Event(
+            1, Keys(1), problem, process.feedback, np.array([[1.0, 0.0]]), zeros[:1], seen
+        )
+        return update_state(policy, policy.init(problem, Keys(1)), event)
+
+    one = learned(BetaBernoulli.of(2), [0.25], [4.0])
+    many = learned(BetaBernoulli.of(2), [0.0, 1.0, 0.0, 0.0], None)
+    for name in ("a", "b"):
+        np.testing.assert_array_equal(one[name], many[name])
+    gaussian = learned(TwoNormals(), [0.5], [3.0])
+    assert gaussian["precision"][0].tolist() == [4.0, 1.0]
+
+    class Unweighted(BetaBernoulli):
+        weighted: ClassVar[bool] = False
+
+    with raises_pinned(InputError):
+        learned(Unweighted.of(2), [0.25], [4.0])
+
+
+def test_plugin_without_declaration_refuses_weights() -> None:
+    """A policy that does not declare ``weighted`` would ignore the weights."""
+    policy, process = Recorder(as_policy("ts-n"), as_policy("ts-n").needs), as_process("empty", 2)
+    problem = Problem(BetaBernoulli.of(2), None, policy.needs, GraphInfo(process))
+    zero = np.zeros(1, np.int64)
+    seen = Observations(zero, zero, np.ones(1), np.array([2.0]))
+    event = Event(1, Keys(1), problem, process.feedback, np.array([[1.0, 0.0]]), zero, seen)
+    with raises_pinned(InputError):
+        update_state(policy, policy.init(problem, Keys(1)), event)
+    assert policy.events == []

@@ -406,3 +406,51 @@ def test_samples_have_distribution_of_posterior() -> None:
     alpha = beliefs(parameters).alpha[0]
     share = np.bincount(draws.argmax(axis=1), minlength=4) / trials
     assert (np.abs(share - alpha) <= 4.5 * np.sqrt(alpha * (1 - alpha) / trials) + 1e-9).all()
+
+
+def test_weighted_share_adds_successes_and_failures() -> None:
+    """(a, b) += (w y, w (1 - y)), also for repeated arms; without weights as before."""
+    posterior = BetaBernoulli([1.0, 2.0], [3.0, 1.0])
+    trial, arm = np.array([0, 1, 1]), np.array([0, 1, 1])
+    reward, weight = np.array([0.25, 0.5, 1.0]), np.array([8.0, 3.0, 0.5])
+    state = posterior.update(posterior.init(2), Observations(trial, arm, reward, weight))
+    assert state["a"].tolist() == [[3.0, 2.0], [1.0, 4.0]]
+    assert state["b"].tolist() == [[9.0, 1.0], [3.0, 2.5]]
+    ones = posterior.update(posterior.init(2), Observations(trial, arm, reward, np.ones(3)))
+    plain = posterior.update(posterior.init(2), Observations(trial, arm, reward))
+    for name in ("a", "b"):
+        np.testing.assert_array_equal(ones[name], plain[name])
+
+
+@pytest.mark.parametrize(
+    ("trial", "arm", "reward", "weight"),
+    [
+        ([0], [0], [1.5], [2.0]),
+        ([0], [0], [-0.5], [2.0]),
+        ([0], [0], [np.nan], [2.0]),
+        ([0], [2], [0.5], [2.0]),
+        ([-1], [0], [0.5], [2.0]),
+        ([0], [0], [0.5], [0.0]),
+        ([0], [0], [0.5], [2.0, 1.0]),
+    ],
+)
+def test_invalid_weighted_observations_are_refused(
+    trial: list[int], arm: list[int], reward: list[float], weight: list[float]
+) -> None:
+    posterior = BetaBernoulli.of(2)
+    state = posterior.init(1)
+    seen = Observations(np.array(trial), np.array(arm), np.array(reward), np.array(weight))
+    with raises_pinned(InputError):
+        posterior.update(state, seen)
+    for name, array in posterior.init(1).items():  # unchanged
+        np.testing.assert_array_equal(state[name], array)
+
+
+def test_selected_observations_keep_their_weights() -> None:
+    seen = Observations(np.arange(3), np.arange(3), np.arange(3.0), np.array([1.0, 2.0, 3.0]))
+    chosen = seen.select(np.array([True, False, True]))
+    assert chosen.weight is not None
+    assert chosen.weight.tolist() == [1.0, 3.0]
+    assert chosen.reward.tolist() == [0.0, 2.0]
+    plain = Observations(seen.trial, seen.arm, seen.reward)
+    assert plain.select(np.ones(3, bool)).weight is None

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits import Results, simulate
+from graphbandits.engine import Trajectories
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, UniformFeedback, as_process
 from graphbandits.results.file_formats import check_target
@@ -117,6 +118,32 @@ def test_any_numbers_and_names_survive_saving(
         assert mine[name].regret.tobytes() == loaded[name].regret.tobytes()  # type: ignore[union-attr]
 
 
+def changed_trajectories(base: Trajectories | None) -> list[Trajectories]:
+    """Return trajectories that differ in a single number, or lack a part."""
+    assert base is not None
+    action, seen = base.action, base.observations
+    assert action is not None
+    assert seen is not None
+    other = action.copy()
+    other[3, 4] = (other[3, 4] + 1) % 3
+    start = seen.start.copy()
+    start[5] += 1  # the last observation of a trial becomes one of the trial before
+    weight = np.ones(len(seen.arm))
+    weight[7] = 0.5
+    changes = [{"start": start}, {"weight": weight}]
+    for name, value in (("round", 9), ("arm", (seen.arm[11] + 1) % 3), ("reward", 0.25)):
+        array = getattr(seen, name).copy()
+        array[11] = value
+        changes.append({name: array})
+    observed = [replace(seen, **change) for change in changes]
+    return [
+        replace(base, action=None),
+        replace(base, observations=None),
+        replace(base, action=other),
+        *(replace(base, observations=one) for one in observed),
+    ]
+
+
 def test_hash_depends_on_every_part() -> None:
     base = make_results()
     ids, ts = base.policies["ids-n"], base.policies["ts-n"]
@@ -130,6 +157,10 @@ def test_hash_depends_on_every_part() -> None:
         replace(base, policies={"ids-n": replace(ids, regret=None), "ts-n": ts}),
         replace(base, policies={"ids-n": replace(ids, ratios=None), "ts-n": ts}),
         replace(base, policies={"ids-n": replace(ids, ratios=ts.ratios), "ts-n": ts}),
+        *(
+            replace(base, policies={"ids-n": replace(ids, trajectories=one), "ts-n": ts})
+            for one in (None, ts.trajectories, *changed_trajectories(ids.trajectories))
+        ),
         replace(base, settings=dict(base.settings) | {"horizon": 31}),
         replace(base, graph=None),
         replace(base, graph=Fixed(UniformFeedback(0.2, 3), base.arms)),
@@ -181,6 +212,28 @@ def test_format_3_loads_and_is_format_2_without_its_ratios(tmp_path: Path) -> No
     ]
     assert formats == [3, 2]
     assert not (tmp_path / "without" / "ratios.parquet").exists()
+
+
+def test_format_4_loads_and_is_format_3_without_its_trajectories(tmp_path: Path) -> None:
+    """Written by the first version with format 4; regenerate with tests/fixtures/make_results.py
+    only if that version was never published."""
+    assert sum(path.stat().st_size for path in (FIXTURES / "results-4").iterdir()) < 100_000
+    results = Results.load(FIXTURES / "results-4")
+    seen = results["ids-n"].trajectories
+    assert seen is not None
+    assert seen.action is not None
+    assert seen.observations is not None
+    assert seen.action.shape == (12, 30)
+    assert np.bincount(seen.action.ravel()).tolist() == results["ids-n"].plays.tolist()
+    assert seen.observations.start[-1] == len(seen.observations.reward) > 360
+    bare = replace(
+        results, policies={n: replace(p, trajectories=None) for n, p in results.policies.items()}
+    )
+    for name, one, number in (("with", results, 4), ("without", bare, 3)):
+        manifest = (one.save(tmp_path / name) / "manifest.json").read_text("utf-8")
+        assert json.loads(manifest)["format"] == number
+        assert (tmp_path / name / "actions.parquet").exists() == (number == 4)
+        same(one, Results.load(tmp_path / name))
 
 
 def test_format_2_loads() -> None:

@@ -28,7 +28,7 @@ FILES = ["manifest.json", *(f"{table}.parquet" for table in SCHEMA)]
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(FIXTURES / "results-3", tmp_path / "run"))
+    return Path(shutil.copytree(FIXTURES / "results-4", tmp_path / "run"))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -103,7 +103,7 @@ def test_an_edited_manifest_is_named(saved: Path) -> None:
     (saved / "manifest.json").write_text(
         json.dumps(json.loads(text))
     )  # different white space is allowed
-    same(Results.load(saved), Results.load(FIXTURES / "results-3"))
+    same(Results.load(saved), Results.load(FIXTURES / "results-4"))
 
 
 @pytest.mark.parametrize("name", ["curve", "final", "plays"])
@@ -113,14 +113,14 @@ def test_damage_in_format_1_is_named(tmp_path: Path, name: str) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match=re.escape(str(path))):
         Results.load(place)
-    shutil.copy(FIXTURES / "results-3" / "final.parquet", place / f"{name}.parquet")
+    shutil.copy(FIXTURES / "results-4" / "final.parquet", place / f"{name}.parquet")
     with pytest.raises(InputError, match=re.escape(str(path))):
         Results.load(place)
 
 
 def test_only_results_directories_are_replaced(tmp_path: Path) -> None:
     for missing in ("curve", "final", "plays"):
-        place = Path(shutil.copytree(FIXTURES / "results-3", tmp_path / missing))
+        place = Path(shutil.copytree(FIXTURES / "results-4", tmp_path / missing))
         (place / f"{missing}.parquet").unlink()
         with raises_pinned(InputError):
             check_target(place)

@@ -1,4 +1,4 @@
-"""Tests of store/driver.py: arguments of ``simulate``, and later trials."""
+"""Tests of store/driver.py: arguments of ``simulate``, later trials, and sizes of shards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from helpers.bad_input import label, refused
 from helpers.messages import raises_pinned
 
 from graphbandits import Bernoulli, BetaBernoulli, simulate
+from graphbandits.engine import Plan, Task
 from graphbandits.errors import InputError
+from graphbandits.store import WorkerOptions
+from graphbandits.store.driver import shard_size
 
 
 @pytest.mark.parametrize(
@@ -67,3 +70,18 @@ def test_invalid_first_trials_are_refused() -> None:
             simulate("ts-n", horizon=2, trials=2, first_trial=wrong)  # type: ignore[arg-type]
     with raises_pinned(InputError):
         simulate("ts-n", horizon=2, trials=2, first_trial=2**32 - 1)
+
+
+@pytest.mark.parametrize(
+    ("graph", "arms", "size"),
+    [("empty", 50, 250), ("complete", 50, 80), ("random(r=0.5)", 99, 80)],
+)
+def test_shards_have_fewer_trials_if_many_observations_are_recorded(
+    graph: str, arms: int, size: int
+) -> None:
+    given: dict[str, Any] = {"graph": graph, "arms": arms, "horizon": 1000, "trials": 10**4}
+    for record, trials in (((), 250), ("actions", 250), ("observations", size)):
+        plan = Plan.of("ucb-n", record=record, **given)
+        task = Task(plan, "ucb-n", 0, plan.trials)
+        assert shard_size([task], plan, WorkerOptions()) == trials
+        assert shard_size([task], plan, WorkerOptions(shard=900)) == 900

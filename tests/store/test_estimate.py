@@ -16,6 +16,7 @@ from graphbandits.engine.loop import run_recorded
 from graphbandits.engine.provenance import series_of
 from graphbandits.experiments import Experiment
 from graphbandits.plugins import unload_plugin
+from graphbandits.rng import Keys
 from graphbandits.store import Store, WorkerOptions
 from graphbandits.store import estimate as module
 from graphbandits.store.estimate import MIN_BYTES_PER_NUMBER, PolicyCost, estimate, measure
@@ -120,9 +121,9 @@ def test_timing_run_uses_the_block_size_and_records_of_the_real_run(
     (task,) = tasks(ONE.replace("horizon = 20", "horizon = 60") + "[record]\nrounds = [7, 50]\n")
     runs = []
 
-    def note(policy, world, process, horizon, keys, recording, advance):  # type: ignore[no-untyped-def]
+    def note(policy, world, process, horizon, keys, recording, advance, **more):  # type: ignore[no-untyped-def]
         runs.append((keys.trials, recording.rounds))
-        return run_recorded(policy, world, process, horizon, keys, recording, advance)
+        return run_recorded(policy, world, process, horizon, keys, recording, advance, **more)
 
     monkeypatch.setattr("graphbandits.engine.plan.run_recorded", note)
     monkeypatch.setattr(module, "MEASURED_SECONDS", float("inf"))
@@ -162,3 +163,36 @@ def test_policies_that_fail_while_timed_are_named_and_others_estimated(
         assert len(list(Path("mine").glob("shards/*/*.parquet"))) == 2
     finally:
         unload_plugin("boom.py")
+
+
+@pytest.mark.parametrize("graph", ["random(r=0.5)", "complete"])
+def test_estimated_size_of_trajectories_is_close(graph: str, tmp_path: Path) -> None:
+    text = ONE.replace('"random(r=0.5)"', f'"{graph}"').replace("horizon = 20", "horizon = 400")
+    found = {}
+    for words in ((), ("actions", "observations")):
+        record = "".join(f"{word} = true\n" for word in words)
+        (task,) = tasks(f"{text}[record]\npoints = 10\n{record}")
+        cost = estimate([task])
+        shard = task.plan.run_shard("ts-n", Keys(0, 0, 40))
+        size = len(shard.to_parquet({})) + len(to_npz(*describe_cell(task.plan)))
+        size += len(json.dumps(series_of(task.plan, "ts-n").facts, indent=1))
+        assert 0.8 * size < cost.bytes < 1.2 * size
+        assert cost.bytes <= cost.most_bytes
+        found[words] = cost.bytes
+    assert found[()] * 1.2 < found["actions", "observations"]
+
+
+def test_short_run_estimates_long_trajectories(monkeypatch: pytest.MonkeyPatch) -> None:
+    (task,) = tasks(f"{ONE.replace('= 20', '= 400')}[record]\nactions = true\n")
+    whole = measure(task, 40)
+    stopped, times = [0], module.time.perf_counter
+
+    def fast_clock() -> float:
+        stopped[0] += 1
+        return times() + 0.02 * stopped[0]  # the measured run ends after about 100 rounds
+
+    monkeypatch.setattr(module.time, "perf_counter", fast_clock)
+    short = measure(task, 40)
+    # later rounds repeat the same arms and need less space
+    assert whole.trajectory < short.trajectory < 0.1 * short.most_trajectory
+    assert short.most_trajectory == whole.most_trajectory == 4.0

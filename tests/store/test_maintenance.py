@@ -19,6 +19,7 @@ from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic
 
 from graphbandits._io import _temporary_path
 from graphbandits._process_info import machine_id
+from graphbandits.engine import Trajectories
 from graphbandits.engine.provenance import Series, facts_hash, series_of
 from graphbandits.errors import InputError
 from graphbandits.rng import Keys
@@ -158,6 +159,34 @@ def test_shards_are_checked_against_their_series(tmp_path: Path) -> None:
         assert why in found.what
         assert found.wrong
         store.path_of(file).unlink()
+
+
+def test_trajectories_are_checked_against_their_series(tmp_path: Path) -> None:
+    store, plan = Store.create(tmp_path), a_plan(record=("actions", "observations"))
+    series = series_of(plan, "ts-n")
+    shard = plan.run_shard("ts-n", Keys(plan.seed, 0, 3))
+    seen = shard.trajectories
+    assert seen is not None
+    assert seen.action is not None
+    store.write(series, shard, {})
+    assert list(verify(store)) == []
+    for wrong, why in (
+        (None, "those that should be recorded"),
+        (Trajectories(seen.action), "those that should be recorded"),
+        (replace(seen, action=seen.action[::-1]), "do not match its numbers of plays"),
+    ):
+        file = store.write(series, replace(shard, trajectories=wrong), {"cpu": "other"})
+        found = [one for one in verify(store) if one.wrong]
+        assert why in found[0].what
+        store.path_of(file).unlink()
+    # another reward is a difference between two files of the same trials
+    assert seen.observations is not None
+    reward = seen.observations.reward.copy()
+    reward[-1] = 1.0 - reward[-1]
+    other = replace(seen, observations=replace(seen.observations, reward=reward))
+    store.write(series, replace(shard, trajectories=other), {})
+    (found_one,) = verify(store)
+    assert "trial 2 has other numbers" in found_one.what
 
 
 @pytest.mark.parametrize("first", [0, 2, 3])

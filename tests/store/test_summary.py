@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,13 +104,13 @@ def test_a_shard_that_is_damaged_between_two_readings_is_noticed(
     files = written(store, [a_shard(0, 4, rounds=6), a_shard(4, 4, rounds=6)])
     read, count = Store.read, 0
 
-    def spoiling(self: Store, file: ShardFile, rounds: int | None = None) -> Shard:
+    def spoiling(self: Store, file: ShardFile, *how: Any) -> Shard:
         nonlocal count
         count += 1
         if count == 4:
             path = store.path_of(files[1])
             path.write_bytes(path.read_bytes()[:-1])
-        return read(self, file, rounds)
+        return read(self, file, *how)
 
     monkeypatch.setattr(Store, "read", spoiling)
     with pytest.raises(DamagedShardError):
@@ -152,7 +153,7 @@ def test_lemma_1_from_a_store_equals_that_of_the_simulation(stored) -> None:
     expected = recorded_bounds(simulated, PRIOR)
     assert len(expected) == 2
     for results in (cell.results(), cell.results(curves=True)):
-        found = recorded_bounds(results, cell.prior)
+        found = recorded_bounds(results, cell.posterior)
         for mine, theirs in zip(found, expected, strict=True):
             assert (mine.name, mine.policies) == (theirs.name, theirs.policies)
             assert mine.values.tobytes() == theirs.values.tobytes()

@@ -44,6 +44,11 @@ def test_posterior_passes_contract(case: Case) -> None:
     case.require()
 
 
+@pytest.mark.parametrize("case", cases("world"), ids=str)
+def test_world_passes_contract(case: Case) -> None:
+    case.require()
+
+
 @pytest.mark.parametrize("cls", VALID_POLICIES, ids=lambda cls: cls.__name__)
 def test_valid_policies_need_no_exemption(cls: type, monkeypatch) -> None:
     """First-argmax, shared ties, drawn or exact, with every kind of need."""
@@ -59,7 +64,7 @@ def test_unknown_kind_is_rejected() -> None:
 
 
 def test_every_check_is_described_in_one_sentence() -> None:
-    for kind in ("policy", "graph", "posterior"):
+    for kind in ("policy", "graph", "posterior", "world"):
         for check in contract(kind):
             assert re.fullmatch(r"[^.].*\.", check.promise), check.name
 

@@ -11,9 +11,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from helpers.messages import raises_pinned
+from helpers.other_rewards import (
+    GaussianWorld,
+    OtherSupport,
+    TwoNormals,
+    TwoValued,
+    TwoValuedWorld,
+)
 
 from graphbandits import Bernoulli, BetaBernoulli
-from graphbandits._types import Floats
+from graphbandits._types import Floats, State
 from graphbandits.engine import Plan, run_block
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
@@ -24,6 +31,8 @@ from graphbandits.policies.bayesian import Rule
 from graphbandits.policies.ids_lp import IDSLP
 from graphbandits.policies.ids_n import IDSN
 from graphbandits.posteriors import Observations
+from graphbandits.posteriors.normal import Normal
+from graphbandits.posteriors.support import COUNT
 from graphbandits.rng import Keys
 from graphbandits.theory import audit, auditor, ratio_limit
 from graphbandits.theory.auditor import Tally
@@ -315,3 +324,82 @@ def test_invalid_arguments_are_rejected() -> None:
     fixed = Plan.of("ts-n", Bernoulli(PRIOR, fixed=[0.1, 0.2, 0.3]), "empty", horizon=3, trials=2)
     with raises_pinned(InputError):
         audit(fixed)
+
+
+def test_affine_image_of_a_problem_has_the_same_margins() -> None:
+    """Rewards 1 + 4 y: ratios and limits are both multiplied by 16."""
+    unit = audit(plan_of(horizon=15, trials=4))
+    world = TwoValuedWorld(TwoValued(PRIOR.a, PRIOR.b, low=1.0, high=5.0))
+    found = audit(Plan.of(ALL, world, TOURNAMENT, horizon=15, trials=4, seed=5))
+    assert found.broken == []
+    assert found.gain == "joint"
+    for one, other in zip(unit.tallies, found.tallies, strict=True):
+        assert other.checks == one.checks
+        assert other.margin == pytest.approx(one.margin, abs=1e-9)
+        scaled = one.statement.name not in ("Proposition 1", "Proposition 2")
+        assert other.statement.text.endswith(" times 16") == scaled
+    for mine, its in zip(unit.curves, found.curves, strict=True):
+        np.testing.assert_allclose(its.bound, 4.0 * mine.bound, rtol=1e-12)
+        np.testing.assert_allclose(its.general, 4.0 * mine.general, rtol=1e-9)
+
+
+def test_statements_hold_for_gaussian_rewards() -> None:
+    prior = TwoNormals(center=(0.0, 0.3), sd=(1.0, 2.0), noise=1.5)
+    found = audit(Plan.of(ALL, GaussianWorld(prior), "edges(1>2)", horizon=20, trials=20))
+    assert found.broken == []
+    assert found.gain == "bound"
+    assert "no method 'information'" in found.why
+    checks = {tally.statement.name: tally.checks for tally in found.tallies}
+    assert checks["Proposition 1"] == 0
+    assert min(checks[name] for name in ("Proposition 2", "Lemma 2", "Theorem 2", "Pinsker")) > 300
+    assert "times 25" in found.tallies[2].statement.text  # (2 sigma)^2 = 4 (4 + 2.25)
+    with raises_pinned(InputError):
+        audit(Plan.of("ts-n", GaussianWorld(prior), "empty", horizon=2, trials=1), gain="joint")
+
+
+def test_statements_hold_for_normal_posterior() -> None:
+    prior = Normal(np.array([0.0, 0.3, -0.2]), np.array([1.0, 2.0, 0.5]), 1.5)
+    plan = Plan.of(ALL, GaussianWorld(prior), TOURNAMENT, horizon=6, trials=5)
+    found = audit(plan)
+    assert found.broken == []
+    assert found.rounds.share == 1.0
+    assert "times 25" in found.tallies[2].statement.text
+    assert {tally.statement.name: tally.checks for tally in found.tallies}["Pinsker"] == 360
+
+
+@dataclass(frozen=True, eq=False)
+class TooConfident(TwoNormals):
+    """Declares a fifth of its sub-Gaussian constant."""
+
+    @property
+    def sub_gaussian(self) -> float:
+        return super().sub_gaussian / 5.0
+
+
+def test_too_small_constant_is_detected_and_the_state_is_shown() -> None:
+    prior = TooConfident(center=(0.0, 0.3), sd=(1.0, 2.0), noise=1.5)
+    found = audit(Plan.of("ts-n", GaussianWorld(prior), "empty", horizon=3, trials=5))
+    violated = {violation.statement: violation for violation in found.violations}
+    message = str(violated["Pinsker"])
+    assert "state: mean = [" in message
+    assert "graph = " in message
+
+
+class NoVariance(TwoNormals):
+    """Has no variance form v."""
+
+    def beliefs(self, state: State) -> Any:  # type: ignore[override]
+        return super().beliefs(state)
+
+
+def test_posterior_without_variance_is_not_checked_with_it() -> None:
+    found = audit(Plan.of("ts-n", GaussianWorld(NoVariance()), "empty", horizon=3, trials=2))
+    assert found.skipped == {"Pinsker": "the posterior 'NoVariance' has no variance form v"}
+    assert found.to_dict()["skipped"] == found.skipped
+    assert found.broken == []
+
+
+def test_rewards_without_a_constant_are_refused() -> None:
+    counts = OtherSupport(np.ones(3), np.ones(3), rewards=COUNT)
+    with raises_pinned(InputError):
+        audit(Plan.of("ts-n", Bernoulli(counts), "empty", horizon=3, trials=2))

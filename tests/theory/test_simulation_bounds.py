@@ -12,6 +12,13 @@ import numpy as np
 import pytest
 from helpers.bound_cases import FIVE, LOG5, ROUNDS, UNEQUAL, by_name
 from helpers.messages import raises_pinned
+from helpers.other_rewards import (
+    GaussianWorld,
+    OtherSupport,
+    TwoNormals,
+    TwoValued,
+    TwoValuedWorld,
+)
 
 from graphbandits import simulate
 from graphbandits.engine import Plan
@@ -21,8 +28,17 @@ from graphbandits.graphs import (
     as_process,
 )
 from graphbandits.posteriors import BetaBernoulli
+from graphbandits.posteriors.normal import Normal
+from graphbandits.posteriors.support import COUNT, REAL
 from graphbandits.store import simulate_plan
-from graphbandits.theory import bounds_of, corollary_1, entropy_of, judge_bounds, regret_bounds
+from graphbandits.theory import (
+    audit,
+    bounds_of,
+    corollary_1,
+    entropy_of,
+    judge_bounds,
+    regret_bounds,
+)
 from graphbandits.theory.simulation_bounds import why_no_bounds
 from graphbandits.worlds import Bernoulli
 
@@ -75,17 +91,115 @@ def test_fixed_means_have_no_bound() -> None:
     assert why_no_bounds(Bernoulli(FIVE)) == ""
 
 
-def test_rewards_above_one_have_no_bound() -> None:
-    class Far(BetaBernoulli):
-        outcomes = (0.0, 2.0)
-
+def test_rewards_without_a_constant_have_no_bound() -> None:
     class Unlisted(BetaBernoulli):
-        outcomes = None
+        rewards = REAL
 
-    for kind in (Far, Unlisted):
-        with raises_pinned(InputError):
-            regret_bounds(as_process("paper"), kind.of(5), [1])
-        assert "[0, 1]" in why_no_bounds(Bernoulli(kind.of(5)))
+    with raises_pinned(InputError):
+        regret_bounds(as_process("paper"), Unlisted.of(5), [1])
+    assert "sub-Gaussian" in why_no_bounds(Bernoulli(Unlisted.of(5)))
+    counts = OtherSupport(np.ones(5), np.ones(5), rewards=COUNT)
+    with raises_pinned(InputError):
+        regret_bounds(as_process("paper"), counts, [1])
+    assert bounds_of(Plan.of("ts-n", Bernoulli(counts), "paper", horizon=5, trials=1)) == ()
+
+
+@pytest.mark.parametrize(
+    "graph", ["paper", "revealed-er(p=0.3)", "revealed-er(p=0.3, shared=true)"]
+)
+def test_bounds_are_multiplied_by_width_of_rewards(graph: str) -> None:
+    at = [1, 2, 10, 40]
+    unit = regret_bounds(as_process(graph), FIVE, at)
+    wide = regret_bounds(as_process(graph), TwoValued(FIVE.a, FIVE.b, low=1.0, high=5.0), at)
+    assert [one.name for one in wide] == [one.name for one in unit]
+    for one, other in zip(unit, wide, strict=True):
+        np.testing.assert_allclose(other.values, 4.0 * one.values, rtol=1e-14)
+        assert (one.error is None) == (other.error is None)
+        if one.error is not None and other.error is not None:
+            np.testing.assert_allclose(other.error, 4.0 * one.error, rtol=1e-14)
+        assert other.formula == f"4 {one.formula}"
+        assert "Rewards are from 1 to 5" in other.note
+        assert "multiplied by 4" in other.note
+        assert one.note in other.note
+        assert "Rewards" not in one.note
+
+
+def test_bounds_of_affine_image_hold_as_those_of_the_problem() -> None:
+    """Regret and bound are both multiplied by the width, so that every verdict is the same."""
+    a, b = np.array([1.0, 2.0, 1.0]), np.array([1.0, 1.0, 2.0])
+    names = ["ts-n", "ids-n", "ids-lp"]
+    judged = []
+    for world in (
+        Bernoulli(BetaBernoulli(a, b)),
+        TwoValuedWorld(TwoValued(a, b, low=-3.0, high=5.0)),
+    ):
+        plan = Plan.of(names, world, "path", horizon=60, trials=20, seed=3, ratios="bound")
+        results = simulate_plan(plan, progress=False)
+        judged.append(judge_bounds(bounds_of(plan, results), results))
+    unit, wide = judged
+    assert {one.bound.name for one in unit} >= {"Theorem 1", "Corollary 1", "Lemma 1 (ts-n)"}
+    for one, other in zip(unit, wide, strict=True):
+        assert (one.bound.name, one.policy) == (other.bound.name, other.policy)
+        assert one.verdict == other.verdict
+        assert other.mean == pytest.approx(8.0 * one.mean)
+        assert other.bound.final == pytest.approx(8.0 * one.bound.final)
+
+
+def test_gaussian_regret_is_below_bounds_with_the_sub_gaussian_constant() -> None:
+    """sigma^2 = sd^2 + noise^2; the bound for [0, 1], without the constant, does not hold."""
+    prior = TwoNormals(center=(0.0, 0.1), sd=(3.0, 2.0), noise=4.0)
+    assert prior.sub_gaussian == 5.0
+    names = ["ts-n", "ids-n", "idsn-lp", "ids-lp", "ts-n-sampled"]
+    plan = Plan.of(names, GaussianWorld(prior), "empty", horizon=60, trials=60, seed=2)
+    bounds, results = bounds_of(plan), simulate_plan(plan, progress=False)
+    judged = judge_bounds(bounds, results)
+    assert {one.policy for one in judged} == set(names)
+    assert {one.verdict for one in judged} == {"below"}
+    for one in judged:
+        assert (results.band(one.policy)[1] <= one.bound.values).all()
+        assert "sigma = 5: the bound for rewards in [0, 1] is multiplied by 2 sigma = 10" in (
+            one.bound.note
+        )
+    unit = [replace(bound, values=bound.values / 10.0) for bound in bounds]
+    assert {one.verdict for one in judge_bounds(unit, results)} == {"above"}
+
+
+def test_bounds_of_normal_posterior_have_its_constant() -> None:
+    prior = Normal.of(3, sd=[3, 2, 1], noise=4)
+    assert prior.sub_gaussian == 5.0
+    plan = Plan.of(["ts-n", "ids-lp"], GaussianWorld(prior), "path", horizon=20, trials=20)
+    bounds, results = bounds_of(plan), simulate_plan(plan, progress=False)
+    information = entropy_of(prior)
+    assert by_name(bounds)["Theorem 1"].final == pytest.approx(10.0 * math.sqrt(30 * information))
+    assert by_name(bounds)["Corollary 1"].final == pytest.approx(10.0 * math.sqrt(20 * information))
+    assert {one.verdict for one in judge_bounds(bounds, results)} == {"below"}
+
+
+def test_general_bound_of_gaussian_rewards_has_no_factor() -> None:
+    """Lemma 1 with recorded ratios, which contain the scale of the rewards."""
+    prior = TwoNormals(noise=2.0)
+    plan = Plan.of("ts-n", GaussianWorld(prior), "empty", horizon=40, trials=300, ratios="bound")
+    results = simulate_plan(plan, progress=False)
+    judged = judge_bounds(bounds_of(plan, results), results)
+    (general,) = (one for one in judged if one.bound.name == "Lemma 1 (ts-n)")
+    assert (general.policy, general.verdict) == ("ts-n", "below")
+    assert "Rewards" not in general.bound.note
+
+
+def test_other_posterior_than_the_prior_has_no_bounds() -> None:
+    world = Bernoulli(FIVE)
+    assert why_no_bounds(world, FIVE) == ""
+    assert why_no_bounds(world, BetaBernoulli(FIVE.a, FIVE.b, "strict")) == ""
+    for other in (BetaBernoulli.of(5, 2.0), TwoValued(FIVE.a, FIVE.b)):
+        assert "another posterior" in why_no_bounds(world, other)
+
+
+def test_plan_with_another_posterior_has_neither_bounds_nor_audit() -> None:
+    plan = Plan.of("ts-n", Bernoulli(FIVE), "paper", horizon=5, trials=1)
+    object.__setattr__(plan, "posterior", BetaBernoulli.of(5, 2.0))
+    assert bounds_of(plan) == ()
+    with raises_pinned(InputError):
+        audit(plan)
 
 
 @pytest.mark.parametrize("graph", ["paper", "revealed-er(p=0.3, directed=true)", "random(r=0.4)"])

@@ -14,18 +14,24 @@ from graphbandits.cli.formatting import plain_table, print_json, print_line, pri
 from graphbandits.cli.options import load, option
 
 new = typer.Typer(
-    no_args_is_help=True, help="Create a policy or experiment file from a commented template."
+    no_args_is_help=True, help="Create a plug-in or experiment file from a commented template."
 )
+
+
+#: Policies of the simulations that are suggested.
+_POLICIES = ("--policy", "ids-n", "--policy", "ts-n")
+_SIZE = ("--horizon", "300", "--trials", "100")
 
 
 def list_(
     what: Annotated[
-        str, typer.Argument(help="policies, graphs, posteriors or experiments. Default: all.")
+        str,
+        typer.Argument(help="policies, graphs, worlds, posteriors or experiments. Default: all."),
     ] = "",
     plugin: options.Plugin = None,
     json: options.Json = False,
 ) -> None:
-    """List the available policies, graphs, posteriors and experiments with their parameters.
+    """List the available plug-ins and experiments with their parameters.
 
     Example: graphbandits list policies
     """
@@ -80,8 +86,58 @@ def new_policy(
     """
     target = str(graphbandits.new_policy(name, output))
     simulation = ["simulate", "--plugin", target, "--policy", name, "--policy", "ids-n"]
-    simulation += ["--graph", "paper", "--horizon", "300", "--trials", "100"]
+    _print_written(target, ["check", target], [*simulation, "--graph", "paper", *_SIZE])
+
+
+@new.command("graph")
+def new_graph(
+    name: Annotated[str, typer.Argument(help="Name of the graph, such as my-path.")],
+    output: Annotated[
+        Path | None, option("FILE", "File to write. Default: named after the graph.")
+    ] = None,
+) -> None:
+    """Create a commented, working graph that passes the contract tests, as a starting point.
+
+    Example: graphbandits new graph my-path
+    """
+    target = str(graphbandits.new_graph(name, output))
+    simulation = ["simulate", "--plugin", target, "--graph", name, "--arms", "6"]
+    _print_written(target, ["check", target], [*simulation, *_POLICIES, *_SIZE])
+
+
+@new.command("world")
+def new_world(
+    name: Annotated[str, typer.Argument(help="Name of the world, such as my-world.")],
+    output: Annotated[
+        Path | None, option("FILE", "File to write. Default: named after the world.")
+    ] = None,
+) -> None:
+    """Create a commented, working world that passes the contract tests, as a starting point.
+
+    Example: graphbandits new world my-world
+    """
+    target = str(graphbandits.new_world(name, output))
+    simulation = ["simulate", "--plugin", target, "--world", name, "--graph", "star"]
+    simulation += ["--arms", "5", *_POLICIES, *_SIZE]
     _print_written(target, ["check", target], simulation)
+
+
+@new.command("posterior")
+def new_posterior(
+    name: Annotated[str, typer.Argument(help="Name of the posterior, such as my-normal.")],
+    output: Annotated[
+        Path | None, option("FILE", "File to write. Default: named after the posterior.")
+    ] = None,
+) -> None:
+    """Create a commented, working posterior that passes the contract tests, as a starting point.
+
+    Example: graphbandits new posterior my-normal
+    """
+    target = str(graphbandits.new_posterior(name, output))
+    simulation = ["simulate", "--plugin", target, "--world", "gaussian", "--posterior", name]
+    # sums over a grid are slow
+    simulation += ["--graph", "star", "--arms", "3", *_POLICIES, "--horizon", "50"]
+    _print_written(target, ["check", target], [*simulation, "--trials", "10"])
 
 
 @new.command("experiment")

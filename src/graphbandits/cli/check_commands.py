@@ -33,14 +33,14 @@ STYLES = {"passed": "green", "failed": "bold red", "exempt": "yellow", "needless
 def check(
     plugin: Annotated[
         list[str],
-        typer.Argument(help="Python file with plug-ins, or the name of a policy."),
+        typer.Argument(help="Python file with plug-ins, or the name of a plug-in."),
     ],
     only: Annotated[
         list[str] | None, option("CHECK", "Run only this check; repeat for several.")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Run the contract tests on a policy, graph or posterior.
+    """Run the contract tests on a policy, graph, world or posterior.
 
     Prints one verdict per check. The exit code is 1 if a check fails.
 

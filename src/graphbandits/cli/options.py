@@ -128,6 +128,14 @@ Ratios = Annotated[
         "Lemma 1.",
     ),
 ]
+Record = Annotated[
+    list[str] | None,
+    option(
+        "WORD",
+        "Also store what each trial played ('actions') or observed ('observations') in every "
+        "round; repeat for both.",
+    ),
+]
 
 
 def numbers(text: str, what: str) -> tuple[float, ...]:

@@ -224,6 +224,7 @@ def simulate(
     json: options.Json = False,
     bounds: options.Bounds = False,
     ratios: options.Ratios = None,
+    record: options.Record = None,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
@@ -236,6 +237,10 @@ def simulate(
         raise InputError(
             "--ratios needs --output DIR, which stores the ratios, or --bounds, which shows the "
             "bound of Lemma 1: add one of them"
+        )
+    if record and output is None:
+        raise InputError(
+            "--record needs --output DIR, which stores the actions and observations: add it"
         )
     if output is not None and json:
         raise InputError(
@@ -270,6 +275,7 @@ def simulate(
         trials=trials,
         seed=seed,
         ratios=ratios,
+        record=record or (),
     )
     name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
     size = f"{plan.process.arms} arms, {horizon} rounds, {count(trials, 'trial')}, seed {seed}"
@@ -284,6 +290,7 @@ def simulate(
         command += [f"--prior={one}" for one in prior or ()]
         command += ["--bounds"] if bounds else []
         command += [f"--ratios={ratios}"] if ratios else []
+        command += [f"--record={word}" for word in plan.recording.trajectories]
         progress = CommandProgress(output)
         with interruptible():
             run_plan(

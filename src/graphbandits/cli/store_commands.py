@@ -207,7 +207,7 @@ def export_(
         option(
             "TABLE",
             "Table: final (one row per trial), curve (one row per round), plays, "
-            "regret (one row per trial and round), ratios or graph.",
+            "regret (one row per trial and round), ratios, graph, actions or observations.",
         ),
     ] = "final",
     study: options.StudyKeys = None,

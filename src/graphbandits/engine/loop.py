@@ -5,7 +5,8 @@ Calls to policies and graphs are checked. An error names the policy or graph and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
@@ -13,6 +14,13 @@ import numpy as np
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.engine.shard import Plays, Ratios, Recording, Shard
+from graphbandits.engine.trajectories import (
+    MAX_OBSERVATIONS,
+    GrowingArray,
+    Int32s,
+    RecordedObservations,
+    Trajectories,
+)
 from graphbandits.errors import (
     GraphBanditsError,
     GraphError,
@@ -53,7 +61,25 @@ class BlockOutcome:
 
 
 class RunMonitor(Protocol):
-    """Read-only monitor of a running block."""
+    """Read-only monitor of a running block.
+
+    The methods are called in each round, in the order of their definition. A class that inherits
+    from ``RunMonitor`` can leave out methods: the inherited ones do nothing.
+
+    Examples
+    --------
+    >>> from graphbandits import simulate
+    >>> class Certainty(RunMonitor):
+    ...     def decided(self, t, graph, pi):
+    ...         self.largest = pi.max()
+    >>> made = []
+    >>> def monitor(policy, keys):
+    ...     made.append(Certainty())
+    ...     return made[-1]
+    >>> results = simulate("greedy", graph="paper", horizon=20, trials=5, monitor=monitor)
+    >>> [bool(one.largest <= 1.0) for one in made]
+    [True]
+    """
 
     def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
         """Receive the decision of a round, after the proposal of the policy.
@@ -67,6 +93,21 @@ class RunMonitor(Protocol):
         pi : ndarray of shape (B, K)
             Distribution from which the engine draws the action of each trial.
         """
+        return  # a subclass may inherit it
+
+    def played(self, t: int, action: Ints) -> None:
+        """Receive the actions of a round, which the engine has drawn from the distribution.
+
+        ``run_block`` accepts monitors without this method.
+
+        Parameters
+        ----------
+        t : int
+            Round, from 1.
+        action : ndarray of shape (B,)
+            Played arm of each trial.
+        """
+        return  # a subclass may inherit it
 
     def observed(self, t: int, seen: Observations) -> None:
         """Receive the observations of a round, before the policy learns from them.
@@ -78,6 +119,12 @@ class RunMonitor(Protocol):
         seen : Observations
             Observed arms and rewards.
         """
+        return  # a subclass may inherit it
+
+
+#: Function of (text form of the policy, keys of the block) that returns a monitor of the block;
+#: None for a block without a monitor.
+MonitorFactory = Callable[[str, Keys], RunMonitor | None]
 
 
 def run_block(
@@ -114,7 +161,8 @@ def run_block(
     advance : callable, optional
         Called with 1 after every round. An exception that it raises ends the block.
     monitor : RunMonitor, optional
-        Receives the decisions and the observations of every round.
+        Receives the decisions, the actions and the observations of every round, without copies
+        of the arrays. It must not change them.
     posterior : Posterior, optional
         Prior that policies start from. The default is the prior of the world.
 
@@ -142,11 +190,14 @@ def run_block(
     kept = np.empty((keys.trials, len(record)))
     plays = np.zeros((keys.trials, world.arms), np.int64)
     recorded = 0
+    played = getattr(monitor, "played", None)  # earlier versions did not have this method
     for t in range(1, horizon + 1):
         graph = draw_graph(process, t, keys)
         pi, action = decide(policy, state, View(t, keys, problem, graph))
         if monitor is not None:
             monitor.decided(t, graph, pi)
+        if played is not None:
+            played(t, action)
         trial, arm = reveal(graph, action, keys, t)
         seen = Observations(trial, arm, draw_outcomes(world, theta, keys, t, trial, arm))
 
@@ -200,9 +251,132 @@ class RatioRecorder:
             kept.entropy[:, self._column] = entropy(beliefs.alpha)
             self._column += 1
 
+    def played(self, t: int, action: Ints) -> None:
+        """Do nothing: the ratios depend on the distribution of the actions."""
+
     def observed(self, t: int, seen: Observations) -> None:
         """Update the posterior."""
         self._state = self._posterior.update(self._state, seen)
+
+
+class TrajectoryRecorder:
+    """Monitor that records the actions, the observations, or both."""
+
+    def __init__(self, trials: int, horizon: int, actions: bool, observations: bool) -> None:
+        self._trials = trials
+        self._action: Int32s | None = np.empty((trials, horizon), np.int32) if actions else None
+        self._observes, self._is_weighted = observations, False
+        self._trial, self._round, self._arm = (GrowingArray(np.int32) for _ in range(3))
+        self._reward, self._weight = GrowingArray(np.float64), GrowingArray(np.float64)
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Do nothing."""
+
+    def played(self, t: int, action: Ints) -> None:
+        """Record the actions."""
+        if self._action is not None:
+            self._action[:, t - 1] = action
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Record the observations."""
+        if not self._observes:
+            return
+        weight = getattr(seen, "weight", None)
+        if weight is not None and not self._is_weighted and (np.asarray(weight) != 1.0).any():
+            self._is_weighted = True
+            self._weight.append(np.ones(self._reward.size))  # of all earlier observations
+        if self._is_weighted:
+            self._weight.append(np.broadcast_to(1.0 if weight is None else weight, len(seen.arm)))
+        self._trial.append(seen.trial)
+        self._round.append(np.broadcast_to(t, len(seen.arm)))
+        self._arm.append(seen.arm)
+        self._reward.append(seen.reward)
+        if self._reward.size > MAX_OBSERVATIONS:
+            raise InputError(
+                f"a block of {self._trials} trials has more than {MAX_OBSERVATIONS} observations, "
+                "too many to record: use fewer trials per shard (or block), or do not record the "
+                "observations"
+            )
+
+    @property
+    def trajectories(self) -> Trajectories:
+        """The trajectories of all trials of the block."""
+        if not self._observes:
+            return Trajectories(self._action)
+        trial, arm = self._trial.values, self._arm.values
+        # the observations of each round are usually ordered by trial and arm; then a sort by trial
+        # that keeps the order of equal trials suffices, and it is fast for 16 bits
+        following = np.diff(self._round.values) == 0
+        following &= (np.diff(trial) < 0) | ((np.diff(trial) == 0) & (np.diff(arm) < 0))
+        if following.any() or self._trials > 2**16:
+            order = np.lexsort((arm, self._round.values, trial))
+        else:
+            order = np.argsort(trial.astype(np.uint16), kind="stable")
+        counts = np.bincount(trial, minlength=self._trials)
+        seen = RecordedObservations(
+            np.concatenate([[0], np.cumsum(counts)]),
+            self._round.values[order],
+            arm[order],
+            self._reward.values[order],
+            self._weight.values[order] if self._is_weighted else None,
+        )
+        return Trajectories(self._action, seen)
+
+
+class MonitorGroup:
+    """Several monitors of one block."""
+
+    def __init__(self, monitors: Sequence[RunMonitor]) -> None:
+        self._monitors = monitors
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Call all monitors."""
+        for monitor in self._monitors:
+            monitor.decided(t, graph, pi)
+
+    def played(self, t: int, action: Ints) -> None:
+        """Call all monitors that have this method."""
+        for monitor in self._monitors:
+            if hasattr(monitor, "played"):
+                monitor.played(t, action)
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Call all monitors."""
+        for monitor in self._monitors:
+            monitor.observed(t, seen)
+
+
+class IsolatedMonitor:
+    """A monitor of the user, which gets copies of all arrays: it cannot change the run."""
+
+    def __init__(self, monitor: object) -> None:
+        methods = [getattr(monitor, name, None) for name in ("decided", "played", "observed")]
+        if not any(map(callable, methods)):
+            raise InputError(
+                "a monitor must have a method decided, played or observed (see "
+                f"graphbandits.engine.RunMonitor), not {monitor!r}"
+            )
+        self._decided, self._played, self._observed = methods
+        self._graph: Feedback | None = None
+        self._copy: Feedback | None = None
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Call the monitor with copies; a fixed graph is copied once."""
+        if self._decided is None:
+            return
+        if self._copy is None or graph is not self._graph:
+            self._graph, self._copy = graph, deepcopy(graph)
+        self._decided(t, self._copy, pi.copy())
+
+    def played(self, t: int, action: Ints) -> None:
+        """Call the monitor with a copy."""
+        if self._played is not None:
+            self._played(t, action.copy())
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Call the monitor with copies."""
+        if self._observed is not None:
+            self._observed(t, deepcopy(seen))
 
 
 def run_recorded(
@@ -214,17 +388,28 @@ def run_recorded(
     recording: Recording,
     advance: Callable[[int], None] = lambda rounds: None,
     posterior: Posterior | None = None,
+    monitor: RunMonitor | None = None,
 ) -> Shard:
-    """Run a block and record what ``recording`` asks for."""
+    """Run a block and record what ``recording`` asks for; ``monitor`` is one of the user."""
     prior = world.prior if posterior is None else posterior
-    record, recorder = recording.record, None
+    record, monitors = recording.record, list[RunMonitor]()
+    recorder = trajectories = None
     if recording.ratios is not None:
         recorder = RatioRecorder(prior, recording.ratios, keys.trials, record)
+        monitors.append(recorder)
+    if recording.actions or recording.observations:
+        kinds = recording.actions, recording.observations
+        trajectories = TrajectoryRecorder(keys.trials, horizon, *kinds)
+        monitors.append(trajectories)
+    if monitor is not None:
+        monitors.append(IsolatedMonitor(monitor))
+    group = MonitorGroup(monitors) if monitors else None
     realised = recording.regret == "realised"
-    arguments = (policy, world, process, horizon, keys, record, realised, advance, recorder)
+    arguments = (policy, world, process, horizon, keys, record, realised, advance, group)
     played = run_block(*arguments, posterior=prior)
     ratios = None if recorder is None else recorder.ratios
-    return Shard(keys.first_trial, played.regret, Plays.of(played.plays), ratios)
+    seen = None if trajectories is None else trajectories.trajectories
+    return Shard(keys.first_trial, played.regret, Plays.of(played.plays), ratios, trajectories=seen)
 
 
 # Checked calls ----------------------------------------------------------------------------------

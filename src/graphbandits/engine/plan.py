@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine.loop import run_recorded
+from graphbandits.engine.loop import RunMonitor, run_recorded
 from graphbandits.engine.provenance import versions
 from graphbandits.engine.shard import MAX_POINTS, Recording, Shard
 from graphbandits.errors import (
@@ -112,6 +112,7 @@ class Plan:
         regret: str = "pseudo",
         ratios: str | None = None,
         rounds: int | Sequence[int] = MAX_POINTS,
+        record: str | Iterable[str] = (),
     ) -> Plan:
         """Create a plan and check all settings.
 
@@ -142,6 +143,8 @@ class Plan:
             Record information ratios with this gain; None to record none.
         rounds : int or sequence of int, default=200
             Maximum number of recorded rounds, evenly spaced, or the list of recorded rounds.
+        record : str or iterable of str, optional
+            "actions", "observations" or both: record what each trial played and observed.
 
         Returns
         -------
@@ -182,7 +185,7 @@ class Plan:
             horizon=check_horizon(horizon),
             trials=check_integer(trials, "trials"),
             seed=check_integer(seed, "seed", least=0),
-            recording=Recording.of(horizon, rounds, regret, ratios),
+            recording=Recording.of(horizon, rounds, regret, ratios, record),
             graph_spec=given,
             graph_text=given or type(graph).__name__,
             first_trial=check_integer(first_trial, "first_trial", least=0),
@@ -217,7 +220,11 @@ class Plan:
         return f" at {point_text(self.point)}" if self.point else ""
 
     def run_shard(
-        self, policy: str, keys: Keys, advance: Callable[[int], None] = lambda rounds: None
+        self,
+        policy: str,
+        keys: Keys,
+        advance: Callable[[int], None] = lambda rounds: None,
+        monitor: RunMonitor | None = None,
     ) -> Shard:
         """Run a block of trials of one policy in this process.
 
@@ -229,6 +236,8 @@ class Plan:
             Seed and numbers of the trials.
         advance : callable, optional
             Called with 1 after every round. An exception that it raises ends the block.
+        monitor : RunMonitor, optional
+            Receives copies of the decisions, actions and observations of every round.
 
         Returns
         -------
@@ -244,6 +253,7 @@ class Plan:
             self.recording,
             advance,
             self.posterior,
+            monitor,
         )
 
     @property
@@ -260,6 +270,9 @@ class Plan:
             Plain values: graph, arms, horizon, trials, seed, world, policies and versions.
         """
         run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
+        kept = self.recording
+        recorded: dict[str, Any] = {"ratios": kept.ratios} if kept.ratios else {}
+        recorded |= {"record": list(kept.trajectories)} if kept.trajectories else {}
         return {
             "graph": self.graph_text,
             **describe_graph(self.process, self.graph_spec),
@@ -275,7 +288,7 @@ class Plan:
                 for name, policy in self.policies.items()
             },
             "versions": versions(),
-        } | ({"ratios": self.recording.ratios} if self.recording.ratios else {})
+        } | recorded
 
 
 def point_text(point: Mapping[str, int | float | str]) -> str:

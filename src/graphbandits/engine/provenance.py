@@ -34,7 +34,7 @@ import sysconfig
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
@@ -78,6 +78,7 @@ NEUTRAL = (
     "_io",
     "_old_words",
     "_process_info",
+    "_serialization",
     "_types",
     "_version",
     "errors",
@@ -225,7 +226,7 @@ def _problem(plan: Plan) -> dict[str, Any]:
     return models | {
         "horizon": plan.horizon,
         "seed": plan.seed,
-        "recording": asdict(plan.recording) | {"rounds": list(plan.recording.rounds)},
+        "recording": plan.recording.facts(),
         "graph": graph,
         "arrays": {name: _array_digest(array) for name, array in arrays.items()},
     }

@@ -13,6 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graphbandits._types import Floats, Ints
+from graphbandits.engine.trajectories import (
+    DICTIONARY,
+    OBSERVED_COLUMNS,
+    Trajectories,
+    check_record,
+    from_columns,
+    to_columns,
+)
 from graphbandits.errors import InputError, check_integer
 from graphbandits.rng import Keys
 from graphbandits.worlds import World
@@ -30,7 +38,7 @@ METADATA_KEY = b"graphbandits"
 
 @dataclass(frozen=True)
 class Recording:
-    """What is recorded: the rounds, the kind of regret, and the gain of the ratios (or None).
+    """What is recorded: rounds, kind of regret, gain of the ratios (or None), and trajectories.
 
     >>> Recording.of(horizon=1000, rounds=[10, 100]).rounds
     (10, 100, 1000)
@@ -39,6 +47,8 @@ class Recording:
     rounds: tuple[int, ...]
     regret: str = "pseudo"
     ratios: str | None = None
+    actions: bool = False
+    observations: bool = False
 
     @classmethod
     def of(
@@ -47,6 +57,7 @@ class Recording:
         rounds: int | Sequence[int] = MAX_POINTS,
         regret: str = "pseudo",
         ratios: str | None = None,
+        record: str | Iterable[str] = (),
     ) -> Recording:
         """Create a checked recording.
 
@@ -70,12 +81,30 @@ class Recording:
             raise InputError(f"regret must be 'pseudo' or 'realised', not {regret!r}")
         if ratios is not None and ratios not in GAINS:
             raise InputError(f"ratios must be 'bound', 'joint' or None, not {ratios!r}")
-        return cls(kept, regret, ratios)
+        words = check_record(record)
+        return cls(kept, regret, ratios, "actions" in words, "observations" in words)
 
     @property
     def record(self) -> Ints:
         """The rounds as an array."""
         return np.array(self.rounds)
+
+    @property
+    def trajectories(self) -> tuple[str, ...]:
+        """The recorded trajectories, a part of ``("actions", "observations")``."""
+        chosen = {"actions": self.actions, "observations": self.observations}
+        return tuple(word for word, is_recorded in chosen.items() if is_recorded)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the recording as JSON values; trajectories only if they are recorded.
+
+        Earlier versions had no trajectories. Without them, the facts are the same.
+
+        >>> Recording.of(horizon=1).facts()
+        {'rounds': [1], 'regret': 'pseudo', 'ratios': None}
+        """
+        facts = {"rounds": list(self.rounds), "regret": self.regret, "ratios": self.ratios}
+        return facts | dict.fromkeys(self.trajectories, True)
 
 
 def recorded_rounds(horizon: int, points: int = MAX_POINTS) -> Ints:
@@ -248,6 +277,8 @@ class Shard:
         CPU type that computed the shard.
     seconds : float, default=0.0
         Computation time. It is not saved.
+    trajectories : Trajectories, optional
+        Actions and observations, if they were recorded.
 
     Examples
     --------
@@ -263,6 +294,7 @@ class Shard:
     ratios: Ratios | None = None
     cpu: str = ""
     seconds: float = 0.0
+    trajectories: Trajectories | None = None
 
     @property
     def trials(self) -> int:
@@ -293,17 +325,21 @@ class Shard:
         }
         for name, array in self.ratios.items() if self.ratios is not None else ():
             columns[name] = _lists(array)
+        dictionary: list[str] | bool = False
+        if self.trajectories is not None:
+            columns |= to_columns(self.trajectories)
+            dictionary = DICTIONARY
         table = pa.table(columns).replace_schema_metadata(
             {METADATA_KEY: json.dumps(facts, sort_keys=True, allow_nan=False)}
         )
         sink = pa.BufferOutputStream()
-        # zstd compresses the curves well; a dictionary does not help
-        pq.write_table(table, sink, compression="zstd", use_dictionary=False, version="2.6")
+        # zstd compresses the curves well; a dictionary does not help them
+        pq.write_table(table, sink, compression="zstd", use_dictionary=dictionary, version="2.6")
         data: bytes = sink.getvalue().to_pybytes()
         return data
 
     @classmethod
-    def from_parquet(cls, data: bytes) -> tuple[Shard, dict[str, Any]]:
+    def from_parquet(cls, data: bytes, trajectories: bool = True) -> tuple[Shard, dict[str, Any]]:
         """Read the bytes that :meth:`to_parquet` returned.
 
         Other bytes raise an exception of any type; :meth:`graphbandits.store.Store.read` converts
@@ -313,6 +349,8 @@ class Shard:
         ----------
         data : bytes
             A Parquet file.
+        trajectories : bool, default=True
+            If false, actions and observations are not read.
 
         Returns
         -------
@@ -323,7 +361,11 @@ class Shard:
         """
         # not pq.read_table: its scanner may drop the last reference to the bytes on an Arrow
         # thread during interpreter shutdown, which aborts the process
-        table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
+        file = pq.ParquetFile(pa.BufferReader(data))
+        names = file.schema_arrow.names
+        recorded = [name for name in names if name in ("action", *OBSERVED_COLUMNS)]
+        wanted = None if trajectories else [name for name in names if name not in recorded]
+        table = file.read(wanted, use_threads=False)
         facts: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])
         trials, first = len(table), table["trial"][0].as_py()
         if (table["trial"].to_numpy() != np.arange(first, first + trials)).any():
@@ -340,8 +382,9 @@ class Shard:
             played.values.to_numpy(),
             plays.values.to_numpy(),
         )
-        recorded = _matrix(table["regret"]), counted, Ratios(**ratios) if ratios else None
-        return cls(first, *recorded, cpu=str(facts.get("cpu", ""))), facts
+        values = _matrix(table["regret"]), counted, Ratios(**ratios) if ratios else None
+        seen = from_columns(table) if recorded and trajectories else None
+        return cls(first, *values, cpu=str(facts.get("cpu", "")), trajectories=seen), facts
 
 
 def true_means(world: World, seed: int, trials: int) -> TrueMeans | None:

@@ -1,4 +1,4 @@
-"""List policies, graphs, posteriors and experiments, and create files from templates."""
+"""List plug-ins and experiments, and create files from templates."""
 
 from __future__ import annotations
 
@@ -20,16 +20,24 @@ from graphbandits.experiments.tables import SweepTable
 from graphbandits.registry import parameters_of, registered, summary_of
 
 #: What can be listed, with the kind of plug-in.
-KINDS = {"policies": "policy", "graphs": "graph", "posteriors": "posterior", "experiments": None}
+KINDS = {
+    "policies": "policy",
+    "graphs": "graph",
+    "worlds": "world",
+    "posteriors": "posterior",
+    "experiments": None,
+}
+#: Example of a name of each kind of plug-in.
+NAMES = {"policy": "my-ucb", "graph": "my-path", "world": "my-world", "posterior": "my-normal"}
 
 
 def list_available(what: str = "") -> dict[str, list[dict[str, Any]]]:
-    """List policies, graphs, posteriors and experiments with their descriptions.
+    """List policies, graphs, worlds, posteriors and experiments with their descriptions.
 
     Parameters
     ----------
     what
-        "policies", "graphs", "posteriors" or "experiments". If empty, list all of them.
+        "policies", "graphs", "worlds", "posteriors" or "experiments". If empty, list all of them.
 
     Returns
     -------
@@ -131,21 +139,116 @@ def new_policy(name: str, output: str | Path | None = None) -> Path:
     ...     new_policy("my-ucb", Path(folder, "my_ucb.py")).name
     'my_ucb.py'
     """
+    return _new_plugin("policy", name, output)
+
+
+def new_graph(name: str, output: str | Path | None = None) -> Path:
+    """Create a commented, working graph that passes the contract tests.
+
+    Parameters
+    ----------
+    name
+        Name of the graph, such as "my-path".
+    output
+        File to write. Default: a file in the working directory, named after the graph.
+
+    Returns
+    -------
+    Path
+        Path of the new file.
+
+    Raises
+    ------
+    InputError
+        If the name is invalid or in use, or if the file exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new_graph("my-path", Path(folder, "my_path.py")).name
+    'my_path.py'
+    """
+    return _new_plugin("graph", name, output)
+
+
+def new_world(name: str, output: str | Path | None = None) -> Path:
+    """Create a commented, working world that passes the contract tests.
+
+    Parameters
+    ----------
+    name
+        Name of the world, such as "my-world".
+    output
+        File to write. Default: a file in the working directory, named after the world.
+
+    Returns
+    -------
+    Path
+        Path of the new file.
+
+    Raises
+    ------
+    InputError
+        If the name is invalid or in use, or if the file exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new_world("my-world", Path(folder, "my_world.py")).name
+    'my_world.py'
+    """
+    return _new_plugin("world", name, output)
+
+
+def new_posterior(name: str, output: str | Path | None = None) -> Path:
+    """Create a commented, working posterior that passes the contract tests.
+
+    Parameters
+    ----------
+    name
+        Name of the posterior, such as "my-normal".
+    output
+        File to write. Default: a file in the working directory, named after the posterior.
+
+    Returns
+    -------
+    Path
+        Path of the new file.
+
+    Raises
+    ------
+    InputError
+        If the name is invalid or in use, or if the file exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new_posterior("my-normal", Path(folder, "my_normal.py")).name
+    'my_normal.py'
+    """
+    return _new_plugin("posterior", name, output)
+
+
+def _new_plugin(kind: str, name: str, output: str | Path | None) -> Path:
+    """Write the template of a kind of plug-in with a name."""
     words = [word for word in re.split(r"[-_.]+", name) if word]
     if not re.fullmatch(r"[a-z][a-z0-9_.\-]*", name) or not words:
         raise InputError(
-            f"invalid policy name '{name}': use lower-case letters, digits and '-', and start "
-            "with a letter, as in my-ucb"
+            f"invalid {kind} name '{name}': use lower-case letters, digits and '-', and start "
+            f"with a letter, as in {NAMES[kind]}"
         )
-    if name in registered("policy"):
-        raise InputError(f"the policy '{name}' already exists: choose another name")
+    if name in registered(kind):
+        raise InputError(f"the {kind} '{name}' already exists: choose another name")
     stem, class_name = "_".join(words), "".join(word.capitalize() for word in words)
     if keyword.iskeyword(class_name):
-        class_name += "Policy"
+        class_name += kind.capitalize()
     if keyword.iskeyword(stem) or _module_exists(stem):
-        stem += "_policy"  # a file with the name of a module would shadow it
+        stem += f"_{kind}"  # a file with the name of a module would shadow it
     target = Path(f"{stem}.py") if output is None else Path(output)
-    return _write(target, "policy_template.txt", {"NAME": name, "CLASS": class_name})
+    return _write(target, f"{kind}_template.txt", {"NAME": name, "CLASS": class_name})
 
 
 def new_experiment(name: str = "my-experiment", output: str | Path | None = None) -> Path:

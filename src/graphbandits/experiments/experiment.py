@@ -423,6 +423,7 @@ class Experiment(tables.SimulationTable):
                 horizon=self.horizon or 0,
                 regret=record.regret,
                 rounds=record.points if record.rounds is None else record.rounds,
+                record=record.trajectories,
                 **settings,
             )
         except GraphBanditsError:
@@ -677,7 +678,7 @@ def keys_of(table: type[tables.Table]) -> list[str]:
     """Return the keys of a table as written in the file.
 
     >>> keys_of(tables.RecordTable)
-    ['points', 'rounds', 'regret', 'ratios']
+    ['points', 'rounds', 'regret', 'ratios', 'actions', 'observations']
     """
     return [field.alias or name for name, field in table.model_fields.items()]
 

@@ -25,12 +25,14 @@ from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed
 from graphbandits.results.data_frames import (
     SCHEMA,
+    TRAJECTORY_TABLES,
     Axes,
     arrow_schema,
     check_table,
     graph_table,
     part,
 )
+from graphbandits.results.trajectory_tables import trajectory_rows
 from graphbandits.store import ShardFile
 from graphbandits.store.summary import summarise_files
 
@@ -56,6 +58,13 @@ def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.R
         if not cells:
             raise InputError(
                 "no information ratios in these studies: run them with --ratios bound or joint"
+            )
+    if table in TRAJECTORY_TABLES:
+        cells = [(s, c) for s, c in cells if table in _recorded(c)]
+        if not cells:
+            raise InputError(
+                f"no {table} in these studies: set {table} = true in the table [record] of the "
+                "experiment, and run it again"
             )
     if table == "graph":
         cells = [(study, cell) for study, cell in cells if isinstance(cell.process, Fixed)]
@@ -95,6 +104,12 @@ def export(studies: Sequence[Study], table: str, path: Path, partial: bool = Fal
             writer.write_batch(batch)
             rows += batch.num_rows
     return rows
+
+
+def _recorded(cell: Cell) -> Sequence[str]:
+    """Return the recorded trajectories of a cell."""
+    recorded: Sequence[str] = cell.description[0]["settings"].get("record", ())
+    return recorded
 
 
 def _leading_columns(studies: Sequence[Study], with_line: bool) -> pa.Schema:
@@ -165,10 +180,15 @@ def _policy_rows(
     if table in ("curve", "plays"):
         summary = summarise_files(cell.store, files, len(rounds), len(arms))
         yield part(Axes(arms, rounds, ()), table, policy, summary)
+    elif table in TRAJECTORY_TABLES:
+        for file in files:
+            seen = cell.store.read(file).trajectories
+            assert seen is not None  # recorded according to the settings
+            yield from trajectory_rows(arms, table, policy, seed, file.first, seen)
     else:
         step = max(1, ROWS // (len(rounds) if "round" in SCHEMA[table] else 1))
         for file in files:
-            shard = cell.store.read(file)
+            shard = cell.store.read(file, trajectories=False)
             for start in range(0, shard.trials, step):
                 some = slice(start, min(start + step, shard.trials))
                 count = some.stop - some.start

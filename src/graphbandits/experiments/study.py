@@ -20,6 +20,12 @@ from graphbandits.graphs._storage import unpack_process
 from graphbandits.posteriors import Posterior
 from graphbandits.results import Claim, Published, Results
 from graphbandits.results.data_frames import to_pandas, to_polars
+from graphbandits.results.trajectory_tables import (
+    Part,
+    TrajectoryTables,
+    check_trials,
+    chosen_parts,
+)
 from graphbandits.store import ShardFile, Store
 from graphbandits.store.directory import ShardIndex
 from graphbandits.store.maintenance import Finding, verify
@@ -310,6 +316,64 @@ class Cell:
         return Results(
             rounds, found, arms, settings, process if isinstance(process, Fixed) else None
         )
+
+    def trajectories(
+        self, policy: str, trials: int | Iterable[int] | None = None
+    ) -> TrajectoryTables:
+        """Return what a policy played and observed, as tables that are read shard by shard.
+
+        Only the shards of the chosen trials are read, when a table is requested.
+
+        Parameters
+        ----------
+        policy
+            Name or line of the policy.
+        trials
+            Numbers of the trials. Default: all requested trials.
+
+        Returns
+        -------
+        TrajectoryTables
+            The tables "actions" and "observations".
+
+        Raises
+        ------
+        InputError
+            If the policy is unknown, trials are missing, or no trajectories were recorded.
+        """
+        policy, chosen = self.policy(policy), check_trials(trials)
+        meta, _ = self.description
+        recorded = meta["settings"].get("record")
+        if not recorded:
+            raise InputError(
+                f"no actions and no observations of '{policy}'{self.where} were recorded: set "
+                "actions = true or observations = true in the table [record] of the experiment, "
+                "and run it again"
+            )
+        if chosen is None:
+            files = self.files(policy)
+        else:
+            files = self.shard_index(policy).used
+            for trial in chosen:
+                if not any(file.first <= trial < file.end for file in files):
+                    raise InputError(
+                        f"no trial {trial} of '{policy}'{self.where} in {self.store.path}"
+                    )
+            files = tuple(f for f in files if any(f.first <= trial < f.end for trial in chosen))
+        seed, store = meta["settings"]["seed"], self.store
+
+        def parts() -> Iterator[Part]:
+            for file in files:
+                found = store.read(file).trajectories
+                if found is None or found.recorded != tuple(recorded):
+                    raise InputError(
+                        f"the shard {store.path_of(file)} has no {' and '.join(recorded)}: "
+                        "'graphbandits store verify' checks the store"
+                    )
+                found.check_arms(len(meta["arms"]), f"the trajectories in {store.path_of(file)}")
+                yield from chosen_parts(seed, file.first, found, chosen)
+
+        return TrajectoryTables(parts, recorded, meta["arms"])
 
     def _true_means(self) -> TrueMeans | None:
         """Return the true means of the arms in all trials; None if the world is unknown."""
@@ -641,6 +705,43 @@ class Study(Sequence[Cell]):
             If the cell is not unique, a policy is unknown, or trials are missing.
         """
         return self.cell(point, **more).results(policies, curves)
+
+    def trajectories(
+        self,
+        point: Mapping[str, Any] | None = None,
+        /,
+        *,
+        policy: str,
+        trials: int | Iterable[int] | None = None,
+        **more: Any,
+    ) -> TrajectoryTables:
+        """Return what a policy played and observed at one point, as tables.
+
+        The shards are read one by one, when a table is requested.
+
+        Parameters
+        ----------
+        point
+            Values of swept parameters, see :meth:`select`.
+        policy
+            Name or line of the policy.
+        trials
+            Numbers of the trials. Default: all requested trials.
+        **more
+            Values of swept parameters.
+
+        Returns
+        -------
+        TrajectoryTables
+            The tables "actions" and "observations".
+
+        Raises
+        ------
+        InputError
+            If the cell is not unique, the policy is unknown, trials are missing, or no trajectories
+            were recorded.
+        """
+        return self.cell(point, **more).trajectories(policy, trials)
 
     def report(self, path: str | Path | None = None) -> Path:
         """Write the HTML report of the study, and its numbers as JSON.

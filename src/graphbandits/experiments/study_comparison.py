@@ -25,7 +25,7 @@ from graphbandits.store import ShardFile
 #: Confidence level of all intervals.
 CONFIDENCE = 0.95
 #: Settings that affect the recording, but not the problem.
-RECORDING_SETTINGS = frozenset({"ratios"})
+RECORDING_SETTINGS = frozenset({"ratios", "record"})
 
 
 @dataclass(frozen=True, eq=False)

@@ -205,12 +205,19 @@ class PublishedTable(Table):
 
 
 class RecordTable(Table):
-    """What to record of each trial: number of rounds or list of rounds, regret, ratios."""
+    """What to record of each trial: rounds (number or list), regret, ratios, trajectories."""
 
     points: Positive = MAX_POINTS
     rounds: Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
     regret: Regret = "pseudo"
     ratios: Literal["bound", "joint"] | None = None
+    actions: Annotated[bool, Field(strict=True)] = False
+    observations: Annotated[bool, Field(strict=True)] = False
+
+    @property
+    def trajectories(self) -> tuple[str, ...]:
+        """The trajectories to record, a part of ``("actions", "observations")``."""
+        return tuple(word for word in ("actions", "observations") if getattr(self, word))
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
@@ -265,7 +272,10 @@ LIST_KEYS = ("prior", "means")
 #: Keys that a sweep cannot vary, with the reason.
 NOT_SWEEPABLE = {
     "trials": "it is the number of repetitions",
-    **dict.fromkeys(("points", "rounds", "ratios"), "it only affects what is recorded"),
+    **dict.fromkeys(
+        ("points", "rounds", "ratios", "actions", "observations"),
+        "it only affects what is recorded",
+    ),
     "policies": "use a placeholder in the policies",
 } | dict.fromkeys(
     ("title", "plugins", "notes", "record", "claims", "published", "sweeps", "figures"),

@@ -35,7 +35,12 @@ from graphbandits.live.prior_check import PriorCheck
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
 from graphbandits.policies.base import check_needs, check_problem, check_saved
 from graphbandits.posteriors import Arm, BeliefsByArm, Observations, Posterior
-from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, with_accuracy
+from graphbandits.posteriors._capabilities import (
+    check_evidence,
+    compute_beliefs,
+    keeps_posterior,
+    with_accuracy,
+)
 from graphbandits.posteriors.base import StateChecked
 from graphbandits.registry import name_of, parameters_given, registered, text_of
 from graphbandits.rng import Keys
@@ -269,7 +274,9 @@ class Agent:
         )
         return decision
 
-    def observe(self, decision: Decision | int, rewards: Mapping[Arm, float]) -> None:
+    def observe(
+        self, decision: Decision | int, rewards: Mapping[Arm, float | tuple[float, float]]
+    ) -> None:
         """Learn from the rewards of one decision.
 
         If an exception is raised, the state does not change and the decision stays open. If early
@@ -279,13 +286,22 @@ class Agent:
         ----------
         decision : Decision or int
             The decision, or its id.
-        rewards : mapping of arm to float
-            All observed rewards of the decision. Omit the arms that were not observed.
+        rewards : mapping of arm to float or pair
+            All observed rewards of the decision. Omit the arms that were not observed. Several
+            outcomes of an arm can be given as one pair (total, count): (successes, trials) of
+            Bernoulli arms, (sum, number) of Gaussian rewards, (events, exposure) of counts.
 
         Raises
         ------
         InputError
             If the decision is not open, or if an arm or a reward is not allowed.
+
+        Examples
+        --------
+        >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
+        >>> agent.observe(agent.decide(), {"ann": (3, 10), "bob": 1})
+        >>> agent.state["b"]
+        {'ann': 8.0, 'bob': 1.0}
         """
         number = decision.id if isinstance(decision, Decision) else decision
         if not isinstance(rewards, Mapping):
@@ -314,10 +330,14 @@ class Agent:
                 raise InputError(
                     f"playing {played!r} does not reveal {arm!r} in this graph: omit this arm"
                 )
-            seen[self._index[arm]] = self.posterior.check_reward(reward)
+            if isinstance(reward, tuple | list):
+                seen[self._index[arm]] = check_evidence(self.posterior, reward)
+            else:
+                seen[self._index[arm]] = self.posterior.check_reward(reward), 1.0
         index = np.array(sorted(seen), np.int64)
-        reward_array = np.array([seen[i] for i in index.tolist()], np.float64)
-        observations = Observations(np.zeros_like(index), index, reward_array)
+        pairs = np.array([seen[i] for i in index.tolist()], np.float64).reshape(-1, 2)
+        weight = None if (pairs[:, 1] == 1.0).all() else pairs[:, 1].copy()
+        observations = Observations(np.zeros_like(index), index, pairs[:, 0].copy(), weight)
         pi = pending.pi.copy()  # a policy may modify it, and the decision still needs it
         event = Event(pending.t, self._keys, self._problem, graph, pi, action, observations)
         before = {name: np.array(array) for name, array in self._state.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graphbandits.errors import InputError, check_positive, short_repr
 from graphbandits.policies.base import Problem, raise_unaccepted
@@ -134,8 +134,8 @@ class ScaledRewards:
         if outside.any():
             raise InputError(
                 f"policy '{name_of(self)}': the reward {seen.reward[outside][0]:g} is outside the "
-                f"range [{low:g}, {low + width:g}]: state a range that includes all rewards, as in "
-                f"{self.remedy()}"
+                f"range [{low:g}, {low + width:g}]: set reward_range to an interval that includes "
+                "all rewards"
             )
         return replace(seen, reward=scaled)
 
@@ -210,12 +210,13 @@ class NoiseScaledRewards(ScaledRewards):
 
 def _check_range(given: object, what: str) -> tuple[float, float]:
     """Return two finite numbers low < high as a pair, unchanged; raise InputError otherwise."""
+    pair: Any = given
     try:
-        low, high = given  # type: ignore[misc]
-        stated = interval(low, high)
+        low, high = pair
+        width = interval(low, high).high - low
     except (TypeError, ValueError):
-        stated = None
-    if stated is None or not math.isfinite(stated.high - stated.low):
+        width = math.inf
+    if not math.isfinite(width):
         raise InputError(
             f"{what} must be two finite numbers low < high, as in [0, 5], not {short_repr(given)}"
         )

@@ -11,6 +11,8 @@ from graphbandits.posteriors.base import (
     StateChecked,
 )
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
+from graphbandits.posteriors.beta_interval import BetaInterval
+from graphbandits.posteriors.dirichlet import Dirichlet
 from graphbandits.posteriors.normal import Normal
 from graphbandits.posteriors.support import (
     BINARY,
@@ -31,6 +33,8 @@ __all__ = [
     "Beliefs",
     "BeliefsByArm",
     "BetaBernoulli",
+    "BetaInterval",
+    "Dirichlet",
     "Normal",
     "Observations",
     "Ordered",

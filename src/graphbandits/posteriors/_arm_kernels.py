@@ -15,12 +15,12 @@ from graphbandits._types import Floats, Ints
 
 #: Rows of a table of arms: the mean; on the axis the place of the mean, the scale of the density
 #: there, and the ends of both tails; the constant of the log density, the number of arms with this
-#: posterior, the mass below the interval of integration, and the scale after one observation
-#: relative to that before.
-MEAN, CENTRE, SPREAD, START, END, TOP, COUNT, BELOW, NARROW = range(9)
+#: posterior, the mass below the interval of integration, the scale after one observation relative
+#: to that before, and the standard deviation or scale in units of the mean.
+MEAN, CENTRE, SPREAD, START, END, TOP, COUNT, BELOW, NARROW, DEVIATION = range(10)
 #: The first row of the parameters of the family; ROOM is the number of rows of a family with three
 #: parameters or fewer.
-PARAMETERS = 9
+PARAMETERS = 10
 ROOM = PARAMETERS + 10
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)

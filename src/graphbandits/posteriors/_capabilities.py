@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+import numpy as np
+
 from graphbandits._types import Floats, State
-from graphbandits.errors import InputError, check_bool
+from graphbandits.errors import InputError, check_bool, short_repr
 from graphbandits.posteriors.base import Beliefs, Posterior
+from graphbandits.posteriors.support import BINARY, COUNT, REAL, reward_support
 from graphbandits.registry import name_of
 from graphbandits.rng import Stream
 
@@ -78,8 +82,9 @@ def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
     >>> without_information(posterior)(posterior.init(trials=1)).alpha
     array([[0.5, 0.5]])
     """
-    if "information" in inspect.signature(posterior.beliefs).parameters:
-        return partial(posterior.beliefs, information=False)
+    able: Any = posterior
+    if "information" in inspect.signature(able.beliefs).parameters:
+        return partial(able.beliefs, information=False)
     return posterior.beliefs
 
 
@@ -102,6 +107,35 @@ def variance_form(posterior: Posterior, state: State) -> tuple[Beliefs, Floats]:
     """
     found = without_information(posterior)(state, variance=True)
     return found, cast(Floats, found.v)
+
+
+def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float, float]:
+    """Return the average and the weight of several outcomes given as (total, count).
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> check_evidence(BetaBernoulli.of(arms=2), (3, 10))
+    (0.3, 10.0)
+    """
+    if not getattr(posterior, "weighted", False):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' takes single rewards, not "
+            f"{short_repr(given)}: report each outcome in a decision of its own"
+        )
+    support = reward_support(posterior)
+    try:
+        total, count = (REAL.check(one) for one in given)
+    except (InputError, ValueError):
+        total = count = math.nan
+    whole = not support.integer or total == np.rint(total)
+    whole = whole and (support != BINARY or count == np.rint(count))
+    if not (count > 0.0 and whole and support.low <= total / count <= support.high):
+        kinds = {
+            BINARY: "whole numbers (successes, trials) with successes <= trials",
+            COUNT: "(events, exposure), a whole number of events and an exposure above 0",
+        }
+        allowed = kinds.get(support, "(total, count) of rewards, with a count above 0")
+        raise InputError(f"several outcomes must be {allowed}; not {short_repr(given)}")
+    return total / count, count
 
 
 def predict(posterior: Posterior, state: State, stream: Stream) -> Floats:

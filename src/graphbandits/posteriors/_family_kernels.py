@@ -13,7 +13,19 @@ import numpy as np
 
 from graphbandits._jit import kernel
 from graphbandits._types import Floats
-from graphbandits.posteriors._arm_kernels import MEAN, PARAMETERS, SPREAD
+from graphbandits.posteriors._arm_kernels import CENTRE, MEAN, PARAMETERS, SPREAD
+from graphbandits.posteriors._gamma_kernels import (
+    RATE,
+    fill_gamma,
+    fill_gamma_ratio,
+    fill_gamma_widths,
+    gamma_after,
+    gamma_difference,
+    gamma_outcome_ends,
+    gamma_predictive,
+    gamma_shape,
+    set_gamma,
+)
 from graphbandits.posteriors._normal_kernels import (
     fill_normal,
     fill_normal_ratio,
@@ -21,6 +33,16 @@ from graphbandits.posteriors._normal_kernels import (
     normal_predictive,
     normal_shape,
     set_normal,
+)
+from graphbandits.posteriors._student_kernels import (
+    fill_student,
+    fill_student_ratio,
+    set_student,
+    student_after,
+    student_factor,
+    student_outcome_end,
+    student_predictive,
+    student_shape,
 )
 
 #: Numbers of the families.
@@ -30,7 +52,10 @@ NORMAL, STUDENT, GAMMA = range(3)
 @kernel()
 def set_mean(family: int, common: Floats, arms: Floats, k: int) -> None:
     """Fill the mean of an arm from its parameters."""
-    arms[MEAN, k] = arms[PARAMETERS, k]
+    if family == GAMMA:
+        arms[MEAN, k] = arms[PARAMETERS, k] / arms[RATE, k]
+    else:
+        arms[MEAN, k] = arms[PARAMETERS, k]
 
 
 @kernel()
@@ -45,7 +70,12 @@ def set_arm(family: int, common: Floats, arms: Floats, k: int, origin: float, re
 
     ``origin`` is the mean at place 0. The mass beyond START and beyond END is below exp(-reach).
     """
-    set_normal(arms, k, origin, reach)
+    if family == STUDENT:
+        set_student(arms, k, origin, reach)
+    elif family == GAMMA:
+        set_gamma(arms, k, origin, reach)
+    else:
+        set_normal(arms, k, origin, reach)
 
 
 @kernel()
@@ -53,12 +83,18 @@ def shape_at(
     family: int, common: Floats, arms: Floats, k: int, t: float
 ) -> tuple[float, float, float]:
     """Return the log density on the axis, its slope, and the scale on which it changes."""
+    if family == STUDENT:
+        return student_shape(arms, k, t)
+    if family == GAMMA:
+        return gamma_shape(arms, k, t)
     return normal_shape(arms, k, t)
 
 
 @kernel()
 def difference(family: int, common: Floats, origin: float, t: float, other: float) -> float:
     """Compute x(t) - x(other) without cancellation."""
+    if family == GAMMA:
+        return gamma_difference(origin, t, other)
     return t - other
 
 
@@ -67,6 +103,9 @@ def fill_widths(
     family: int, common: Floats, origin: float, place: Floats, dt: Floats, dx: Floats
 ) -> None:
     """Compute the weights dx = x'(t) dt of integrals over the mean."""
+    if family == GAMMA:
+        fill_gamma_widths(origin, place, dt, dx)
+        return
     for i in range(dx.size):
         dx[i] = dt[i]
 
@@ -82,7 +121,12 @@ def fill_density(
     family: int, common: Floats, arms: Floats, k: int, place: Floats, g: Floats
 ) -> None:
     """Compute the density on the axis at the nodes."""
-    fill_normal(arms, k, place, g)
+    if family == STUDENT:
+        fill_student(arms, k, place, g)
+    elif family == GAMMA:
+        fill_gamma(arms, k, place, g)
+    else:
+        fill_normal(arms, k, place, g)
 
 
 @kernel()
@@ -94,7 +138,11 @@ def has_moment_factor(family: int) -> bool:
 @kernel()
 def moment_factor(family: int, common: Floats, arms: Floats, k: int, t: float) -> float:
     """Return C(x) / g(t) with C(x) = int_{-inf}^x (m - theta) f(theta) dtheta."""
-    return arms[SPREAD, k] * arms[SPREAD, k]
+    if family == STUDENT:
+        return student_factor(arms, k, t)
+    if family == GAMMA:
+        return 1.0 / float(arms[RATE, k])
+    return float(arms[SPREAD, k] * arms[SPREAD, k])
 
 
 @kernel()
@@ -111,7 +159,12 @@ def set_after(
 
     CENTRE, SPREAD, START and END are needed, and what :func:`shape_at` uses.
     """
-    normal_after(arms, k, y, reach, after)
+    if family == STUDENT:
+        student_after(arms, k, y, reach, after)
+    elif family == GAMMA:
+        gamma_after(arms, k, y, reach, after)
+    else:
+        normal_after(arms, k, y, reach, after)
 
 
 @kernel()
@@ -127,13 +180,31 @@ def outcome_scale(
     family: int, common: Floats, arms: Floats, k: int, y: float
 ) -> tuple[float, float]:
     """Return the predictive density of the outcome y and the scale on which it changes."""
+    if family == STUDENT:
+        return student_predictive(arms, k, y)
+    if family == GAMMA:
+        return gamma_predictive(arms, k, y)
     return normal_predictive(y), 1.0
 
 
 @kernel()
-def outcome_end(family: int, common: Floats, arms: Floats, k: int, reach: float) -> float:
-    """Return a number such that outcomes beyond it, and below its negative, can be neglected."""
-    return math.sqrt(2.0 * reach)
+def outcome_ends(
+    family: int, common: Floats, arms: Floats, k: int, reach: float
+) -> tuple[float, float]:
+    """Return numbers such that outcomes below and above them can be neglected."""
+    if family == GAMMA:
+        return gamma_outcome_ends(arms, k, reach)
+    if family == STUDENT:
+        far = student_outcome_end(arms, k, reach)
+    else:
+        far = math.sqrt(2.0 * reach)
+    return -far, far
+
+
+@kernel()
+def are_counts(family: int) -> bool:
+    """Return whether outcomes are whole numbers."""
+    return family == GAMMA
 
 
 @kernel()
@@ -148,4 +219,10 @@ def fill_ratios(
 ) -> None:
     """Compute L(y | x) / p(y) - 1 at the nodes, one row per outcome."""
     for q in range(outcomes.size):
-        fill_normal_ratio(arms, k, outcomes[q], place, ratios[q, : place.size])
+        row = ratios[q, : place.size]
+        if family == STUDENT:
+            fill_student_ratio(arms, k, outcomes[q], place, row)
+        elif family == GAMMA:
+            fill_gamma_ratio(arms, k, outcomes[q], place, row)
+        else:
+            fill_normal_ratio(arms, k, outcomes[q], place, row)

@@ -172,9 +172,7 @@ class MarginalPosterior:
         trials, arms, _ = parameters.shape
         alpha, delta, h, v = np.empty((4, trials, arms))
         rho, spread, defect = np.empty((3, trials))
-        distinct = marginal_beliefs(
-            self.family,
-            self._kernel_common(),
+        distinct = self._run_kernel(
             parameters,
             SETTINGS[accuracy],
             accuracy == "strict",
@@ -206,6 +204,10 @@ class MarginalPosterior:
         if not information:
             h.fill(np.nan)
         return Beliefs(alpha, delta, h, rho, v=v if variance else None), spread
+
+    def _run_kernel(self, parameters: Floats, *others: Any) -> int:
+        """Fill the arrays of statistics; return the number of distinct posteriors."""
+        return marginal_beliefs(self.family, self._kernel_common(), parameters, *others)
 
     def check_state(self, state: State) -> None:
         """Check the parameters of a state.

@@ -26,11 +26,11 @@ from graphbandits.posteriors._arm_kernels import (
     BELOW,
     CENTRE,
     COUNT,
+    DEVIATION,
     END,
     MEAN,
     PARAMETERS,
     ROOM,
-    SPREAD,
     group_rows,
 )
 from graphbandits.posteriors._beta_kernels import CONVERGED, GOOD_ENOUGH, REFINEMENTS
@@ -280,10 +280,7 @@ def marginal_beliefs(
         some_alpha, some_h, some_v = np.zeros((3, active))
         spread[t] = 0.0
         for d in range(active):
-            wide = difference(
-                family, common, origin, arms[CENTRE, d], arms[CENTRE, d] - arms[SPREAD, d]
-            )
-            spread[t] = max(spread[t], wide)
+            spread[t] = max(spread[t], arms[DEVIATION, d])
         regret = 0.0
         total = 1.0
         defect[t] = 0.0
@@ -335,46 +332,49 @@ def marginal_beliefs(
                     some_alpha,
                 )
                 defect[t] = abs(total - 1.0)
-                if defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH:
-                    if variance:
-                        _fill_variance(
-                            family,
-                            common,
-                            arms,
-                            active,
-                            origin,
-                            edges,
-                            place,
-                            dt,
-                            panels_of,
-                            r,
-                            big_f,
-                            product,
-                            some_alpha,
-                            total,
-                            some_v,
-                        )
-                    if information:
-                        fill_information(
-                            family,
-                            common,
-                            arms,
-                            active,
-                            origin,
-                            setting,
-                            strict,
-                            scale,
-                            edges,
-                            place,
-                            dt,
-                            panels_of,
-                            r,
-                            big_f,
-                            product,
-                            some_alpha,
-                            total,
-                            some_h,
-                        )
+                good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH
+                if good and variance:
+                    _fill_variance(
+                        family,
+                        common,
+                        arms,
+                        active,
+                        origin,
+                        edges,
+                        place,
+                        dt,
+                        panels_of,
+                        r,
+                        big_f,
+                        product,
+                        some_alpha,
+                        total,
+                        some_v,
+                    )
+                if good and information:
+                    off = fill_information(
+                        family,
+                        common,
+                        arms,
+                        active,
+                        origin,
+                        setting,
+                        strict,
+                        scale,
+                        edges,
+                        place,
+                        dt,
+                        panels_of,
+                        r,
+                        big_f,
+                        product,
+                        some_alpha,
+                        total,
+                        some_h,
+                    )
+                    defect[t] = max(defect[t], off)
+                    good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH
+                if good:
                     break
                 before = defect[t]
                 scale *= 0.5

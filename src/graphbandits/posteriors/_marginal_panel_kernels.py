@@ -145,14 +145,18 @@ def divide(
             more[: edges.size] = edges
             edges = more
         width = _width_at(family, common, arms, count, setting, strict, narrow, t)
-        for _ in range(60):  # also narrow enough at its right edge
-            if t + width >= high:
-                break
-            there = _width_at(family, common, arms, count, setting, strict, narrow, t + width)
+        full = width
+        width = min(width, high - t)
+        for _ in range(60):  # also narrow enough in its middle and at its right edge
+            there = min(
+                _width_at(family, common, arms, count, setting, strict, narrow, t + 0.5 * width),
+                _width_at(family, common, arms, count, setting, strict, narrow, t + width),
+            )
             if width <= 1.25 * there:
                 break
             width *= 0.8
-        width *= cut
+            full = width
+        width = cut * full
         special = special_after(family, common, origin, t)
         if t + 1.1 * width > special:
             width = special - t

@@ -12,6 +12,7 @@ from graphbandits._jit import kernel
 from graphbandits._types import Floats
 from graphbandits.posteriors._arm_kernels import (
     CENTRE,
+    DEVIATION,
     END,
     MEAN,
     NARROW,
@@ -40,6 +41,7 @@ def set_normal(arms: Floats, k: int, origin: float, reach: float) -> None:
     arms[NARROW, k] = math.sqrt(arms[REST, k])
     arms[CENTRE, k] = arms[MEAN, k] - origin
     arms[SPREAD, k] = s
+    arms[DEVIATION, k] = s
     arms[TOP, k] = -_HALF_LOG_2PI - math.log(s)
     far = math.sqrt(2.0 * reach) * s
     arms[START, k] = arms[CENTRE, k] - far

@@ -35,11 +35,12 @@ from graphbandits.posteriors._arm_kernels import (
 )
 from graphbandits.posteriors._distribution_kernels import accumulate
 from graphbandits.posteriors._family_kernels import (
+    are_counts,
     fill_density,
     fill_ratios,
     has_after,
     list_outcomes,
-    outcome_end,
+    outcome_ends,
     outcome_scale,
     set_after,
     shape_at,
@@ -71,6 +72,27 @@ def _moments_to_weights() -> Floats:
 
 
 _TO_WEIGHTS = _moments_to_weights()
+
+
+def _count_rules(rows: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of sums over 0, 1, ..., M - 1, in row k for M = NODES 2^k.
+
+    They are the Gauss rules of the discrete uniform weight, from the recurrence of its orthogonal
+    polynomials (Gram). The first rule is the sum itself.
+    """
+    k = np.arange(1.0, NODES)
+    nodes, weights = np.empty((2, rows, NODES))
+    nodes[0], weights[0] = np.arange(NODES), 1.0
+    for row in range(1, rows):
+        size = NODES * 2.0**row
+        beside = np.sqrt(k**2 * (1.0 - (k / size) ** 2) / (4.0 * (4.0 * k**2 - 1.0)))
+        values, vectors = np.linalg.eigh(np.diag(beside, 1) + np.diag(beside, -1))
+        nodes[row] = size * values + 0.5 * (size - 1.0)
+        weights[row] = size * vectors[0] ** 2
+    return nodes, weights
+
+
+COUNT_NODE, COUNT_WEIGHT = _count_rules(36)
 
 
 @kernel()
@@ -120,34 +142,49 @@ def place_outcomes(
     found, listed, chances = list_outcomes(family, common, arms, i, setting.reach, cut)
     if found:
         return listed, chances
-    high = outcome_end(family, common, arms, i, setting.reach)
+    y, high = outcome_ends(family, common, arms, i, setting.reach)
+    counts = are_counts(family)
     outcomes, chances = np.empty((2, 16 * NODES))
-    y = -high
     n = 0
     while y < high and n < _MOST_OUTCOME_PANELS * NODES:
         width = _outcome_width(family, common, arms, i, setting, strict, edges, y, after)
+        full = width
+        width = min(width, high - y)
         for _ in range(60):
-            if y + width >= high:
-                break
-            there = _outcome_width(
-                family, common, arms, i, setting, strict, edges, y + width, after
+            there = min(
+                _outcome_width(
+                    family, common, arms, i, setting, strict, edges, y + 0.5 * width, after
+                ),
+                _outcome_width(family, common, arms, i, setting, strict, edges, y + width, after),
             )
             if width <= 1.25 * there:
                 break
             width *= 0.8
-        width *= cut
-        width = high - y if y + 1.1 * width > high else width
+            full = width
+        width = cut * full
         if n + NODES > outcomes.size:
             more = np.empty((2, 4 * outcomes.size))
             more[0, :n] = outcomes[:n]
             more[1, :n] = chances[:n]
             outcomes, chances = more
+        which = 0
+        if counts:
+            while which < COUNT_NODE.shape[0] - 1 and 2.0 * NODES * 2.0**which <= width:
+                which += 1
+            width = NODES * 2.0**which
+        elif y + 1.1 * width > high:
+            width = high - y
         for q in range(NODES):
-            outcomes[n + q] = y + 0.5 * width * (1.0 + NODE[q])
+            if counts:
+                outcomes[n + q] = y + COUNT_NODE[which, q]
+                weight = COUNT_WEIGHT[which, q]
+            else:
+                outcomes[n + q] = y + 0.5 * width * (1.0 + NODE[q])
+                weight = 0.5 * width * WEIGHT[q]
             density, _ = outcome_scale(family, common, arms, i, outcomes[n + q])
-            chances[n + q] = 0.5 * width * WEIGHT[q] * density
+            chances[n + q] = weight * density
         n += NODES
-        y = high if y + 1.1 * width > high else y + width
+        y = high if y + 1e-9 * width > high else y + width
     return outcomes[:n], chances[:n]
 
 
@@ -254,7 +291,7 @@ def _is_narrow(
     if not has_after(family):
         return False
     most = RESOLVED[1 if strict else 0]
-    for q in range(0, outcomes.size, max(1, outcomes.size - 1)):
+    for q in (0, outcomes.size // 2, outcomes.size - 1):
         set_after(family, common, arms, i, outcomes[q], setting.reach, after)
         for p in range(panels):
             if edges[p + 1] > after[START, 0] and edges[p] < after[END, 0]:
@@ -341,7 +378,9 @@ def _step(family: int, common: Floats, after: Floats, setting: Setting, t: float
     _, slope, scale = shape_at(family, common, after, 0, t)
     width = min(setting.panel * scale, 30.0 / max(abs(slope), 1e-300))
     for _ in range(60):
-        if width <= 1.25 * setting.panel * shape_at(family, common, after, 0, t + width)[2]:
+        middle = shape_at(family, common, after, 0, t + 0.5 * width)[2]
+        right = shape_at(family, common, after, 0, t + width)[2]
+        if width <= 1.25 * setting.panel * min(middle, right):
             break
         width *= 0.8
     return t + width
@@ -392,8 +431,12 @@ def fill_information(
     alpha: Floats,
     total: float,
     h: Floats,
-) -> None:
-    """Compute h of all arms, from r = g / F, F, the product of all F, and alpha."""
+) -> float:
+    """Compute h of all arms, from r = g / F, F, the product of all F, and alpha.
+
+    Return the largest error of the sum of the probabilities of the outcomes.
+    """
+    defect = 0.0
     nodes = place.size
     v = np.empty((active, nodes + 1))
     w = np.empty((BATCH, nodes + 1))
@@ -407,6 +450,13 @@ def fill_information(
     for i in range(active):
         h[i] = 0.0
         panels = panels_of[i]
+        # heavy tails extend beyond the mass that matters here
+        above = 0.0
+        while panels > 0 and above < math.exp(-setting.reach):
+            panels -= 1
+            for x in range(panels * NODES, (panels + 1) * NODES):
+                above += r[i, x] * big_f[i, x] * dt[x]
+        panels = min(panels + 1, panels_of[i])
         n = panels * NODES
         pivot = 0
         if strict and arms[BELOW, i] < 0.5:
@@ -432,6 +482,7 @@ def fill_information(
         outcomes, chances = place_outcomes(
             family, common, arms, i, setting, strict, cut, edges, after
         )
+        defect = max(defect, abs(chances.sum() - 1.0))
         for first in range(0, outcomes.size, BATCH):
             batch = outcomes[first : first + BATCH]
             size = batch.size
@@ -479,3 +530,4 @@ def fill_information(
             if alpha[i] > least:
                 h[i] += _divergence_of(alpha[i], own, chance)
         h[i] /= total
+    return defect

@@ -111,6 +111,15 @@ class Normal(MarginalPosterior):
         given = per_arm({"mean": mean, "sd": sd}, check_integer(arms, "arms"))
         return cls(given["mean"], given["sd"], noise, accuracy)
 
+    @property
+    def sub_gaussian(self) -> float:
+        """Largest standard deviation of a reward, sqrt(sds_i^2 + noise^2), before any observation.
+
+        It is at least that of a reward given any observations, because these reduce the variance
+        of the mean.
+        """
+        return math.hypot(float(self.sds.max()), self.noise)
+
     @classmethod
     def examples(cls) -> list[Normal]:
         """Instances used by the contract tests.

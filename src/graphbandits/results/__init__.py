@@ -11,6 +11,7 @@ from graphbandits.results.published import (
     PublishedComparison,
     judge,
 )
+from graphbandits.results.trajectory_tables import TrajectoryTables
 
 __all__ = [
     "Claim",
@@ -20,6 +21,7 @@ __all__ = [
     "Published",
     "PublishedComparison",
     "Results",
+    "TrajectoryTables",
     "concat",
     "judge",
     "standard_error",

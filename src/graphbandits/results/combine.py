@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits.engine.shard import Ratios
+from graphbandits.engine.trajectories import Trajectories
 from graphbandits.errors import InputError
 from graphbandits.results.data_frames import NO_CURVES, edges_of
 from graphbandits.results.model import PolicyResult, Results
@@ -262,7 +263,9 @@ def _append_trials(name: str, parts: list[PolicyResult]) -> PolicyResult:
     ranked = [part.rank_plays for part in parts if part.rank_plays is not None]
     by_rank = np.sum(ranked, axis=0) if len(ranked) == len(parts) else None
     joined = PolicyResult.from_trials(np.concatenate(curves), plays, all_ratios)
-    return replace(joined, rank_plays=by_rank)
+    seen = [part.trajectories for part in parts]
+    trajectories = Trajectories.concat(seen) if any(seen) else None
+    return replace(joined, rank_plays=by_rank, trajectories=trajectories)
 
 
 def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:

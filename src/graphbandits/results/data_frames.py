@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from graphbandits.engine import Trajectories
     from graphbandits.graphs import Feedback
     from graphbandits.results.model import PolicyResult, Results
 
@@ -51,7 +52,25 @@ SCHEMA: dict[str, dict[str, str]] = {
         "entropy": "double",
     },
     "graph": {"source": "int64", "target": "int64", "probability": "double"},
+    "actions": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "arm": "int64",
+    },
+    "observations": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "arm": "int64",
+        "reward": "double",
+        "weight": "double",
+    },
 }
+#: Tables of recorded trajectories.
+TRAJECTORY_TABLES = ("actions", "observations")
 #: Columns that identify a row.
 KEYS = frozenset({"policy", "seed", "trial", "round", "arm"})
 #: Largest seed in the column of a table. The manifest has seeds of any size.
@@ -71,6 +90,14 @@ class Axes:
         """Return the axes of results."""
         return cls(results.arms, results.rounds, results.runs)
 
+    def seeds_and_trials(self) -> tuple[pa.Array, Ints]:
+        """Return the seed and the number of each trial."""
+        run = np.repeat(np.arange(len(self.runs)), [run["trials"] for run in self.runs])
+        first = [np.arange(run["trials"]) + run["first_trial"] for run in self.runs]
+        given = [run["seed"] for run in self.runs]
+        seeds = pa.array([None if n is None or n > _MAX_SEED else n for n in given], pa.int64())
+        return seeds.take(pa.array(run)), np.concatenate(first)
+
     def keys(self, table: str, policy: str) -> dict[str, pa.Array]:
         """Return the key columns of the rows of a policy; rounds vary fastest, then trials."""
         trials = sum(run["trials"] for run in self.runs)
@@ -79,24 +106,60 @@ class Axes:
         if "arm" in SCHEMA[table]:
             each["arm"] = pa.array(self.arms, pa.string())
         if "trial" in SCHEMA[table]:
-            run = np.repeat(np.arange(len(self.runs)), [run["trials"] for run in self.runs])
-            first = [np.arange(run["trials"]) + run["first_trial"] for run in self.runs]
-            number = np.concatenate(first)
-            given = [run["seed"] for run in self.runs]
-            seeds = pa.array([None if n is None or n > _MAX_SEED else n for n in given], pa.int64())
-            each["seed"] = seeds.take(pa.array(np.repeat(run, rounds)))
+            seeds, number = self.seeds_and_trials()
+            each["seed"] = seeds.take(pa.array(np.repeat(np.arange(len(number)), rounds)))
             each["trial"] = pa.array(np.repeat(number, rounds))
         if "round" in SCHEMA[table]:
             times = trials if "trial" in each else 1
             each["round"] = pa.array(np.tile(self.rounds, times))
-        rows = len(next(iter(each.values())))
-        each["policy"] = pa.array([policy], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
+        each["policy"] = _repeated(policy, len(next(iter(each.values()))))
         return {column: each[column] for column in SCHEMA[table] if column in KEYS}
+
+
+def _repeated(text: str, rows: int) -> pa.Array:
+    return pa.array([text], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
 
 
 def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
     """Return the rows of one policy."""
+    if table in TRAJECTORY_TABLES:
+        assert result.trajectories is not None
+        return trajectory_part(axes, table, policy, result.trajectories)
     return pa.table(axes.keys(table, policy) | values_of(table, result), arrow_schema(table))
+
+
+def trajectory_part(axes: Axes, table: str, policy: str, trajectories: Trajectories) -> pa.Table:
+    """Return the rows of one policy in a table of trajectories; ``axes`` has its trials."""
+    seeds, trials = axes.seeds_and_trials()
+    columns: dict[str, Any] = trajectory_values(table, trajectories)
+    row = columns.pop("trial")
+    keys = {
+        "policy": _repeated(policy, len(row)),
+        "seed": seeds.take(pa.array(row)),
+        "trial": pa.array(trials[row]),
+    }
+    return pa.table(keys | columns, arrow_schema(table))
+
+
+def trajectory_values(table: str, trajectories: Trajectories) -> dict[str, Floats | Ints]:
+    """Return the numeric columns of a table of trajectories; ``trial`` is the row of the trial."""
+    action, seen = trajectories.action, trajectories.observations
+    if table == "actions" and action is not None:
+        trials, rounds = action.shape
+        return {
+            "trial": np.repeat(np.arange(trials), rounds),
+            "round": np.tile(np.arange(1, rounds + 1), trials),
+            "arm": action.ravel().astype(np.int64),
+        }
+    if table == "observations" and seen is not None:
+        return {
+            "trial": seen.trial,
+            "round": seen.round.astype(np.int64),
+            "arm": seen.arm.astype(np.int64),
+            "reward": seen.reward,
+            "weight": seen.weights,
+        }
+    raise ValueError(f"these trajectories do not contain the table '{table}'")
 
 
 def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
@@ -119,6 +182,9 @@ def policies_of(results: Results, table: str) -> list[str]:
     """Return the policies that have rows in a table."""
     always = table not in ("regret", "ratios")
     kept = results.policies.items()
+    if table in TRAJECTORY_TABLES:
+        recorded = ((name, result.trajectories) for name, result in kept)
+        return [name for name, seen in recorded if seen is not None and table in seen.recorded]
     return [name for name, result in kept if always or getattr(result, table) is not None]
 
 
@@ -177,12 +243,24 @@ def full_table(results: Results, table: str) -> pa.Table:
         raise InputError(
             "these results have no information ratios: simulate with ratios='bound' or 'joint'"
         )
+    if not names and table in TRAJECTORY_TABLES:
+        raise not_recorded(table, results.settings)
     if not names:
         raise InputError(
             "these results have no table 'regret'; use 'final' (final regret of each trial) or "
             f"'curve' (quantiles of each round): {NO_CURVES}"
         )
     return pa.concat_tables([part(axes, table, name, results[name]) for name in names])
+
+
+def not_recorded(table: str, settings: Mapping[str, Any]) -> InputError:
+    """Return the error for a table of trajectories that results do not have."""
+    if table in (settings.get("record") or ()):
+        return InputError(
+            f"these results are a summary without {table}: read them from the store with "
+            "Cell.trajectories(policy) or Cell.results(curves=True)"
+        )
+    return InputError(f"these results have no {table}: simulate with record='{table}'")
 
 
 def arrow_schema(table: str) -> pa.Schema:

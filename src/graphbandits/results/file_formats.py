@@ -23,22 +23,28 @@ from graphbandits._io import read_regular, replace_directory, write_bytes, write
 from graphbandits._old_words import translate_settings
 from graphbandits._types import Floats, Ints
 from graphbandits.engine.shard import Ratios
+from graphbandits.engine.trajectories import RecordedObservations, Trajectories
 from graphbandits.errors import InputError
 from graphbandits.results.data_frames import (
     KEYS,
     QUANTILES,
     SCHEMA,
+    TRAJECTORY_TABLES,
     Axes,
     edges_of,
     part,
     policies_of,
+    trajectory_part,
+    trajectory_values,
     values_of,
 )
 from graphbandits.results.model import PolicyResult, Results, runs_of
 
 #: Newest format of saved results. A newer format raises an error.
-FORMAT = 3
-#: Format of results without ratios. Format 3 adds only the ratios.
+FORMAT = 4
+#: Format of results without trajectories. Format 4 adds only the trajectories.
+FORMAT_WITHOUT_TRAJECTORIES = 3
+#: Format of results without ratios and trajectories. Format 3 adds only the ratios.
 FORMAT_WITHOUT_RATIOS = 2
 
 MANIFEST = "manifest.json"
@@ -104,13 +110,17 @@ def content_hash(results: Results) -> str:
     The hashed bytes are a line of JSON (sorted keys, no spaces, ASCII) with arms, format, graph,
     policies and settings, and then for each table a line with its name and the number of values,
     followed by the values with 8 bytes each in little endian: the rounds (``curve`` only), then
-    the value columns policy by policy. All columns of ``graph`` are values.
+    the value columns policy by policy. All columns of ``graph`` are values, and all columns of
+    ``actions`` and ``observations`` except policy and seed.
     """
     text = _json(_manifest_entries(results), sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(f"{text}\n".encode())
     for name in SCHEMA:
         arrays: list[Floats | Ints] = [results.rounds] if name == "curve" else []
-        if name != "graph":
+        if name in TRAJECTORY_TABLES:
+            for policy in policies_of(results, name):
+                arrays += _trajectory_values(results, name, policy)
+        elif name != "graph":
             for policy in policies_of(results, name):
                 arrays += values_of(name, results[policy]).values()
         elif (edges := edges_of(results)) is not None:
@@ -123,15 +133,32 @@ def content_hash(results: Results) -> str:
     return digest.hexdigest()
 
 
+def _trajectory_values(results: Results, table: str, policy: str) -> list[Floats | Ints]:
+    """Return the columns of a policy in a table of trajectories, except policy and seed."""
+    trajectories = results[policy].trajectories
+    assert trajectories is not None
+    columns = trajectory_values(table, trajectories)
+    _, numbers = Axes.of(results).seeds_and_trials()
+    return list((columns | {"trial": numbers[columns["trial"]]}).values())
+
+
 def _manifest_entries(results: Results) -> dict[str, Any]:
     """Return the entries of the manifest that describe the results."""
     return {
-        "format": FORMAT if policies_of(results, "ratios") else FORMAT_WITHOUT_RATIOS,
+        "format": _format_of(results),
         "policies": list(results.policies),
         "arms": list(results.arms),
         "graph": _graph_entry(results),
         "settings": dict(results.settings),
     }
+
+
+def _format_of(results: Results) -> int:
+    """Return the oldest format that has all tables of the results."""
+    if any(policies_of(results, table) for table in TRAJECTORY_TABLES):
+        return FORMAT
+    has_ratios = bool(policies_of(results, "ratios"))
+    return FORMAT_WITHOUT_TRAJECTORIES if has_ratios else FORMAT_WITHOUT_RATIOS
 
 
 def _json(value: object, **style: Any) -> str:
@@ -172,7 +199,7 @@ def _parquet(results: Results, table: str) -> tuple[int, bytes] | None:
     if first is None:
         return None
     sink, rows = pa.BufferOutputStream(), 0
-    keys = [column for column in SCHEMA[table] if column in KEYS]
+    keys = [column for column in SCHEMA[table] if column in KEYS or table in TRAJECTORY_TABLES]
     options = {"compression": "zstd", "version": "2.6", "store_schema": False}
     with pq.ParquetWriter(sink, first.schema, use_dictionary=keys, **options) as writer:
         for piece in chain([first], parts):
@@ -253,9 +280,14 @@ def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Res
     columns = {
         name: _values(file, name, names, axes, old)
         for name, file in files.items()
-        if name != "graph"
+        if name not in ("graph", *TRAJECTORY_TABLES)
     }
     ratios = columns.get("ratios", {})
+    recorded = {
+        name: _trajectory_tables(files[name], name, names, axes)
+        for name in TRAJECTORY_TABLES
+        if name in files
+    }
     policies = {
         policy: PolicyResult(
             mean=columns["curve"][policy]["mean"],
@@ -265,6 +297,7 @@ def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Res
             plays=columns["plays"][policy]["plays"],
             regret=columns.get("regret", {}).get(policy, {}).get("regret"),
             ratios=Ratios(**ratios[policy]) if policy in ratios else None,
+            trajectories=_both(*(recorded.get(name, {}).get(policy) for name in TRAJECTORY_TABLES)),
         )
         for policy in names
     }
@@ -299,6 +332,65 @@ def _values(
             values = {c: column.reshape(-1, len(axes.rounds)) for c, column in values.items()}
         found[policy] = values
     return found
+
+
+def _both(played: Trajectories | None, seen: Trajectories | None) -> Trajectories | None:
+    """Return the trajectories of a policy from its two tables."""
+    if played is None or seen is None:
+        return seen if played is None else played
+    return Trajectories(played.action, seen.observations)
+
+
+def _trajectory_tables(
+    file: pq.ParquetFile, table: str, policies: list[str], axes: Axes
+) -> dict[str, Trajectories]:
+    """Return the trajectories of each policy in one of their tables, checked."""
+    groups: dict[str, list[pa.Table]] = {}
+    for group in range(file.num_row_groups):  # a policy with very many rows has several
+        rows = file.read_row_group(group)
+        if len(rows):
+            groups.setdefault(rows["policy"][0].as_py(), []).append(rows)
+    for policy in policies if table == "observations" else ():
+        groups.setdefault(policy, [file.schema_arrow.empty_table()])  # nothing was observed
+    found: dict[str, Trajectories] = {}
+    for policy, parts in groups.items():
+        rows = pa.concat_tables(parts)
+        columns = {name: rows[name].to_numpy() for name in SCHEMA[table] if name != "seed"}
+        if table == "actions":
+            action = columns["arm"].reshape(sum(run["trials"] for run in axes.runs), -1)
+            read = Trajectories(action.astype(np.int32))
+        else:
+            read = Trajectories(observations=_observations(columns, rows["seed"], axes))
+        keys = trajectory_part(axes, table, policy, read).select(
+            ["policy", "seed", "trial", "round"]
+        )
+        if policy not in policies or not rows.select(keys.column_names).equals(keys):
+            raise InputError(f"{file_name(table)} does not match these policies, runs and rounds")
+        found[policy] = read
+    return found
+
+
+def _observations(columns: dict[str, Any], seed: Any, axes: Axes) -> RecordedObservations:
+    """Return observations from the columns of their table."""
+    seeds, numbers = axes.seeds_and_trials()
+    trial, rounds, seed = columns["trial"], columns["round"], seed.fill_null(-1).to_numpy()
+    is_new = (np.diff(trial) != 0) | (np.diff(seed) != 0) | (np.diff(rounds) < 0)
+    starts = np.flatnonzero(np.concatenate([np.ones(len(trial[:1]), bool), is_new]))
+    sizes = np.diff(np.append(starts, len(trial)))
+    counts, row = np.zeros(len(numbers), np.int64), 0
+    known = list(zip(seeds.fill_null(-1).to_pylist(), numbers.tolist(), strict=True))
+    for start, size in zip(starts, sizes, strict=True):
+        row = known.index((seed[start], trial[start]), row)  # a trial may have no observations
+        counts[row] = size
+        row += 1
+    weight = columns["weight"]
+    return RecordedObservations(
+        np.concatenate([[0], np.cumsum(counts)]),
+        rounds.astype(np.int32),
+        columns["arm"].astype(np.int32),
+        np.array(columns["reward"]),
+        np.array(weight) if (weight != 1.0).any() else None,
+    )
 
 
 def _graph(manifest: dict[str, Any], file: pq.ParquetFile | None) -> Any:

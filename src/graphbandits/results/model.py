@@ -14,6 +14,7 @@ import numpy as np
 
 from graphbandits._types import Floats, Ints
 from graphbandits.engine.shard import Ratios
+from graphbandits.engine.trajectories import Trajectories
 from graphbandits.errors import InputError, check_integer, nearest
 from graphbandits.results.data_frames import NO_CURVES, QUANTILES, full_table, to_pandas, to_polars
 from graphbandits.results.differences import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import polars
 
     from graphbandits.graphs import Fixed
+    from graphbandits.results.trajectory_tables import TrajectoryTables
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,9 @@ class PolicyResult:
         Mean and standard error of ``ratios.ratio_sum``, in summaries of a store.
     rank_plays : ndarray of shape (arms,), optional
         Number of plays by the rank of the arm in its trial (best arm first). It is not saved.
+    trajectories : Trajectories, optional
+        Actions and observations of each trial, if they were recorded. None for summaries of a
+        store.
     """
 
     mean: Floats
@@ -66,6 +71,7 @@ class PolicyResult:
     ratios: Ratios | None = None
     ratio_sums: Moments | None = None
     rank_plays: Ints | None = None
+    trajectories: Trajectories | None = None
 
     @classmethod
     def from_trials(cls, regret: Floats, plays: Ints, ratios: Ratios | None = None) -> PolicyResult:
@@ -191,12 +197,16 @@ class Results:
                 sizes["rank_plays"] = result.rank_plays.shape, (len(self.arms),)
             for part, array in result.ratios.items() if result.ratios is not None else ():
                 sizes[part] = array.shape, (trials, rounds)
+            if result.trajectories is not None:
+                sizes["trajectories"] = (result.trajectories.trials,), (trials,)
             for part, (found, expected) in sizes.items():
                 if found != expected or 0 in found:
                     raise InputError(
                         f"'{part}' of '{name}' has the shape {found}, which does not match "
                         f"{trials} trials, {rounds} recorded rounds and {len(self.arms)} arms"
                     )
+            if result.trajectories is not None:
+                result.trajectories.check_arms(len(self.arms), f"the trajectories of '{name}'")
         if self.graph is not None and self.graph.arms != len(self.arms):
             raise InputError(
                 f"the graph has {self.graph.arms} arms, but the results have {len(self.arms)}"
@@ -500,13 +510,50 @@ class Results:
 
         return concat(results)
 
+    def trajectories(
+        self, policy: str, trials: int | Iterable[int] | None = None
+    ) -> TrajectoryTables:
+        """Return what a policy played and observed, as tables.
+
+        The results must have been simulated with ``record="actions"``, ``record="observations"``
+        or both.
+
+        Parameters
+        ----------
+        policy : str
+            The policy.
+        trials : int or iterable of int, optional
+            Numbers of the trials. Default: all.
+
+        Returns
+        -------
+        TrajectoryTables
+            The tables "actions" and "observations".
+
+        Raises
+        ------
+        InputError
+            If the policy or a trial is unknown, or if no trajectories were recorded.
+
+        Examples
+        --------
+        >>> from graphbandits import simulate
+        >>> results = simulate("ts-n", graph="paper", horizon=5, trials=3, record="actions")
+        >>> results.trajectories("ts-n", trials=2).table("actions")["round"].to_pylist()
+        [1, 2, 3, 4, 5]
+        """
+        from graphbandits.results.trajectory_tables import tables_in_memory
+
+        return tables_in_memory(self, policy, trials)
+
     def to_pandas(self, table: str = "curve") -> pandas.DataFrame:
         """Return a table as a pandas data frame; docs/results.md describes the tables.
 
         Parameters
         ----------
-        table : {"curve", "final", "plays", "regret", "ratios", "graph"}, default="curve"
-            The table.
+        table : str, default="curve"
+            The table: "curve", "final", "plays", "regret", "ratios", "graph", "actions" or
+            "observations".
 
         Returns
         -------
@@ -520,8 +567,9 @@ class Results:
 
         Parameters
         ----------
-        table : {"curve", "final", "plays", "regret", "ratios", "graph"}, default="curve"
-            The table.
+        table : str, default="curve"
+            The table: "curve", "final", "plays", "regret", "ratios", "graph", "actions" or
+            "observations".
 
         Returns
         -------

@@ -399,7 +399,7 @@ class Store:
         _io.write_bytes(make_store_directory(self.path_of(file).parent) / file.name, data)
         return file
 
-    def read(self, file: ShardFile, rounds: int | None = None) -> Shard:
+    def read(self, file: ShardFile, rounds: int | None = None, trajectories: bool = True) -> Shard:
         """Read and verify a shard.
 
         Parameters
@@ -408,6 +408,8 @@ class Store:
             The shard.
         rounds : int, optional
             Expected number of recorded rounds.
+        trajectories : bool, default=True
+            If false, actions and observations are verified but not read.
 
         Returns
         -------
@@ -438,7 +440,7 @@ class Store:
         if hashlib.sha256(data).hexdigest() != file.checksum:
             raise damaged("is damaged: its sha256 differs from the one in its name")
         try:
-            shard, facts = Shard.from_parquet(data)
+            shard, facts = Shard.from_parquet(data, trajectories)
             series = facts["series"]
         except READ_ERRORS as error:
             reason = str(error).split("\n")[0]

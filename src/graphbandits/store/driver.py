@@ -10,7 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from graphbandits.engine import Plan, Shard, Task
+import numpy as np
+
+from graphbandits.engine import MonitorFactory, Plan, Shard, Task
 from graphbandits.engine._progress import Advance, progress_bar
 from graphbandits.engine.executors import ThreadExecutor, executor_for
 from graphbandits.engine.plan import BLOCK
@@ -20,12 +22,15 @@ from graphbandits.graphs import GraphLike
 from graphbandits.policies import Policy
 from graphbandits.posteriors import Posterior
 from graphbandits.results import Results
+from graphbandits.rng import Keys
 from graphbandits.store.directory import Store
 from graphbandits.store.summary import results_from_shards
 from graphbandits.worlds import World
 
 #: Maximum number of decisions in a shard: an interruption loses about a minute of work.
 MAX_SHARD_DECISIONS = 5 * 10**6
+#: Maximum of the expected observations in a shard that records them: about 200 MB per worker.
+MAX_SHARD_OBSERVATIONS = 4 * 10**6
 #: Maximum number of passes over the shards, which may be removed or damaged during the run.
 MAX_PASSES = 5
 
@@ -269,11 +274,23 @@ def run_missing(
 
 
 def shard_size(tasks: Sequence[Task], plan: Plan, options: WorkerOptions) -> int:
-    """Return the number of trials in a shard: those in lockstep, fewer if the horizon is long."""
+    """Return the number of trials in a shard: those in lockstep, fewer if the horizon is long.
+
+    There are also fewer if many observations are recorded.
+    """
     if options.shard is not None:
         return options.shard
     per_worker = -(-sum(task.trials for task in tasks) // options.workers)
-    return max(1, min(plan.block, MAX_SHARD_DECISIONS // plan.horizon, per_worker))
+    size = min(plan.block, MAX_SHARD_DECISIONS // plan.horizon, per_worker)
+    if plan.recording.observations:
+        size = min(size, int(MAX_SHARD_OBSERVATIONS / (plan.horizon * _observations(plan))))
+    return max(1, size)
+
+
+def _observations(plan: Plan) -> float:
+    """Return the largest expected number of observations of a play, in the graph of round 1."""
+    graph = plan.process.round(1, Keys(plan.seed, plan.first_trial, 1))
+    return float(graph.gain(np.ones((1, plan.world.arms))).max())
 
 
 def split_tasks(
@@ -319,6 +336,8 @@ def simulate(
     regret: str = "pseudo",
     ratios: str | None = None,
     rounds: int | Sequence[int] = MAX_POINTS,
+    record: str | Iterable[str] = (),
+    monitor: MonitorFactory | None = None,
     progress: Advance | bool = True,
 ) -> Results:
     """Simulate policies in the same worlds, with the same graphs and outcomes.
@@ -368,6 +387,14 @@ def simulate(
     rounds : int or sequence of int, default=200
         Maximum number of recorded rounds, evenly spaced, or the list of recorded rounds. The last
         round is always recorded.
+    record : str or iterable of str, optional
+        "actions", "observations" or both: record what each trial played and observed in every
+        round. See :meth:`graphbandits.Results.trajectories`.
+    monitor : callable, optional
+        Called with the text form of a policy and the :class:`graphbandits.rng.Keys` of a block of
+        trials, before the block runs. It returns an object with the methods of
+        :class:`graphbandits.engine.RunMonitor`, which receives what happens in every round of the
+        block, or None. Monitors run in threads of this process. They do not change the results.
     progress : bool or callable, default=True
         True shows a progress bar on a terminal. A callable is called with the number of decisions
         since its last call.
@@ -405,8 +432,11 @@ def simulate(
         regret=regret,
         ratios=ratios,
         rounds=rounds,
+        record=record,
     )
-    return simulate_plan(plan, workers=workers, parallel=parallel, block=block, progress=progress)
+    return simulate_plan(
+        plan, workers=workers, parallel=parallel, block=block, monitor=monitor, progress=progress
+    )
 
 
 def simulate_plan(
@@ -415,6 +445,7 @@ def simulate_plan(
     workers: int = 1,
     parallel: str = "auto",
     block: int = BLOCK,
+    monitor: MonitorFactory | None = None,
     progress: Advance | bool = True,
 ) -> Results:
     """Run a plan in memory.
@@ -429,6 +460,8 @@ def simulate_plan(
         Kind of the workers; see :func:`simulate`.
     block : int, default=250
         Maximum number of trials in lockstep.
+    monitor : callable, optional
+        Returns a monitor for each block of trials; see :func:`simulate`.
     progress : bool or callable, default=True
         True shows a progress bar on a terminal. A callable is called with the number of decisions
         since its last call.
@@ -449,14 +482,19 @@ def simulate_plan(
     options = WorkerOptions(workers, shard=size, parallel=parallel)
     if progress is True:
         with progress_bar("simulating", plan.decisions) as advance:
-            return _simulate(plan, options, advance)
-    return _simulate(plan, options, progress or None)
+            return _simulate(plan, options, monitor, advance)
+    return _simulate(plan, options, monitor, progress or None)
 
 
-def _simulate(plan: Plan, options: WorkerOptions, advance: Advance | None) -> Results:
+def _simulate(
+    plan: Plan, options: WorkerOptions, monitor: MonitorFactory | None, advance: Advance | None
+) -> Results:
     tasks = [Task(plan, name, plan.first_trial, plan.trials) for name in plan.policies]
     store = MemoryStore()
-    failures = run_missing(store, tasks, options, _SimulationProgress(store, advance))
+    executor = executor_for(
+        options.workers, None, options.parallel, [plan], plan.decisions, monitor
+    )
+    failures = run_missing(store, tasks, options, _SimulationProgress(store, advance), executor)
     if failures:  # the error of the first task, independent of the speed of the workers
         order = {name: rank for rank, name in enumerate(plan.policies)}
         first = min(failures, key=lambda one: (one.task.first, order[one.task.policy]))

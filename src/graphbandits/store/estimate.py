@@ -11,6 +11,7 @@ from graphbandits._io import to_npz
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine.plan import BLOCK
 from graphbandits.engine.provenance import Series, cpu_name, series_of
+from graphbandits.engine.trajectories import trajectory_arrays
 from graphbandits.errors import GraphBanditsError
 from graphbandits.rng import Keys
 from graphbandits.store.directory import SERIES_FILE, Store
@@ -36,11 +37,17 @@ class PolicyCost:
         Bytes per number after compression.
     overhead : float
         Bytes of a shard besides its numbers.
+    trajectory : float, default=0.0
+        Bytes of the recorded actions and observations per decision, after compression.
+    most_trajectory : float, default=0.0
+        The same without compression.
     """
 
     seconds: float
     bytes: float
     overhead: float
+    trajectory: float = 0.0
+    most_trajectory: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -99,9 +106,10 @@ def estimate(
             shards = -(-missing[task] // shard_size(tasks, task.plan, options))
             facts = _series_bytes(store, series_of(task.plan, task.policy))
             overhead = cost.overhead * shards + facts
-            seconds += cost.seconds * missing[task] * task.plan.horizon
-            size += cost.bytes * numbers + overhead
-            max_size += BYTES_PER_NUMBER * numbers + overhead
+            decisions = missing[task] * task.plan.horizon
+            seconds += cost.seconds * decisions
+            size += cost.bytes * numbers + cost.trajectory * decisions + overhead
+            max_size += BYTES_PER_NUMBER * numbers + cost.most_trajectory * decisions + overhead
     counted = {id(task.plan): task.plan for group in groups.values() for task in group}
     cells = sum(_cell_bytes(store, plan) for plan in counted.values())
     return Estimate(seconds, size + cells, max_size + cells, tuple(failures))
@@ -117,7 +125,7 @@ def _cost_group(task: Task) -> tuple[object, ...]:
     plan = task.plan
     models = *map(type, models_of(plan)), getattr(plan.posterior, "accuracy", None)
     recording = plan.recording
-    kinds = recording.regret, recording.ratios
+    kinds = recording.regret, recording.ratios, recording.trajectories
     return task.policy, plan.world.arms, type(plan.process), *models, *kinds
 
 
@@ -158,11 +166,25 @@ def measure(task: Task, size: int) -> PolicyCost:
         "cpu": cpu_name(),
         "series": series_of(task.plan, task.policy).name,
     }
-    overhead = len(_play(task, 1, 1).to_parquet(facts))
+    least = _play(task, 1, 1)
+    overhead = without = len(least.to_parquet(facts))
     numbers = trials * _numbers_per_trial(plan, shard.regret.shape[1])
-    packed = (len(shard.to_parquet(facts)) - overhead) / numbers
+    size = len(shard.to_parquet(facts))
+    trajectory = most_trajectory = 0.0
+    if shard.trajectories is not None:
+        decisions, whole = trials * rounds, size
+        size = len(replace(shard, trajectories=None).to_parquet(facts))
+        without = len(replace(least, trajectories=None).to_parquet(facts))
+        trajectory = max(0.0, whole - overhead - (size - without)) / decisions
+        arrays = trajectory_arrays(shard.trajectories)
+        most_trajectory = max(trajectory, sum(array.nbytes for array in arrays) / decisions)
+    packed = (size - without) / numbers
     return PolicyCost(
-        spent / trials, min(BYTES_PER_NUMBER, max(MIN_BYTES_PER_NUMBER, packed)), overhead
+        spent / trials,
+        min(BYTES_PER_NUMBER, max(MIN_BYTES_PER_NUMBER, packed)),
+        overhead,
+        trajectory,
+        most_trajectory,
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from graphbandits._io import is_abandoned, readable_errors, temporary_for
 from graphbandits.engine import Shard
 from graphbandits.engine.provenance import facts_hash
+from graphbandits.engine.trajectories import RECORDS, check_trajectories, trajectory_arrays
 from graphbandits.errors import InputError
 from graphbandits.store import activity
 from graphbandits.store.directory import (
@@ -303,8 +304,13 @@ def _check_against_facts(facts: dict[str, Any], shard: Shard) -> None:
     played = np.bincount(shard.plays.trial, shard.plays.count, minlength=shard.trials)
     if (played != horizon).any():
         raise ValueError(f"its trials do not have {horizon} plays each")
-    if (shard.ratios is None) != (problem["recording"]["ratios"] is None):
+    expected = tuple(word for word in RECORDS if problem["recording"].get(word))
+    recorded = () if shard.trajectories is None else shard.trajectories.recorded
+    has_ratios = shard.ratios is not None
+    if has_ratios != (problem["recording"]["ratios"] is not None) or recorded != expected:
         raise ValueError("its columns are not those that should be recorded")
+    if shard.trajectories is not None:
+        check_trajectories(shard.trajectories, horizon, shard.plays)
 
 
 def _differences(
@@ -340,6 +346,9 @@ def _digests(shard: Shard) -> Iterator[bytes]:
             digest.update(part.tobytes())
         for array in ratios:
             digest.update(array[row].tobytes())
+        if shard.trajectories is not None:
+            for part in trajectory_arrays(shard.trajectories.rows(slice(row, row + 1))):
+                digest.update(part.tobytes())
         yield digest.digest()
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.engine import Plan, Ratios, Shard
+from graphbandits.engine import Plan, Ratios, Shard, Trajectories
 from graphbandits.engine.shard import TrueMeans, rank_plays, true_means
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed
@@ -102,7 +102,9 @@ def summarise_shards(
         count_plays(shard, plays)
     joined = Ratios.concat(ratios) if len(ratios) == len(shards) else None
     found = PolicyResult.from_trials(regret, plays, joined)
-    return replace(found, rank_plays=rank_plays(shards, arms, means))
+    ranked, seen = rank_plays(shards, arms, means), [shard.trajectories for shard in shards]
+    trajectories = Trajectories.concat(seen) if any(seen) else None
+    return replace(found, rank_plays=ranked, trajectories=trajectories)
 
 
 def count_plays(shard: Shard, plays: Ints) -> None:
@@ -145,7 +147,7 @@ def _summarise_windows(
         block: Floats = np.empty((trials, stop - start))
         row = 0
         for file in files:
-            block[row : row + file.trials] = curve(store.read(file, rounds))[:, start:stop]
+            block[row : row + file.trials] = curve(store.read(file, rounds, False))[:, start:stop]
             row += file.trials
         parts = [
             summary(block[:, first:last])[:, fresh - first :]

@@ -34,7 +34,7 @@ class Check:
 
     Parameters
     ----------
-    kind : {"policy", "graph", "posterior"}
+    kind : {"policy", "graph", "posterior", "world"}
         The kind of plug-in.
     name : str
         The name of the check.
@@ -72,7 +72,7 @@ def contract(kind: str) -> list[Check]:
 
     Parameters
     ----------
-    kind : {"policy", "graph", "posterior"}
+    kind : {"policy", "graph", "posterior", "world"}
         The kind of plug-in.
 
     Returns
@@ -82,8 +82,8 @@ def contract(kind: str) -> list[Check]:
 
     Examples
     --------
-    >>> [check.name for check in contract("posterior")][-3:]
-    ['sample', 'refuses-rewards', 'refuses-states']
+    >>> [check.name for check in contract("posterior")][:3]
+    ['form', 'bayes', 'batch']
     """
     if kind not in _CHECKS:
         raise InputError(f"unknown kind of plug-in '{kind}': {nearest(kind, _CHECKS)}")
@@ -159,8 +159,9 @@ class Case:
 
     @property
     def _text(self) -> str:
-        # a posterior consists of arrays and has no text form
-        return name_of(self.plugin) if self.check.kind == "posterior" else text_of(self.plugin)
+        # the parameters of posteriors and worlds are arrays
+        by_arm = self.check.kind in ("posterior", "world")
+        return name_of(self.plugin) if by_arm else text_of(self.plugin)
 
     def verdict(self) -> Verdict:
         """Run the check; any error of the plug-in is a failure.
@@ -220,7 +221,7 @@ def cases(kind: str, *plugins: Any) -> list[Case]:
 
     Parameters
     ----------
-    kind : {"policy", "graph", "posterior"}
+    kind : {"policy", "graph", "posterior", "world"}
         The kind of plug-in.
     *plugins : object
         The plug-ins; by default all examples of all registered classes.
@@ -305,7 +306,11 @@ def _plugins(target: str) -> Iterator[tuple[str, Any]]:
             f"'{target}' is neither a Python file nor a known name: {nearest(name, everything)}"
         )
     for kind in kinds:
-        given = [build(kind, target)] if "(" in target else examples_of(registered(kind)[name])
+        # posteriors and worlds have parameters for a number of arms
+        arms = 3 if kind in ("posterior", "world") else None
+        given = (
+            [build(kind, target, arms)] if "(" in target else examples_of(registered(kind)[name])
+        )
         yield from ((kind, plugin) for plugin in given)
 
 
@@ -344,3 +349,18 @@ def check_form(kind: str, plugin: Any) -> None:
             raise ContractViolation(
                 f"its exemption from '{name}' has no reason: give the reason in a sentence"
             )
+
+
+def check_created_by_text(kind: str, plugin: Any) -> None:
+    """Check that the name and a number of arms create a plug-in, unless parameters are missing."""
+    try:
+        made = build(kind, name_of(plugin), arms=5)
+    except InputError:
+        if hasattr(plugin, "of"):
+            raise
+        return
+    if made.arms != 5:
+        raise ContractViolation(
+            f"'{name_of(plugin)}' for 5 arms has {made.arms}: of(arms, ...) must return a {kind} "
+            "with this number of arms"
+        )

@@ -319,9 +319,9 @@ def refused_in_time(policy: Policy) -> None:
         given |= {} if problem == "an unknown horizon" else {"horizon": 30}
         try:
             agent = Agent(policy, seed=20, **given)
-            for _ in range(30):
+            for t in range(30):  # rewards that do not contradict the prior
                 decision = agent.decide()
-                agent.observe(decision, dict.fromkeys(list(decision.reveals)[:2], 1))
+                agent.observe(decision, dict.fromkeys(list(decision.reveals)[:2], t % 2))
         except NeedsError as error:
             if met or "suitable policies" not in str(error):
                 raise

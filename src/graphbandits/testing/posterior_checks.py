@@ -2,49 +2,96 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.errors import GraphBanditsError
-from graphbandits.posteriors import Observations, Ordered, Posterior, StateChecked
-from graphbandits.posteriors._capabilities import has_variance, variance_form
+from graphbandits.posteriors import Beliefs, Observations, Ordered, Posterior, StateChecked
+from graphbandits.posteriors._capabilities import has_variance
+from graphbandits.posteriors.support import reward_support
 from graphbandits.rng import Keys, Stream
-from graphbandits.testing.contract import ContractViolation, check, check_form
-from graphbandits.testing.scenarios import check_state, same_bits
+from graphbandits.testing._model_grid import (
+    ModelGrid,
+    listed_rewards,
+    log_likelihood,
+    outside,
+    reward_draws,
+)
+from graphbandits.testing.contract import (
+    ContractViolation,
+    check,
+    check_created_by_text,
+    check_form,
+)
+from graphbandits.testing.scenarios import LEVEL, check_state, same_bits
 
-#: Number of points of the grid.
-POINTS = 4000
+#: Members of a posterior. ``predict`` and ``log_conditional`` replace the last two.
+MEMBERS = (
+    *("arms", "support", "outcomes", "init", "update", "beliefs", "mean", "quantile", "sample"),
+    *("log_density", "check_reward", "draw_reward", "log_likelihood"),
+)
+REPLACED_BY = {"draw_reward": "predict", "log_likelihood": "log_conditional"}
+#: Number of draws of the checks of random draws.
+DRAWS = 4000
+#: Tolerance of the statistics, in units of the scale of the means.
+TOLERANCE = 1e-4
 
 
 @check("posterior", "form")
 def form(posterior: Posterior) -> None:
-    """The class is documented and registered; its state is named arrays, one row per trial."""
+    """The class is documented and registered; its state is named arrays, one row per trial.
+
+    It has all members of a posterior. The name with a number of arms creates a posterior.
+    """
     check_form("posterior", posterior)
-    check_state(posterior.init(3), 3)
+    missing = [
+        name
+        for name in MEMBERS
+        if not hasattr(posterior, name) and not hasattr(posterior, REPLACED_BY.get(name, name))
+    ]
+    if missing:
+        raise ContractViolation(f"it lacks {', '.join(missing)}: a posterior needs these members")
+    check_created_by_text("posterior", posterior)
+    for trials in (3, 2):
+        check_state(posterior.init(trials), trials)
     state, _ = _some_history(posterior)
     check_state(state, 2)
 
 
 @check("posterior", "bayes")
 def bayes(posterior: Posterior) -> None:
-    """update agrees with Bayes' rule on a grid: prior times likelihoods, normalised."""
-    theta, _ = _grid(posterior)
-    state, history = _some_history(posterior)
-    expected = posterior.log_density(posterior.init(2), theta)
-    for seen in history:
-        for trial, arm, reward in zip(seen.trial, seen.arm, seen.reward, strict=True):
-            expected[trial, arm] += posterior.log_likelihood(float(reward), theta)
-    found = posterior.log_density(state, theta)
-    off = np.abs(_normalised(found) - _normalised(expected)).max(axis=2)
-    if not (off <= 1e-9).all():
-        trial, arm = np.unravel_index(np.argmax(off), off.shape)
-        raise ContractViolation(
-            f"after {len(history)} rounds the density of arm {arm} in trial {trial} differs from "
-            f"Bayes' rule (prior times likelihoods) by {off.max():.2g} at a point"
-        )
+    """update agrees with Bayes' rule on a grid: prior times likelihoods, normalised.
+
+    The density integrates to 1. With ``log_conditional``, the likelihood of a reward is that given
+    the state before it.
+    """
+    after, history = _some_history(posterior)
+    for trial in range(2):
+        grid = ModelGrid.of(posterior, after, trial)
+        state = posterior.init(1)
+        expected = posterior.log_density(state, grid.theta)[0]
+        for one, arm, reward in _one_by_one(history, trial):
+            expected[arm] += log_likelihood(posterior, state, reward, grid.theta)[arm]
+            state = posterior.update(state, one)
+        size = np.log(grid.cells.width)
+        weight = np.exp(expected + size - (expected + size).max(axis=1, keepdims=True))
+        off = np.abs(grid.mass - weight / weight.sum(axis=1, keepdims=True)).max(axis=1)
+        if not (off <= 1e-9).all():
+            raise ContractViolation(
+                f"after {len(history)} rounds the density of arm {off.argmax()} in trial {trial} "
+                f"differs from Bayes' rule (prior times likelihoods) by {off.max():.2g} at a point"
+            )
+        for total in (grid.total, ModelGrid.of(posterior, posterior.init(1)).total):
+            if not (np.abs(total - 1.0) <= TOLERANCE).all():
+                raise ContractViolation(
+                    f"the density of arm {np.abs(total - 1.0).argmax()} integrates to "
+                    f"{total[np.abs(total - 1.0).argmax()]:.6g}: log_density must be normalised"
+                )
 
 
 @check("posterior", "batch")
@@ -75,38 +122,58 @@ def batch_equals_one_by_one(posterior: Posterior) -> None:
 def beliefs(posterior: Posterior) -> None:
     """alpha, Delta, h and rho agree with sums over a grid of the densities.
 
-    The same holds for v, if ``beliefs`` has the argument ``variance``.
+    The same holds for v, if ``beliefs`` has the argument ``variance``. If it has the argument
+    ``information``, False changes h only.
     """
-    variance = has_variance(posterior)
+    able: Any = posterior
+    arguments = inspect.signature(posterior.beliefs).parameters
     for state in (posterior.init(2), _some_history(posterior)[0]):
-        found = variance_form(posterior, state)[0] if variance else posterior.beliefs(state)
+        found = able.beliefs(state, **({"variance": True} if has_variance(posterior) else {}))
+        partial = able.beliefs(state, information=False) if "information" in arguments else None
         for trial in range(2):
-            expected = _beliefs_on_a_grid(posterior, state, trial)
-            for name, value in expected.items():
-                if name == "v" and not variance:
-                    continue
-                off = np.abs(getattr(found, name)[trial] - value).max()
-                if not off <= 1e-4:
-                    raise ContractViolation(
-                        f"{name} is {np.round(getattr(found, name)[trial], 5)}, but sums over a "
-                        f"grid of the density give {np.round(value, 5)}"
-                    )
+            grid = ModelGrid.of(posterior, state, trial)
+            expected = grid.statistics()
+            if not has_variance(posterior):
+                del expected["v"]
+            _compare_beliefs(found, expected, trial, grid.scale, "")
+            if partial is not None:
+                some = {name: expected[name] for name in ("alpha", "delta", "rho")}
+                _compare_beliefs(partial, some, trial, grid.scale, " with information=False")
+
+
+def _compare_beliefs(
+    found: Beliefs, expected: dict[str, Floats], trial: int, scale: float, how: str
+) -> None:
+    """Raise ContractViolation if statistics of a trial differ from sums over a grid."""
+    units = {"delta": scale, "rho": scale, "v": scale**2}
+    for name, value in expected.items():
+        mine = np.asarray(getattr(found, name)[trial])
+        off = np.abs(mine - value).max() / units.get(name, 1.0)
+        if not off <= TOLERANCE:
+            raise ContractViolation(
+                f"{name}{how} is {_format(mine)}, but sums over a grid of the density give "
+                f"{_format(value)}"
+            )
+
+
+def _format(values: Floats) -> str:
+    return np.array2string(values, precision=7, separator=", ")
 
 
 @check("posterior", "mean")
 def mean(posterior: Posterior) -> None:
     """mean agrees with a sum over a grid of the density."""
-    theta, edges = _grid(posterior)
     for state in (posterior.init(2), _some_history(posterior)[0]):
         found = posterior.mean(state)
-        expected = _masses(posterior, state) @ theta
-        off = np.abs(found - expected) / (edges[-1] - edges[0])
-        if not (off <= 1e-5).all():
-            trial, arm = np.unravel_index(np.argmax(off), off.shape)
-            raise ContractViolation(
-                f"the mean of arm {arm} is {found[trial, arm]:.6g}, but a sum over a grid of the "
-                f"density gives {expected[trial, arm]:.6g}"
-            )
+        for trial in range(2):
+            grid = ModelGrid.of(posterior, state, trial)
+            off = np.abs(found[trial] - grid.mean()) / grid.scale
+            if not (off <= TOLERANCE / 4.0).all():
+                arm = int(off.argmax())
+                raise ContractViolation(
+                    f"the mean of arm {arm} is {found[trial, arm]:.6g}, but a sum over a grid of "
+                    f"the density gives {grid.mean()[arm]:.6g}"
+                )
 
 
 @check("posterior", "quantile")
@@ -115,18 +182,18 @@ def quantile(posterior: Posterior) -> None:
 
     The levels 0 and 1 give the ends of the support; levels outside [0, 1] raise InputError.
     """
-    _, edges = _grid(posterior)
     for state in (posterior.init(2), _some_history(posterior)[0]):
-        below = np.cumsum(np.pad(_masses(posterior, state), ((0, 0), (0, 0), (1, 0))), axis=2)
+        grids = [ModelGrid.of(posterior, state, trial) for trial in range(2)]
         for level in (0.001, 0.25, 0.5, 0.9, 0.999):
             found = posterior.quantile(state, level)
-            for trial, arm in np.ndindex(found.shape):
-                share = np.interp(found[trial, arm], edges, below[trial, arm])
-                if not abs(share - level) <= 1e-4:
-                    raise ContractViolation(
-                        f"the quantile {level:g} of arm {arm} is {found[trial, arm]:.6g}, but by a "
-                        f"sum over a grid {share:.6g} of the density lies below it"
-                    )
+            share = np.concatenate([grids[i].below(found[i : i + 1]) for i in range(2)])
+            off = np.abs(share - level)
+            if not (off <= TOLERANCE).all():
+                trial, arm = np.unravel_index(np.argmax(off), off.shape)
+                raise ContractViolation(
+                    f"the quantile {level:g} of arm {arm} is {found[trial, arm]:.6g}, but by a sum "
+                    f"over a grid {share[trial, arm]:.6g} of the density lies below it"
+                )
         for level, end in zip((0.0, 1.0), posterior.support, strict=True):
             if not (posterior.quantile(state, level) == end).all():
                 raise ContractViolation(
@@ -141,11 +208,11 @@ def quantile(posterior: Posterior) -> None:
 
 @check("posterior", "sample")
 def sample(posterior: Posterior) -> None:
-    """Samples have the mean and variance of the density, and are reproducible.
+    """Samples have the distribution of the density, and are reproducible.
 
     ``sample_order``, if it exists, has the order of the samples.
     """
-    count = 4000
+    count = DRAWS
     state = {
         name: np.repeat(v[:1], count, axis=0) for name, v in _some_history(posterior)[0].items()
     }
@@ -164,20 +231,17 @@ def sample(posterior: Posterior) -> None:
         raise ContractViolation(
             "the draws of a trial depend on the block: draw from the given stream"
         )
-    theta, _ = _grid(posterior)
-    weight = _masses(posterior, one)[0]
-    mean = weight @ theta
-    moments = [(weight * (theta - mean[:, None]) ** k).sum(axis=1) for k in (2, 4)]
-    noise = np.sqrt((moments[1] - moments[0] ** 2) / count)
-    off_mean = np.abs(draws.mean(axis=0) - mean) / np.sqrt(moments[0] / count)
-    off_spread = np.abs(((draws - mean) ** 2).mean(axis=0) - moments[0]) / noise
+    # the probability below a draw is uniform; unlike the draws it has all moments
+    rank = ModelGrid.of(posterior, one).below(draws) - 0.5
+    off_mean = np.abs(rank.mean(axis=0)) / np.sqrt(1.0 / 12.0 / count)
+    off_spread = np.abs((rank**2).mean(axis=0) - 1.0 / 12.0) / np.sqrt(1.0 / 180.0 / count)
     if not (off_mean < 6.0).all() or not (off_spread < 6.0).all():
         raise ContractViolation(
             f"over {count} draws the mean differs from the posterior by {off_mean.max():.1f} "
-            f"standard errors and the variance by {off_spread.max():.1f}"
+            f"standard errors and the variance by {off_spread.max():.1f} (of the probability "
+            "below a draw)"
         )
-    scaled = (draws - mean) / np.sqrt(moments[0])
-    together = np.abs(np.triu(scaled.T @ scaled, 1)) / np.sqrt(count)
+    together = np.abs(np.triu(rank.T @ rank, 1)) * 12.0 / np.sqrt(count)
     if together.max() > 6.0:
         i, j = np.unravel_index(together.argmax(), together.shape)
         raise ContractViolation(
@@ -191,23 +255,145 @@ def sample(posterior: Posterior) -> None:
             )
 
 
+@check("posterior", "rewards")
+def rewards(posterior: Posterior) -> None:
+    """Drawn rewards have the distribution of the likelihood: with sum 1 and mean theta.
+
+    Draws are those of ``predict``, or those of ``sample`` and ``draw_reward``. They are in the
+    declared rewards.
+    """
+    support = reward_support(posterior)
+    listed = listed_rewards(posterior)
+    if listed is not None and not support.contains(listed).all():
+        raise ContractViolation(
+            f"the outcome {listed[~support.contains(listed)][0]:g} is not one of its rewards, "
+            f"{support}"
+        )
+    for state in (posterior.init(1), _some_history(posterior)[0]):
+        draws = reward_draws(posterior, state, DRAWS)
+        inside = support.contains(draws)
+        if draws.shape != (DRAWS, posterior.arms) or not inside.all():
+            what = f"{draws[~inside][0]:g}" if not inside.all() else f"an array {draws.shape}"
+            raise ContractViolation(f"it drew the reward {what}, but its rewards are {support}")
+        if not same_bits(draws, reward_draws(posterior, state, DRAWS)) or same_bits(
+            draws, reward_draws(posterior, state, DRAWS, t=2)
+        ):
+            raise ContractViolation(
+                "rewards are not a function of the given random numbers: use these only"
+            )
+        grid = ModelGrid.of(posterior, state)
+        cells = grid.rewards()
+        chance = grid.predictive(cells)
+        total = chance.sum(axis=1)
+        average = chance @ cells.middle / total
+        arm = int(np.abs(total - 1.0).argmax())
+        if not np.abs(total - 1.0).max() <= TOLERANCE:
+            raise ContractViolation(
+                f"the probabilities of the rewards of arm {arm} add up to {total[arm]:.6g}, not 1"
+            )
+        spread = np.sqrt((chance * (cells.middle - average[:, None]) ** 2).sum(axis=1))
+        off = np.abs(average - grid.mean()) / (grid.scale + spread)
+        if not (off <= 10.0 * TOLERANCE).all():
+            arm = int(off.argmax())
+            raise ContractViolation(
+                f"the mean reward of arm {arm} is {average[arm]:.6g}, but the mean of its "
+                f"posterior {grid.mean()[arm]:.6g}: theta is the mean of the rewards"
+            )
+        if listed is not None and not np.isin(draws, listed).all():
+            continue  # rewards between the outcomes of the model
+        most = np.sqrt(LEVEL / (2.0 * DRAWS)) + TOLERANCE  # Dvoretzky, Kiefer and Wolfowitz
+        singly = len(cells.edges) == len(cells.middle)
+        side: Any = "right" if singly else "left"
+        ordered = np.sort(draws, axis=0).T
+        share = np.stack([np.searchsorted(row, cells.middle, side) for row in ordered]) / DRAWS
+        half = 0.0 if singly else 0.5
+        off = np.abs(np.cumsum(chance, axis=1) - half * chance - share).max(axis=1)
+        if not (off <= most + half * chance.max()).all():
+            raise ContractViolation(
+                f"the rewards drawn for arm {off.argmax()} do not have the distribution of the "
+                f"likelihood: over {DRAWS} draws a probability differs by {off.max():.2g}"
+            )
+
+
+@check("posterior", "weights")
+def weights(posterior: Posterior) -> None:
+    """An observation of weight w is the average of w observations, if weights are supported."""
+    if not getattr(posterior, "weighted", False) or "weight" not in _observation_fields():
+        return
+    parts: Any = Observations
+    row = np.zeros(3, np.int64)
+    for arm in range(posterior.arms):
+        draws = reward_draws(posterior, posterior.init(1), 3)[:, arm]
+        singly = posterior.update(posterior.init(1), Observations(row, row + arm, draws))
+        one = parts(row[:1], row[:1] + arm, np.array([draws.mean()]), weight=np.array([3.0]))
+        once = posterior.update(posterior.init(1), one)
+        grid = ModelGrid.of(posterior, singly)
+        density = posterior.log_density(once, grid.theta)[0] + np.log(grid.cells.width)
+        off = np.abs(np.exp(density) / np.exp(density).sum(axis=1, keepdims=True) - grid.mass)
+        if not off.max() <= 1e-9:
+            raise ContractViolation(
+                f"an observation of weight 3 differs from three observations with the same "
+                f"average by {off.max():.2g} at a point of the density"
+            )
+
+
+def _observation_fields() -> set[str]:
+    return {field.name for field in fields(Observations)}
+
+
+@check("posterior", "evidence")
+def evidence(posterior: Posterior) -> None:
+    """log_evidence, if it exists, is the log marginal likelihood of the observations.
+
+    It is compared between the prior and that of ``weaker``, for the same observations. Their
+    marginal likelihoods follow from Bayes' rule: prior times likelihood, divided by the posterior.
+    """
+    able: Any = posterior
+    if not hasattr(posterior, "log_evidence") or not hasattr(posterior, "weaker"):
+        return
+    _, history = _some_history(posterior)
+    priors: list[Any] = [posterior, able.weaker()]
+    for trial in range(2):
+        found, expected = [], []
+        for prior in priors:
+            state, total = prior.init(1), np.zeros(prior.arms)
+            for one, arm, reward in _one_by_one(history, trial):
+                # at the most likely mean, where all densities are large
+                theta = np.array([posterior.mean(_updated(posterior, history, trial))[0, arm]])
+                before = prior.log_density(state, theta)[0, arm, 0]
+                before += log_likelihood(prior, state, reward, theta)[arm, 0]
+                state = prior.update(state, one)
+                total[arm] += before - prior.log_density(state, theta)[0, arm, 0]
+            found.append(np.asarray(prior.log_evidence(state))[0])
+            expected.append(total)
+        off = np.abs((found[0] - found[1]) - (expected[0] - expected[1]))
+        if not off.max() <= 1e-6:
+            arm = int(off.argmax())
+            raise ContractViolation(
+                f"log_evidence of arm {arm} differs from that of weaker() by "
+                f"{(found[0] - found[1])[arm]:.6g}, but the log marginal likelihoods differ by "
+                f"{(expected[0] - expected[1])[arm]:.6g}"
+            )
+
+
 @check("posterior", "refuses-rewards")
 def refuses_rewards(posterior: Posterior) -> None:
-    """check_reward raises InputError for a reward that is not a number.
+    """check_reward raises InputError for anything that is not one of the rewards.
 
     Rewards of the model are accepted and returned as floats.
     """
-    theta = posterior.sample(posterior.init(20), Stream(Keys(44, 0, 20), 0, "testing/theta"))
-    u = Stream(Keys(44, 0, 20), 1, "testing/reward").uniform(posterior.arms)
-    for right in posterior.draw_reward(theta, u).ravel().tolist():
+    support = reward_support(posterior)
+    for right in reward_draws(posterior, posterior.init(1), 20).ravel().tolist():
         taken = posterior.check_reward(right)
         if not isinstance(taken, float) or taken != right:
             raise ContractViolation(
                 f"check_reward returned {taken!r} for {right!r}: return the reward as a float"
             )
-    for wrong in (float("nan"), "1", None):
+    for wrong in (*outside(support), "1", None):
         if not _refuses(posterior.check_reward, wrong):
-            raise ContractViolation(f"check_reward accepts {wrong!r}: raise InputError")
+            raise ContractViolation(
+                f"check_reward accepts {wrong!r}, but the rewards are {support}: raise InputError"
+            )
 
 
 @check("posterior", "refuses-states")
@@ -249,6 +435,7 @@ def _some_history(posterior: Posterior) -> tuple[State, list[Observations]]:
     Some arms are observed more often. In the last round one trial has no observation, and the other
     has two of the same arm.
     """
+    able: Any = posterior
     keys, arms = Keys(41, 1, 2), posterior.arms
     state = posterior.init(2)
     theta = posterior.sample(state, Stream(keys, 0, "testing/theta"))
@@ -258,62 +445,33 @@ def _some_history(posterior: Posterior) -> tuple[State, list[Observations]]:
         trial, arm = np.nonzero(u[:, :arms] < np.linspace(0.9, 0.3, arms))
         if t == 8:
             trial, arm = np.array([1, 1]), np.array([arms - 1, arms - 1])
-        reward = posterior.draw_reward(theta[trial, arm], u[trial, arms + arm])
+        if hasattr(posterior, "predict"):
+            reward = able.predict(state, Stream(keys, t, "testing/reward"))[trial, arm]
+        else:
+            reward = posterior.draw_reward(theta, u[:, arms:])[trial, arm]
         seen = Observations(trial, arm, reward)
         history.append(seen)
         state = posterior.update(state, seen)
     return state, history
 
 
-def _grid(posterior: Posterior) -> tuple[Floats, Floats]:
-    """Return points and the edges between them, denser towards the ends of the support."""
-    low, high = posterior.support
-    if not np.isfinite([low, high]).all():
-        draws = posterior.sample(posterior.init(500), Stream(Keys(43, 0, 500), 0, "testing/grid"))
-        reach = draws.max() - draws.min()
-        low, high = max(low, draws.min() - reach), min(high, draws.max() + reach)
-    edges = low + (high - low) * np.sin(np.linspace(0.0, np.pi / 2, POINTS + 1)) ** 2
-    middle = np.sin((np.arange(POINTS) + 0.5) * np.pi / 2 / POINTS) ** 2
-    return low + (high - low) * middle, edges
+def _one_by_one(history: list[Observations], trial: int) -> list[tuple[Observations, int, float]]:
+    """Return the observations of a trial as blocks of one, with their arms and rewards."""
+    first = np.zeros(1, np.int64)
+    return [
+        (
+            Observations(first, seen.arm[k : k + 1], seen.reward[k : k + 1]),
+            int(seen.arm[k]),
+            float(seen.reward[k]),
+        )
+        for seen in history
+        for k in np.flatnonzero(seen.trial == trial).tolist()
+    ]
 
 
-def _masses(posterior: Posterior, state: State) -> Floats:
-    """Return the probability of each cell of the grid for each arm, (B, K, points)."""
-    theta, edges = _grid(posterior)
-    return _normalised(posterior.log_density(state, theta) + np.log(np.diff(edges)))
-
-
-def _normalised(log_weight: Floats) -> Floats:
-    weight = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
-    shares: Floats = weight / weight.sum(axis=-1, keepdims=True)
-    return shares
-
-
-def _beliefs_on_a_grid(posterior: Posterior, state: State, trial: int) -> dict[str, Floats]:
-    """Compute the statistics by their definitions, with theta on a grid.
-
-    Half of the mass of a point counts as below it. h is omitted if rewards cannot be listed.
-    """
-    theta, _ = _grid(posterior)
-    one = {name: value[trial : trial + 1] for name, value in state.items()}
-    mass = _masses(posterior, one)[0]
-    below = np.cumsum(mass, axis=1) - mass / 2.0
-    arms = len(mass)
-    best = np.stack([mass[j] * np.prod(np.delete(below, j, axis=0), axis=0) for j in range(arms)])
-    alpha, rho = best.sum(axis=1), best.sum(axis=0) @ theta
-    rewards = posterior.outcomes or ()
-    likely = [np.exp(posterior.log_likelihood(reward, theta)) for reward in rewards]
-    seen = np.stack([theta, *likely], axis=1)  # expectations: the mean, and each outcome
-    unknown = mass @ seen
-    h, v = np.zeros((2, arms))
-    for i in range(arms):
-        for j in range(arms):
-            others = np.prod(np.delete(below, [i, j], axis=0), axis=0)
-            at = mass[j] * others
-            above = at.sum() - np.cumsum(at) + at / 2.0
-            inside = best[j] if i == j else mass[i] * above  # theta_i if j is best
-            given = inside @ seen / alpha[j]
-            v[i] += alpha[j] * (given[0] - unknown[i, 0]) ** 2
-            h[i] += alpha[j] * (given[1:] * np.log(given[1:] / unknown[i, 1:])).sum()
-    expected = {"alpha": alpha, "delta": rho - unknown[:, 0], "rho": np.asarray(rho), "v": v}
-    return expected | ({"h": h} if rewards else {})
+def _updated(posterior: Posterior, history: list[Observations], trial: int) -> State:
+    """Return the state of a trial after a history."""
+    state = posterior.init(1)
+    for one, _, _ in _one_by_one(history, trial):
+        state = posterior.update(state, one)
+    return state

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from graphbandits._types import Floats, State
+from graphbandits._types import Floats, Ints, State
 from graphbandits.engine import Plan, run_block
 from graphbandits.engine._progress import Advance
 from graphbandits.errors import InputError, check_integer
@@ -367,6 +367,9 @@ class Auditor:
             if self._applies(tally.statement, graph):
                 self._check(tally, decision, checked, t, graph)
         self._add(t - 1, decision, checked)
+
+    def played(self, t: int, action: Ints) -> None:
+        """Do nothing: the statements are about the distribution of the actions."""
 
     def observed(self, t: int, seen: Observations) -> None:
         """Update the posterior with the observations of the policy."""

@@ -57,7 +57,7 @@ class Inspection:
     psi
         Information ratio of Thompson sampling by G h.
     limit
-        Upper bound on ``psi`` on this graph; None if it was not computed, or if none is proved for
+        Upper bound on ``psi`` on this graph; None if it was not computed, or is not proved for
         these rewards.
     sampled
         Estimate of g; None if it was not requested.
@@ -160,8 +160,8 @@ def inspect_decision(
     reason = None
     try:
         gains["joint"] = joint_gain(model, state, feedback)
-    except InputError as error:
-        reason = str(error)
+    except InputError as refused:
+        reason = str(refused)
     plays = {}
     for name, policy in registered("policy").items():
         if issubclass(policy, Bayesian):
@@ -175,8 +175,8 @@ def inspect_decision(
         return {name: float(ratio[0]) for name, ratio in found.items()}
 
     listed = {choice: gain[0].tolist() for choice, gain in gains.items()}
-    scale = 0.0 if why_unsupported(model) else reward_scale(model)
     reachable = isinstance(feedback, UniformFeedback) or process.arms <= MOST_COVERED
+    reachable = reachable and not why_unsupported(model)
     return Inspection(
         arms=list(process.names or (str(i + 1) for i in range(process.arms))),
         alpha=beliefs.alpha[0].tolist(),
@@ -190,7 +190,7 @@ def inspect_decision(
         ratio=ratios("bound"),
         joint_ratio=ratios("joint") if "joint" in gains else None,
         psi=float(information_ratio(beliefs.alpha, beliefs.delta, gains["bound"])[0]),
-        limit=float(ratio_limit(feedback, scale)[0]) if reachable and scale else None,
+        limit=float(ratio_limit(feedback, reward_scale(model))[0]) if reachable else None,
         sampled=None if samples is None else _sampled(given, feedback, samples, seed),
         posterior=name_of(model),
         parameters=_by_arm(model, count),

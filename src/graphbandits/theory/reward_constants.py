@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import is_dataclass
 from typing import Any
 
 from graphbandits.errors import InputError, short_repr
@@ -105,10 +106,14 @@ def same_model(one: Posterior, other: Posterior) -> bool:
     if type(one) is not type(other):
         return False
     mine, its = (
-        {name: value for name, value in parameters_given(model).items() if name != "accuracy"}
+        {name: value for name, value in _parameters(model).items() if name != "accuracy"}
         for model in (one, other)
     )
     return mine.keys() == its.keys() and all(_equal(mine[name], its[name]) for name in mine)
+
+
+def _parameters(model: object) -> dict[str, Any]:
+    return parameters_given(model) if is_dataclass(model) else vars(model)
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from graphbandits.engine.executors.dask import DaskExecutor
 from graphbandits.engine.executors.processes import ProcessExecutor
 from graphbandits.engine.executors.threads import ThreadExecutor
+from graphbandits.engine.loop import MonitorFactory
 from graphbandits.engine.plan import Plan
 from graphbandits.engine.provenance import unserializable_reason
 from graphbandits.errors import InputError
@@ -25,6 +26,7 @@ def executor_for(
     parallel: str,
     plans: Collection[Plan],
     decisions: int | None = None,
+    monitor: MonitorFactory | None = None,
 ) -> ThreadExecutor:
     """Choose an executor for plans.
 
@@ -42,6 +44,8 @@ def executor_for(
         Plans of the tasks.
     decisions : int, optional
         Number of decisions to compute. The default is the sum over all plans.
+    monitor : callable, optional
+        Returns a monitor for each block. Then the tasks run in threads of this process.
 
     Returns
     -------
@@ -62,6 +66,18 @@ def executor_for(
     """
     if parallel not in ("auto", "threads", "processes"):
         raise InputError(f"parallel must be 'auto', 'threads' or 'processes', not {parallel!r}")
+    if monitor is not None:
+        if cluster is not None or parallel == "processes":
+            raise InputError(
+                "a monitor runs in threads of this process only: use parallel='threads' or 'auto', "
+                "or remove the monitor"
+            )
+        if not callable(monitor):
+            raise InputError(
+                "monitor must be a function of the policy and the keys that returns a monitor for "
+                f"the block, not {monitor!r}"
+            )
+        return ThreadExecutor(workers, monitor)
     if cluster is not None or parallel == "processes":
         otherwise = "use parallel='threads'" if cluster is None else "run without a cluster"
         for plan in plans:

@@ -15,6 +15,7 @@ from graphbandits.engine.executors.worker_runtime import (
     serialize_plan,
     throttled,
 )
+from graphbandits.engine.loop import MonitorFactory
 from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
 from graphbandits.engine.provenance import cached_sources
 from graphbandits.engine.shard import Shard
@@ -40,6 +41,8 @@ class ThreadExecutor:
     ----------
     workers : int
         Number of tasks that run at a time.
+    monitor : callable, optional
+        Returns a monitor for each task; see :func:`graphbandits.simulate`.
 
     Examples
     --------
@@ -51,8 +54,9 @@ class ThreadExecutor:
     [0, 3]
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, monitor: MonitorFactory | None = None) -> None:
         self.workers = check_integer(workers, "workers")
+        self._monitor = monitor
         self._threads = self.workers
         self._stop = Event()
         self._lock = Lock()
@@ -179,7 +183,7 @@ class ThreadExecutor:
                 raise InterruptedError
             report(rounds)
 
-        return run_checked(task, cached_sources(task.plan, task.policy), advance)
+        return run_checked(task, cached_sources(task.plan, task.policy), advance, self._monitor)
 
     def _interrupt(self) -> None:
         """Stop all running tasks."""

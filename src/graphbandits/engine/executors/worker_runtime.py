@@ -24,6 +24,7 @@ from typing import Any
 
 from graphbandits import errors, plugins
 from graphbandits._io import from_npz, to_npz, write_bytes
+from graphbandits.engine.loop import MonitorFactory
 from graphbandits.engine.plan import Outcome, Plan, Task
 from graphbandits.engine.provenance import (
     check_sources,
@@ -281,7 +282,12 @@ class WorkerRuntime:
         return copy
 
 
-def run_checked(task: Task, sources: Mapping[str, str], advance: Callable[[int], None]) -> Shard:
+def run_checked(
+    task: Task,
+    sources: Mapping[str, str],
+    advance: Callable[[int], None],
+    monitor: MonitorFactory | None = None,
+) -> Shard:
     """Run a task in this process, and add the computation time and the CPU type to its shard.
 
     Raises
@@ -292,7 +298,8 @@ def run_checked(task: Task, sources: Mapping[str, str], advance: Callable[[int],
     check_sources(sources)
     start = time.perf_counter()
     keys = Keys(task.plan.seed, task.first, task.trials)
-    shard = task.plan.run_shard(task.policy, keys, advance)
+    made = None if monitor is None else monitor(task.policy, keys)
+    shard = task.plan.run_shard(task.policy, keys, advance, made)
     seconds = time.perf_counter() - start
     check_sources(sources)  # again, because the task may have imported more modules
     return replace(shard, cpu=cpu_name(), seconds=seconds)

@@ -1,0 +1,579 @@
+"""alpha, Delta, h and v of arms whose means are means of Dirichlet distributions.
+
+This is the computation of :mod:`graphbandits.posteriors._marginal_kernels` with the functions of
+:mod:`graphbandits.posteriors._dirichlet_kernels`, in which no integral is needed except F: with the
+density f_i^k after the outcome v_k and the total weight C_i,
+
+    F_i^k - F_i = (x - v_k) f_i^k / C_i,
+    int_{-inf}^x (m_i - theta) f_i = sum_k p_k (v_k - x)^2 f_i^k / C_i.
+
+With r_i = f_i / F_i and P = prod F_k, arm j != i is best after the outcome v_k of arm i with the
+probability alpha_j + int r_j P (F_i^k - F_i) / F_i dx. Each trial is computed separately.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphbandits._jit import kernel
+from graphbandits._types import Floats, Ints
+from graphbandits.posteriors._arm_kernels import group_rows
+from graphbandits.posteriors._beta_kernels import CONVERGED, GOOD_ENOUGH, REFINEMENTS
+from graphbandits.posteriors._dirichlet_kernels import (
+    CHUNK,
+    WORK_ROWS,
+    fill_after,
+    level_and_slope,
+    lower_tail_of,
+)
+from graphbandits.posteriors._dirichlet_panel_kernels import (
+    MOST_PANELS,
+    NODE_DX,
+    NODE_INTERVAL,
+    NODE_LEFT,
+    NODE_RIGHT,
+    NODE_ROWS,
+    PANEL_ROWS,
+    divide_values,
+    fill_differences,
+    fill_grading,
+    fill_value_nodes,
+    find_low,
+    in_interval,
+    split_panel,
+)
+from graphbandits.posteriors._distribution_kernels import accumulate, fold_in
+from graphbandits.posteriors._math_kernels import phi
+from graphbandits.posteriors._pair_kernels import INSIDE, TINY, fold_equals, inner
+from graphbandits.posteriors._panel_kernels import NODES, WEIGHT
+from graphbandits.posteriors._shape_kernels import Setting
+
+#: Arms that are best with a smaller probability are omitted from h: simulation, strict.
+LEAST_ALPHA = np.array([1e-15, 1e-42])
+#: Passes in which panels are split because the product of many distribution functions is steep.
+_STEEP_PASSES = 12
+
+
+@kernel()
+def _fill_arm(
+    c: Floats,
+    v: Floats,
+    nodes: Floats,
+    n: int,
+    space: Floats,
+    work: Floats,
+    g: Floats,
+    moment: Floats,
+    change: Floats,
+) -> None:
+    """Fill functions of one arm at the first n nodes.
+
+    ``g`` is the density, per part of the panel; ``moment`` is int (m - theta) f, and ``change[k]``
+    is F^k - F. An empty ``moment`` or ``change`` is not filled.
+    """
+    m = v.size
+    d, a, out = space[0, :m], space[1, :m], space[2, :m]
+    per_total = 1.0 / c.sum()
+    w = 0.0
+    for x in range(n):
+        q = int(nodes[NODE_INTERVAL, x])
+        fill_differences(v, q, nodes[NODE_LEFT, x], nodes[NODE_RIGHT, x], d)
+        level, w = fill_after(c, v, d, w, a, out, work)
+        peak = math.exp(-min(level, 700.0))
+        f = 0.0
+        for k in range(m):
+            out[k] *= peak
+            f += c[k] * out[k]
+        g[x] = f * nodes[NODE_DX, x]
+        if moment.size > 0:
+            s = 0.0
+            for k in range(m):
+                s += c[k] * (d[k] * d[k]) * out[k]
+            moment[x] = s * per_total
+        if change.size > 0:
+            for k in range(m):
+                change[k, x] = -d[k] * out[k]
+
+
+@kernel()
+def _tail_of(
+    order: float, c: Floats, v: Floats, d: Floats, a: Floats, out: Floats, work: Floats
+) -> float:
+    factor, level = lower_tail_of(c, v, d, order, a, out, work)
+    return factor * math.exp(-min(level, 700.0))
+
+
+@kernel()
+def _integrate_values(
+    c: Floats,
+    v: Floats,
+    count: Floats,
+    active: int,
+    leader: int,
+    setting: Setting,
+    low: tuple[int, float, float],
+    panels: int,
+    panels_of: Ints,
+    nodes: Floats,
+    space: Floats,
+    work: Floats,
+    r: Floats,
+    big_f: Floats,
+    product: Floats,
+    moment: Floats,
+    change: Floats,
+    alpha: Floats,
+) -> tuple[float, float]:
+    """Compute alpha (not normalised), r = g / F, F and the product of all F at the nodes.
+
+    Return Delta of the leader and the sum of alpha over all arms.
+    """
+    m = v.size
+    n = panels * NODES
+    survival, some = np.empty((2, n))
+    mass = np.empty(2 * panels)
+    edges = np.arange(panels + 1) * 1.0
+    floor = math.exp(-setting.reach - 40.0)
+    excess = 0.0
+    for x in range(n):
+        product[x] = 1.0
+        some[x] = 0.0
+    d, a, out = space[0, :m], space[1, :m], space[2, :m]
+    for i in range(active):
+        end = panels_of[i] * NODES
+        moment_row = moment[i, :end] if moment.size > 0 else moment[0, :0]
+        change_rows = change[i, :, :end] if change.size > 0 else change[0, :, :0]
+        _fill_arm(c[i], v, nodes, end, space, work, r[i], moment_row, change_rows)
+        r[i, end:n] = 0.0
+        total = accumulate(r[i], edges, panels_of[i], mass, big_f[i])
+        fill_differences(v, low[0], low[1], low[2], d)
+        _, slope, _ = level_and_slope(c[i], v, d, 0.0, a)
+        below = max(0.0, 1.0 - total)
+        if slope < 0.0:
+            below = _tail_of(1.0, c[i], v, d, a, out, work)
+            if i == leader:
+                excess = _tail_of(2.0, c[i], v, d, a, out, work)
+        others = 0.0 if i == leader else 1.0
+        fold_in(below, floor, others, panels_of[i], mass, big_f[i], survival, product, some, r[i])
+        if count[i] > 1.0:
+            fold_equals(big_f[i, :end], survival[:end], count[i] - 1.0, product[:end], some[:end])
+        if i == leader and slope >= 0.0:  # x - m + int S
+            excess = -inner(c[i], d) / c[i].sum()
+            for x in range(end):
+                excess += survival[x] * nodes[NODE_DX, x] * (0.5 * WEIGHT[x % NODES])
+        big_f[i, end:n] = 1.0
+    total = 0.0
+    for x in range(n):
+        weight = 0.5 * WEIGHT[x % NODES]
+        excess += big_f[leader, x] * some[x] * (nodes[NODE_DX, x] * weight)
+        survival[x] = product[x] * weight
+    for i in range(active):
+        end = panels_of[i] * NODES
+        alpha[i] = inner(r[i, :end], survival[:end])
+        total += count[i] * alpha[i]
+    return excess, total
+
+
+@kernel()
+def _fill_gains(
+    c: Floats,
+    count: Floats,
+    active: int,
+    strict: bool,
+    panels_of: Ints,
+    r: Floats,
+    big_f: Floats,
+    product: Floats,
+    moment: Floats,
+    change: Floats,
+    alpha: Floats,
+    total: float,
+    h: Floats,
+    v: Floats,
+) -> None:
+    """Compute h and v; an empty ``change`` or ``moment`` means that h or v is not needed."""
+    least = LEAST_ALPHA[1 if strict else 0]
+    m = c.shape[1]
+    row = np.empty(product.size)
+    for i in range(active):
+        n = panels_of[i] * NODES
+        h[i] = 0.0
+        v[i] = 0.0
+        if moment.size > 0:
+            for x in range(n):
+                row[x] = moment[i, x] / big_f[i, x] * product[x] * (0.5 * WEIGHT[x % NODES])
+            own = 0.0
+            for j in range(active):
+                number = count[j] - (1.0 if j == i else 0.0)
+                if number > 0.0:
+                    end = min(n, panels_of[j] * NODES)
+                    w = inner(row[:end], r[j, :end])
+                    own += number * w
+                    v[i] += number * w * (w / max(alpha[j], TINY))
+            v[i] = (v[i] + own * (own / max(alpha[i], TINY))) / total
+        if change.size > 0:
+            per_c = 1.0 / c[i].sum()
+            for k in range(m):
+                for x in range(n):
+                    weight = product[x] * (0.5 * WEIGHT[x % NODES])
+                    row[x] = change[i, k, x] / big_f[i, x] * weight
+                own = 0.0
+                gain = 0.0
+                for j in range(active):
+                    number = count[j] - (1.0 if j == i else 0.0)
+                    if number > 0.0:
+                        end = min(n, panels_of[j] * NODES)
+                        u = inner(row[:end], r[j, :end])
+                        own -= number * u
+                        if alpha[j] > least:
+                            gain += number * alpha[j] * phi(max(-INSIDE, u / alpha[j]))
+                if alpha[i] > least:
+                    gain += alpha[i] * phi(max(-INSIDE, own / alpha[i]))
+                h[i] += c[i, k] * per_c * gain
+            h[i] /= total
+
+
+@kernel()
+def _split_steep(
+    setting: Setting, cut: float, panels: Floats, found: int, product: Floats
+) -> tuple[Floats, int, int]:
+    """Split panels in which the product of all F is steep, and drop those in which it vanishes.
+
+    Return a new table, its number of panels, and the number of changes.
+    """
+    new = np.empty((PANEL_ROWS, 4 * found + 8))
+    number = 0
+    changes = 0
+    keeping = False
+    least = math.exp(-setting.reach)
+    for p in range(found):
+        first = max(product[p * NODES], least)
+        last = max(product[(p + 1) * NODES - 1], least)
+        keeping = keeping or last > least
+        if not keeping:
+            changes += 1
+            continue
+        # (nodes do not reach the edges of the panel)
+        change = 1.1 * math.log(last / first)
+        parts = min(4, int(math.ceil(change / (1.3 * cut * setting.change))))
+        changes += 1 if parts > 1 else 0
+        number = split_panel(panels, p, max(1, parts), new, number)
+    return new, number, changes
+
+
+@kernel()
+def dirichlet_beliefs(
+    values: Floats,
+    weights: Floats,
+    setting: Setting,
+    strict: bool,
+    cut: float,
+    information: bool,
+    variance: bool,
+    most: int,
+    alpha: Floats,
+    delta: Floats,
+    h: Floats,
+    v: Floats,
+    rho: Floats,
+    spread: Floats,
+    defect: Floats,
+) -> int:
+    """Compute alpha, Delta, h and v (B, K), rho, the spread and the defect (B,).
+
+    ``weights`` (B, K, m) are those of the increasing ``values``; the other arguments and the result
+    are those of :func:`graphbandits.posteriors._marginal_kernels.marginal_beliefs`.
+    """
+    trials, count, m = weights.shape
+    largest = 0
+    # neglected probabilities add up over the arms
+    reach = setting.reach + math.log(count)
+    setting = Setting(reach, setting.panel, setting.change, setting.relief)
+    # a power of two scales the values without rounding
+    unit = 2.0 ** math.ceil(math.log2(values[m - 1] - values[0]))
+    place = values / unit
+    group, first, place_of = np.empty((3, count), np.int64)
+    space = np.empty((3, m))
+    work = np.empty((WORK_ROWS, CHUNK))
+    grading = np.empty(m)
+    table = np.empty((PANEL_ROWS, 64))
+    for t in range(trials):
+        distinct = group_rows(weights[t], group, first)
+        c = np.empty((distinct, m))
+        number = np.zeros(distinct)
+        mean = np.empty(distinct)
+        for i in range(distinct):
+            c[i] = weights[t, first[i]]
+        for k in range(count):
+            number[group[k]] += 1.0
+        # means relative to one of the values, near which several means may be
+        leader = 0
+        base = 0
+        for attempt in range(2):
+            for i in range(distinct):
+                mean[i] = 0.0
+                for k in range(m):
+                    mean[i] += c[i, k] * (place[k] - place[base])
+                mean[i] /= c[i].sum()
+                leader = i if mean[i] > mean[leader] else leader
+            if attempt == 0:
+                base = int(np.argmax(c[leader]))
+        best = mean[leader]
+        low = find_low(
+            c,
+            place,
+            number,
+            reach,
+            place[base] + best,
+            _deviation(c[leader], place),
+            space,
+        )
+        d, a = space[0, :m], space[1, :m]
+        fill_differences(place, low[0], low[1], low[2], d)
+        active = 0
+        lead = 0
+        for i in range(distinct):
+            place_of[i] = -1
+            level, slope, _ = level_and_slope(c[i], place, d, 0.0, a)
+            if i == leader or slope < 0.0 or level < reach:  # the others cannot be best
+                lead = active if i == leader else lead
+                c[active] = c[i]
+                number[active] = number[i]
+                place_of[i] = active
+                active += 1
+        largest = max(largest, active)
+        if active > most:
+            break
+        some_alpha, some_h, some_v = np.zeros((3, active))
+        spread[t] = 0.0
+        for i in range(active):
+            spread[t] = max(spread[t], unit * _deviation(c[i], place))
+        regret = 0.0
+        total = 1.0
+        defect[t] = 0.0
+        if active == 1 and number[0] == 1.0:
+            some_alpha[0] = 1.0
+        else:
+            before = np.inf
+            scale = cut
+            r, big_f, moment = np.empty((3, 1, 1))
+            product = np.empty(1)
+            change = np.empty((1, 1, 1))
+            panels_of = np.empty(active, np.int64)
+            fill_grading(c, place, active, setting, space, grading)
+            for _ in range(REFINEMENTS):
+                found = divide_values(
+                    c, place, active, setting, scale, low, grading, table, panels_of, space
+                )
+                while found < 0 and table.shape[1] < MOST_PANELS:
+                    table = np.empty((PANEL_ROWS, 4 * table.shape[1]))
+                    found = divide_values(
+                        c, place, active, setting, scale, low, grading, table, panels_of, space
+                    )
+                if found < 0:
+                    defect[t] = np.inf
+                    break
+                panels = table
+                start = low
+                for _ in range(_STEEP_PASSES):
+                    n = found * NODES
+                    nodes = np.empty((NODE_ROWS, n))
+                    fill_value_nodes(panels, found, nodes)
+                    r, big_f = np.empty((2, active, n))
+                    product = np.empty(n)
+                    moment = np.empty((active if variance else 1, n if variance else 0))
+                    change = np.empty((active if information else 1, m, n if information else 0))
+                    regret, total = _integrate_values(
+                        c,
+                        place,
+                        number,
+                        active,
+                        lead,
+                        setting,
+                        start,
+                        found,
+                        panels_of,
+                        nodes,
+                        space,
+                        work,
+                        r,
+                        big_f,
+                        product,
+                        moment,
+                        change,
+                        some_alpha,
+                    )
+                    if number[:active].sum() <= 3.0:
+                        break
+                    new, size, changes = _split_steep(setting, scale, panels, found, product)
+                    if changes == 0 or size > MOST_PANELS or size == 0:
+                        break
+                    for i in range(active):
+                        panels_of[i] = _moved(panels, panels_of[i], found, new, size)
+                    panels = new
+                    found = size
+                    start = (int(panels[1, 0]), panels[2, 0], panels[3, 0])
+                defect[t] = abs(total - 1.0)
+                if defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH:
+                    break
+                before = defect[t]
+                scale *= 0.5
+            if defect[t] < 1.0:
+                _fill_gains(
+                    c,
+                    number,
+                    active,
+                    strict,
+                    panels_of,
+                    r,
+                    big_f,
+                    product,
+                    moment,
+                    change,
+                    some_alpha,
+                    total,
+                    some_h,
+                    some_v,
+                )
+        rho[t] = values[base] + unit * (best + regret)
+        for k in range(count):
+            i = place_of[group[k]]
+            alpha[t, k] = some_alpha[i] / total if i >= 0 else 0.0
+            delta[t, k] = unit * max(0.0, regret + (best - mean[group[k]]))
+            h[t, k] = some_h[i] if i >= 0 else 0.0
+            v[t, k] = unit * unit * some_v[i] if i >= 0 else 0.0
+    return largest
+
+
+@kernel()
+def _deviation(c: Floats, v: Floats) -> float:
+    """Compute the standard deviation of the mean."""
+    total = c.sum()
+    s = 0.0
+    for j in range(c.size):
+        for k in range(j):
+            s += (c[j] / total) * (c[k] / total) * (v[j] - v[k]) ** 2
+    return math.sqrt(s / (total + 1.0))
+
+
+@kernel()
+def _moved(panels: Floats, end: int, found: int, new: Floats, size: int) -> int:
+    """Return the number of panels of a new table up to the end of panel ``end`` - 1 of the old."""
+    if end >= found:
+        return size
+    if end == 0:
+        return 0
+    moved = 0
+    for p in range(size):
+        before = new[1, p] < panels[1, end]
+        here = new[1, p] == panels[1, end]
+        if before or (here and new[3, p] > panels[3, end]):
+            moved = p + 1
+    return moved
+
+
+@kernel(inline=True)
+def _locate(v: Floats, x: float) -> tuple[int, float, float]:
+    """Return the position of x (see :mod:`graphbandits.posteriors._dirichlet_panel_kernels`)."""
+    q = 0
+    while q < v.size - 2 and x >= v[q + 1]:
+        q += 1
+    return q, x - v[q], v[q + 1] - x
+
+
+@kernel()
+def fill_log_densities(
+    values: Floats, weights: Floats, theta: Floats, outcome: int, out: Floats
+) -> None:
+    """Set out[i, x] to the log density of the mean with the weights i at theta[x].
+
+    If ``outcome`` is at least 0, to the log probability of that outcome given the mean.
+    """
+    m = values.size
+    space = np.empty((3, m))
+    work = np.empty((WORK_ROWS, CHUNK))
+    d, a, after = space[0], space[1], space[2]
+    unit = 2.0 ** math.ceil(math.log2(values[m - 1] - values[0]))
+    v = values / unit
+    for i in range(weights.shape[0]):
+        c = weights[i]
+        for x in range(theta.size):
+            out[i, x] = -np.inf
+            if not values[0] < theta[x] < values[m - 1]:
+                continue
+            q, left, right = _locate(v, theta[x] / unit)
+            fill_differences(v, q, left, right, d)
+            level, _ = fill_after(c, v, d, 0.0, a, after, work)
+            f = inner(c, after)
+            if outcome >= 0:
+                out[i, x] = math.log(c[outcome] * after[outcome] / f)
+            else:
+                out[i, x] = math.log(f / unit) - level
+
+
+@kernel()
+def _both_tails(
+    c: Floats, v: Floats, d: Floats, space: Floats, work: Floats
+) -> tuple[float, float]:
+    """Compute F and 1 - F, the smaller one relatively accurate."""
+    m = v.size
+    a, out = space[1], space[2]
+    _, slope, _ = level_and_slope(c, v, d, 0.0, a)
+    if slope < 0.0:
+        below = _tail_of(1.0, c, v, d, a, out, work)
+        return below, 1.0 - below
+    mirrored = np.empty((3, m))
+    for k in range(m):
+        mirrored[0, k] = c[m - 1 - k]
+        mirrored[1, k] = -v[m - 1 - k]
+        mirrored[2, k] = -d[m - 1 - k]
+    above = _tail_of(1.0, mirrored[0], mirrored[1], mirrored[2], a, out, work)
+    return 1.0 - above, above
+
+
+@kernel()
+def fill_quantiles(values: Floats, weights: Floats, level: float, out: Floats) -> None:
+    """Set out[i] to the quantile of a level in (0, 1) of the mean with the weights i."""
+    m = values.size
+    space = np.empty((3, m))
+    work = np.empty((WORK_ROWS, CHUNK))
+    d, a, after = space[0], space[1], space[2]
+    unit = 2.0 ** math.ceil(math.log2(values[m - 1] - values[0]))
+    v = values / unit
+    for i in range(weights.shape[0]):
+        c = weights[i]
+        q = 0
+        while q < m - 2:
+            fill_differences(v, q + 1, 0.0, v[q + 2] - v[q + 1], d)
+            below, above = _both_tails(c, v, d, space, work)
+            if (below if level <= 0.5 else 1.0 - above) >= level:
+                break
+            q += 1
+        gap = v[q + 1] - v[q]
+        # Newton's method for the logit y of the place in the interval, within a bracket
+        low = -700.0
+        high = 700.0
+        y = 0.0
+        left = 0.5 * gap
+        right = 0.5 * gap
+        for _ in range(200):
+            left, right = in_interval(gap, y)
+            fill_differences(v, q, left, right, d)
+            below, above = _both_tails(c, v, d, space, work)
+            miss = math.log(below / level) if level <= 0.5 else math.log((1.0 - level) / above)
+            if miss >= 0.0:
+                high = y
+            if miss <= 0.0:
+                low = y
+            peak, _ = fill_after(c, v, d, 0.0, a, after, work)
+            rate = inner(c, after) * math.exp(-min(peak, 700.0)) * (left * (right / gap))
+            rate /= below if level <= 0.5 else above
+            before = y
+            y = y - miss / rate if rate > 0.0 else 0.5 * (low + high)
+            if not low < y < high:
+                y = 0.5 * (low + high)
+            if abs(y - before) <= 1e-14 * max(1.0, abs(y)) or abs(miss) < 1e-15:
+                break
+        out[i] = unit * (v[q] + left if left < right else v[q + 1] - right)

@@ -1,0 +1,477 @@
+"""Arms with rewards in an interval and Beta distributions of their means."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import betaln, xlog1py, xlogy
+
+from graphbandits._types import Floats, State
+from graphbandits.errors import InputError, check_integer
+from graphbandits.posteriors._beta_kernels import add_outcomes
+from graphbandits.posteriors._update_kernels import add_draws
+from graphbandits.posteriors.base import Beliefs, Observations, per_arm
+from graphbandits.posteriors.beta_bernoulli import (
+    LEAST_PARAMETER,
+    MOST_PARAMETER,
+    BetaBernoulli,
+    check_parameters,
+)
+from graphbandits.posteriors.support import Support, interval
+from graphbandits.registry import register
+from graphbandits.rng import Stream
+
+#: Ways in which a reward inside the interval counts.
+EVIDENCE = ("draw", "fraction")
+
+
+@register("posterior", "beta-interval")
+@dataclass(frozen=True, eq=False)
+class BetaInterval:
+    """Arms with rewards in an interval, with Beta distributions of their scaled means.
+
+    The mean of arm i is low + (high - low) x, x ~ Beta(a_i, b_i). A reward y has the place
+    p = (y - low) / (high - low). With ``evidence="draw"`` it counts as one success with probability
+    p, else as one failure (Agrawal and Goyal 2012): the posterior is exact for these draws, whatever
+    the distribution of the rewards, but ignores what the reward tells beyond its draw. With
+    ``evidence="fraction"`` the reward adds p to a and 1 - p to b: there is no noise of draws, but it
+    is not the posterior of a model, and it is too wide if the rewards of an arm vary little.
+
+    The statistic h is the information of one draw about the best arm. For ``evidence="draw"`` it is
+    a lower bound of the information of the reward itself.
+
+    A draw is a pseudo-random function of the arm, its parameters a and b, and the reward. So updates
+    are reproducible; trials in which an arm has the same parameters and reward have the same draw.
+
+    Parameters
+    ----------
+    a, b : array_like of shape (K,)
+        Parameters of the prior of each arm, from 1e-3 to 1e9.
+    low, high : float
+        Smallest and largest reward.
+    evidence : {"draw", "fraction"}
+        How a reward inside the interval counts.
+    accuracy : {"simulation", "strict"}
+        Accuracy of :meth:`beliefs`, as for :class:`BetaBernoulli`, on the scale of the interval.
+
+    Examples
+    --------
+    >>> posterior = BetaInterval.of(arms=2, low=0, high=10, evidence="fraction")
+    >>> seen = Observations(np.array([0]), np.array([1]), np.array([8.0]))
+    >>> state = posterior.update(posterior.init(trials=1), seen)
+    >>> posterior.mean(state)
+    array([[5., 6.]])
+    """
+
+    a: Floats
+    b: Floats
+    low: float = 0.0
+    high: float = 1.0
+    evidence: str = "draw"
+    accuracy: str = "simulation"
+    outcomes: ClassVar[tuple[float, ...] | None] = None
+    weighted: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        rewards = interval(self.low, self.high)
+        if not isinstance(self.evidence, str) or self.evidence not in EVIDENCE:
+            raise InputError(
+                f"evidence must be {' or '.join(map(repr, EVIDENCE))}, not {self.evidence!r}"
+            )
+        beta = BetaBernoulli(self.a, self.b, self.accuracy)
+        for name, value in (
+            ("a", beta.a),
+            ("b", beta.b),
+            ("low", rewards.low),
+            ("high", rewards.high),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(
+        cls,
+        arms: int,
+        a: float | Sequence[float] = 1.0,
+        b: float | Sequence[float] = 1.0,
+        low: float = 0.0,
+        high: float = 1.0,
+        evidence: str = "draw",
+        accuracy: str = "simulation",
+    ) -> BetaInterval:
+        """Create a prior from parameters for all arms, or for each arm.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms K.
+        a, b : float or sequence of float
+            Parameters of the prior, from 1e-3 to 1e9.
+        low, high : float
+            Smallest and largest reward.
+        evidence : {"draw", "fraction"}
+            How a reward inside the interval counts.
+        accuracy : {"simulation", "strict"}
+            Accuracy of :meth:`beliefs`.
+
+        Returns
+        -------
+        BetaInterval
+            The prior.
+
+        Examples
+        --------
+        >>> BetaInterval.of(arms=2, a=3, low=-1, high=1).support
+        (-1.0, 1.0)
+        """
+        given = {"a": check_parameters(a), "b": check_parameters(b)}
+        arrays = per_arm(given, check_integer(arms, "arms"))
+        return cls(arrays["a"], arrays["b"], low, high, evidence, accuracy)
+
+    @classmethod
+    def examples(cls) -> list[BetaInterval]:
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of BetaInterval
+            Two priors.
+        """
+        a, b = np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0])
+        return [cls.of(3), cls(a, b, -1.0, 3.0, "fraction")]
+
+    def weaker(self) -> BetaInterval:
+        """Return a prior with a tenth of the parameters, which has the same means.
+
+        Returns
+        -------
+        BetaInterval
+            The prior.
+        """
+        a, b = (np.clip(x / 10.0, LEAST_PARAMETER, MOST_PARAMETER) for x in (self.a, self.b))
+        return dataclasses.replace(self, a=a, b=b)
+
+    @cached_property
+    def _beta(self) -> BetaBernoulli:
+        return BetaBernoulli(self.a, self.b, self.accuracy)
+
+    @property
+    def _width(self) -> float:
+        return self.high - self.low
+
+    @property
+    def arms(self) -> int:
+        """Number of arms K."""
+        return len(self.a)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Interval of the mean of an arm."""
+        return self.low, self.high
+
+    @property
+    def rewards(self) -> Support:
+        """Support of the rewards."""
+        return interval(self.low, self.high)
+
+    def init(self, trials: int) -> State:
+        """Return the prior for each trial.
+
+        Parameters
+        ----------
+        trials : int
+            Number of trials B.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The arrays ``a`` and ``b`` of shape (B, K).
+        """
+        return self._beta.init(trials)
+
+    def update(self, state: State, seen: Observations) -> State:
+        """Update the posterior by observations, in place.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state made by :meth:`init`.
+        seen : Observations
+            Rewards in the interval.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+
+        Raises
+        ------
+        InputError
+            If a reward is outside of the interval, or the arrays do not fit the state.
+
+        Examples
+        --------
+        >>> posterior = BetaInterval.of(arms=1, low=0, high=4, evidence="fraction")
+        >>> seen = Observations(np.array([0]), np.array([0]), np.array([1.0]))
+        >>> posterior.update(posterior.init(trials=1), seen)
+        {'a': array([[1.25]]), 'b': array([[1.75]])}
+        """
+        # (no rewards: it only checks the state)
+        none = np.empty(0, np.int64)
+        self._beta.update(state, Observations(none, none, np.empty(0)))
+        given: Any = getattr(seen, "weight", None)
+        if given is not None and not (np.asarray(given) == 1.0).all():
+            raise InputError("BetaInterval takes observations of weight 1 only")
+        reward = np.ascontiguousarray(seen.reward, np.float64)
+        inside = self.rewards.contains(reward)
+        if not inside.all():
+            self.rewards.check(float(reward[~inside][0]))
+        part = np.clip((reward - self.low) / self._width, 0.0, 1.0)
+        trial, arm = (np.ascontiguousarray(x, np.int64) for x in (seen.trial, seen.arm))
+        add = add_draws if self.evidence == "draw" else add_outcomes
+        even = len(trial) == len(arm) == len(part)
+        if not even or not add(state["a"], state["b"], trial, arm, part):
+            raise InputError(
+                f"observations need a trial from 0 to {len(state['a']) - 1}, an arm from 0 to "
+                f"{self.arms - 1} and a reward, in three arrays of the same length"
+            )
+        return state
+
+    def beliefs(
+        self,
+        state: State,
+        *,
+        accuracy: str | None = None,
+        estimate: bool = False,
+        variance: bool = False,
+        information: bool = True,
+    ) -> Beliefs:
+        """Compute alpha, Delta, h and rho by the quadrature of :class:`BetaBernoulli`.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        accuracy : {"simulation", "strict"}, optional
+            Accuracy setting, if different from that of the posterior.
+        estimate : bool
+            Whether to estimate the error (on the scale of the interval).
+        variance : bool
+            Whether to compute v_i = sum_j alpha_j (M_ji - m_i)^2.
+        information : bool
+            Whether to return h, the information of one draw; otherwise it is NaN.
+
+        Returns
+        -------
+        Beliefs
+            The statistics of each trial.
+
+        Raises
+        ------
+        InputError
+            If a parameter of the state is out of range, or too many arms differ.
+        NumericalError
+            If the quadrature fails its own check.
+
+        Examples
+        --------
+        >>> posterior = BetaInterval.of(arms=2, low=0, high=6)
+        >>> posterior.beliefs(posterior.init(trials=1)).delta
+        array([[1., 1.]])
+        """
+        found = self._beta.beliefs(state, accuracy, estimate, variance)
+        width = self._width
+        return dataclasses.replace(
+            found,
+            delta=width * found.delta,
+            h=found.h if information else np.full_like(found.h, np.nan),
+            rho=self.low + width * found.rho,
+            v=None if found.v is None else width**2 * found.v,
+        )
+
+    def check_state(self, state: State) -> None:
+        """Check the parameters of a state.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Raises
+        ------
+        InputError
+            If a parameter is outside the range in which the statistics are accurate.
+        """
+        self._beta.check_state(state)
+
+    def mean(self, state: State) -> Floats:
+        """Compute the posterior means.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means.
+        """
+        return self._scaled(self._beta.mean(state))
+
+    def quantile(self, state: State, level: float) -> Floats:
+        """Compute quantiles of the means.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        level : float
+            Level in [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The quantiles.
+        """
+        return self._scaled(self._beta.quantile(state, level))
+
+    def sample(self, state: State, stream: Stream) -> Floats:
+        """Draw the mean of each arm.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers to use.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The draws.
+        """
+        return self._scaled(self._beta.sample(state, stream))
+
+    def sample_order(self, state: State, stream: Stream) -> Floats:
+        """Return the logits of the scaled draws of :meth:`sample`, which can round to the ends.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers that :meth:`sample` uses.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The logits.
+        """
+        return self._beta.sample_order(state, stream)
+
+    def _scaled(self, part: Floats) -> Floats:
+        """Return means from numbers in [0, 1]; the ends are exact."""
+        scaled: Floats = np.minimum(self.low + self._width * part, self.high)
+        return np.where(part == 1.0, self.high, scaled)
+
+    def _part(self, theta: Floats) -> Floats:
+        part: Floats = (np.asarray(theta, np.float64) - self.low) / self._width
+        return part
+
+    def log_density(self, state: State, theta: Floats) -> Floats:
+        """Compute the log density of the mean of each arm.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        theta : ndarray of shape (points,)
+            Points at which to evaluate the density.
+
+        Returns
+        -------
+        ndarray of shape (B, K, points)
+            The log densities.
+        """
+        found: Floats = self._beta.log_density(state, self._part(theta)) - np.log(self._width)
+        return found
+
+    def log_likelihood(self, reward: float, theta: Floats) -> Floats:
+        """Compute p log x + (1 - p) log(1 - x) for the places p of a reward and x of a mean.
+
+        For a reward at an end of the interval it is the log probability of its draw.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+        theta : ndarray
+            Means of the arm.
+
+        Returns
+        -------
+        ndarray
+            The log likelihood for each mean.
+        """
+        part, x = (reward - self.low) / self._width, self._part(theta)
+        return np.asarray(xlogy(part, x) + xlog1py(1.0 - part, -x), np.float64)
+
+    def log_evidence(self, state: State) -> Floats:
+        """Compute the log probability of the draws that led from this prior to a state.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The log evidence log B(a', b') - log B(a, b) of each arm.
+        """
+        self._beta.check_state(state)
+        a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
+        found: Floats = betaln(a, b) - betaln(self.a, self.b)
+        return found
+
+    def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
+        """Return the largest reward with the probability that gives the mean, else the smallest.
+
+        Parameters
+        ----------
+        theta : ndarray
+            Means of the arms.
+        uniform : ndarray
+            Uniform random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray
+            The rewards.
+        """
+        return np.where(uniform < self._part(theta), self.high, self.low)
+
+    def check_reward(self, reward: float) -> float:
+        """Check a reward given by a user.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+
+        Returns
+        -------
+        float
+            The reward.
+
+        Raises
+        ------
+        InputError
+            If it is not a number in the interval.
+        """
+        return self.rewards.check(reward)

@@ -1,0 +1,560 @@
+"""Arms with listed rewards: independent Dirichlet priors of the probabilities of the values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, gammaln
+
+from graphbandits._types import Floats, State
+from graphbandits.errors import InputError, check_integer, check_probability, short_repr
+from graphbandits.posteriors._arm_kernels import group_rows
+from graphbandits.posteriors._dirichlet_belief_kernels import (
+    dirichlet_beliefs,
+    fill_log_densities,
+    fill_quantiles,
+)
+from graphbandits.posteriors._marginal import MarginalPosterior, clipped
+from graphbandits.posteriors._update_kernels import add_to_values
+from graphbandits.posteriors.base import Observations
+from graphbandits.posteriors.beta_bernoulli import check_accuracy
+from graphbandits.posteriors.support import Support
+from graphbandits.posteriors.support import values as listed_values
+from graphbandits.registry import register
+from graphbandits.rng import Stream
+
+#: Range of the weights of a prior.
+LEAST_WEIGHT, MOST_WEIGHT = 0.1, 1e9
+#: Upper limit in a state: up to 2^32 rounds add one observation each.
+MOST_IN_STATE = 1e10
+#: Upper limit of the number of values.
+MOST_VALUES = 30
+#: Range of the difference of the largest and smallest value, and least difference relative to it.
+LEAST_RANGE, MOST_RANGE = 1e-100, 1e100
+LEAST_GAP = 1e-9
+
+
+@register("posterior", "dirichlet")
+@dataclass(frozen=True, eq=False)
+class Dirichlet(MarginalPosterior):
+    """Arms whose rewards are listed values, such as star ratings, with Dirichlet priors.
+
+    The probabilities of the m values have the prior Dirichlet(weights_i) for arm i; a reward adds 1
+    to the weight of its value. The mean of an arm is the sum of the values times their
+    probabilities; its density is computed by contour integrals, without approximation.
+
+    Parameters
+    ----------
+    weights : array_like of shape (K, m)
+        Weights of the values of each arm, from 0.1 to 1e9.
+    values : sequence of float
+        All rewards, 2 to 30 different numbers in increasing order.
+    accuracy : {"simulation", "strict"}
+        Accuracy of :meth:`beliefs`: "simulation" has an absolute error of at most 1e-10 (regrets in
+        units of the largest standard deviation of an arm that can be best) and is fast; "strict"
+        has a relative error of at most 1e-8 for every value above 1e-30.
+
+    Examples
+    --------
+    >>> stars = Dirichlet.of(arms=2, values=(1, 2, 3, 4, 5))
+    >>> seen = Observations(np.array([0]), np.array([1]), np.array([5.0]))
+    >>> state = stars.update(stars.init(trials=1), seen)
+    >>> stars.mean(state).round(4), stars.beliefs(state).alpha.round(4)
+    (array([[3.    , 3.3333]]), array([[0.3392, 0.6608]]))
+    """
+
+    weights: Floats
+    values: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0)
+    accuracy: str = "simulation"
+    state_limits: ClassVar[dict[str, tuple[float, float]]] = {
+        "weights": (LEAST_WEIGHT, MOST_IN_STATE)
+    }
+
+    def __post_init__(self) -> None:
+        check_accuracy(self.accuracy)
+        object.__setattr__(self, "values", _check_values(self.values))
+        weights = _check_weights(self.weights)
+        if weights.ndim != 2 or not weights.size or weights.shape[1] != len(self.values):
+            raise InputError(
+                f"a Dirichlet prior needs one weight per arm and value, in an array of the shape "
+                f"(arms, {len(self.values)}); got the shape {weights.shape}"
+            )
+        weights.setflags(write=False)  # shared by policies, trials and the world
+        object.__setattr__(self, "weights", weights)
+
+    @classmethod
+    def of(
+        cls,
+        arms: int,
+        values: Sequence[float] = (1, 2, 3, 4, 5),
+        weights: float | Sequence[float] | Sequence[Sequence[float]] = 1.0,
+        accuracy: str = "simulation",
+    ) -> Dirichlet:
+        """Create a prior from weights for all values, for each value, or for each arm and value.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms K.
+        values : sequence of float
+            All rewards, in increasing order.
+        weights : float, sequence of float, or nested sequence of float
+            One weight; one per value; or one per arm and value.
+        accuracy : {"simulation", "strict"}
+            Accuracy of :meth:`beliefs`.
+
+        Returns
+        -------
+        Dirichlet
+            The prior.
+
+        Examples
+        --------
+        >>> Dirichlet.of(arms=2, values=(0, 1, 10), weights=(5, 3, 1)).weights
+        array([[5., 3., 1.],
+               [5., 3., 1.]])
+        """
+        count = check_integer(arms, "arms")
+        listed = _check_values(values)
+        given = _check_weights(weights)
+        if given.shape not in ((), (len(listed),), (count, len(listed))):
+            raise InputError(
+                f"weights must be a number, a list of {len(listed)} numbers, one per value, or "
+                f"{count} such lists, one per arm; not {short_repr(weights)}"
+            )
+        return cls(np.broadcast_to(given, (count, len(listed))), listed, accuracy)
+
+    @classmethod
+    def examples(cls) -> list[Dirichlet]:
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of Dirichlet
+            Two priors.
+        """
+        some = [[2.0, 1.0, 3.5], [1.0, 2.5, 1.0], [4.0, 1.5, 2.0], [1.0, 1.0, 1.5]]
+        return [cls.of(3), cls(np.array(some), (-1.0, 0.5, 2.0))]
+
+    def weaker(self) -> Dirichlet:
+        """Return a prior with a tenth of the weights, which has the same means.
+
+        Weights stay above 0.1.
+
+        Returns
+        -------
+        Dirichlet
+            The prior.
+        """
+        weights = clipped(self.weights / 10.0, (LEAST_WEIGHT, MOST_WEIGHT))
+        return Dirichlet(weights, self.values, self.accuracy)
+
+    @property
+    def arms(self) -> int:
+        """Number of arms K."""
+        return len(self.weights)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Interval of the mean of an arm: the smallest and the largest value."""
+        return self.values[0], self.values[-1]
+
+    @property
+    def outcomes(self) -> tuple[float, ...]:  # type: ignore[override]
+        """All possible rewards: the values."""
+        return self.values
+
+    @property
+    def rewards(self) -> Support:  # type: ignore[override]
+        """Support of the rewards."""
+        return listed_values(*self.values)
+
+    def init(self, trials: int) -> State:
+        """Return the prior for each trial.
+
+        Parameters
+        ----------
+        trials : int
+            Number of trials B.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The array ``weights`` of shape (B, K, m).
+        """
+        return {"weights": np.tile(self.weights, (trials, 1, 1))}
+
+    def _arrays(self, state: State) -> list[Floats]:
+        weights = np.asarray(state.get("weights"))
+        if weights.dtype.kind not in "iuf" or weights.shape[1:] != self.weights.shape:
+            raise InputError(
+                f"a state needs a numeric array weights of the shape (trials, {self.arms}, "
+                f"{len(self.values)}), as created by init(trials); got {weights.dtype} "
+                f"{weights.shape}"
+            )
+        return [np.ascontiguousarray(weights, np.float64)]
+
+    def _checked(self, state: State) -> list[Floats]:
+        (weights,) = self._arrays(state)
+        wrong = ~((weights >= LEAST_WEIGHT) & (weights <= MOST_IN_STATE))
+        if wrong.any():
+            trial, arm, value = np.argwhere(wrong)[0].tolist()
+            raise InputError(
+                f"the state has the weight {weights[trial, arm, value]:g} of the value "
+                f"{self.values[value]:g} for arm {arm} in trial {trial}; it must be from "
+                f"{LEAST_WEIGHT:g} to {MOST_IN_STATE:g}: create states with init(trials) and "
+                "change them with update only"
+            )
+        return [weights]
+
+    def _kernel_common(self) -> Floats:
+        return np.array(self.values)
+
+    def _kernel_parameters(self, state: State) -> Floats:
+        return self._checked(state)[0]
+
+    def _run_kernel(self, parameters: Floats, *others: Any) -> int:
+        return dirichlet_beliefs(self._kernel_common(), parameters, *others)
+
+    def update(self, state: State, seen: Observations) -> State:
+        """Update the posterior by observations, in place.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state made by :meth:`init`.
+        seen : Observations
+            Rewards that are listed values.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+
+        Raises
+        ------
+        InputError
+            If a reward is not listed, or the arrays do not fit the state.
+
+        Examples
+        --------
+        >>> posterior = Dirichlet.of(arms=1, values=(0, 1, 5))
+        >>> seen = Observations(np.array([0]), np.array([0]), np.array([5.0]))
+        >>> posterior.update(posterior.init(trials=1), seen)
+        {'weights': array([[[1., 1., 2.]]])}
+        """
+        (weights,) = self._in_place(state)
+        trial, arm, reward, _ = self._observed(seen)
+        listed = np.array(self.values)
+        index = np.minimum(np.searchsorted(listed, reward), len(listed) - 1)
+        if not (listed[index] == reward).all():
+            self.rewards.check(float(reward[listed[index] != reward][0]))
+        if not add_to_values(weights, trial, arm, index):
+            raise self._misfit()
+        return state
+
+    def mean(self, state: State) -> Floats:
+        """Compute the posterior means: the average of the values, by their weights.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means.
+        """
+        weights = np.asarray(state["weights"], np.float64)
+        # relative to the smallest value; sums of one row do not depend on the other rows
+        apart = np.array(self.values) - self.values[0]
+        mean: Floats = (weights * apart).sum(axis=-1) / weights.sum(axis=-1)
+        return np.minimum(self.values[0] + mean, self.values[-1])
+
+    def quantile(self, state: State, level: float) -> Floats:
+        """Compute quantiles of the means, by inversion of contour integrals.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        level : float
+            Level in [0, 1]; 0 and 1 give the smallest and the largest value.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The quantiles.
+
+        Examples
+        --------
+        >>> posterior = Dirichlet.of(arms=1, values=(0, 1))  # uniform
+        >>> posterior.quantile(posterior.init(trials=1), 0.3).round(12)
+        array([[0.3]])
+        """
+        level = check_probability(level, "the level of a quantile")
+        (weights,) = self._checked(state)
+        if level in (0.0, 1.0):
+            return np.full(weights.shape[:2], self.support[int(level)])
+        rows = weights.reshape(-1, len(self.values))
+        # many posteriors of a block are equal: invert each distinct one once
+        group, first = np.empty((2, len(rows)), np.int64)
+        distinct = rows[first[: group_rows(rows, group, first)]]
+        found = np.empty(len(distinct))
+        fill_quantiles(self._kernel_common(), distinct, level, found)
+        return np.clip(found, *self.support)[group].reshape(weights.shape[:2])
+
+    def sample(self, state: State, stream: Stream) -> Floats:
+        """Draw the mean of each arm, from draws of the probabilities of the values.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers to use.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The draws.
+        """
+        low, high = self.support
+        return np.clip(low + (high - low) * expit(self.sample_order(state, stream)), low, high)
+
+    def sample_order(self, state: State, stream: Stream) -> Floats:
+        """Return the logits of the places of the draws between the smallest and largest value.
+
+        Draws next to the largest value can round to it if weights are small.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers that :meth:`sample` uses.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The logits.
+        """
+        (weights,) = self._checked(state)
+        trials, arms, m = weights.shape
+        # the share of each value in the rest has a Beta distribution
+        rest = np.cumsum(weights[..., :0:-1], axis=-1)[..., ::-1]
+        shape = (trials, arms * (m - 1))
+        logit = stream.beta_logit(weights[..., :-1].reshape(shape), rest.reshape(shape))
+        logit = logit.reshape(trials, arms, m - 1)
+        share, others = -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
+        log_p = np.zeros(weights.shape)
+        log_p[..., 1:] = np.cumsum(others, axis=-1)
+        log_p[..., :-1] += share
+        listed = np.array(self.values)
+        with np.errstate(divide="ignore"):
+            up, down = np.log(listed - listed[0]), np.log(listed[-1] - listed)
+        above = np.logaddexp.reduce(log_p[..., 1:] + up[1:], axis=-1)
+        below = np.logaddexp.reduce(log_p[..., :-1] + down[:-1], axis=-1)
+        order: Floats = above - below
+        return order
+
+    def predict(self, state: State, stream: Stream) -> Floats:
+        """Draw the next reward of each arm from the predictive distribution.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers to use.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The rewards: the values with probabilities proportional to their weights.
+        """
+        (weights,) = self._checked(state)
+        below = np.cumsum(weights, axis=-1)
+        target = stream.uniform(self.arms)[..., None] * below[..., -1:]
+        index = np.minimum((below <= target).sum(axis=-1), len(self.values) - 1)
+        return np.array(self.values)[index]
+
+    def log_density(self, state: State, theta: Floats) -> Floats:
+        """Compute the log density of the mean of each arm.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        theta : ndarray of shape (points,)
+            Points at which to evaluate the density.
+
+        Returns
+        -------
+        ndarray of shape (B, K, points)
+            The log densities; -inf outside of the support and at its ends.
+        """
+        return self._log_densities(state, theta, -1)
+
+    def log_conditional(self, state: State, reward: float, theta: Floats) -> Floats:
+        """Compute the log probability of a reward of each arm given its mean and the state.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        reward : float
+            The reward.
+        theta : ndarray of shape (points,)
+            Means of the arm.
+
+        Returns
+        -------
+        ndarray of shape (B, K, points)
+            The log probabilities.
+
+        Examples
+        --------
+        >>> posterior = Dirichlet.of(arms=1, values=(0, 1))  # a reward is 1 with probability theta
+        >>> theta = np.array([0.25])
+        >>> np.exp(posterior.log_conditional(posterior.init(trials=1), 1.0, theta)).round(12)
+        array([[[0.25]]])
+        """
+        return self._log_densities(state, theta, self.values.index(self.check_reward(reward)))
+
+    def _log_densities(self, state: State, theta: Floats, outcome: int) -> Floats:
+        (weights,) = self._checked(state)
+        points = np.ascontiguousarray(theta, np.float64).ravel()
+        found = np.empty((*weights.shape[:2], len(points)))
+        fill_log_densities(
+            self._kernel_common(),
+            weights.reshape(-1, len(self.values)),
+            points,
+            outcome,
+            found.reshape(-1, len(points)),
+        )
+        return found
+
+    def log_likelihood(self, reward: float, theta: Floats) -> Floats:
+        """Compute the log probability of a reward under :meth:`draw_reward`.
+
+        The mean does not determine the probabilities of three or more values:
+        :meth:`log_conditional` is the likelihood of the model.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+        theta : ndarray
+            Means of the arm.
+
+        Returns
+        -------
+        ndarray
+            The log likelihood for each mean.
+        """
+        listed = np.array(self.values)
+        k = self.values.index(self.check_reward(reward))
+        weight = np.interp(theta, listed, np.eye(len(listed))[k])
+        with np.errstate(divide="ignore"):
+            found: Floats = np.log(weight)
+        return found
+
+    def log_evidence(self, state: State) -> Floats:
+        """Compute the log probability of the data that led from this prior to a state.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The log evidence of each arm: that of the sequence of its rewards.
+
+        Examples
+        --------
+        >>> posterior = Dirichlet.of(arms=1, values=(0, 1))
+        >>> state = {"weights": np.array([[[1.0, 3.0]]])}  # after 1 and 1
+        >>> np.exp(posterior.log_evidence(state)).round(12)  # 1/2 times 2/3
+        array([[0.33333333]])
+        """
+        (weights,) = self._checked(state)
+        prior = self.weights
+        gained = (gammaln(weights) - gammaln(prior)).sum(axis=-1)
+        totals = gammaln(weights.sum(axis=-1)) - gammaln(prior.sum(axis=-1))
+        found: Floats = gained - totals
+        return found
+
+    def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
+        """Draw rewards with given means: one of the two values next to the mean.
+
+        The mean does not determine the probabilities of three or more values; use :meth:`predict`
+        for rewards of the model.
+
+        Parameters
+        ----------
+        theta : ndarray
+            Means of the arms.
+        uniform : ndarray
+            Uniform random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray
+            The rewards.
+        """
+        listed = np.array(self.values)
+        above = np.clip(np.searchsorted(listed, theta), 1, len(listed) - 1)
+        low, high = listed[above - 1], listed[above]
+        return np.where(uniform * (high - low) < theta - low, high, low)
+
+
+def _check_values(values: object) -> tuple[float, ...]:
+    """Return listed rewards as floats in increasing order."""
+    given: Any = values
+    try:
+        listed = tuple(given)
+    except TypeError:
+        raise InputError(
+            f"values must be a list of 2 to {MOST_VALUES} numbers, not {short_repr(values)}"
+        ) from None
+    found = listed_values(*listed).listed or ()
+    if found != tuple(float(x) for x in listed):
+        raise InputError(
+            f"values must be in increasing order, not {short_repr(values)}: the weights belong to "
+            "the values in their order"
+        )
+    if not 2 <= len(found) <= MOST_VALUES:
+        raise InputError(f"a Dirichlet prior needs 2 to {MOST_VALUES} values, not {len(found)}")
+    width = found[-1] - found[0]
+    gap = min(b - a for a, b in zip(found, found[1:], strict=False))
+    if not LEAST_RANGE <= width <= MOST_RANGE or gap < LEAST_GAP * width:
+        raise InputError(
+            f"values must differ by {LEAST_RANGE:g} to {MOST_RANGE:g}, and each two by at least "
+            f"{LEAST_GAP:g} of the largest difference; got {short_repr(values)}"
+        )
+    return found
+
+
+def _check_weights(weights: object) -> Floats:
+    """Return weights as a new array of floats in their range."""
+    try:
+        array = np.asarray(weights)
+    except ValueError:  # nested lists of different lengths
+        array = np.empty(0, object)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"weights must be numbers, not {short_repr(weights)}")
+    array = np.array(array, np.float64, order="C")
+    wrong = ~((array >= LEAST_WEIGHT) & (array <= MOST_WEIGHT))
+    if wrong.any():
+        raise InputError(
+            f"weights must be from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}, not "
+            f"{array[wrong].flat[0]:g}"
+        )
+    return array
