@@ -71,6 +71,33 @@ FAMILIES = {
         means=(-1.0, 2.5, 0.0),
         bad_means="0.2,nan,0.5",
     ),
+    "categorical": Family(
+        "categorical(values=[0, 1, 5], weights=[2, 1, 1.5])",
+        "dirichlet(values=[0, 1, 5], weights=[2, 1, 1.5])",
+        "categorical(values=[0, 1, 5], weights=[2, 1, 1.25])",
+        "dirichlet(values=[0, 1, 5], weights=[2.5, 1, 1.5])",
+        rewards=(5.0, 0.0, 1.0),
+        bad_rewards=(0.5, -1.0, 2.0, *_NUMBERS),
+        bad_parameters=("weights=0", "weights=nan", "weights=[1, 2]", "values=[1, 1]", "values=2"),
+        means=(0.5, 4.5, 2.0),
+        bad_means="0.5,5.5,2",
+        bounds=True,
+        policies=("exp3-set",),
+    ),
+}
+#: Posteriors that are not the prior of a world; for tests of agents.
+WITHOUT_WORLD = {
+    "beta-interval": Family(
+        "bernoulli",
+        "beta-interval(a=2, low=-1, high=4)",
+        "bernoulli(a=2)",
+        "beta-interval(a=3, low=-1, high=4)",
+        rewards=(2.5, -1.0, 4.0),
+        bad_rewards=(-1.1, 4.5, *_NUMBERS),
+        bad_parameters=("a=0", "low=2", "high=nan", "evidence=guess"),
+        means=(0.2, 0.7, 0.5),
+        bad_means="0.2,0.7,1.5",
+    ),
 }
 #: Policies that run in every world.
 COMMON = ("ts-n", "ids-n", "uniform")
