@@ -13,7 +13,9 @@ from graphbandits.posteriors.base import (
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
 from graphbandits.posteriors.beta_interval import BetaInterval
 from graphbandits.posteriors.dirichlet import Dirichlet
+from graphbandits.posteriors.gamma_poisson import GammaPoisson
 from graphbandits.posteriors.normal import Normal
+from graphbandits.posteriors.normal_inverse_gamma import NormalInverseGamma
 from graphbandits.posteriors.support import (
     BINARY,
     COUNT,
@@ -35,7 +37,9 @@ __all__ = [
     "BetaBernoulli",
     "BetaInterval",
     "Dirichlet",
+    "GammaPoisson",
     "Normal",
+    "NormalInverseGamma",
     "Observations",
     "Ordered",
     "Posterior",

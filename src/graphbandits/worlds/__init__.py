@@ -4,12 +4,16 @@ from graphbandits.worlds.base import PriorWorld, World, outcome_uniforms
 from graphbandits.worlds.bernoulli import Bernoulli
 from graphbandits.worlds.categorical import Categorical
 from graphbandits.worlds.gaussian import Gaussian
+from graphbandits.worlds.gaussian_unknown_noise import GaussianUnknownNoise
 from graphbandits.worlds.loaders import as_posterior, as_world
+from graphbandits.worlds.poisson import Poisson
 
 __all__ = [
     "Bernoulli",
     "Categorical",
     "Gaussian",
+    "GaussianUnknownNoise",
+    "Poisson",
     "PriorWorld",
     "World",
     "as_posterior",
