@@ -2,6 +2,7 @@
 
 from graphbandits.worlds.base import PriorWorld, World, outcome_uniforms
 from graphbandits.worlds.bernoulli import Bernoulli
+from graphbandits.worlds.beta import Beta
 from graphbandits.worlds.categorical import Categorical
 from graphbandits.worlds.gaussian import Gaussian
 from graphbandits.worlds.gaussian_unknown_noise import GaussianUnknownNoise
@@ -10,6 +11,7 @@ from graphbandits.worlds.poisson import Poisson
 
 __all__ = [
     "Bernoulli",
+    "Beta",
     "Categorical",
     "Gaussian",
     "GaussianUnknownNoise",
