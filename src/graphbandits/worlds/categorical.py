@@ -151,16 +151,14 @@ class Categorical(PriorWorld):
 @lru_cache(maxsize=8)
 def _probabilities(world: Categorical, keys: Keys) -> Floats:
     """Return the probabilities of a block; all of its rounds use them."""
-    prior = world.prior
+    prior, values = world.prior, np.array(world.prior.values)
     if world.fixed is None:
         shape = (keys.trials, *prior.weights.shape)
         u = Stream(keys, 0, "theta").uniform(prior.weights.size).reshape(shape)
         gamma = gammaincinv(prior.weights, np.maximum(u, 2.0**-54))
-        found = gamma / gamma.sum(axis=2, keepdims=True)
+        found: Floats = gamma / gamma.sum(axis=2, keepdims=True)
     else:
-        tilted = [
-            _tilted(w, prior.values, m) for w, m in zip(prior.weights, world.fixed, strict=True)
-        ]
+        tilted = [_tilted(w, values, m) for w, m in zip(prior.weights, world.fixed, strict=True)]
         found = np.tile(np.stack(tilted), (keys.trials, 1, 1))
     found.setflags(write=False)
     return found
@@ -168,9 +166,9 @@ def _probabilities(world: Categorical, keys: Keys) -> Floats:
 
 def _tilted(weights: Floats, values: Floats, mean: float) -> Floats:
     """Return the probabilities proportional to weights * exp(c values) with the given mean."""
-    values = np.asarray(values)
     if mean in (values[0], values[-1]):
-        return (values == mean).astype(np.float64)
+        at_end: Floats = (values == mean).astype(np.float64)
+        return at_end
     scaled = (values - mean) / (values[-1] - values[0])
     low, high = -1e4, 1e4
     for _ in range(_HALVINGS):
