@@ -11,7 +11,9 @@ from graphbandits.posteriors.base import (
     StateChecked,
 )
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
+from graphbandits.posteriors.gamma_poisson import GammaPoisson
 from graphbandits.posteriors.normal import Normal
+from graphbandits.posteriors.normal_inverse_gamma import NormalInverseGamma
 from graphbandits.posteriors.support import (
     BINARY,
     COUNT,
@@ -31,7 +33,9 @@ __all__ = [
     "Beliefs",
     "BeliefsByArm",
     "BetaBernoulli",
+    "GammaPoisson",
     "Normal",
+    "NormalInverseGamma",
     "Observations",
     "Ordered",
     "Posterior",

@@ -86,7 +86,7 @@ def _integrate_marginals(
     low = edges[0]
     survival, some, dx = np.empty((3, n))
     mass = np.empty(2 * edges.size)
-    floor = math.exp(-setting.reach - (40.0 if strict else 4.0))
+    floor = math.exp(-setting.reach - 40.0)
     excess = 0.0
     fill_widths(family, common, origin, place, dt, dx)
     for i in range(n):

@@ -61,6 +61,8 @@ OUTCOME_PANEL = np.array([4.2, 2.0])
 RESOLVED = np.array([4.5, 3.0])
 #: Arms that are best with a smaller probability are omitted: simulation, strict.
 LEAST_ALPHA = np.array([1e-15, 1e-42])
+#: Number of scales within which a posterior after an outcome matters for the panels of outcomes.
+_NEAR = 7.0
 #: Upper limit of the panels of outcomes.
 _MOST_OUTCOME_PANELS = 4000
 
@@ -115,14 +117,18 @@ def _outcome_width(
     rate = after[CENTRE, 0]
     set_after(family, common, arms, i, y, setting.reach, after)
     rate = (rate - after[CENTRE, 0]) / step
+    # the narrowest panel that this posterior reaches
     here = after[CENTRE, 0]
-    if here < edges[0]:
-        panel = edges[1] - here
-    elif here >= edges[-1]:
-        panel = math.inf
+    left = here - _NEAR * after[SPREAD, 0]
+    right = here + _NEAR * after[SPREAD, 0]
+    panel = math.inf
+    if right < edges[0]:
+        panel = max(edges[0] - here, edges[1] - edges[0])
     else:
-        p = np.searchsorted(edges, here, side="right") - 1
-        panel = edges[p + 1] - edges[p]
+        p = max(0, np.searchsorted(edges, left) - 1)
+        while p < edges.size - 1 and edges[p] < right:
+            panel = min(panel, edges[p + 1] - edges[p])
+            p += 1
     return min(size * scale, max(size * after[SPREAD, 0], panel) / max(rate, 1e-300))
 
 
