@@ -60,7 +60,7 @@ def normal_case(kind: str, rng: np.random.Generator) -> Arms:
         same = rng.integers(0, 2, count)
         mean, sd = mean[same], sd[same]
     elif kind == "quiet":  # a tiny noise
-        noise = 10.0 ** rng.uniform(-1.5, -0.5) * sd.max()
+        noise = 10.0 ** rng.uniform(-0.9, -0.4) * sd.max()
     elif kind == "noisy":  # a huge noise
         noise = 10.0 ** rng.uniform(1.0, 5.0)
     elif kind == "narrow":  # many observations

@@ -10,11 +10,11 @@ import math
 import warnings
 
 import numpy as np
-from helpers.accuracy_checks import LEAST, TOLERANCES, WITH_VARIANCE, information_of
-from helpers.marginal_cases import Arms, MarginalCase
 
 from graphbandits._types import State
 from graphbandits.posteriors import Beliefs, GammaPoisson, Normal, NormalInverseGamma
+from helpers.accuracy_checks import LEAST, TOLERANCES, WITH_VARIANCE, information_of
+from helpers.marginal_cases import Arms, MarginalCase
 
 Marginal = Normal | NormalInverseGamma | GammaPoisson
 

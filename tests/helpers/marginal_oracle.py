@@ -8,6 +8,7 @@ by one, or with a stride (the trapezoidal rule is exact up to rounding for a smo
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -223,8 +224,7 @@ class GammaFamily(Family):
             return np.cumsum(steps)
         u = 1 / (y * y)
         series = (Long(1) / 12 - u * (Long(1) / 360 - u * (Long(1) / 1260))) / y
-        found = y * np.log(m / y) + y - np.log(y) / 2 - series
-        return found
+        return y * np.log(m / y) + y - np.log(y) / 2 - series
 
 
 def _panels(low, high, width):
@@ -252,7 +252,7 @@ def oracle(family, arms, with_h=True):
     low, high = min(e[0] for e in ends), max(e[1] for e in ends)
     starts = sorted({e[0] for e in ends} | {e[1] for e in ends} | {low, high})
     places, weights = [], []
-    for left, right in zip(starts[:-1], starts[1:], strict=True):
+    for left, right in itertools.pairwise(starts):
         alive = [k for k, e in enumerate(ends) if e[0] < right and e[1] > left]
 
         def width(t, alive=alive):

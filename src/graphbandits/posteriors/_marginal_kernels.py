@@ -161,10 +161,8 @@ def _fill_moments(
             left += tail_weight[x] * difference(family, common, origin, centre, tail_place[x])
     for p in range(panels):
         for x in range(p * NODES, (p + 1) * NODES):
-            if edges[p] < centre:
-                moment = left + c[x]
-            else:  # mass is negative
-                moment = (c[x] - mass[p]) - mass[panels + p]
+            beyond = (c[x] - mass[p]) - mass[panels + p]  # (above the mean, masses are negative)
+            moment = left + c[x] if edges[p] < centre else beyond
             c[x] = max(0.0, moment) / big_f[k, x]
         left += mass[p]
 

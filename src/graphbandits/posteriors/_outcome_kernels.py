@@ -300,13 +300,13 @@ def _is_narrow(
     for q in (0, outcomes.size // 2, outcomes.size - 1):
         set_after(family, common, arms, i, outcomes[q], setting.reach, after)
         for p in range(panels):
-            if edges[p + 1] > after[START, 0] and edges[p] < after[END, 0]:
-                if edges[p + 1] - edges[p] > most * after[SPREAD, 0]:
-                    # (the scale can be larger in a tail)
-                    left = shape_at(family, common, after, 0, edges[p])[2]
-                    right = shape_at(family, common, after, 0, edges[p + 1])[2]
-                    if edges[p + 1] - edges[p] > most * min(left, right):
-                        return True
+            reached = edges[p + 1] > after[START, 0] and edges[p] < after[END, 0]
+            if reached and edges[p + 1] - edges[p] > most * after[SPREAD, 0]:
+                # (the scale can be larger in a tail)
+                left = shape_at(family, common, after, 0, edges[p])[2]
+                right = shape_at(family, common, after, 0, edges[p + 1])[2]
+                if edges[p + 1] - edges[p] > most * min(left, right):
+                    return True
     return False
 
 
@@ -418,6 +418,18 @@ def _add_moments(moments: Floats, weight: Floats) -> None:
 
 
 @kernel()
+def _count_with_mass(panels: int, reach: float, r: Floats, big_f: Floats, dt: Floats) -> int:
+    """Count the panels with mass: heavy tails extend beyond the mass that matters for h."""
+    above = 0.0
+    most = panels
+    while panels > 0 and above < math.exp(-reach):
+        panels -= 1
+        for x in range(panels * NODES, (panels + 1) * NODES):
+            above += r[x] * big_f[x] * dt[x]
+    return min(panels + 1, most)
+
+
+@kernel()
 def fill_information(
     family: int,
     common: Floats,
@@ -455,14 +467,7 @@ def fill_information(
     least = LEAST_ALPHA[1 if strict else 0]
     for i in range(active):
         h[i] = 0.0
-        panels = panels_of[i]
-        # heavy tails extend beyond the mass that matters here
-        above = 0.0
-        while panels > 0 and above < math.exp(-setting.reach):
-            panels -= 1
-            for x in range(panels * NODES, (panels + 1) * NODES):
-                above += r[i, x] * big_f[i, x] * dt[x]
-        panels = min(panels + 1, panels_of[i])
+        panels = _count_with_mass(panels_of[i], setting.reach, r[i], big_f[i], dt)
         n = panels * NODES
         pivot = 0
         if strict and arms[BELOW, i] < 0.5:
