@@ -28,10 +28,10 @@ _32 = np.uint64(32)
 
 @kernel()
 def _same(one: Floats, other: Floats) -> bool:
-    for i in range(one.size):
-        if one[i] != other[i]:
-            return False
-    return True
+    i = 0
+    while i < one.size and one[i] == other[i]:
+        i += 1
+    return i == one.size
 
 
 @kernel()

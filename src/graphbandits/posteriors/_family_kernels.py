@@ -13,7 +13,7 @@ import numpy as np
 
 from graphbandits._jit import kernel
 from graphbandits._types import Floats
-from graphbandits.posteriors._arm_kernels import CENTRE, MEAN, PARAMETERS, SPREAD
+from graphbandits.posteriors._arm_kernels import MEAN, PARAMETERS, SPREAD
 from graphbandits.posteriors._gamma_kernels import (
     RATE,
     fill_gamma,
@@ -194,10 +194,7 @@ def outcome_ends(
     """Return numbers such that outcomes below and above them can be neglected."""
     if family == GAMMA:
         return gamma_outcome_ends(arms, k, reach)
-    if family == STUDENT:
-        far = student_outcome_end(arms, k, reach)
-    else:
-        far = math.sqrt(2.0 * reach)
+    far = student_outcome_end(arms, k, reach) if family == STUDENT else math.sqrt(2.0 * reach)
     return -far, far
 
 

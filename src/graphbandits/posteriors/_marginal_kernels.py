@@ -86,7 +86,7 @@ def _integrate_marginals(
     low = edges[0]
     survival, some, dx = np.empty((3, n))
     mass = np.empty(2 * edges.size)
-    floor = math.exp(-setting.reach - (40.0 if strict else 4.0))
+    floor = math.exp(-setting.reach - 40.0)
     excess = 0.0
     fill_widths(family, common, origin, place, dt, dx)
     for i in range(n):
@@ -161,10 +161,8 @@ def _fill_moments(
             left += tail_weight[x] * difference(family, common, origin, centre, tail_place[x])
     for p in range(panels):
         for x in range(p * NODES, (p + 1) * NODES):
-            if edges[p] < centre:
-                moment = left + c[x]
-            else:  # mass is negative
-                moment = (c[x] - mass[p]) - mass[panels + p]
+            beyond = (c[x] - mass[p]) - mass[panels + p]  # (above the mean, masses are negative)
+            moment = left + c[x] if edges[p] < centre else beyond
             c[x] = max(0.0, moment) / big_f[k, x]
         left += mass[p]
 

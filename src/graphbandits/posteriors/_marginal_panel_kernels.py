@@ -71,19 +71,23 @@ def find_start(
     high = arms[CENTRE, leader]
     if low >= high:
         return low
+    # halve the logarithm of the distance: heavy tails are long
+    spread = arms[SPREAD, leader]
+    far = math.log1p((high - low) / spread)
+    near = 0.0
     for _ in range(_HALVINGS):
-        t = 0.5 * (low + high)
-        # an integral below t is up to (m - t) times the product
-        product = math.log1p((high - t) / arms[SPREAD, leader])
+        middle = 0.5 * (far + near)
+        t = high - spread * math.expm1(middle)
+        product = middle  # an integral below t is up to (m - t) times the product
         k = 0
         while k < count and product > -reach * 1e3:
             product += arms[COUNT, k] * log_tail(family, common, arms, k, origin, t)
             k += 1
         if product <= -reach:
-            low = t
+            far = middle
         else:
-            high = t
-    return low
+            near = middle
+    return max(low, high - spread * math.expm1(far))
 
 
 @kernel()

@@ -61,6 +61,8 @@ OUTCOME_PANEL = np.array([4.2, 2.0])
 RESOLVED = np.array([4.5, 3.0])
 #: Arms that are best with a smaller probability are omitted: simulation, strict.
 LEAST_ALPHA = np.array([1e-15, 1e-42])
+#: Number of scales within which a posterior after an outcome matters for the panels of outcomes.
+_NEAR = 7.0
 #: Upper limit of the panels of outcomes.
 _MOST_OUTCOME_PANELS = 4000
 
@@ -115,14 +117,18 @@ def _outcome_width(
     rate = after[CENTRE, 0]
     set_after(family, common, arms, i, y, setting.reach, after)
     rate = (rate - after[CENTRE, 0]) / step
+    # the narrowest panel that this posterior reaches
     here = after[CENTRE, 0]
-    if here < edges[0]:
-        panel = edges[1] - here
-    elif here >= edges[-1]:
-        panel = math.inf
+    left = here - _NEAR * after[SPREAD, 0]
+    right = here + _NEAR * after[SPREAD, 0]
+    panel = math.inf
+    if right < edges[0]:
+        panel = max(edges[0] - here, edges[1] - edges[0])
     else:
-        p = np.searchsorted(edges, here, side="right") - 1
-        panel = edges[p + 1] - edges[p]
+        p = max(0, np.searchsorted(edges, left) - 1)
+        while p < edges.size - 1 and edges[p] < right:
+            panel = min(panel, edges[p + 1] - edges[p])
+            p += 1
     return min(size * scale, max(size * after[SPREAD, 0], panel) / max(rate, 1e-300))
 
 
@@ -294,13 +300,13 @@ def _is_narrow(
     for q in (0, outcomes.size // 2, outcomes.size - 1):
         set_after(family, common, arms, i, outcomes[q], setting.reach, after)
         for p in range(panels):
-            if edges[p + 1] > after[START, 0] and edges[p] < after[END, 0]:
-                if edges[p + 1] - edges[p] > most * after[SPREAD, 0]:
-                    # (the scale can be larger in a tail)
-                    left = shape_at(family, common, after, 0, edges[p])[2]
-                    right = shape_at(family, common, after, 0, edges[p + 1])[2]
-                    if edges[p + 1] - edges[p] > most * min(left, right):
-                        return True
+            reached = edges[p + 1] > after[START, 0] and edges[p] < after[END, 0]
+            if reached and edges[p + 1] - edges[p] > most * after[SPREAD, 0]:
+                # (the scale can be larger in a tail)
+                left = shape_at(family, common, after, 0, edges[p])[2]
+                right = shape_at(family, common, after, 0, edges[p + 1])[2]
+                if edges[p + 1] - edges[p] > most * min(left, right):
+                    return True
     return False
 
 
@@ -412,6 +418,18 @@ def _add_moments(moments: Floats, weight: Floats) -> None:
 
 
 @kernel()
+def _count_with_mass(panels: int, reach: float, r: Floats, big_f: Floats, dt: Floats) -> int:
+    """Count the panels with mass: heavy tails extend beyond the mass that matters for h."""
+    above = 0.0
+    most = panels
+    while panels > 0 and above < math.exp(-reach):
+        panels -= 1
+        for x in range(panels * NODES, (panels + 1) * NODES):
+            above += r[x] * big_f[x] * dt[x]
+    return min(panels + 1, most)
+
+
+@kernel()
 def fill_information(
     family: int,
     common: Floats,
@@ -449,14 +467,7 @@ def fill_information(
     least = LEAST_ALPHA[1 if strict else 0]
     for i in range(active):
         h[i] = 0.0
-        panels = panels_of[i]
-        # heavy tails extend beyond the mass that matters here
-        above = 0.0
-        while panels > 0 and above < math.exp(-setting.reach):
-            panels -= 1
-            for x in range(panels * NODES, (panels + 1) * NODES):
-                above += r[i, x] * big_f[i, x] * dt[x]
-        panels = min(panels + 1, panels_of[i])
+        panels = _count_with_mass(panels_of[i], setting.reach, r[i], big_f[i], dt)
         n = panels * NODES
         pivot = 0
         if strict and arms[BELOW, i] < 0.5:

@@ -13,10 +13,10 @@ from graphbandits._types import Floats, Ints
 
 @kernel()
 def _fits(trials: int, arms: int, trial: Ints, arm: Ints) -> bool:
-    for k in range(trial.size):
-        if not (0 <= trial[k] < trials and 0 <= arm[k] < arms):
-            return False
-    return True
+    k = 0
+    while k < trial.size and 0 <= trial[k] < trials and 0 <= arm[k] < arms:
+        k += 1
+    return k == trial.size
 
 
 @kernel()
