@@ -36,7 +36,7 @@ class DirichletCase:
 
 
 def case(number: int) -> DirichletCase:
-    """Values of several kinds of spacing; few or many observations, equal arms, one large weight."""
+    """Several kinds of spacing; few or many observations, equal arms, one large weight."""
     rng = np.random.default_rng([20, number])
     m, arms = int(rng.integers(2, 7)), int(rng.integers(2, 5))
     values = (

@@ -1,9 +1,10 @@
 """Exact statistics of Dirichlet arms with whole weights, by piecewise polynomials with rationals.
 
-The mean of a Dirichlet distribution with whole weights has the density of a B-spline whose knots are
-the values, repeated as often as their weights (Curry and Schoenberg 1966): its survival function is
-the divided difference of (t - x)_+^(C-1), a sum of residues. So all integrals are sums of rationals;
-only the logarithms of h are rounded, to 300 bits. Nothing here is shared with the library.
+The mean of a Dirichlet distribution with whole weights has the density of a B-spline whose knots
+are the values, repeated as often as their weights (Curry and Schoenberg 1966): its survival
+function is the divided difference of (t - x)_+^(C-1), a sum of residues. So all integrals are sums
+of rationals; only the logarithms of h are rounded, to 300 bits. Nothing here is shared with the
+library.
 """
 
 from __future__ import annotations
@@ -43,12 +44,11 @@ def _survival(weights: list[int], values: list[fmpq]) -> list[fmpq_poly]:
             if j != k:
                 base = fmpq_series([values[k] - values[j], 1], prec=weight)
                 series = series * (1 / base) ** other
-        found, choose, power = fmpq_poly([0]), fmpq(1), [values[k] - x]
+        found, choose = fmpq_poly([0]), fmpq(1)
         # coefficient of u^(weight-1) in series(u) (u + v_k - x)^(total-1)
-        lowest = (values[k] - x) ** (total - weight)
-        powers = [lowest]
+        powers = [(values[k] - x) ** (total - weight)]
         for _ in range(weight - 1):
-            powers.append(powers[-1] * power[0])
+            powers.append(powers[-1] * (values[k] - x))
         for r in range(weight):
             found = found + series[weight - 1 - r] * choose * powers[weight - 1 - r]
             choose = choose * (total - 1 - r) / (r + 1)

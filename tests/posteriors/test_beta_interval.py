@@ -134,7 +134,7 @@ def test_fractions_agree_with_the_likelihood() -> None:
 
 
 @pytest.mark.parametrize(
-    "given, message",
+    ("given", "message"),
     [
         ({"low": 1, "high": 1}, "low < high"),
         ({"low": 0, "high": math.inf}, "low < high"),

@@ -52,7 +52,7 @@ def test_an_unlisted_reward_is_refused() -> None:
     assert posterior.check_reward(5) == 5.0
 
 
-@pytest.mark.parametrize("trial, arm", [(2, 0), (-1, 0), (0, 2), (0, -1)])
+@pytest.mark.parametrize(("trial", "arm"), [(2, 0), (-1, 0), (0, 2), (0, -1)])
 def test_observations_outside_of_the_state_are_refused(trial: int, arm: int) -> None:
     posterior = Dirichlet.of(2)
     state = posterior.init(trials=2)
@@ -75,7 +75,7 @@ def test_prior_is_read_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "given, message",
+    ("given", "message"),
     [
         ({"values": (1,)}, "2 to 30 values"),
         ({"values": 7}, "list of 2 to 30 numbers"),

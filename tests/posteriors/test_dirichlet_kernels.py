@@ -39,7 +39,7 @@ def lower_tail(c: np.ndarray, v: np.ndarray, x: float, order: int) -> tuple[floa
 
 
 def random_mean(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
-    """Weights from 0.1 to 1e9, values of any spacing, and x in the middle, in a tail or at a value."""
+    """Weights from 0.1 to 1e9, any spacing, and x in the middle, in a tail or next to a value."""
     while True:
         m = int(rng.integers(2, 8))
         v = np.sort(
@@ -94,7 +94,9 @@ def test_lower_tails_match_proven_digits(seed: int) -> None:
             assert error <= 1e-12 + 4.0 * ROUNDING * math.sqrt(c.sum()), (c, v, x, order, error)
 
 
-@pytest.mark.parametrize("a, b", [(1.0, 1.0), (0.1, 0.3), (5.0, 3.0), (0.5, 700.0), (300.0, 200.5)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(1.0, 1.0), (0.1, 0.3), (5.0, 3.0), (0.5, 700.0), (300.0, 200.5)]
+)
 def test_two_values_give_a_beta_distribution(a: float, b: float) -> None:
     c, v = np.array([b, a]), np.array([0.0, 1.0])
     for x in beta(a, b).ppf([1e-6, 0.01, 0.3, 0.5, 0.8, 0.999]):

@@ -263,10 +263,59 @@ def _split_steep(
             continue
         # (nodes do not reach the edges of the panel)
         change = 1.1 * math.log(last / first)
-        parts = min(4, int(math.ceil(change / (1.3 * cut * setting.change))))
+        parts = min(4, math.ceil(change / (1.3 * cut * setting.change)))
         changes += 1 if parts > 1 else 0
         number = split_panel(panels, p, max(1, parts), new, number)
     return new, number, changes
+
+
+@kernel()
+def _fill_means(c: Floats, v: Floats, mean: Floats) -> tuple[int, int]:
+    """Fill the means of all arms, relative to one of the values; return the leader and that value.
+
+    It is the value with the largest weight of the leader: several means may be next to it.
+    """
+    leader = 0
+    base = 0
+    for attempt in range(2):
+        for i in range(c.shape[0]):
+            mean[i] = 0.0
+            for k in range(v.size):
+                mean[i] += c[i, k] * (v[k] - v[base])
+            mean[i] /= c[i].sum()
+        leader = int(np.argmax(mean))
+        if attempt == 0:
+            base = int(np.argmax(c[leader]))
+    return leader, base
+
+
+@kernel()
+def _choose_arms(
+    c: Floats,
+    v: Floats,
+    number: Floats,
+    leader: int,
+    low: tuple[int, float, float],
+    reach: float,
+    space: Floats,
+    place_of: Ints,
+) -> tuple[int, int]:
+    """Move the arms that can be best to the first rows; return their number and the leader."""
+    m = v.size
+    d, a = space[0, :m], space[1, :m]
+    fill_differences(v, low[0], low[1], low[2], d)
+    active = 0
+    lead = 0
+    for i in range(c.shape[0]):
+        place_of[i] = -1
+        level, slope, _ = level_and_slope(c[i], v, d, 0.0, a)
+        if i == leader or slope < 0.0 or level < reach:
+            lead = active if i == leader else lead
+            c[active] = c[i]
+            number[active] = number[i]
+            place_of[i] = active
+            active += 1
+    return active, lead
 
 
 @kernel()
@@ -314,18 +363,7 @@ def dirichlet_beliefs(
             c[i] = weights[t, first[i]]
         for k in range(count):
             number[group[k]] += 1.0
-        # means relative to one of the values, near which several means may be
-        leader = 0
-        base = 0
-        for attempt in range(2):
-            for i in range(distinct):
-                mean[i] = 0.0
-                for k in range(m):
-                    mean[i] += c[i, k] * (place[k] - place[base])
-                mean[i] /= c[i].sum()
-                leader = i if mean[i] > mean[leader] else leader
-            if attempt == 0:
-                base = int(np.argmax(c[leader]))
+        leader, base = _fill_means(c, place, mean)
         best = mean[leader]
         low = find_low(
             c,
@@ -336,19 +374,7 @@ def dirichlet_beliefs(
             _deviation(c[leader], place),
             space,
         )
-        d, a = space[0, :m], space[1, :m]
-        fill_differences(place, low[0], low[1], low[2], d)
-        active = 0
-        lead = 0
-        for i in range(distinct):
-            place_of[i] = -1
-            level, slope, _ = level_and_slope(c[i], place, d, 0.0, a)
-            if i == leader or slope < 0.0 or level < reach:  # the others cannot be best
-                lead = active if i == leader else lead
-                c[active] = c[i]
-                number[active] = number[i]
-                place_of[i] = active
-                active += 1
+        active, lead = _choose_arms(c, place, number, leader, low, reach, space, place_of)
         largest = max(largest, active)
         if active > most:
             break

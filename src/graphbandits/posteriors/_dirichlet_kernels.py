@@ -21,12 +21,12 @@ The line goes through the saddle point s0 of the integrand, K'(s0) = 0, where th
 largest, so all values have a small relative error, also in the tails. With a_k = 1 - s0 d_k > 0 and
 e_k = d_k / a_k the integrand at s0 + i y is exp(K(s0)) prod_k (1 - i y e_k)^-c_k. It has
 singularities at y = -i / e_k and decreases like a power of y; with y = sinh(t) / max |e_k| the
-trapezoidal rule converges geometrically for all scales of the e_k. If one weight is much larger than
-the others and x is near its value, the integrand oscillates before it is small: then the line is
-replaced by a hyperbola, tilted to the side where the oscillating factor decreases.
+trapezoidal rule converges geometrically for all scales of the e_k. If one weight is much larger
+than the others and x is near its value, the integrand oscillates before it is small: then the line
+is replaced by a hyperbola, tilted to the side where the oscillating factor decreases.
 
--K(s0) is a convex function of x with the slope C s0 and the minimum 0 at the mean, and by Chernoff's
-bound a tail beyond x is at most exp(K(s0)): it is the "level" of the density at x.
+-K(s0) is a convex function of x with the slope C s0 and the minimum 0 at the mean, and by
+Chernoff's bound a tail beyond x is at most exp(K(s0)): it is the "level" of the density at x.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ FINE, COARSE = 36.0, 28.0
 #: If the integrand is about normal, with the standard deviation sigma of t at the saddle point, the
 #: error of a step h is exp(-2 pi^2 sigma^2 / h^2). A step is this part of the one with that error.
 _SAFE = 0.95
-#: Otherwise the error is about exp(y^2 / (2 sigma^2) - 2 pi y / h), where y is the width of the strip
-#: |Im t| < y in which the integrand is not much larger than on the contour.
+#: Otherwise the error is about exp(y^2 / (2 sigma^2) - 2 pi y / h), where y is the width of the
+#: strip |Im t| < y in which the integrand is not much larger than on the contour.
 STRIP = 0.7
 #: If the phase changes by more than this while y grows by a factor of e, the contour is tilted.
 MOST_PHASE = 4.0
@@ -264,6 +264,32 @@ def _tilt(
 
 
 @kernel()
+def _cut_tail(
+    along: Floats,
+    smallest: float,
+    digits: float,
+    weight: Floats,
+    phase: Floats,
+    real: Floats,
+    imaginary: Floats,
+) -> bool:
+    """Remove the nodes from the first negligible one on; return whether there is one.
+
+    Further on, a tilted contour may lead to large values.
+    """
+    ended = False
+    for i in range(CHUNK):
+        size = weight[i] + math.log1p(along[i]) - math.log1p(along[i] * smallest)
+        ended = ended or size < -digits - _MORE
+        if ended:
+            weight[i] = -700.0
+            phase[i] = 0.0
+            real[i] = 0.0
+            imaginary[i] = 0.0
+    return ended
+
+
+@kernel()
 def integrate_contour(
     c: Floats,
     d: Floats,
@@ -276,9 +302,9 @@ def integrate_contour(
 ) -> float:
     """Integrate the integrand over its value at the saddle point, along the hyperbola.
 
-    With z = s - s0, out[k] is the integral of prod_j (1 - z e_j)^-c_j / (1 - z e_k) dz / (2 pi i) if
-    there is no pole; the return value is 0. With a pole, ``out`` is not filled, and the integral of
-    prod_j (1 - z e_j)^-c_j (1 - z e)^-pole, e = ``pole_e``, is returned.
+    With z = s - s0, out[k] is the integral of prod_j (1 - z e_j)^-c_j / (1 - z e_k) dz / (2 pi i)
+    if there is no pole; the return value is 0. With a pole, ``out`` is not filled, and the integral
+    of prod_j (1 - z e_j)^-c_j (1 - z e)^-pole, e = ``pole_e``, is returned.
     """
     n = c.size
     largest = abs(pole_e) if pole > 0.0 else 0.0
@@ -333,15 +359,7 @@ def integrate_contour(
                 y = along[i] * e
                 weight[i] -= 0.5 * pole * log1p_lane((x * x + y * y) - 2.0 * x)
                 phase[i] += pole * angle_lane(y, 1.0 - x)
-        for i in range(CHUNK):
-            size = weight[i] + math.log1p(along[i])
-            decay = math.log1p(along[i] * (smallest * unit))
-            ended = ended or size - decay < -digits - _MORE
-            if ended:  # further on, a tilted contour may lead to large values
-                weight[i] = -700.0
-                phase[i] = 0.0
-                real[i] = 0.0
-                imaginary[i] = 0.0
+        ended = _cut_tail(along, smallest * unit, digits, weight, phase, real, imaginary)
         for i in range(CHUNK):
             cosine, sine = cos_sin_lane(phase[i])
             modulus = exp_lane(weight[i])

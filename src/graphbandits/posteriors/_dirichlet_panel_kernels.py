@@ -2,11 +2,12 @@
 
 The densities are analytic between neighbouring values; at a value v_k they have a singularity
 |x - v_k|^(C - c_k - 1). Therefore every value is the edge of a panel, and panels are graded towards
-values at which the exponent is small and not an integer, and towards the smallest and largest value.
+values at which the exponent is small (unless all weights are whole, which gives piecewise
+polynomials), and towards the smallest and largest value.
 
 A position x in the interval from v_q to v_{q+1} is (q, x - v_q, v_{q+1} - x): both distances are
-kept, so that positions next to a value are exact. A panel is linear in x, or in the logarithm of the
-distance from the value on its left or right. Panels are the columns of a table.
+kept, so that positions next to a value are exact. A panel is linear in x, or in the logarithm of
+the distance from the value on its left or right. Panels are the columns of a table.
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ def divide_values(
         gap = v[q + 1] - v[q]
         kind, last_left, last_right = _segment(v, q, left, right, grading)
         # the same length as before, if the segment is the same, or all of the segment
-        for attempt in range(200):
+        for _ in range(200):
             next_left, next_right, _ = _point(kind, left, right, last_left, last_right, part)
             if kind == LINEAR:
                 rate_0 = _point(kind, left, right, next_left, next_right, 0.0)[2]

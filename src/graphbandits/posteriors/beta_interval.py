@@ -37,16 +37,17 @@ class BetaInterval:
 
     The mean of arm i is low + (high - low) x, x ~ Beta(a_i, b_i). A reward y has the place
     p = (y - low) / (high - low). With ``evidence="draw"`` it counts as one success with probability
-    p, else as one failure (Agrawal and Goyal 2012): the posterior is exact for these draws, whatever
-    the distribution of the rewards, but ignores what the reward tells beyond its draw. With
-    ``evidence="fraction"`` the reward adds p to a and 1 - p to b: there is no noise of draws, but it
-    is not the posterior of a model, and it is too wide if the rewards of an arm vary little.
+    p, else as one failure (Agrawal and Goyal 2012): the posterior is exact for these draws,
+    whatever the distribution of the rewards, but ignores what the reward tells beyond its draw.
+    With ``evidence="fraction"`` the reward adds p to a and 1 - p to b: there is no noise of draws,
+    but it is not the posterior of a model, and too wide if the rewards of an arm vary little.
 
     The statistic h is the information of one draw about the best arm. For ``evidence="draw"`` it is
     a lower bound of the information of the reward itself.
 
-    A draw is a pseudo-random function of the arm, its parameters a and b, and the reward. So updates
-    are reproducible; trials in which an arm has the same parameters and reward have the same draw.
+    A draw is a pseudo-random function of the arm, its parameters a and b, and the reward. So
+    updates are reproducible; trials in which an arm has the same parameters and reward have the
+    same draw.
 
     Parameters
     ----------

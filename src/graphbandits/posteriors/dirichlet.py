@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -533,7 +534,7 @@ def _check_values(values: object) -> tuple[float, ...]:
     if not 2 <= len(found) <= MOST_VALUES:
         raise InputError(f"a Dirichlet prior needs 2 to {MOST_VALUES} values, not {len(found)}")
     width = found[-1] - found[0]
-    gap = min(b - a for a, b in zip(found, found[1:], strict=False))
+    gap = min(b - a for a, b in pairwise(found))
     if not LEAST_RANGE <= width <= MOST_RANGE or gap < LEAST_GAP * width:
         raise InputError(
             f"values must differ by {LEAST_RANGE:g} to {MOST_RANGE:g}, and each two by at least "
