@@ -96,8 +96,11 @@ ALSO_FAILS: dict[str, set[str]] = {
     "Backwards": {"reveal-independence", "batch"},
     "SameForTrials": {"batch"},
     "ForgetsTrials": GRID - {"batch", "weights", "refuses-rewards"},
-    "OnlyTheFirst": {"batch"},
+    "OnlyTheFirst": {"batch", "weights"},
     "ForgetsRepeats": {"weights"},
+    # the marginal likelihood is that of the updates
+    "Forgetful": {"evidence"},
+    "DrawsHalves": {"evidence"},
     "UnfinishedPosterior": GRID,
     # rewards are drawn with the means of sample
     "FromThePrior": {"rewards"},
