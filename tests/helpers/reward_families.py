@@ -70,6 +70,7 @@ FAMILIES = {
         bad_parameters=("sd=0", "noise=-1", "mean=nan", "sd=inf", "noise=0", "mean=[1, 2]", "sd=x"),
         means=(-1.0, 2.5, 0.0),
         bad_means="0.2,nan,0.5",
+        bounds=True,
     ),
     "categorical": Family(
         "categorical(values=[0, 1, 5], weights=[2, 1, 1.5])",

@@ -267,7 +267,7 @@ def test_refused_reward_leaves_the_agent_unchanged(family: str) -> None:
     decision = agent.decide()
     before = {name: values.copy() for name, values in agent._state.items()}
     for bad in given.bad_rewards:
-        refused(lambda bad=bad: agent.observe(decision, {decision.arm: bad}), "a reward", "must be")
+        refused(lambda bad=bad: agent.observe(decision, {decision.arm: bad}))
         assert agent.pending == (decision.id,)
         assert all((agent._state[name] == values).all() for name, values in before.items())
     agent.observe(decision, {decision.arm: given.rewards[0]})
