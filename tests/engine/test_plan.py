@@ -130,10 +130,18 @@ def test_posterior_is_that_of_the_world_unless_given() -> None:
 def test_given_posterior_is_the_one_that_policies_use(family: str) -> None:
     """The same posterior as the world gives the same bits, another one other bits."""
     given = FAMILIES[family]
+    size: dict[str, Any] = {"horizon": 20, "trials": given.trials, "workers": 1}
 
     def run(posterior: str | None) -> Results:
         return simulate(
-            COMMON, given.world, "star", horizon=40, trials=30, posterior=posterior, workers=1
+            COMMON,
+            given.world,
+            "star",
+            arms=3,
+            horizon=10,
+            trials=8,
+            posterior=posterior,
+            workers=1,
         )
 
     default, same, other = run(None), run(given.posterior), run(given.other_posterior)
