@@ -130,11 +130,11 @@ def test_posterior_is_that_of_the_world_unless_given() -> None:
 def test_given_posterior_is_the_one_that_policies_use(family: str) -> None:
     """The same posterior as the world gives the same bits, another one other bits."""
     given = FAMILIES[family]
+    rounds = 40 if given.trials > 50 else 12  # slow statistics
+    size: dict[str, Any] = {"horizon": rounds, "trials": given.trials // 2, "workers": 1}
 
     def run(posterior: str | None) -> Results:
-        return simulate(
-            COMMON, given.world, "star", horizon=40, trials=30, posterior=posterior, workers=1
-        )
+        return simulate(COMMON, given.world, "star", arms=4, posterior=posterior, **size)
 
     default, same, other = run(None), run(given.posterior), run(given.other_posterior)
     assert_same_results(default, same)

@@ -31,6 +31,8 @@ class Family:
     #: Whether the posterior has the method ``information``, and rewards for which bounds hold.
     joint: bool = False
     bounds: bool = False
+    #: Trials of the run from end to end; fewer if the statistics are slow.
+    trials: int = 96
     #: Policies beyond Thompson sampling, information-directed sampling and the uniform policy.
     policies: tuple[str, ...] = ()
 
@@ -70,6 +72,7 @@ FAMILIES = {
         bad_parameters=("sd=0", "noise=-1", "mean=nan", "sd=inf", "noise=0", "mean=[1, 2]", "sd=x"),
         means=(-1.0, 2.5, 0.0),
         bad_means="0.2,nan,0.5",
+        bounds=True,
     ),
     "categorical": Family(
         "categorical(values=[0, 1, 5], weights=[2, 1, 1.5])",
@@ -82,6 +85,7 @@ FAMILIES = {
         means=(0.5, 4.5, 2.0),
         bad_means="0.5,5.5,2",
         bounds=True,
+        trials=18,
         policies=("exp3-set",),
     ),
 }

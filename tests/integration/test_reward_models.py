@@ -48,13 +48,13 @@ class MyTS(TSN):
 '''
 
 
-def experiment(world: str, policies: tuple[str, ...], *more: str) -> str:
+def experiment(world: str, policies: tuple[str, ...], *more: str, trials: int = TRIALS) -> str:
     lines = [
         'title = "The whole path"',
         f'graph = "{GRAPH}"',
         f'world = "{world}"',
         f"horizon = {HORIZON}",
-        f"trials = {TRIALS}",
+        f"trials = {trials}",
         f"seed = {SEED}",
         f"policies = {json.dumps(policies)}",
         *more,
@@ -147,10 +147,10 @@ def test_killed_run_resumes_and_has_the_bits_of_a_simulation_in_memory(
     policies = ("my-ts", *COMMON, *given.policies)
     (tmp_path / "my_ts.py").write_text(POLICY)
     (tmp_path / "study.toml").write_text(
-        experiment(given.world, policies, 'plugins = ["my_ts.py"]')
+        experiment(given.world, policies, 'plugins = ["my_ts.py"]', trials=given.trials)
     )
     words = ("run", "study.toml", "--output=out", f"--shard={SHARD}", "--workers=2")
-    total = len(policies) * TRIALS // SHARD
+    total = len(policies) * given.trials // SHARD
     killed_midway(tmp_path, *words, total=total)
     done = run(tmp_path, *words)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -169,7 +169,7 @@ def test_killed_run_resumes_and_has_the_bits_of_a_simulation_in_memory(
         given.world,
         GRAPH,
         horizon=HORIZON,
-        trials=TRIALS,
+        trials=given.trials,
         seed=SEED,
         workers=1,
         block=7,
@@ -177,7 +177,7 @@ def test_killed_run_resumes_and_has_the_bits_of_a_simulation_in_memory(
     stored = cell.results(curves=True)
     assert_same_bits(stored, fresh)
     assert all(np.isfinite(stored[name].mean).all() for name in policies)
-    assert len(np.unique(stored["ts-n"].final)) > TRIALS // 4  # the trials differ
+    assert len(np.unique(stored["ts-n"].final)) > given.trials // 4  # the trials differ
     assert cell.world is not None
     assert cell.posterior is cell.world.prior
 
@@ -267,7 +267,7 @@ def test_refused_reward_leaves_the_agent_unchanged(family: str) -> None:
     decision = agent.decide()
     before = {name: values.copy() for name, values in agent._state.items()}
     for bad in given.bad_rewards:
-        refused(lambda bad=bad: agent.observe(decision, {decision.arm: bad}), "a reward", "must be")
+        refused(lambda bad=bad: agent.observe(decision, {decision.arm: bad}))
         assert agent.pending == (decision.id,)
         assert all((agent._state[name] == values).all() for name, values in before.items())
     agent.observe(decision, {decision.arm: given.rewards[0]})
