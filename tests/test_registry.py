@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers.bad_input import refused
 from helpers.messages import raises_pinned
-from helpers.reward_families import FAMILIES, WITHOUT_WORLD
+from helpers.reward_families import FAMILIES
 from helpers.valid_policies import UCB
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,7 +165,7 @@ def test_kinds_are_found() -> None:
 def test_every_family_is_registered() -> None:
     """A family without a line in the table of families would not be tested."""
     assert {one.world_name for one in FAMILIES.values()} == set(registered("world"))
-    models = [*FAMILIES.values(), *WITHOUT_WORLD.values()]
+    models = list(FAMILIES.values())
     assert {one.posterior_name for one in models} == set(registered("posterior"))
 
 

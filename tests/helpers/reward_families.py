@@ -88,19 +88,42 @@ FAMILIES = {
         trials=18,
         policies=("exp3-set",),
     ),
-}
-#: Posteriors that are not the prior of a world; for tests of agents.
-WITHOUT_WORLD = {
-    "beta-interval": Family(
-        "bernoulli",
+    "poisson": Family(
+        "poisson(shape=2, rate=0.5)",
+        "gamma-poisson(shape=2, rate=0.5)",
+        "poisson(shape=2, rate=0.6)",
+        "gamma-poisson(shape=2.5, rate=0.5)",
+        rewards=(3.0, 0.0, 17.0),
+        bad_rewards=(0.5, -1.0, *_NUMBERS),
+        bad_parameters=("shape=0", "rate=-1", "shape=nan", "rate=inf", "rate=[1, 2]", "shape=x"),
+        means=(0.5, 4.5, 20.0),
+        bad_means="0.5,-1,2",
+        trials=30,
+    ),
+    "gaussian-unknown-noise": Family(
+        "gaussian-unknown-noise(mean=1, count=2, shape=3, scale=2)",
+        "normal-inverse-gamma(mean=1, count=2, shape=3, scale=2)",
+        "gaussian-unknown-noise(mean=1, count=2, shape=3, scale=2.5)",
+        "normal-inverse-gamma(mean=1, count=3, shape=3, scale=2)",
+        rewards=(1.25, -0.5, 0.0),
+        bad_rewards=_NUMBERS,
+        bad_parameters=("shape=0.5", "count=0", "scale=-1", "mean=nan", "scale=inf", "mean=x"),
+        means=(-1.0, 2.5, 0.0),
+        bad_means="0.2,nan,0.5",
+        trials=12,
+    ),
+    "beta": Family(
+        "beta(a=2, concentration=4, low=-1, high=4)",
         "beta-interval(a=2, low=-1, high=4)",
-        "bernoulli(a=2)",
+        "beta(a=2, concentration=5, low=-1, high=4)",
         "beta-interval(a=3, low=-1, high=4)",
         rewards=(2.5, -1.0, 4.0),
         bad_rewards=(-1.1, 4.5, *_NUMBERS),
-        bad_parameters=("a=0", "low=2", "high=nan", "evidence=guess"),
-        means=(0.2, 0.7, 0.5),
-        bad_means="0.2,0.7,1.5",
+        bad_parameters=("a=0", "low=5", "high=nan", "b=-1", "a=[1, 2]"),
+        means=(-0.5, 3.5, 0.5),
+        bad_means="0.2,0.7,4.5",
+        bounds=True,
+        policies=("exp3-set", "kl-ucb"),
     ),
 }
 #: Policies that run in every world.

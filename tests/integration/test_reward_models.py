@@ -22,7 +22,7 @@ from helpers import SRC
 from helpers.bad_input import refused
 from helpers.command_line import answer, read_json, refused_command
 from helpers.executor_tasks import alone, computed, tasks_of
-from helpers.reward_families import COMMON, FAMILIES, WITHOUT_WORLD, Family, write_plugin
+from helpers.reward_families import COMMON, FAMILIES, Family, write_plugin
 
 from graphbandits import Agent, Results, load_plugin, simulate
 from graphbandits.engine import Plan
@@ -31,7 +31,6 @@ from graphbandits.experiments import load_experiment, open_study
 from graphbandits.plugins import unload_plugin
 from graphbandits.store import Store
 
-AGENTS = FAMILIES | WITHOUT_WORLD
 GRAPH = "edges(1>2 2>3:0.5 3)"
 HORIZON, TRIALS, SHARD, SEED = 40, 96, 6, 5
 #: A policy of a plug-in file: with it, a run with two workers starts processes.
@@ -230,9 +229,9 @@ def test_workers_give_the_bits_of_this_thread_for_every_family(tmp_path: Path) -
             assert computed(executor, tasks) == expected
 
 
-@pytest.mark.parametrize("family", AGENTS)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_saved_agent_of_every_family_continues_bit_for_bit(family: str, tmp_path: Path) -> None:
-    given = AGENTS[family]
+    given = FAMILIES[family]
     for policy in (*COMMON, *given.policies):
         agent = Agent(policy, 3, GRAPH, seed=2, posterior=given.posterior, horizon=60)
         play(agent, given, 10)
@@ -260,9 +259,9 @@ def play(agent: Agent, family: Family, rounds: int) -> list[tuple[Any, ...]]:
     return made
 
 
-@pytest.mark.parametrize("family", AGENTS)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_refused_reward_leaves_the_agent_unchanged(family: str) -> None:
-    given = AGENTS[family]
+    given = FAMILIES[family]
     agent = Agent("ts-n", 3, GRAPH, seed=2, posterior=given.posterior)
     decision = agent.decide()
     before = {name: values.copy() for name, values in agent._state.items()}

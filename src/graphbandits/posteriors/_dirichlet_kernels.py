@@ -195,7 +195,8 @@ def saddle_point(v: Floats, d: Floats, w: float) -> float:
     e = math.exp(-abs(w))
     up = (1.0 if w >= 0.0 else e) / (1.0 + e)
     down = (e if w >= 0.0 else 1.0) / (1.0 + e)
-    return math.tanh(0.5 * w) / (up * d[d.size - 1] - down * d[0])
+    place: float = math.tanh(0.5 * w) / (up * d[d.size - 1] - down * d[0])
+    return place
 
 
 @kernel()

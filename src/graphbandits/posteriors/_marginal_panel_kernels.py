@@ -87,7 +87,8 @@ def find_start(
             far = middle
         else:
             near = middle
-    return max(low, high - spread * math.expm1(far))
+    start: float = max(low, high - spread * math.expm1(far))
+    return start
 
 
 @kernel()
