@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
@@ -235,7 +235,8 @@ class BetaInterval:
         trial, arm = (np.ascontiguousarray(x, np.int64) for x in (seen.trial, seen.arm))
         add = add_draws if self.evidence == "draw" else add_outcomes
         even = len(trial) == len(arm) == len(part)
-        if not even or not add(state["a"], state["b"], trial, arm, part):
+        a, b = cast(Floats, state["a"]), cast(Floats, state["b"])
+        if not even or not add(a, b, trial, arm, part):
             raise InputError(
                 f"observations need a trial from 0 to {len(state['a']) - 1}, an arm from 0 to "
                 f"{self.arms - 1} and a reward, in three arrays of the same length"
