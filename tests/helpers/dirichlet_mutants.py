@@ -18,7 +18,13 @@ import numpy as np
 
 from graphbandits._types import Floats
 from graphbandits.posteriors import Dirichlet
-from helpers.accuracy_mutants import Mutant, disable_check, replace
+from helpers.accuracy_mutants import (
+    Mutant,
+    clip_distribution,
+    disable_check,
+    replace,
+    survival_from_distribution,
+)
 
 EASY = "easy"
 #: Posteriors by name: values and weights.
@@ -26,8 +32,8 @@ POSTERIORS: dict[str, tuple[list[float], list[list[float]]]] = {
     EASY: ([0.0, 1.0, 2.0], [[9.0, 7.0, 8.0], [7.0, 9.0, 8.0]]),
     "one large weight": ([0.0, 1.0, 2.0], [[1.0, 5000.0, 1.0], [1.0, 5000.0, 2.0]]),
     "many observations": ([0.0, 1.0, 2.0], [[4e8, 3e8, 4e8], [4e8, 3e8 + 1.0, 4e8 + 7e4]]),
-    "far behind": ([0.0, 1.0, 2.0], [[90.0, 70.0, 3.0], [2.0, 70.0, 90.0]]),
-    "halves": ([0.0, 1.0, 2.0], [[0.5, 1.5, 0.5], [0.5, 0.5, 1.5]]),
+    "far behind": ([0.0, 1.0, 2.0], [[70.0, 70.0, 20.0], [20.0, 70.0, 70.0]]),
+    "halves": ([0.0, 1.0, 2.0], [[0.5, 2.5, 1.5], [0.5, 1.5, 2.5]]),
 }
 
 
@@ -53,33 +59,22 @@ def no_grading() -> None:
 
 
 def change_by_difference() -> None:
-    """F^k - F from values rounded to 16 digits: noise of that size, of alternating sign."""
+    """F^k - F from values rounded to 16 digits: an error of that size."""
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def fill_arm(*given: Any) -> None:
             original(*given)
             change = given[-1]
             if change.size:
-                change += 1e-16 * (-1.0) ** np.arange(change.shape[1])
+                change += 1e-16
 
         return fill_arm
 
     replace("_fill_arm", make)
 
 
-def tail_by_difference() -> None:
-    def make(original: Callable[..., float]) -> Callable[..., float]:
-        def tail_of(order: float, *given: Any) -> float:
-            value = original(order, *given)
-            return (1.0 + value) - 1.0 if order == 1.0 else value
-
-        return tail_of
-
-    replace("_tail_of", make)
-
-
 def coarse_contour() -> None:
-    replace("STRIP", lambda _: 2.5)
+    replace("CONTOUR_STRIP", lambda _: 2.5)
 
 
 MUTANTS = [
@@ -108,10 +103,16 @@ MUTANTS = [
         (("far behind", "strict", "h"),),
     ),
     Mutant(
-        "lower tails as differences from 1",
-        "a mass of 1e-17 below the panels is negligible",
-        tail_by_difference,
+        "clips F",
+        "a distribution function below 1e-14 is noise, and one may divide by 1e-14",
+        clip_distribution,
         (("far behind", "strict", "alpha"),),
+    ),
+    Mutant(
+        "S as 1 - F",
+        "one running integral is enough for both",
+        survival_from_distribution,
+        (("far behind", "strict", "delta"),),
     ),
     Mutant(
         "few nodes of contours",

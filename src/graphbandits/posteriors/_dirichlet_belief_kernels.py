@@ -140,7 +140,7 @@ def _integrate_values(
     n = panels * NODES
     survival, some = np.empty((2, n))
     mass = np.empty(2 * panels)
-    edges: Floats = np.arange(panels + 1) * 1.0  # type: ignore[assignment]
+    edges = np.arange(panels + 1).astype(np.float64)
     floor = math.exp(-setting.reach - 40.0)
     excess = 0.0
     for x in range(n):

@@ -48,7 +48,7 @@ FINE, COARSE = 36.0, 28.0
 _SAFE = 0.95
 #: Otherwise the error is about exp(y^2 / (2 sigma^2) - 2 pi y / h), where y is the width of the
 #: strip |Im t| < y in which the integrand is not much larger than on the contour.
-STRIP = 0.7
+CONTOUR_STRIP = 0.7
 #: If the phase changes by more than this while y grows by a factor of e, the contour is tilted.
 MOST_PHASE = 4.0
 #: Largest tilt; with a weight b in the way it is TILT / sqrt(b), for which the integrand is at most
@@ -195,8 +195,8 @@ def saddle_point(v: Floats, d: Floats, w: float) -> float:
     e = math.exp(-abs(w))
     up = (1.0 if w >= 0.0 else e) / (1.0 + e)
     down = (e if w >= 0.0 else 1.0) / (1.0 + e)
-    place: float = math.tanh(0.5 * w) / (up * d[d.size - 1] - down * d[0])
-    return place
+    s: float = math.tanh(0.5 * w) / (up * d[d.size - 1] - down * d[0])
+    return s
 
 
 @kernel()
@@ -257,9 +257,9 @@ def _tilt(
             weight = passed
         y *= 4.0 if y < 1e4 else 64.0
     if abs(most) < MOST_PHASE:
-        return 0.0, STRIP
+        return 0.0, CONTOUR_STRIP
     if most * rate < 0.0:
-        return 0.0, min(STRIP, MOST_PHASE / abs(most))
+        return 0.0, min(CONTOUR_STRIP, MOST_PHASE / abs(most))
     tilt = min(MOST_TILT, TILT / math.sqrt(max(weight, 1.0)))
     return -tilt if most > 0.0 else tilt, tilt
 

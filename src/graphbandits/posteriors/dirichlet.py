@@ -382,8 +382,8 @@ class Dirichlet(MarginalPosterior):
         below = np.cumsum(weights, axis=-1)
         target = stream.uniform(self.arms)[..., None] * below[..., -1:]
         index = np.minimum((below <= target).sum(axis=-1), len(self.values) - 1)
-        drawn: Floats = np.array(self.values)[index]
-        return drawn
+        found: Floats = np.array(self.values)[index]
+        return found
 
     def log_density(self, state: State, theta: Floats) -> Floats:
         """Compute the log density of the mean of each arm.
