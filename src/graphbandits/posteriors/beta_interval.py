@@ -75,7 +75,6 @@ class BetaInterval:
     high: float = 1.0
     evidence: str = "draw"
     accuracy: str = "simulation"
-    outcomes: ClassVar[tuple[float, ...] | None] = None
     weighted: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -175,6 +174,11 @@ class BetaInterval:
         return self.low, self.high
 
     @property
+    def outcomes(self) -> tuple[float, ...]:
+        """Outcomes of a draw: the ends of the interval."""
+        return self.low, self.high
+
+    @property
     def rewards(self) -> Support:
         """Support of the rewards."""
         return interval(self.low, self.high)
@@ -234,8 +238,8 @@ class BetaInterval:
         part = np.clip((reward - self.low) / self._width, 0.0, 1.0)
         trial, arm = (np.ascontiguousarray(x, np.int64) for x in (seen.trial, seen.arm))
         add = add_draws if self.evidence == "draw" else add_outcomes
-        even = len(trial) == len(arm) == len(part)
         a, b = cast(Floats, state["a"]), cast(Floats, state["b"])
+        even = len(trial) == len(arm) == len(part)
         if not even or not add(a, b, trial, arm, part):
             raise InputError(
                 f"observations need a trial from 0 to {len(state['a']) - 1}, an arm from 0 to "
