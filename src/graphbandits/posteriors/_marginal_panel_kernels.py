@@ -87,7 +87,7 @@ def find_start(
             far = middle
         else:
             near = middle
-    return max(low, high - spread * math.expm1(far))
+    return float(max(low, high - spread * math.expm1(far)))
 
 
 @kernel()

@@ -113,7 +113,8 @@ class NormalInverseGamma(MarginalPosterior):
         array([3., 3.])
         """
         given = {"mean": mean, "count": count, "shape": shape, "scale": scale}
-        return cls(*per_arm(given, check_integer(arms, "arms")).values(), accuracy=accuracy)
+        found = per_arm(given, check_integer(arms, "arms"))
+        return cls(found["mean"], found["count"], found["shape"], found["scale"], accuracy)
 
     @classmethod
     def examples(cls) -> list[NormalInverseGamma]:
@@ -398,5 +399,4 @@ class NormalInverseGamma(MarginalPosterior):
 
 def _student(shape: Floats, level: Floats | float) -> Floats:
     """Compute quantiles of Student's t distribution with 2 shape degrees of freedom."""
-    found: Floats = stdtrit(2.0 * shape, level)
-    return found
+    return np.asarray(stdtrit(2.0 * shape, level), np.float64)
