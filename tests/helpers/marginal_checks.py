@@ -1,7 +1,8 @@
 """Posteriors from the parameters of their arms, and assertions of their documented accuracy.
 
 Strict: relative 1e-8 for what is above 1e-30. Simulation: absolute 1e-10. Regrets are in units of
-the largest scale of an arm that can be best, and v in units of its square.
+the largest scale of an arm that can be best; v is in units of the square of it, or of the scale of
+the arm itself if that is larger.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def marginal_errors(
     """Return the errors of all statistics in the units of the accuracy."""
     # an arm counts if it can be best
     scale = spreads(family, case.arms)[case.truth["alpha"] > 1e-12].max()
-    units = {"alpha": 1.0, "delta": scale, "h": 1.0, "v": scale**2}
+    own = np.maximum(scale, spreads(family, case.arms))
+    units = {"alpha": 1.0, "delta": scale, "h": 1.0, "v": own**2}
     found = {}
     for name in WITH_VARIANCE:
         mine, exact = getattr(got, name)[0] / units[name], case.truth[name] / units[name]

@@ -360,9 +360,12 @@ def oracle(family, arms, with_h=True):
             mode = (log_l + np.log(density)).argmax(axis=1)[:, None]
             reference = np.take_along_axis(log_l, mode, axis=1)
             change = np.expm1(log_l - reference)  # L(y | x) / L(y | x0) - 1
-            mean = (density * change).sum(axis=1)
-            p = np.exp(reference[:, 0] + constant[part]) * (1 + mean) * weight[part]
-            tilt = (change - mean[:, None]) / (1 + mean[:, None])
+            mean = (density * change).sum(axis=1)[:, None]
+            lift = np.exp(log_l - reference)
+            norm = (density * lift).sum(axis=1)[:, None]
+            p = np.exp(reference[:, 0] + constant[part]) * norm[:, 0] * weight[part]
+            # (1 + change cancels if most of the density is at places with a tiny likelihood)
+            tilt = np.where(norm < 0.5, lift / norm - 1, (change - mean) / norm)
             u = np.einsum("yx,jx->yj", tilt * density, value)
             own = -u.sum(axis=1)
             d = sum(_alpha_phi(u[:, k], others[k]) for k in range(len(others)))

@@ -29,6 +29,8 @@ SHAPE_OF_GAMMA, RATE = PARAMETERS, PARAMETERS + 1
 _LOG_2PI = math.log(2.0 * math.pi)
 #: Below this number, the difference of an exponential and a straight line is a series.
 _SMALL = 0.3
+#: Scale of the panels in standard deviations: less than 1, because the density is not symmetric.
+PART = 0.92
 
 
 @kernel(fastmath={"contract"}, inline=True)
@@ -98,7 +100,7 @@ def gamma_shape(arms: Floats, k: int, t: float) -> tuple[float, float, float]:
     # b x is a e^d; far below 1 the density is a power of x
     log_bx = math.log(a) + d
     scale = math.exp(-0.5 * max(log_bx, -700.0))
-    return log_g, slope, min(scale, max(1.0, -0.12 * log_bx))
+    return log_g, slope, PART * min(scale, max(1.0, -0.12 * log_bx))
 
 
 @kernel()

@@ -87,8 +87,7 @@ def find_start(
             far = middle
         else:
             near = middle
-    start: float = max(low, high - spread * math.expm1(far))
-    return start
+    return float(max(low, high - spread * math.expm1(far)))
 
 
 @kernel()

@@ -129,8 +129,7 @@ def _outcome_width(
         while p < edges.size - 1 and edges[p] < right:
             panel = min(panel, edges[p + 1] - edges[p])
             p += 1
-    width: float = min(size * scale, max(size * after[SPREAD, 0], panel) / max(rate, 1e-300))
-    return width
+    return float(min(size * scale, max(size * after[SPREAD, 0], panel) / max(rate, 1e-300)))
 
 
 @kernel()

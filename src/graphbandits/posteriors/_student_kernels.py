@@ -117,8 +117,7 @@ def student_factor(arms: Floats, k: int, t: float) -> float:
     """Return C / g: the scale^2 freedom/(freedom - 1) (1 + z^2/freedom)."""
     s, freedom = arms[SPREAD, k], arms[FREEDOM, k]
     z = (t - arms[CENTRE, k]) / s
-    factor: float = s * s * (freedom + z * z) / (freedom - 1.0)
-    return factor
+    return float(s * s * (freedom + z * z) / (freedom - 1.0))
 
 
 @kernel()
