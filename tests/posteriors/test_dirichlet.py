@@ -84,8 +84,8 @@ def test_prior_is_read_only() -> None:
         ({"values": (2, 1)}, "increasing order"),
         ({"values": (0, 1e-12, 1)}, "at least 1e-09"),
         ({"values": tuple(range(31))}, "2 to 30 values"),
-        ({"weights": 0.05}, "from 0.1 to 1e\\+09"),
-        ({"weights": math.nan}, "from 0.1 to 1e\\+09"),
+        ({"weights": 0.05}, "from 0.2 to 1e\\+09"),
+        ({"weights": math.nan}, "from 0.2 to 1e\\+09"),
         ({"weights": (1, 2)}, "a list of 5 numbers"),
         ({"weights": "1"}, "weights must be numbers"),
         ({"weights": [[1], [1, 2]]}, "weights must be numbers"),
@@ -262,7 +262,7 @@ def test_predictions_have_the_predictive_probabilities() -> None:
 
 
 def test_order_of_draws_has_no_ties_at_the_largest_value() -> None:
-    posterior = Dirichlet.of(2, values=(0, 1), weights=(0.1, 1000))
+    posterior = Dirichlet.of(2, values=(0, 1), weights=(0.2, 1e9))
     stream = Stream(Keys(3, 0, 200), 1, "test")
     draws = posterior.sample(posterior.init(200), stream)
     order = posterior.sample_order(posterior.init(200), stream)
@@ -296,7 +296,7 @@ def test_weaker_prior_has_the_same_means() -> None:
     weaker = posterior.weaker()
     assert weaker.weights == pytest.approx(posterior.weights / 10.0)
     assert weaker.accuracy == "strict"
-    assert (weaker.weaker().weights >= 0.1).all()
+    assert (weaker.weaker().weights >= 0.2).all()
 
 
 def test_rewards_are_listed() -> None:

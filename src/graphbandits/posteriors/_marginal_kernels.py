@@ -58,6 +58,9 @@ from graphbandits.posteriors._pair_kernels import TINY, fold_equals, inner
 from graphbandits.posteriors._panel_kernels import NODES
 from graphbandits.posteriors._shape_kernels import Setting
 
+#: Largest accepted error of the sum of alpha, as in the classes of posteriors.
+TOLERANCE = 1e-10
+
 
 @kernel()
 def _integrate_marginals(
@@ -287,7 +290,7 @@ def marginal_beliefs(
         else:
             before = np.inf
             scale = cut
-            for _ in range(REFINEMENTS):
+            for step in range(REFINEMENTS):
                 edges = divide(
                     family,
                     common,
@@ -330,7 +333,10 @@ def marginal_beliefs(
                     some_alpha,
                 )
                 defect[t] = abs(total - 1.0)
-                good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH
+                # (the last pass must fill h and v, unless it fails)
+                enough = GOOD_ENOUGH if step < REFINEMENTS - 1 else TOLERANCE
+                before = before if step < REFINEMENTS - 1 else 0.0
+                good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < enough
                 if good and variance:
                     _fill_variance(
                         family,
@@ -371,7 +377,7 @@ def marginal_beliefs(
                         some_h,
                     )
                     defect[t] = max(defect[t], off)
-                    good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < GOOD_ENOUGH
+                    good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < enough
                 if good:
                     break
                 before = defect[t]

@@ -28,7 +28,7 @@ from graphbandits.registry import register
 from graphbandits.rng import Stream
 
 #: Range of the weights of a prior.
-LEAST_WEIGHT, MOST_WEIGHT = 0.1, 1e9
+LEAST_WEIGHT, MOST_WEIGHT = 0.2, 1e9
 #: Upper limit in a state: up to 2^32 rounds add one observation each.
 MOST_IN_STATE = 1e10
 #: Upper limit of the number of values.
@@ -50,7 +50,7 @@ class Dirichlet(MarginalPosterior):
     Parameters
     ----------
     weights : array_like of shape (K, m)
-        Weights of the values of each arm, from 0.1 to 1e9.
+        Weights of the values of each arm, from 0.2 to 1e9.
     values : sequence of float
         All rewards, 2 to 30 different numbers in increasing order.
     accuracy : {"simulation", "strict"}
@@ -143,7 +143,7 @@ class Dirichlet(MarginalPosterior):
     def weaker(self) -> Dirichlet:
         """Return a prior with a tenth of the weights, which has the same means.
 
-        Weights stay above 0.1.
+        Weights stay at 0.2 or above.
 
         Returns
         -------
