@@ -18,7 +18,7 @@ from graphbandits.posteriors._dirichlet_belief_kernels import (
     fill_log_densities,
     fill_quantiles,
 )
-from graphbandits.posteriors._marginal import MarginalPosterior, clipped
+from graphbandits.posteriors._marginal import MarginalPosterior
 from graphbandits.posteriors._update_kernels import add_to_values
 from graphbandits.posteriors.base import Observations
 from graphbandits.posteriors.beta_bernoulli import check_accuracy
@@ -141,17 +141,15 @@ class Dirichlet(MarginalPosterior):
         return [cls.of(3), cls(np.array(some), (-1.0, 0.5, 2.0))]
 
     def weaker(self) -> Dirichlet:
-        """Return a prior with a tenth of the weights, which has the same means.
-
-        Weights stay at 0.2 or above.
+        """Return a prior with the same means and a tenth of the weights, or as little as allowed.
 
         Returns
         -------
         Dirichlet
             The prior.
         """
-        weights = clipped(self.weights / 10.0, (LEAST_WEIGHT, MOST_WEIGHT))
-        return Dirichlet(weights, self.values, self.accuracy)
+        share = np.maximum(0.1, LEAST_WEIGHT / self.weights.min(axis=1, keepdims=True))
+        return Dirichlet(self.weights * np.minimum(share, 1.0), self.values, self.accuracy)
 
     @property
     def arms(self) -> int:
