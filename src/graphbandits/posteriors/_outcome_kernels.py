@@ -416,7 +416,7 @@ def _change_below(
     small. After a precise outcome, the mass itself is.
     """
     if arms[NARROW, i] >= WIDE or arms[BELOW, i] >= 0.25 or not has_after(family):
-        return -inside.sum()
+        return -float(inside.sum())
     here, g = np.empty((2, NODES))
     set_after(family, common, arms, i, y, setting.reach, after)
     return _mass_below(family, common, after, setting, low, here, g) - float(arms[BELOW, i])
