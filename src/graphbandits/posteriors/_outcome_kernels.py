@@ -30,6 +30,7 @@ from graphbandits.posteriors._arm_kernels import (
     CENTRE,
     COUNT,
     END,
+    NARROW,
     SPREAD,
     START,
 )
@@ -59,6 +60,8 @@ OUTCOME_PANEL = np.array([4.2, 2.0])
 #: Largest width of a panel of nodes, in scales of the posterior after the outcome, for which the
 #: nodes resolve it: simulation, strict.
 RESOLVED = np.array([4.5, 3.0])
+#: Nodes of the lower tail of a posterior resolve that after an outcome if it is not narrower.
+WIDE = 0.6
 #: Arms that are best with a smaller probability are omitted: simulation, strict.
 LEAST_ALPHA = np.array([1e-15, 1e-42])
 #: Number of scales within which a posterior after an outcome matters for the panels of outcomes.
@@ -338,12 +341,8 @@ def _fill_narrow(
     start, end = after[START, 0], after[END, 0]
     here, g = np.empty((2, NODES))
     moments = np.zeros(NODES)
-    if strict and start < edges[0]:  # (otherwise the mass below the first edge is not used)
-        t = start
-        while t < edges[0]:
-            right = min(edges[0], _step(family, common, after, setting, t))
-            weight[n] += _fill_pieces(family, common, after, t, right, here, g)
-            t = right
+    if strict:  # (otherwise the mass below the first edge is not used)
+        weight[n] = _mass_below(family, common, after, setting, edges[0], here, g)
     for p in range(panels):
         left, right = edges[p], edges[p + 1]
         if right <= start or left >= end:
@@ -376,6 +375,51 @@ def _fill_narrow(
                     value = new
             t = stop
         _add_moments(moments, weight[nodes])
+
+
+@kernel()
+def _mass_below(
+    family: int,
+    common: Floats,
+    after: Floats,
+    setting: Setting,
+    low: float,
+    here: Floats,
+    g: Floats,
+) -> float:
+    """Compute the mass of the posterior after an outcome below ``low``."""
+    mass = 0.0
+    t = after[START, 0]
+    low = min(low, after[END, 0])
+    while t < low:
+        right = min(low, _step(family, common, after, setting, t))
+        mass += _fill_pieces(family, common, after, t, right, here, g)
+        t = right
+    return mass
+
+
+@kernel()
+def _change_below(
+    family: int,
+    common: Floats,
+    arms: Floats,
+    i: int,
+    y: float,
+    setting: Setting,
+    low: float,
+    after: Floats,
+    inside: Floats,
+) -> float:
+    """Compute the change of the mass of arm i below ``low`` by the outcome y.
+
+    ``inside`` are the changes above ``low``; their sum is relatively accurate if the mass is not
+    small. After a precise outcome, the mass itself is.
+    """
+    if arms[NARROW, i] >= WIDE or arms[BELOW, i] >= 0.25 or not has_after(family):
+        return -float(inside.sum())
+    here, g = np.empty((2, NODES))
+    set_after(family, common, arms, i, y, setting.reach, after)
+    return _mass_below(family, common, after, setting, low, here, g) - float(arms[BELOW, i])
 
 
 @kernel()
@@ -486,6 +530,7 @@ def fill_information(
             continue
         # the lower tail below the panels, if it is too small for a difference from 1
         tail = pivot > 0 and edges[0] < arms[CENTRE, i] and arms[BELOW, i] < 0.25
+        tail = tail and (arms[NARROW, i] >= WIDE or not has_after(family))
         tail_place, tail_weight = place[:0], place[:0]
         if tail:
             tail_place, tail_weight = lower_nodes(family, common, arms, i, origin, edges[0])
@@ -526,7 +571,17 @@ def fill_information(
                     if tail:
                         w[b, n] = inner(tail_ratio[b], tail_weight)
                     elif pivot > 0:
-                        w[b, n] = -w[b, :n].sum()
+                        w[b, n] = _change_below(
+                            family,
+                            common,
+                            arms,
+                            i,
+                            batch[b],
+                            setting,
+                            edges[0],
+                            after,
+                            w[b, :n],
+                        )
             for b in range(size, BATCH):
                 w[b, : n + 1] = 0.0
             _products(v, rows, w, n + 1 if pivot > 0 else n, out)

@@ -138,7 +138,8 @@ def student_predictive(arms: Floats, k: int, e: float) -> tuple[float, float]:
     grown = e * e / freedom
     power = 0.5 * (freedom + 1.0)
     density = math.exp(arms[HALF_STEP, k] - _HALF_LOG_2PI - power * math.log1p(grown))
-    scale = math.sqrt((freedom + e * e) * min(1.0 / (freedom + 1.0), 4.0 * STRIP_PART))
+    # (less than a scale of the density: the divergence has singularities as well)
+    scale = 0.75 * math.sqrt((freedom + e * e) * min(1.0 / (freedom + 1.0), 4.0 * STRIP_PART))
     return density, scale
 
 
