@@ -280,7 +280,7 @@ def test_command_that_repeats_a_stored_simulation_has_its_models(place: Path) ->
     ("options", "words"),
     [
         (["--world=gausian"], ["unknown world 'gausian'", "did you mean 'gaussian'"]),
-        (["--world=gaussian(sd=-1)"], ["sds must be from"]),
+        (["--world=gaussian(sd=-1)"], ["sd must be from"]),
         (["--world=gaussian(fixed=[1, 2])"], ["each of the 3 arms"]),
         (["--world=gaussian(fixed=5)"], ["each of the 3 arms"]),
         (["--world=my-world"], ["unknown world 'my-world'", "--plugin FILE"]),

@@ -434,8 +434,8 @@ def test_agent_of_every_family_decides_like_the_simulated_trial(family: str) -> 
     [
         ({"posterior": "norml"}, ["unknown posterior 'norml'", "'normal'"]),
         ({"posterior": "gaussian"}, ["unknown posterior 'gaussian'"]),
-        ({"posterior": "normal(sd=0)"}, ["sds must be from"]),
-        ({"posterior": "normal", "prior": (0, -1)}, ["sds must be from"]),
+        ({"posterior": "normal(sd=0)"}, ["sd must be from"]),
+        ({"posterior": "normal", "prior": (0, -1)}, ["sd must be from"]),
         ({"posterior": "normal", "prior": [(0, 1)] * 3}, ["2 arms"]),
         ({"posterior": "normal", "prior": {"z": (0, 1)}}, ["no parameter 'z'"]),
         ({"posterior": "normal", "prior": {"x": (0, 1), "z": (0, 1)}}, ["no parameter 'x'"]),

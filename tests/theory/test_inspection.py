@@ -98,7 +98,7 @@ def test_sampled_gain_of_an_empty_graph_estimates_h(family: str) -> None:
     ("arms", "how", "words"),
     [
         ([(1, 1)] * 2, {"posterior": "norml"}, ["unknown posterior 'norml'", "'normal'"]),
-        ([(0, 0)] * 2, {"posterior": "normal"}, ["sds must be from", "0"]),
+        ([(0, 0)] * 2, {"posterior": "normal"}, ["sd must be from", "0"]),
         ([(0, 1), (math.nan, 1)], {"posterior": "normal"}, ["means", "nan"]),
         ([(0, 1)] * 3, {"graph": "edges(1-2)"}, []),
         ([(0, 1, 2, 3)] * 2, {"posterior": "normal"}, ["mean, sd, noise"]),
@@ -185,7 +185,7 @@ def test_prior_may_be_a_pair_an_object_or_a_text() -> None:
         (BetaBernoulli, {}, ["a posterior must be a text"]),
         (build("world", "gaussian", 2), {}, ["a posterior must be a text"]),
         ("norml", {}, ["unknown posterior 'norml'"]),
-        ("normal(sd=0)", {}, ["sds must be from"]),
+        ("normal(sd=0)", {}, ["sd must be from"]),
         ("normal(mean=nan)", {}, ["nan"]),
         ("2,x", {}, ["two numbers A,B"]),
         ("", {}, ["posterior ''"]),

@@ -95,12 +95,12 @@ def test_prior_has_the_parameters_of_the_world() -> None:
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"sd": 0.0}, "sds must be from"),
-        ({"sd": [1.0, -1.0]}, "sds must be from"),
+        ({"sd": 0.0}, "sd must be from"),
+        ({"sd": [1.0, -1.0]}, "sd must be from"),
         ({"noise": 0.0}, "noise"),
         ({"noise": float("nan")}, "noise"),
         ({"noise": [1.0, 2.0]}, "noise"),
-        ({"mean": float("inf")}, "means must be from"),
+        ({"mean": float("inf")}, "mean must be from"),
         ({"mean": [0.0, 1.0, 2.0]}, "a list of 2 numbers"),
         ({"mean": "high"}, "mean must be a number"),
         ({"fixed": [0.0]}, "each of the 2 arms"),

@@ -320,6 +320,7 @@ def _check_numbers(values: object, name: str, low: float, high: float) -> Floats
         array = np.asarray(values)
     except ValueError:  # nested lists of different lengths
         array = np.empty(0, object)
+    name = name.removesuffix("s")  # users give 'sd', the array of all arms is 'sds'
     if array.dtype.kind not in "iuf":
         raise InputError(f"{name} must be a number, not {short_repr(values)}")
     array = np.array(array, np.float64, order="C")
