@@ -58,8 +58,8 @@ from graphbandits.posteriors._pair_kernels import TINY, fold_equals, inner
 from graphbandits.posteriors._panel_kernels import NODES
 from graphbandits.posteriors._shape_kernels import Setting
 
-#: Largest accepted error of the sum of alpha, as in the classes of posteriors.
-TOLERANCE = 1e-10
+#: Largest accepted error of the sum of alpha after the last refinement.
+ACCEPTED = 1e-10
 
 
 @kernel()
@@ -334,7 +334,7 @@ def marginal_beliefs(
                 )
                 defect[t] = abs(total - 1.0)
                 # (the last pass must fill h and v, unless it fails)
-                enough = GOOD_ENOUGH if step < REFINEMENTS - 1 else TOLERANCE
+                enough = GOOD_ENOUGH if step < REFINEMENTS - 1 else ACCEPTED
                 before = before if step < REFINEMENTS - 1 else 0.0
                 good = defect[t] <= CONVERGED or 0.5 * before < defect[t] < enough
                 if good and variance:
