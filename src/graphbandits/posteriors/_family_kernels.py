@@ -117,7 +117,7 @@ def special_after(family: int, common: Floats, origin: float, t: float) -> float
 
 
 @kernel()
-def fill_density(
+def fill_densities(
     family: int, common: Floats, arms: Floats, k: int, place: Floats, g: Floats
 ) -> None:
     """Compute the density on the axis at the nodes."""
@@ -155,7 +155,7 @@ def has_after(family: int) -> bool:
 def set_after(
     family: int, common: Floats, arms: Floats, k: int, y: float, reach: float, after: Floats
 ) -> None:
-    """Fill column 0 of ``after`` with arm k after the outcome y, for :func:`fill_density`.
+    """Fill column 0 of ``after`` with arm k after the outcome y, for :func:`fill_densities`.
 
     CENTRE, SPREAD, START and END are needed, and what :func:`shape_at` uses.
     """

@@ -37,7 +37,7 @@ from graphbandits.posteriors._beta_kernels import CONVERGED, GOOD_ENOUGH, REFINE
 from graphbandits.posteriors._distribution_kernels import accumulate, fold_in
 from graphbandits.posteriors._family_kernels import (
     difference,
-    fill_density,
+    fill_densities,
     fill_widths,
     has_moment_factor,
     moment_factor,
@@ -98,7 +98,7 @@ def _integrate_marginals(
     for k in range(active):
         panels = panels_of[k]
         end = panels * NODES
-        fill_density(family, common, arms, k, place[:end], r[k, :end])
+        fill_densities(family, common, arms, k, place[:end], r[k, :end])
         r[k, end:n] = 0.0
         total = accumulate(r[k], edges, panels, mass, big_f[k])
         below = max(0.0, 1.0 - total)

@@ -17,7 +17,7 @@ from graphbandits._types import Floats, Ints
 from graphbandits.posteriors._arm_kernels import CENTRE, COUNT, END, NARROW, SPREAD, START
 from graphbandits.posteriors._family_kernels import (
     difference,
-    fill_density,
+    fill_densities,
     moment_factor,
     shape_at,
     special_after,
@@ -209,7 +209,7 @@ def _fill_log_product(
         n = 0
         while n < panels and edges[n] < arms[END, k]:
             n += 1
-        fill_density(family, common, arms, k, place[: n * NODES], g[: n * NODES])
+        fill_densities(family, common, arms, k, place[: n * NODES], g[: n * NODES])
         above[n] = 0.0
         for p in range(n - 1, -1, -1):
             above[p] = above[p + 1]
@@ -310,7 +310,7 @@ def lower_nodes(
     place, weight = place[:n], weight[:n]
     if g.size < n:
         g = np.empty(n)
-    fill_density(family, common, arms, k, place, g[:n])
+    fill_densities(family, common, arms, k, place, g[:n])
     for i in range(n):
         weight[i] *= g[i]
     return place, weight

@@ -37,7 +37,7 @@ from graphbandits.posteriors._arm_kernels import (
 from graphbandits.posteriors._distribution_kernels import accumulate
 from graphbandits.posteriors._family_kernels import (
     are_counts,
-    fill_density,
+    fill_densities,
     fill_ratios,
     has_after,
     list_outcomes,
@@ -353,7 +353,7 @@ def _fill_narrow(
             shape_at(family, common, after, 0, right)[2],
         )
         if right - left <= most * scale:
-            fill_density(family, common, after, 0, place[nodes], weight[nodes])
+            fill_densities(family, common, after, 0, place[nodes], weight[nodes])
             for x in range(p * NODES, (p + 1) * NODES):
                 weight[x] *= dt[x]
             continue
@@ -444,7 +444,7 @@ def _fill_pieces(
     half = 0.5 * (end - t)
     for q in range(NODES):
         place[q] = t + half * (1.0 + NODE[q])
-    fill_density(family, common, after, 0, place, g)
+    fill_densities(family, common, after, 0, place, g)
     total = 0.0
     for q in range(NODES):
         g[q] *= half * WEIGHT[q]
