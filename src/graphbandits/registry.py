@@ -211,14 +211,16 @@ def text_of(plugin: object) -> str:
     >>> text_of(build("posterior", "beta-bernoulli(a=2, b=[1, 3])", arms=2))
     'beta-bernoulli(a=2.0, b=[1.0, 3.0])'
     """
-    fields = _fields(type(plugin)) if dataclasses.is_dataclass(plugin) else []
-    pairs = _arguments_of(type(plugin)) if hasattr(plugin, "of") else fields
-    stored = dict(fields)
+    known = text_parameters(plugin) if dataclasses.is_dataclass(plugin) else {}
+    defaults: dict[str, Any] = {}
+    if known:
+        cls = type(plugin)
+        defaults = dict(_arguments_of(cls) if hasattr(cls, "of") else _fields(cls))
     changed = []
-    for name, default in pairs:
-        value = _short_value(getattr(plugin, name if name in stored else f"{name}s", default))
-        if not _same(value, default):
-            changed.append(f"{name}={_value_text(value)}")
+    for name, value in known.items():
+        short = _short_value(value)
+        if name in defaults and not _same(short, defaults[name]):
+            changed.append(f"{name}={_value_text(short)}")
     return name_of(plugin) + (f"({', '.join(changed)})" if changed else "")
 
 
@@ -258,6 +260,23 @@ def parameters_given(plugin: object) -> dict[str, Any]:
     {'size': 3}
     """
     return {name: getattr(plugin, name) for name, _ in _fields(type(plugin))}
+
+
+def text_parameters(plugin: object) -> dict[str, Any]:
+    """Return the values of the parameters of a plug-in by their names in its text form.
+
+    The names are those of the class method ``of``, if there is one: the array of all ``sd`` may be
+    the field ``sds``.
+
+    >>> text_parameters(build("posterior", "normal(sd=2)", arms=2))["sd"]
+    array([2., 2.])
+    """
+    given = parameters_of(type(plugin))
+    names = {name: name.removesuffix("s") for name, _ in _fields(type(plugin))}
+    return {
+        name if name in given or short not in given else short: getattr(plugin, name)
+        for name, short in names.items()
+    }
 
 
 def _fields(cls: type) -> list[tuple[str, Any]]:

@@ -206,12 +206,12 @@ def test_description_has_all_parameters_of_the_models() -> None:
     normal = {"name": "normal", "noise": 2.0, "accuracy": "simulation"}
     assert describe_world(world, world.prior) == {
         "world": "Gaussian",
-        "prior": normal | {"means": [1.0, 3.0], "sds": [2.0, 4.0]},
+        "prior": normal | {"mean": [1.0, 3.0], "sd": [2.0, 4.0]},
         "accuracy": "simulation",
         "means": [5.0, 6.0],
     }
     other = describe_world(world, Normal.of(2))["posterior"]
-    assert other == normal | {"noise": 1.0, "means": [0.0, 0.0], "sds": [1.0, 1.0]}
+    assert other == normal | {"noise": 1.0, "mean": [0.0, 0.0], "sd": [1.0, 1.0]}
 
 
 def test_description_of_bernoulli_arms_is_that_of_earlier_versions() -> None:

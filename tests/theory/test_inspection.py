@@ -99,7 +99,7 @@ def test_sampled_gain_of_an_empty_graph_estimates_h(family: str) -> None:
     [
         ([(1, 1)] * 2, {"posterior": "norml"}, ["unknown posterior 'norml'", "'normal'"]),
         ([(0, 0)] * 2, {"posterior": "normal"}, ["sd must be from", "0"]),
-        ([(0, 1), (math.nan, 1)], {"posterior": "normal"}, ["means", "nan"]),
+        ([(0, 1), (math.nan, 1)], {"posterior": "normal"}, ["mean", "nan"]),
         ([(0, 1)] * 3, {"graph": "edges(1-2)"}, []),
         ([(0, 1, 2, 3)] * 2, {"posterior": "normal"}, ["mean, sd, noise"]),
         (["mean=1"] * 2, {}, ["no parameter 'mean'", "a, b"]),

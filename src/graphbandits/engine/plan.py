@@ -29,7 +29,7 @@ from graphbandits.policies import Policy, Problem, as_policy
 from graphbandits.policies.base import check_needs, check_problem
 from graphbandits.posteriors import BetaBernoulli, Posterior
 from graphbandits.posteriors.support import reward_support
-from graphbandits.registry import build, name_of, parameters_given, summary_of, text_of
+from graphbandits.registry import build, name_of, summary_of, text_of, text_parameters
 from graphbandits.rng import Keys
 from graphbandits.worlds import World, as_posterior, as_world
 from graphbandits.worlds.loaders import check_world
@@ -411,7 +411,7 @@ def describe_world(world: World, posterior: Posterior | None = None) -> dict[str
 
 def _parameters(model: object) -> dict[str, Any]:
     """Return the name and the parameters of a world or a posterior as JSON values."""
-    given = parameters_given(model) if is_dataclass(model) else vars(model)
+    given = text_parameters(model) if is_dataclass(model) else vars(model)
     return {"name": name_of(model)} | {name: _json_value(value) for name, value in given.items()}
 
 

@@ -16,7 +16,7 @@ from graphbandits.graphs import Feedback, Fixed, GraphLike, UniformFeedback, mak
 from graphbandits.policies.bayesian import GAINS, Bayesian, GainPolicy
 from graphbandits.posteriors import Beliefs, Posterior, reward_support
 from graphbandits.posteriors._capabilities import predict, strictest
-from graphbandits.registry import name_of, parameters_given, parameters_of, registered, text_of
+from graphbandits.registry import name_of, registered, text_of, text_parameters
 from graphbandits.rng import Keys, Stream
 from graphbandits.theory.ratio_limits import ratio_limit
 from graphbandits.theory.reward_constants import reward_scale, why_unsupported
@@ -221,12 +221,10 @@ def _by_arm(model: Any, arms: int) -> list[dict[str, Any]]:
     """Return the parameters of each arm by name; without those that all arms share."""
     arrays = {
         name: value.tolist()
-        for name, value in parameters_given(model).items()
+        for name, value in text_parameters(model).items()
         if isinstance(value, np.ndarray) and value.shape[:1] == (arms,)
     }
-    given = parameters_of(type(model))  # an array of 'mean' is the field 'means'
-    names = {name: name.removesuffix("s") if name not in given else name for name in arrays}
-    return [{names[name]: listed[i] for name, listed in arrays.items()} for i in range(arms)]
+    return [{name: listed[i] for name, listed in arrays.items()} for i in range(arms)]
 
 
 # Prior predictive ---------------------------------------------------------------------------------
