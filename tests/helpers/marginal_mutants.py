@@ -184,7 +184,7 @@ if __name__ == "__main__":
     asked = json.load(sys.stdin)
     if asked["mutant"] is not None:
         {mutant.name: mutant for mutant in MUTANTS}[asked["mutant"]].apply()
-    # otherwise the library rejects some posteriors of mutants, or refines their panels; it is disabled
+    # otherwise the library rejects some posteriors of mutants, or refines their panels; disabled
     # for the unchanged kernels as well, so that the mutant is the only difference
     disable_check()
     answers = [answer(*question) for question in asked["questions"]]
