@@ -37,7 +37,7 @@ class Settings:
     policy_rounds: int = 200
     #: A round of every reward model.
     model_arms: tuple[int, ...] = (5, 10)
-    model_rounds: int = 100
+    model_rounds: int = 50
     #: One worker and two.
     worker_trials: int = 400
     worker_rounds: int = 1_000
