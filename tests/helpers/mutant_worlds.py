@@ -92,7 +92,7 @@ class MeansByRow(Bernoulli):
         return [cls.of(3)]
 
 
-@fails("means", "returned means of shape .6,.; return an array of numbers")
+@fails("means", "returned means of shape .6,. and type float64; return an array of numbers")
 class OneMean(Bernoulli):
     """Has one mean per trial."""
 

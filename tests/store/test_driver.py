@@ -45,7 +45,7 @@ from graphbandits.store.driver import shard_size
         ({"graph": [np.eye(5)] * 2}, ["2 rounds", "3"]),
         ({"world": Bernoulli(BetaBernoulli.of(4))}, ["5 arms", "4"]),
         ({"world": Bernoulli(BetaBernoulli.of(4)), "arms": 5}, ["5", "4"]),
-        ({"world": "bernoulli"}, ["world", "bernoulli"]),
+        ({"world": "bernouli"}, ["unknown world", "'bernoulli'"]),
     ],
     ids=label,
 )

@@ -121,9 +121,9 @@ def test_timing_run_uses_the_block_size_and_records_of_the_real_run(
     (task,) = tasks(ONE.replace("horizon = 20", "horizon = 60") + "[record]\nrounds = [7, 50]\n")
     runs = []
 
-    def note(policy, world, process, horizon, keys, recording, advance, **more):  # type: ignore[no-untyped-def]
+    def note(policy, world, process, horizon, keys, recording, *more):  # type: ignore[no-untyped-def]
         runs.append((keys.trials, recording.rounds))
-        return run_recorded(policy, world, process, horizon, keys, recording, advance, **more)
+        return run_recorded(policy, world, process, horizon, keys, recording, *more)
 
     monkeypatch.setattr("graphbandits.engine.plan.run_recorded", note)
     monkeypatch.setattr(module, "MEASURED_SECONDS", float("inf"))

@@ -134,7 +134,10 @@ def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float
             COUNT: "(events, exposure), a whole number of events and an exposure above 0",
         }
         allowed = kinds.get(support, "(total, count) of rewards, with a count above 0")
-        raise InputError(f"several outcomes must be {allowed}; not {short_repr(given)}")
+        raise InputError(
+            f"a reward must be {support.description}, or several outcomes as {allowed}; not "
+            f"{short_repr(given)}"
+        )
     return total / count, count
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from scipy.special import betaln, xlog1py, xlogy
+from scipy.special import xlog1py, xlogy
 
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_integer
@@ -17,8 +17,6 @@ from graphbandits.posteriors._beta_kernels import add_outcomes
 from graphbandits.posteriors._update_kernels import add_draws
 from graphbandits.posteriors.base import Beliefs, Observations, per_arm
 from graphbandits.posteriors.beta_bernoulli import (
-    LEAST_PARAMETER,
-    MOST_PARAMETER,
     BetaBernoulli,
     check_parameters,
 )
@@ -41,6 +39,9 @@ class BetaInterval:
     whatever the distribution of the rewards, but ignores what the reward tells beyond its draw.
     With ``evidence="fraction"`` the reward adds p to a and 1 - p to b: there is no noise of draws,
     but it is not the posterior of a model, and too wide if the rewards of an arm vary little.
+
+    The likelihood of the rewards is unknown, so an agent cannot check this prior with its first
+    observations.
 
     The statistic h is the information of one draw about the best arm. For ``evidence="draw"`` it is
     a lower bound of the information of the reward itself.
@@ -143,17 +144,6 @@ class BetaInterval:
         """
         a, b = np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0])
         return [cls.of(3), cls(a, b, -1.0, 3.0, "fraction")]
-
-    def weaker(self) -> BetaInterval:
-        """Return a prior with a tenth of the parameters, which has the same means.
-
-        Returns
-        -------
-        BetaInterval
-            The prior.
-        """
-        a, b = (np.clip(x / 10.0, LEAST_PARAMETER, MOST_PARAMETER) for x in (self.a, self.b))
-        return dataclasses.replace(self, a=a, b=b)
 
     @cached_property
     def _beta(self) -> BetaBernoulli:
@@ -426,24 +416,6 @@ class BetaInterval:
         """
         part, x = (reward - self.low) / self._width, self._part(theta)
         return np.asarray(xlogy(part, x) + xlog1py(1.0 - part, -x), np.float64)
-
-    def log_evidence(self, state: State) -> Floats:
-        """Compute the log probability of the draws that led from this prior to a state.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The log evidence log B(a', b') - log B(a, b) of each arm.
-        """
-        self._beta.check_state(state)
-        a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
-        found: Floats = betaln(a, b) - betaln(self.a, self.b)
-        return found
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
         """Return the largest reward with the probability that gives the mean, else the smallest.
