@@ -229,6 +229,7 @@ def test_workers_give_the_bits_of_this_thread_for_every_family(tmp_path: Path) -
             assert computed(executor, tasks) == expected
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("family", FAMILIES)
 def test_saved_agent_of_every_family_continues_bit_for_bit(family: str, tmp_path: Path) -> None:
     given = FAMILIES[family]
@@ -282,6 +283,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("family", FAMILIES)
 def test_audit_and_bounds_run_only_where_they_are_proved(family: str, place: Path) -> None:
     given = FAMILIES[family]
@@ -298,6 +300,7 @@ def test_audit_and_bounds_run_only_where_they_are_proved(family: str, place: Pat
         assert f"the posterior '{given.posterior_name}'" in refused_command(place, audit)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("family", [name for name in FAMILIES if not FAMILIES[name].joint])
 def test_joint_gain_without_information_is_refused_in_one_line(family: str, place: Path) -> None:
     given = FAMILIES[family]
@@ -316,6 +319,7 @@ def test_joint_gain_without_information_is_refused_in_one_line(family: str, plac
         assert all(word in message for word in named)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("family", FAMILIES)
 def test_ratios_with_the_bound_are_recorded_for_every_family(family: str) -> None:
     given = FAMILIES[family]
@@ -430,6 +434,7 @@ def test_results_of_different_sources_of_a_world_are_not_combined(
     assert Results.concat([one, small("my-world", 2)]).trials == 6
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("family", FAMILIES)
 def test_results_of_a_family_are_combined_only_if_the_parameters_are_equal(family: str) -> None:
     given = FAMILIES[family]
