@@ -86,7 +86,7 @@ def children(pid: int) -> list[int]:
         try:
             if int(file.read_text().rpartition(")")[2].split()[1]) == pid:
                 found.append(int(file.parent.name))
-        except OSError:  # it has ended meanwhile
+        except OSError:  # it has already ended
             continue
     return found
 
