@@ -1,0 +1,266 @@
+"""The journal of an agent: numbered entries, snapshots of its state, and large objects by hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, Protocol
+
+
+class Entry(NamedTuple):
+    """One event in the life of an agent.
+
+    Parameters
+    ----------
+    number : int
+        Number of the entry, from 1, without gaps.
+    time : float
+        Time in seconds since 1970 (UTC).
+    kind : str
+        Kind of the event, such as "decide" or "observe".
+    decision : int or None
+        Number of the decision that the event belongs to.
+    body : dict
+        What happened, as JSON values.
+    data : bytes or None
+        Arrays of the event.
+    """
+
+    number: int
+    time: float
+    kind: str
+    decision: int | None
+    body: dict[str, Any]
+    data: bytes | None = None
+
+
+class Snapshot(NamedTuple):
+    """State of an agent after an entry.
+
+    Parameters
+    ----------
+    number : int
+        Number of the last entry that the state includes.
+    data : bytes
+        The state.
+    """
+
+    number: int
+    data: bytes
+
+
+class Journal(Protocol):
+    """Protocol of the journal of one agent. Entries are appended and never changed.
+
+    Any number of processes may write to a journal. A thread uses its own journal, or a lock.
+    """
+
+    def write(self) -> AbstractContextManager[int]:
+        """Start a transaction that excludes other writers of this agent.
+
+        Returns
+        -------
+        context manager
+            Yields the number of the last entry. The end of the block commits: after it, the
+            entries survive a crash of the process and of the machine. An exception in the block
+            discards everything that was written in it.
+        """
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Append entries, inside of :meth:`write`.
+
+        Parameters
+        ----------
+        entries : sequence of Entry
+            Entries whose numbers follow the last one.
+        """
+
+    def last(self) -> int:
+        """Return the number of the last entry, without a lock.
+
+        Returns
+        -------
+        int
+            The number.
+        """
+
+    def first(self) -> int:
+        """Return the number of the first entry that has not been removed by :meth:`forget`.
+
+        Returns
+        -------
+        int
+            The number; that of the next entry if there is none.
+        """
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """Iterate over the entries in their order.
+
+        Parameters
+        ----------
+        after : int, default=0
+            Number of the entry before the first one that is returned.
+
+        Returns
+        -------
+        iterator of Entry
+            The entries.
+        """
+
+    def of_decision(self, decision: int) -> list[Entry]:
+        """Return all entries of a decision, in their order.
+
+        Parameters
+        ----------
+        decision : int
+            Number of the decision.
+
+        Returns
+        -------
+        list of Entry
+            The entries; empty if there are none.
+        """
+
+    def newest_snapshot(self) -> Snapshot | None:
+        """Return the newest snapshot.
+
+        Returns
+        -------
+        Snapshot or None
+            The snapshot; None before the first one.
+        """
+
+    def oldest_snapshot(self) -> Snapshot | None:
+        """Return the oldest snapshot, from which all remaining entries can be replayed.
+
+        Returns
+        -------
+        Snapshot or None
+            The snapshot; None before the first one.
+        """
+
+    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
+        """Store a snapshot, inside of :meth:`write`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+            The snapshot.
+        keep : int, default=2
+            Number of snapshots to keep: the oldest one and the newest ones.
+        """
+
+    def put_object(self, data: bytes) -> str:
+        """Store an object, such as a graph, inside of :meth:`write`; equal objects once.
+
+        Parameters
+        ----------
+        data : bytes
+            The object.
+
+        Returns
+        -------
+        str
+            Its key, the SHA-256 hash of the data.
+        """
+
+    def get_object(self, key: str) -> bytes:
+        """Return a stored object.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Returns
+        -------
+        bytes
+            The object.
+        """
+
+    def forget(self, base: Snapshot) -> None:
+        """Remove the entries up to a snapshot, and older snapshots, inside of :meth:`write`.
+
+        Parameters
+        ----------
+        base : Snapshot
+            State after the last removed entry, which becomes the oldest snapshot.
+        """
+
+    def compact(self) -> None:
+        """Remove all snapshots except the oldest and the newest, and release free space."""
+
+    def close(self) -> None:
+        """Release the connection. The next use opens it again."""
+
+
+class MemoryJournal:
+    """Journal in memory, for an agent without a store. It ends with the process."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._removed = 0
+        self._by_decision: dict[int, list[Entry]] = {}
+        self._snapshots: list[Snapshot] = []
+        self._objects: dict[str, bytes] = {}
+
+    def write(self) -> AbstractContextManager[int]:
+        return nullcontext(self.last())
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            self._entries.append(entry)
+            if entry.decision is not None:
+                self._by_decision.setdefault(entry.decision, []).append(entry)
+
+    def last(self) -> int:
+        return self._removed + len(self._entries)
+
+    def first(self) -> int:
+        return self._removed + 1
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        return iter(self._entries[max(0, after - self._removed) :])
+
+    def of_decision(self, decision: int) -> list[Entry]:
+        return self._by_decision.get(decision, [])
+
+    def newest_snapshot(self) -> Snapshot | None:
+        return self._snapshots[-1] if self._snapshots else None
+
+    def oldest_snapshot(self) -> Snapshot | None:
+        return self._snapshots[0] if self._snapshots else None
+
+    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
+        kept = [one for one in self._snapshots if one.number != snapshot.number]
+        kept = sorted([*kept, snapshot])
+        self._snapshots = kept[:1] + kept[1:][-max(keep - 1, 1) :]
+
+    def put_object(self, data: bytes) -> str:
+        key = hashlib.sha256(data).hexdigest()
+        self._objects[key] = data
+        return key
+
+    def get_object(self, key: str) -> bytes:
+        return self._objects[key]
+
+    def forget(self, base: Snapshot) -> None:
+        gone = max(0, base.number - self._removed)
+        for entry in self._entries[:gone]:
+            if entry.decision is not None:
+                self._by_decision.pop(entry.decision, None)
+        for entry in self._entries[gone:]:
+            if entry.decision is not None:
+                rows = self._by_decision.setdefault(entry.decision, [])
+                if not rows or rows[-1].number < entry.number:
+                    rows.append(entry)
+        self._entries = self._entries[gone:]
+        self._removed += gone
+        self._snapshots = [base, *(one for one in self._snapshots if one.number > base.number)]
+
+    def compact(self) -> None:
+        self._snapshots = self._snapshots[:1] + self._snapshots[1:][-1:]
+
+    def close(self) -> None:
+        """Do nothing: the journal is in memory."""
