@@ -26,7 +26,9 @@ from graphbandits.registry import build, register
 GraphLike = Any
 
 
-def as_process(graph: GraphLike, arms: int | None = None) -> Process:
+def as_process(
+    graph: GraphLike, arms: int | None = None, weight: str | None = "auto"
+) -> Process:
     """Convert a graph description to a graph process.
 
     Parameters
@@ -37,6 +39,9 @@ def as_process(graph: GraphLike, arms: int | None = None) -> Process:
         graphs with one graph per round.
     arms
         Number of arms. None uses the number of the graph, or 5 if the graph has none.
+    weight
+        For a NetworkX graph: the edge attribute with the probabilities; see :func:`from_networkx`.
+        None ignores all attributes: every edge has probability 1.
 
     Returns
     -------
@@ -54,14 +59,16 @@ def as_process(graph: GraphLike, arms: int | None = None) -> Process:
     >>> as_process("star", arms=7).arms
     7
     """
-    process = make_process(graph, arms)
+    process = make_process(graph, arms, weight)
     if arms is not None and process.arms != arms:
         name = f"graph '{graph}'" if isinstance(graph, str) else "the graph"
         raise InputError(f"{name} has {process.arms} arms, but arms={arms} was given")
     return process
 
 
-def make_process(graph: GraphLike, arms: int | None) -> Process:
+def make_process(
+    graph: GraphLike, arms: int | None, weight: str | None = "auto"
+) -> Process:
     """Convert a graph description to a graph process; a fixed number of arms takes precedence.
 
     Like :func:`as_process`, but a graph with a fixed number of arms, such as a file, keeps it.
@@ -72,6 +79,8 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
         Anything that :func:`as_process` accepts.
     arms
         Number of arms of graphs that exist for any number; None for the default.
+    weight
+        For a NetworkX graph: the edge attribute with the probabilities; None to ignore all.
 
     Returns
     -------
@@ -79,6 +88,12 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
     """
     if isinstance(arms, int) and arms > MOST_ARMS:
         raise InputError(f"arms must be at most {MOST_ARMS}, not {arms}")
+    is_network = hasattr(graph, "adjacency") and hasattr(graph, "is_directed")
+    if weight != "auto" and not is_network:
+        raise InputError(
+            f"weight={weight!r} names an edge attribute of a NetworkX graph: remove it, because "
+            "the graph is of another kind"
+        )
     if isinstance(graph, str):
         if graph == "file:":
             raise InputError("'file:' needs the path of a graph file, such as file:edges.txt")
@@ -102,8 +117,8 @@ def make_process(graph: GraphLike, arms: int | None) -> Process:
     if hasattr(graph, "round") and hasattr(graph, "deterministic"):
         process: Process = graph
         return process
-    if hasattr(graph, "adjacency") and hasattr(graph, "is_directed"):
-        return from_networkx(graph)
+    if is_network:
+        return from_networkx(graph, weight)
     if hasattr(graph, "tocoo"):
         return from_sparse(graph)
     if isinstance(graph, list | tuple) and graph:

@@ -231,6 +231,11 @@ class Policy(Protocol):
     weighted : bool, optional
         Whether :meth:`update` uses ``Observations.weight``. Without it, weights other than 1 are
         refused.
+    incremental : bool, optional
+        Whether :meth:`update` may be called with a part of the observations of a round, several
+        times per round and in any order of the rounds. Such a policy has a method
+        ``learn(state, seen, problem)`` for observations that belong to no round. Without it, a live
+        agent updates the policy once per decision, when the decision is closed.
     """
 
     needs: ClassVar[Needs]

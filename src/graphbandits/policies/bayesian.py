@@ -36,6 +36,7 @@ class PosteriorPolicy:
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
+    incremental: ClassVar[bool] = True
 
     def init(self, problem: Problem, keys: Keys) -> State:
         """Return the prior, for each trial.
@@ -84,9 +85,27 @@ class PosteriorPolicy:
         dict of str to ndarray
             The new state.
         """
-        seen, posterior = self.learns_from(event), event.problem.posterior
-        check_weights(seen, posterior)
-        return posterior.update(state, seen)
+        return self.learn(state, self.learns_from(event), event.problem)
+
+    def learn(self, state: State, seen: Observations, problem: Problem) -> State:
+        """Update the posterior by observations that need not belong to a round.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state of the posterior.
+        seen : Observations
+            The observations.
+        problem : Problem
+            The problem, which has the posterior.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The new state.
+        """
+        check_weights(seen, problem.posterior)
+        return problem.posterior.update(state, seen)
 
     def check_state(self, state: State, problem: Problem) -> None:
         """Check a state that was loaded from a file.

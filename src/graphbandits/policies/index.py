@@ -59,6 +59,7 @@ class CountPolicy:
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
+    incremental: ClassVar[bool] = True
 
     def init(self, problem: Problem, keys: Keys) -> State:
         """Return zero counts and totals.
@@ -140,7 +141,26 @@ class CountPolicy:
         dict of str to ndarray
             The same state.
         """
-        seen = self.scaled(self.learns_from(event), event.problem)
+        return self.learn(state, self.learns_from(event), event.problem)
+
+    def learn(self, state: State, seen: Observations, problem: Problem) -> State:
+        """Count observations that need not belong to a round, in place.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The current state.
+        seen : Observations
+            The observations.
+        problem : Problem
+            The problem.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+        """
+        seen = self.scaled(seen, problem)
         weight = check_weights(seen, self)
         count: Any = state["count"]
         total: Any = state["total"]

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from graphbandits._types import Floats, State
-from graphbandits.policies.base import Event, Problem, View, check_range
+from graphbandits.policies.base import Problem, View, check_range
 from graphbandits.policies.index import OwnOutcomeIndexPolicy, counts, means
 from graphbandits.policies.scaled_rewards import ScaledRewards
+from graphbandits.posteriors import Observations
 from graphbandits.posteriors.base import check_weights
 from graphbandits.registry import register
 from graphbandits.rng import Keys
@@ -49,12 +50,12 @@ class UCBTuned(ScaledRewards, OwnOutcomeIndexPolicy):
         index: Floats = mean + np.sqrt(np.minimum(0.25, bound) * log_t / count)
         return index
 
-    def update(self, state: State, event: Event) -> State:
-        seen = self.scaled(event.played, event.problem)
-        check_weights(seen, self)
+    def learn(self, state: State, seen: Observations, problem: Problem) -> State:
+        scaled = self.scaled(seen, problem)
+        check_weights(scaled, self)
         squares: Floats = state["squares"]  # type: ignore[assignment]
-        squares[seen.trial, seen.arm] += seen.reward * seen.reward
-        return super().update(state, event)
+        np.add.at(squares, (scaled.trial, scaled.arm), scaled.reward * scaled.reward)
+        return super().learn(state, seen, problem)
 
     def check_state(self, state: State, problem: Problem) -> None:
         super().check_state(state, problem)

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.posteriors import Observations
 from graphbandits.registry import register
 from graphbandits.rng import Keys
 
@@ -30,6 +31,7 @@ class Uniform:
     needs: ClassVar[Needs] = Needs(graph="never")
     exact: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
+    incremental: ClassVar[bool] = True
     exemptions: ClassVar[dict[str, str]] = {"beats-uniform": "it is the uniform policy"}
 
     def init(self, problem: Problem, keys: Keys) -> State:
@@ -39,4 +41,23 @@ class Uniform:
         return np.full((view.keys.trials, view.problem.arms), 1.0 / view.problem.arms)
 
     def update(self, state: State, event: Event) -> State:
+        return state
+
+    def learn(self, state: State, seen: Observations, problem: Problem) -> State:
+        """Do nothing: the policy does not learn.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        seen : Observations
+            The observations.
+        problem : Problem
+            The problem.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+        """
         return state

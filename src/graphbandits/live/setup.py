@@ -1,0 +1,539 @@
+"""What an agent decides about: its policy, arms, graph, prior and random numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from graphbandits._io import from_npz, to_npz
+from graphbandits._serialization import pack_plugin, unpack_plugin
+from graphbandits._types import Floats, Ints, State
+from graphbandits.engine.loop import init_state
+from graphbandits.errors import (
+    InputError,
+    check_horizon,
+    check_integer,
+    check_probability,
+    nearest,
+    short_repr,
+)
+from graphbandits.graphs import GraphLike, Process, as_process, make_process
+from graphbandits.graphs._shape import edge_arrays
+from graphbandits.graphs._storage import Arrays, pack_process, unpack_process
+from graphbandits.graphs.feedback import from_edges
+from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.graphs.named import recipe_text
+from graphbandits.graphs.processes import Fixed, check_names, fixed_feedback
+from graphbandits.policies import Policy, Problem, as_policy
+from graphbandits.policies.base import check_needs, check_problem
+from graphbandits.posteriors import Arm, Posterior
+from graphbandits.posteriors._capabilities import with_accuracy
+from graphbandits.registry import name_of, registered, text_of, text_parameters
+from graphbandits.rng import Keys
+from graphbandits.worlds import as_posterior
+from graphbandits.worlds.loaders import prior_parameters
+
+#: Edges of a new arm: names of other arms, or a mapping from names to probabilities.
+EdgesLike = Iterable[Arm] | Mapping[Arm, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Policy, arms, graph, prior and random numbers of an agent, checked. Use :meth:`Setup.of`.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    arms : tuple of str or int
+        Names of the arms. Arms are added at the end and never removed.
+    posterior : Posterior
+        The prior.
+    process : Process
+        The feedback graph.
+    graph_text : str or None
+        Text form of the graph, if it was made from one.
+    horizon : int or None
+        Number of rounds.
+    keys : Keys
+        Seed and trial of the random draws.
+    """
+
+    policy: Policy
+    arms: tuple[Arm, ...]
+    posterior: Posterior
+    process: Process
+    graph_text: str | None
+    horizon: int | None
+    keys: Keys
+
+    @classmethod
+    def of(
+        cls,
+        policy: str | Policy,
+        arms: int | Iterable[Arm] | None,
+        graph: GraphLike,
+        *,
+        seed: int,
+        posterior: str | Posterior | None = None,
+        prior: object = None,
+        horizon: int | None = None,
+        trial: int = 0,
+        accuracy: str | None = None,
+        weight: str | None = "auto",
+    ) -> Setup:
+        """Create a setup from the arguments of an :class:`~graphbandits.Agent`, checked."""
+        names, count = names_and_number(arms)
+        process = as_process(graph, count, weight)
+        if count is None and _fits_any_number(graph, process.arms, weight):
+            raise InputError(
+                f"graph {graph!r} does not determine the number of arms: give arms=... as well"
+            )
+        order = _arm_names(names, _integer_nodes(graph), process)
+        made = _prior(posterior, prior, names or order, order)
+        return cls(
+            as_policy(policy),
+            order,
+            with_accuracy(made, accuracy),
+            process,
+            recipe_text(graph),
+            None if horizon is None else check_horizon(horizon),
+            Keys(check_integer(seed, "seed", least=0), check_integer(trial, "trial", least=0)),
+        ).checked()
+
+    def checked(self) -> Setup:
+        """Return the setup; raise an error if the policy does not fit the graph or the rewards."""
+        check_needs(self.policy, self.process, self.horizon)
+        check_problem(self.policy, self.problem)
+        return self
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of the policy."""
+        return Problem(self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process))
+
+    @cached_property
+    def index(self) -> dict[Arm, int]:
+        """Number of each arm, from 0."""
+        return {arm: i for i, arm in enumerate(self.arms)}
+
+    @cached_property
+    def _index_of_text(self) -> dict[str, int]:
+        return {str(arm): i for i, arm in enumerate(self.arms)}
+
+    @property
+    def incremental(self) -> bool:
+        """Whether the policy learns from parts of the outcomes of a decision."""
+        return bool(getattr(self.policy, "incremental", False))
+
+    def number_of(self, arm: object) -> int:
+        """Return the number of an arm; the text of an integer name, as in JSON, is accepted."""
+        found = None
+        if isinstance(arm, str | int | np.integer) and not isinstance(arm, bool):
+            found = self.index.get(cast(Arm, arm))
+            if found is None and isinstance(arm, str):
+                found = self._index_of_text.get(arm)
+        if found is None:
+            text = arm if isinstance(arm, str) else short_repr(arm)
+            raise InputError(f"unknown arm {short_repr(arm)}: {nearest(text, map(str, self.arms))}")
+        return found
+
+    def numbers_of(self, arms: object, what: str) -> list[int]:
+        """Return the numbers of several arms; ``what`` is their name in messages."""
+        if isinstance(arms, str | bytes) or not isinstance(arms, Iterable):
+            raise InputError(f"{what} must be a list of arms, not {short_repr(arms)}")
+        return [self.number_of(arm) for arm in arms]
+
+    def init(self) -> State:
+        """Return the state of the policy before the first decision."""
+        return init_state(self.policy, self.problem, self.keys)
+
+    # Changes --------------------------------------------------------------------------------------
+
+    def with_policy(self, policy: str | Policy) -> Setup:
+        """Return the setup with another policy."""
+        return replace(self, policy=as_policy(policy)).checked()
+
+    def with_graph(self, process: Process, text: str | None) -> Setup:
+        """Return the setup with another graph of the same arms."""
+        return replace(self, process=process, graph_text=text).checked()
+
+    def read_graph(
+        self, graph: GraphLike, weight: str | None, retired: Iterable[int] = ()
+    ) -> Process:
+        """Convert a graph of these arms to a process with the arms in their order.
+
+        A graph with names may leave out retired arms.
+        """
+        count = len(self.arms)
+        process = make_process(graph, count, weight)
+        names = process.names
+        if names is None or tuple(map(str, self.arms)) == names:
+            if process.arms != count:
+                raise InputError(
+                    f"the graph has {process.arms} arms, but the agent has {count}: use a graph of "
+                    "the same arms, or give it the names of the arms"
+                )
+            return process
+        feedback = fixed_feedback(process)
+        if feedback is None:
+            raise InputError(
+                "a graph that changes must have the names of the arms in the order of the agent"
+            )
+        place = np.array([self.number_of(name) for name in names], np.int64)
+        missing = set(range(count)) - set(place.tolist()) - set(retired)
+        if missing:
+            arm = self.arms[min(missing)]
+            raise InputError(
+                f"the graph has no arm {arm!r}: add it, without edges if it has none, or retire it"
+            )
+        source, target, weights = edge_arrays(feedback)
+        made = from_edges(count, place[source], place[target], weights)
+        return Fixed(made, tuple(map(str, self.arms)))
+
+    def new_arm_prior(self, prior: object) -> dict[str, Any]:
+        """Return the parameters of the prior of a new arm, as arguments of ``of`` of its class."""
+        cls = type(self.posterior)
+        if not hasattr(cls, "of") or not dataclasses.is_dataclass(cls):
+            raise InputError(
+                f"the posterior '{name_of(self.posterior)}' has no class method 'of', which is "
+                "needed to add an arm"
+            )
+        written = {
+            name: value
+            for name, value in text_parameters(self.posterior).items()
+            if not (isinstance(value, np.ndarray) and value.ndim)
+        }
+        if prior is not None:
+            given = prior_parameters(prior, cls, 1, written)
+            return written | {name: _plain(value) for name, value in given.items()}
+        for name, value in text_parameters(self.posterior).items():
+            if isinstance(value, np.ndarray) and value.ndim:
+                if not (value == value[0]).all():
+                    raise InputError(
+                        f"the arms have different priors: give prior=... (parameter '{name}')"
+                    )
+                written[name] = value[:1].tolist()
+        return written
+
+    def with_arm(
+        self,
+        name: Arm,
+        prior: Mapping[str, Any],
+        process: Process,
+    ) -> Setup:
+        """Return the setup with one more arm; ``prior`` is the result of :meth:`new_arm_prior`."""
+        one: Any = type(self.posterior).of(1, **prior)  # type: ignore[attr-defined]
+        fields = {
+            field.name: np.concatenate([value, getattr(one, field.name)])
+            for field in dataclasses.fields(cast(Any, self.posterior))
+            if isinstance(value := getattr(self.posterior, field.name), np.ndarray) and value.ndim
+        }
+        posterior = dataclasses.replace(cast(Any, self.posterior), **fields)
+        return replace(
+            self, arms=(*self.arms, name), posterior=posterior, process=process
+        ).checked()
+
+    def check_new_arm(self, name: object) -> Arm:
+        """Return the name of a new arm; raise InputError if it is not allowed."""
+        if not self.incremental:
+            raise InputError(
+                f"policy '{name_of(self.policy)}' cannot take another arm: its state depends on "
+                "all arms. Use a policy with a posterior, such as ids-n, or create another agent"
+            )
+        number = isinstance(self.arms[0], int)
+        if number and isinstance(name, int | np.integer) and not isinstance(name, bool):
+            new: Arm = int(name)
+        elif not number and isinstance(name, str) and name.strip():
+            new = name.strip()
+        else:
+            kind = "an integer" if number else "a string"
+            raise InputError(
+                f"the name of an arm must be {kind}, like those of the others; not "
+                f"{short_repr(name)}"
+            )
+        if new in self.index:
+            raise InputError(f"there is an arm {new!r} already: choose another name")
+        return new
+
+    def new_arm_edges(
+        self, edges: object, reveals: object, revealed_by: object
+    ) -> list[list[Any]] | None:
+        """Return the edges of a new arm as [source, target, probability]; None if none are given.
+
+        The new arm has the number K.
+        """
+        if edges is None and reveals is None and revealed_by is None:
+            return None
+        new, found = len(self.arms), list[list[Any]]()
+        for what, given in (("edges", edges), ("reveals", reveals), ("revealed_by", revealed_by)):
+            if given is None:
+                continue
+            chances = given if isinstance(given, Mapping) else None
+            for arm in self.numbers_of(given, what):
+                chance = 1.0
+                if chances is not None:
+                    value = chances.get(self.arms[arm], chances.get(str(self.arms[arm])))
+                    chance = check_probability(value, f"the probability of {self.arms[arm]!r}")
+                if what != "revealed_by":
+                    found.append([new, arm, chance])
+                if what != "reveals":
+                    found.append([arm, new, chance])
+        return found
+
+    def extended_process(self, name: Arm, edges: list[list[Any]] | None) -> Process:
+        """Return the graph with one more arm.
+
+        Without edges, a graph that is defined for any number of arms, such as "complete", is made
+        again for one more arm; in any other graph the arm has no edges.
+        """
+        count = len(self.arms) + 1
+        if edges is None:
+            if self.graph_text is not None and _fits_any_number(self.graph_text, count - 1, "auto"):
+                return make_process(self.graph_text, count)
+            changing = fixed_feedback(self.process) is None
+            if changing and dataclasses.is_dataclass(self.process):
+                fields = {field.name for field in dataclasses.fields(self.process)}
+                if {"arms", "names"} <= fields:
+                    return replace(cast(Any, self.process), arms=count, names=None)
+        feedback = fixed_feedback(self.process)
+        if feedback is None:
+            raise InputError(
+                "the graph changes from round to round, and therefore a new arm cannot have edges "
+                "of its own: leave out the edges, or set a fixed graph with set_graph"
+            )
+        source, target, weight = edge_arrays(feedback)
+        more = np.array(edges or [], np.float64).reshape(-1, 3)
+        made = from_edges(
+            count,
+            np.append(source, more[:, 0].astype(np.int64)),
+            np.append(target, more[:, 1].astype(np.int64)),
+            np.append(weight, more[:, 2]),
+        )
+        names = None if isinstance(name, int) else tuple(map(str, (*self.arms, name)))
+        return Fixed(made, names)
+
+    # Storage --------------------------------------------------------------------------------------
+
+    def pack(self, put: Callable[[bytes], str]) -> dict[str, Any]:
+        """Convert to JSON; arms, prior and graph are objects stored by ``put``."""
+        if type(self.policy) not in registered("policy").values():
+            raise InputError(
+                f"{type(self.policy).__name__} is not registered, or its file was loaded again, "
+                "and therefore a saved agent could not load it: decorate the class with "
+                "@register('policy', 'its-name')"
+            )
+        text = text_of(self.policy)
+        if as_policy(text) != self.policy:
+            raise InputError(
+                f"the text form '{text}' gives {as_policy(text)!r}, not {self.policy!r}: a saved "
+                "agent would have a different policy"
+            )
+        if type(self.posterior) not in registered("posterior").values():
+            raise InputError(
+                f"the prior class {type(self.posterior).__name__} is not registered, and therefore "
+                "a saved agent could not load it: decorate the class with "
+                "@register('posterior', 'its-name')"
+            )
+        arrays: Arrays = {}
+        prior = pack_plugin(self.posterior, arrays, "prior")
+        numbered = self.arms == tuple(range(len(self.arms)))
+        return {
+            "policy": text,
+            "arms": len(self.arms) if numbered else put(_pack_json(list(self.arms))),
+            "prior": put(_pack_npz(prior, arrays)),
+            "graph": put(pack_graph(self.process, self.graph_text)),
+            "horizon": self.horizon,
+            "seed": self.keys.seed,
+            "trial": self.keys.first_trial,
+        }
+
+    @classmethod
+    def unpack(cls, meta: Mapping[str, Any], get: Callable[[str], bytes]) -> Setup:
+        """Restore a setup from the result of :meth:`pack`; ``get`` returns a stored object."""
+        arms = meta["arms"]
+        names = tuple(range(arms)) if isinstance(arms, int) else tuple(_unpack_json(get(arms)))
+        posterior: Posterior = unpack_plugin(*_unpack_npz(get(meta["prior"])))
+        process, text = unpack_graph(get(meta["graph"]))
+        if not len(names) == posterior.arms == process.arms:
+            raise InputError(
+                f"it is damaged: its graph has {process.arms} arms, its prior {posterior.arms}, "
+                f"and it has {len(names)} names"
+            )
+        keys = Keys(meta["seed"], meta["trial"])
+        policy = as_policy(meta["policy"])
+        return cls(policy, names, posterior, process, text, meta["horizon"], keys).checked()
+
+
+def extended_state(before: State, fresh: State, name: str) -> State:
+    """Return the state of a policy with one more arm, whose entries are those of ``fresh``.
+
+    ``fresh`` is the state of the policy before the first round, with one more arm; ``name`` is that
+    of the policy.
+    """
+    found: State = {}
+    for key, array in fresh.items():
+        old = before[key]
+        if old.shape == array.shape:
+            found[key] = old
+        elif (
+            old.ndim >= 2
+            and old.shape[1] + 1 == array.shape[1]
+            and (old.shape[0], *old.shape[2:]) == (array.shape[0], *array.shape[2:])
+        ):
+            array[:, :-1] = old
+            found[key] = array
+        else:
+            raise InputError(
+                f"policy '{name}' cannot take another arm: the array '{key}' of its state does not "
+                "have one entry per arm"
+            )
+    return found
+
+
+def pack_graph(process: Process, text: str | None) -> bytes:
+    """Convert a graph to bytes."""
+    arrays: Arrays = {}
+    return _pack_npz({"graph": pack_process(process, text, arrays), "text": text}, arrays)
+
+
+def unpack_graph(data: bytes) -> tuple[Process, str | None]:
+    """Restore a graph and its text form from the result of :func:`pack_graph`."""
+    meta, arrays = _unpack_npz(data)
+    return unpack_process(meta["graph"], arrays), meta["text"]
+
+
+def pack_sparse(row: Floats) -> bytes:
+    """Convert the positive entries of a row of probabilities to bytes.
+
+    >>> unpack_sparse(pack_sparse(np.array([0.25, 0.0, 0.75])))
+    (array([0, 2]), array([0.25, 0.75]))
+    """
+    index = np.flatnonzero(row)
+    raw = index.astype("<i4").tobytes() + row[index].astype("<f8").tobytes()
+    # many arms have few different probabilities, which compress well
+    return b"r" + raw if len(raw) <= 1000 else b"z" + zlib.compress(raw, 1)
+
+
+def unpack_sparse(data: bytes) -> tuple[Ints, Floats]:
+    """Return the indices and values of the result of :func:`pack_sparse`."""
+    raw = data[1:] if data[:1] == b"r" else zlib.decompress(data[1:])
+    count = len(raw) // 12
+    index = np.frombuffer(raw, "<i4", count).astype(np.int64)
+    return index, np.frombuffer(raw, "<f8", count, 4 * count).astype(np.float64)
+
+
+def _pack_json(value: Any) -> bytes:
+    return zlib.compress(json.dumps(value).encode(), 1)
+
+
+def _unpack_json(data: bytes) -> Any:
+    return json.loads(zlib.decompress(data))
+
+
+def _pack_npz(meta: Mapping[str, Any], arrays: Arrays) -> bytes:
+    return zlib.compress(to_npz(meta, arrays), 1)
+
+
+def _unpack_npz(data: bytes) -> tuple[dict[str, Any], Arrays]:
+    return from_npz(zlib.decompress(data))
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def names_and_number(arms: object) -> tuple[tuple[Arm, ...] | None, int | None]:
+    """Return the names and the number of arms, as far as they are given."""
+    if arms is None:
+        return None, None
+    if isinstance(arms, Iterable) and not isinstance(arms, str):
+        names = tuple(arms)
+        texts = all(isinstance(name, str) for name in names)
+        numbers = all(
+            isinstance(name, int | np.integer) and not isinstance(name, bool) for name in names
+        )
+        if not texts and not numbers:
+            raise InputError(
+                "arms must be a number, or names that are all strings or all integers; got "
+                f"{short_repr(arms)}"
+            )
+        count = check_integer(len(names), "the number of arms")
+        return (names if texts else tuple(int(name) for name in names)), count
+    return None, check_integer(arms, "arms")
+
+
+def _integer_nodes(graph: GraphLike) -> tuple[int, ...] | None:
+    """Return the nodes of a NetworkX graph if all are integers."""
+    if not (hasattr(graph, "adjacency") and hasattr(graph, "is_directed")):
+        return None
+    nodes = tuple(graph.nodes)
+    integers = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in nodes)
+    return tuple(int(node) for node in nodes) if integers else None
+
+
+def _arm_names(
+    given: tuple[Arm, ...] | None, nodes: tuple[int, ...] | None, process: Process
+) -> tuple[Arm, ...]:
+    """Return the arms in the order of the graph; raise InputError if the names differ."""
+    if given is None:
+        return nodes or process.names or tuple(range(process.arms))
+    names = check_names(given, process.arms) or ()
+    integers = isinstance(given[0], int)
+    if process.names is None:
+        return given if integers else names
+    known = set(process.names)
+    if set(names) != known:
+        wrong = next(name for name in names if name not in known)
+        raise InputError(f"the graph has no arm '{wrong}': {nearest(wrong, process.names)}")
+    return tuple(map(int, process.names)) if integers else process.names
+
+
+def _prior(
+    posterior: str | Posterior | None,
+    prior: object,
+    given_order: tuple[Arm, ...],
+    order: tuple[Arm, ...],
+) -> Posterior:
+    """Return the prior of the arms in ``order``, from a prior in the order of the user."""
+    if hasattr(prior, "beliefs"):
+        if posterior is not None:
+            raise InputError(
+                "prior is a posterior object, and posterior was given, too: remove one of them"
+            )
+        posterior, prior = cast(Posterior, prior), None
+    if isinstance(prior, Mapping) and prior and set(prior) <= set(order) and not _numbers(prior):
+        prior = [prior.get(arm, {}) for arm in given_order]
+    made = as_posterior(posterior, len(order), prior)
+    if given_order == order:
+        return made
+    position = {arm: i for i, arm in enumerate(given_order)}
+    index = [position[arm] for arm in order]
+    fields: dict[str, Any] = vars(made) if dataclasses.is_dataclass(made) else {}
+    by_arm = {k: v[index] for k, v in fields.items() if isinstance(v, np.ndarray) and v.ndim}
+    if any(len(fields[name]) != len(order) for name in by_arm) or not fields:
+        raise InputError(
+            f"the prior '{name_of(made)}' cannot be reordered: give the names of the arms in the "
+            "order of the graph"
+        )
+    return cast(Posterior, dataclasses.replace(cast(Any, made), **by_arm))
+
+
+def _numbers(prior: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping has parameters of all arms; one by arm has no single numbers."""
+    return any(isinstance(value, int | float | np.number) for value in prior.values())
+
+
+def _fits_any_number(graph: GraphLike, arms: int, weight: str | None) -> bool:
+    """Return whether a graph does not determine the number of arms."""
+    try:
+        return make_process(graph, arms + 1, weight).arms != arms
+    except InputError:
+        return True

@@ -1,0 +1,599 @@
+"""State of an agent: the result of all entries of its journal, applied in their order."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphbandits._io import from_npz, to_npz
+from graphbandits._types import Floats, Ints, State
+from graphbandits.engine.loop import draw_graph, update_state
+from graphbandits.errors import InputError
+from graphbandits.graphs import Feedback, Process
+from graphbandits.graphs._storage import Arrays
+from graphbandits.live.journal import Entry
+from graphbandits.live.prior_check import PriorCheck
+from graphbandits.live.setup import (
+    Setup,
+    extended_state,
+    pack_graph,
+    unpack_graph,
+    unpack_sparse,
+)
+from graphbandits.policies import Event
+from graphbandits.policies.base import check_saved
+from graphbandits.policies.bayesian import OwnOutcomePolicy, PosteriorPolicy
+from graphbandits.policies.index import CountPolicy, OwnOutcomeIndexPolicy
+from graphbandits.posteriors import Observations
+from graphbandits.posteriors.base import StateChecked
+from graphbandits.registry import name_of
+
+#: Version of the format of snapshots and saved agents.
+FORMAT = 2
+
+#: Number of graphs of single decisions that are kept in memory.
+MOST_GRAPHS = 8
+#: Reward and weight of an outcome.
+Outcome = tuple[float, float]
+
+
+@dataclass(slots=True)
+class OpenDecision:
+    """A decision whose outcomes are still expected.
+
+    Parameters
+    ----------
+    number : int
+        Number of the decision, from 1; the round of the policy.
+    id : str
+        Its id.
+    arm : int
+        Played arm.
+    time : float
+        Time of the decision.
+    expires : float or None
+        Time at which the decision expires.
+    pi : bytes or None
+        Distribution of the play, packed; None if the policy draws the arm itself.
+    graph : str or None
+        Key of the graph of this decision; None for the graph of the agent at that time.
+    process : Process
+        The graph.
+    round : int
+        Round of the process.
+    seen : dict of int to (float, float)
+        Reward and weight of each outcome so far.
+    """
+
+    number: int
+    id: str
+    arm: int
+    time: float
+    expires: float | None
+    pi: bytes | None
+    graph: str | None
+    process: Process
+    round: int
+    seen: dict[int, Outcome] = field(default_factory=dict)
+
+
+class AgentState:
+    """State of an agent after some entries of its journal.
+
+    Attributes
+    ----------
+    setup : Setup
+        Current policy, arms, graph and prior.
+    policy_state : dict of str to ndarray
+        State of the policy.
+    number : int
+        Number of the last entry that was applied.
+    decisions : int
+        Number of decisions made.
+    open : dict of int to OpenDecision
+        Open decisions by their numbers, in their order.
+    paused : set of int
+        Arms that cannot be played at present.
+    retired : dict of int to int
+        Arms that cannot be played any more, with the number of decisions before.
+    counts : dict of str to int
+        Numbers of ``outcomes`` of decisions (distinct ones), ``learned`` outcomes without a
+        decision, ``late`` outcomes, and decisions that ``expired``.
+    tables : set of str
+        Keys of the tables of outcomes without a decision.
+    created : dict
+        The setup at the creation, packed; empty for an agent without a store.
+    warning : str
+        Evidence against the prior that the last entry has given; empty if there is none.
+    """
+
+    def __init__(self, setup: Setup, expires: float | None = None) -> None:
+        self.setup = setup
+        self.expires = expires
+        self.policy_state = setup.init()
+        self.number = 0
+        self.decisions = 0
+        self.open: dict[int, OpenDecision] = {}
+        self.paused: set[int] = set()
+        self.retired: dict[int, int] = {}
+        self.counts = dict.fromkeys(("outcomes", "learned", "late", "expired"), 0)
+        self.tables: set[str] = set()
+        self.created: dict[str, Any] = {}
+        self.warning = ""
+        self.prior_check = PriorCheck(setup.posterior)
+        self._due: list[tuple[float, int]] = []
+        self._graphs: dict[str, Process] = {}
+
+    # Reading --------------------------------------------------------------------------------------
+
+    def due(self, now: float) -> list[OpenDecision]:
+        """Return the open decisions that have expired."""
+        while self._due and self._due[0][1] not in self.open:
+            heapq.heappop(self._due)
+        if not self._due or self._due[0][0] > now:
+            return []
+        return [
+            one for one in self.open.values() if one.expires is not None and one.expires <= now
+        ]
+
+    def graph(self, key: str, get: Callable[[str], bytes]) -> Process:
+        """Return a stored graph; those of recent decisions are kept in memory."""
+        if key not in self._graphs:
+            if len(self._graphs) >= MOST_GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+            self._graphs[key] = unpack_graph(get(key))[0]
+        return self._graphs[key]
+
+    def feedback(self, decision: OpenDecision) -> Feedback:
+        """Return the feedback graph of a decision."""
+        return draw_graph(decision.process, decision.round, self.setup.keys)
+
+    def reach(self, decision: OpenDecision, graph: Feedback | None = None) -> Floats:
+        """Return the probability that a decision reveals each of the arms of that time."""
+        graph = self.feedback(decision) if graph is None else graph
+        reach: Floats = graph.reach(np.array([decision.arm]))[0]
+        return without_retired(reach, self.retired, decision.number)
+
+    def inactive(self) -> list[int]:
+        """Return the arms that cannot be played at present."""
+        return sorted(self.paused | self.retired.keys())
+
+    # Applying entries -----------------------------------------------------------------------------
+
+    def prepare(self, entries: Sequence[Entry], get: Callable[[str], bytes]) -> Change:
+        """Compute the change of the policy by entries, without a change of the state.
+
+        An error of the policy is raised here, before anything is written.
+        """
+        setup, arrays = self.setup, self.policy_state
+        copied = False
+        for entry in entries:
+            if entry.kind in _BOOKKEEPING:
+                continue
+            if not copied:
+                arrays = {name: np.array(array) for name, array in arrays.items()}
+                copied = True
+            if entry.kind == "observe" and not setup.incremental and not entry.body["closes"]:
+                # the policy learns at the close, but must not refuse the outcomes then
+                trial = {name: np.array(array) for name, array in arrays.items()}
+                whole = entry._replace(body=entry.body | {"closes": True})
+                self._after_outcomes(whole, setup, trial)
+            setup, arrays = self._learned(entry, setup, arrays, get)
+        return Change(entries, setup, arrays)
+
+    def install(self, change: Change, get: Callable[[str], bytes]) -> None:
+        """Apply a prepared change, after its entries were written."""
+        self.setup, self.policy_state = change.setup, change.policy_state
+        self.warning = ""
+        for entry in change.entries:
+            self._record(entry, get)
+
+    def replay(self, entries: Iterable[Entry], get: Callable[[str], bytes]) -> None:
+        """Apply entries that were written, with the same bits as one at a time."""
+        batch = _Batch(self)
+        for entry in entries:
+            self.warning = ""
+            if not batch.add(entry):
+                batch.flush()
+                self.setup, self.policy_state = self._learned(
+                    entry, self.setup, self.policy_state, get
+                )
+            self._record(entry, get)
+        batch.flush()
+
+    def _learned(
+        self, entry: Entry, setup: Setup, arrays: State, get: Callable[[str], bytes]
+    ) -> tuple[Setup, State]:
+        """Return the setup and the state of the policy after an entry; may write into arrays."""
+        body = entry.body
+        match entry.kind:
+            case "observe" | "close":
+                arrays = self._after_outcomes(entry, setup, arrays)
+            case "learn":
+                seen = _unpack_learned(entry)
+                policy: Any = setup.policy
+                arrays = policy.learn(arrays, seen, setup.problem)
+            case "add_arm":
+                process = setup.extended_process(body["name"], body["edges"])
+                setup = setup.with_arm(body["name"], body["prior"], process)
+                arrays = extended_state(arrays, setup.init(), name_of(setup.policy))
+            case "set_graph":
+                setup = setup.with_graph(*unpack_graph(get(body["graph"])))
+            case "set_policy":
+                setup = setup.with_policy(body["policy"])
+                if body["reset"]:
+                    arrays = setup.init()
+            case "reset":
+                arrays = setup.init()
+        return setup, arrays
+
+    def _after_outcomes(self, entry: Entry, setup: Setup, arrays: State) -> State:
+        """Return the state of the policy after outcomes of a decision, or after its close."""
+        body, decision = entry.body, self.open.get(entry.decision or 0)
+        if decision is None or body.get("late"):
+            return arrays
+        new = _outcomes(body)
+        extra = set(body.get("extra", ()))
+        if setup.incremental:
+            seen = {arm: pair for arm, pair in new.items() if arm not in extra}
+            if seen:
+                arrays = update_state(setup.policy, arrays, self._event(decision, setup, seen))
+            if extra:
+                policy: Any = setup.policy
+                more = self._observations(decision, {arm: new[arm] for arm in sorted(extra)})
+                arrays = policy.learn(arrays, more, setup.problem)
+        elif body["closes"]:
+            event = self._event(decision, setup, decision.seen | new)
+            arrays = update_state(setup.policy, arrays, event)
+        return arrays
+
+    def _event(self, decision: OpenDecision, setup: Setup, seen: dict[int, Outcome]) -> Event:
+        arms = len(setup.arms)
+        pi = np.zeros((1, arms))
+        if decision.pi is None:
+            pi[0, decision.arm] = 1.0
+        else:
+            index, values = unpack_sparse(decision.pi)
+            pi[0, index] = values
+        return Event(
+            decision.number,
+            setup.keys,
+            setup.problem,
+            self.feedback(decision),
+            pi,
+            np.array([decision.arm]),
+            self._observations(decision, seen),
+        )
+
+    def _observations(self, decision: OpenDecision, seen: dict[int, Outcome]) -> Observations:
+        arm = np.array(sorted(seen), np.int64)
+        pairs = np.array([seen[i] for i in arm.tolist()], np.float64).reshape(-1, 2)
+        return _observed(arm, pairs[:, 0].copy(), pairs[:, 1].copy())
+
+    def _record(self, entry: Entry, get: Callable[[str], bytes]) -> None:
+        """Update everything except the policy."""
+        body, number = entry.body, entry.decision
+        self.number = entry.number
+        match entry.kind:
+            case "decide":
+                self._record_decision(entry, get)
+            case "observe" | "close":
+                self._record_outcomes(entry)
+            case "learn":
+                seen = _unpack_learned(entry)
+                self.counts["learned"] += int(body["outcomes"])
+                self.warning = self.prior_check.observe(seen)
+                if body.get("key") is not None:
+                    self.tables.add(body["key"])
+            case "pause":
+                self.paused.update(body["arms"])
+            case "resume":
+                self.paused.difference_update(body["arms"])
+            case "retire":
+                for arm in body["arms"]:
+                    self.retired.setdefault(arm, self.decisions)
+            case "add_arm":
+                self.prior_check.done = True  # its states have the arms of the beginning
+            case "reset":
+                self.prior_check = PriorCheck(self.setup.posterior)
+        assert number is None or number <= self.decisions
+
+    def _record_decision(self, entry: Entry, get: Callable[[str], bytes]) -> None:
+        body = entry.body
+        number = entry.decision or 0
+        key = body.get("graph")
+        self.decisions = number
+        expires = body.get("expires")
+        self.open[number] = OpenDecision(
+            number,
+            body["id"],
+            body["arm"],
+            entry.time,
+            expires,
+            entry.data,
+            key,
+            self.setup.process if key is None else self.graph(key, get),
+            body.get("round", number),
+        )
+        if expires is not None:
+            heapq.heappush(self._due, (expires, number))
+
+    def _record_outcomes(self, entry: Entry) -> None:
+        body = entry.body
+        new = _outcomes(body)
+        if body.get("late"):
+            self.counts["late"] += len(new)
+            return
+        decision = self.open.get(entry.decision or 0)
+        if decision is None:
+            return
+        decision.seen.update(new)
+        self.counts["outcomes"] += len(new)
+        if new:
+            self.warning = self.prior_check.observe(self._observations(decision, new))
+        if body["closes"]:
+            del self.open[decision.number]
+            self.counts["expired"] += body.get("reason") == "expired"
+
+    # Storage --------------------------------------------------------------------------------------
+
+    def pack(self, put: Callable[[bytes], str]) -> bytes:
+        """Convert to bytes; ``put`` stores an object, such as the graph, and returns its key."""
+        arrays: Arrays = {f"state/{name}": value for name, value in self.policy_state.items()}
+        check = self.prior_check
+        for i, state in enumerate(() if check.done else check.states):
+            arrays |= {f"prior_check/{i}/{name}": value for name, value in state.items()}
+        graphs: dict[int, str] = {}
+        meta = self.setup.pack(put)
+        graphs[id(self.setup.process)] = meta["graph"]
+        decisions = []
+        for one in self.open.values():
+            key = one.graph or graphs.get(id(one.process))
+            if key is None:
+                key = graphs[id(one.process)] = put(pack_graph(one.process, None))
+            if one.pi is not None:
+                arrays[f"pi/{one.number}"] = np.frombuffer(one.pi, np.uint8)
+            seen = [[arm, *pair] for arm, pair in one.seen.items()]
+            decisions.append(
+                [one.number, one.id, one.arm, one.time, one.expires, key, one.round, seen]
+            )
+        meta |= {
+            "format": FORMAT,
+            "number": self.number,
+            "decisions": self.decisions,
+            "expires": self.expires,
+            "open": decisions,
+            "paused": sorted(self.paused),
+            "retired": sorted(self.retired.items()),
+            "counts": self.counts,
+            "tables": sorted(self.tables),
+            "created": self.created,
+            "prior_check": [check.count, check.done],
+            "has_nan": [name for name, value in self.policy_state.items() if _has_nan(value)],
+        }
+        return to_npz(meta, arrays)
+
+    @classmethod
+    def unpack(cls, data: bytes, get: Callable[[str], bytes]) -> AgentState:
+        """Restore a state from the result of :meth:`pack`, checked."""
+        meta, arrays = from_npz(data)
+        if meta["format"] > FORMAT:
+            raise InputError(
+                f"it has format {meta['format']}, but this version of graphbandits reads formats "
+                f"up to {FORMAT}: update graphbandits"
+            )
+        state = cls(Setup.unpack(meta, get), meta["expires"])
+        state._restore(meta, arrays)
+        state.number, state.decisions = int(meta["number"]), int(meta["decisions"])
+        arms = len(state.setup.arms)
+        state.paused = _arm_set(meta["paused"], arms)
+        state.retired = {int(arm): int(n) for arm, n in meta["retired"]}
+        _arm_set(state.retired, arms)
+        state.counts |= {name: int(meta["counts"][name]) for name in state.counts}
+        state.tables, state.created = set(meta["tables"]), meta["created"]
+        processes: dict[str, Process] = {meta["graph"]: state.setup.process}
+        for number, id_, arm, time, expires, key, round_, seen in meta["open"]:
+            if key not in processes:
+                processes[key] = unpack_graph(get(key))[0]
+            pi = arrays.get(f"pi/{number}")
+            if not (0 < number <= state.decisions and 0 <= arm < arms):
+                raise InputError(f"it is damaged: its open decision {number} is not valid")
+            state.open[number] = OpenDecision(
+                number,
+                id_,
+                arm,
+                time,
+                expires,
+                None if pi is None else pi.tobytes(),
+                None if processes[key] is state.setup.process else key,
+                processes[key],
+                round_,
+                {int(i): (float(reward), float(weight)) for i, reward, weight in seen},
+            )
+            _check_pi(state.open[number], arms)
+            if expires is not None:
+                heapq.heappush(state._due, (expires, number))
+        return state
+
+    def _restore(self, meta: dict[str, Any], arrays: Arrays) -> None:
+        """Restore the state of the policy and of the check of the prior, checked."""
+        for name, fresh in self.policy_state.items():
+            saved = arrays[f"state/{name}"]
+            fits = saved.shape == fresh.shape and saved.dtype == fresh.dtype
+            if not fits or (_has_nan(saved) and name not in meta.get("has_nan", [])):
+                raise InputError(
+                    f"it is damaged: its state '{name}' has the wrong shape, type or values"
+                )
+            self.policy_state[name] = saved
+        try:
+            check_saved(self.setup.policy, self.policy_state, self.setup.problem)
+        except InputError as error:
+            raise InputError(f"it is damaged: {error}") from None
+        check = self.prior_check
+        count, done = meta.get("prior_check", [0, True])
+        check.count, check.done = int(count), bool(done) or check.done
+        for i, (model, state) in enumerate(zip(check.models, check.states, strict=True)):
+            if check.done:
+                return
+            for name, fresh in state.items():
+                saved = arrays[f"prior_check/{i}/{name}"]
+                if saved.shape != fresh.shape or saved.dtype != fresh.dtype:
+                    raise InputError("it is damaged: its check of the prior is not valid")
+                state[name] = saved
+            if isinstance(model, StateChecked):
+                model.check_state(state)
+
+    def digest(self) -> str:
+        """Return a hash of the state, for comparisons."""
+        keys = dict[str, bytes]()
+
+        def put(data: bytes) -> str:
+            key = hashlib.sha256(data).hexdigest()
+            keys[key] = data
+            return key
+
+        return hashlib.sha256(self.pack(put)).hexdigest()
+
+
+@dataclass(frozen=True)
+class Change:
+    """Entries, and the setup and the state of the policy after them."""
+
+    entries: Sequence[Entry]
+    setup: Setup
+    policy_state: State
+
+
+#: Kinds of entries that do not change the policy.
+_BOOKKEEPING = ("create", "decide", "pause", "resume", "retire", "forget")
+
+
+class _Batch:
+    """Outcomes of consecutive entries, learned together: one call instead of thousands.
+
+    It works if the policy adds up observations one by one, so that the bits are the same.
+    """
+
+    def __init__(self, state: AgentState) -> None:
+        self._state = state
+        self._arm: list[int] = []
+        self._reward: list[float] = []
+        self._weight: list[float] = []
+
+    def add(self, entry: Entry) -> bool:
+        """Add an entry; return False if it must be applied by itself, after :meth:`flush`."""
+        if entry.kind in _BOOKKEEPING:
+            return True
+        body, state = entry.body, self._state
+        if entry.kind not in ("observe", "close") or not state.setup.incremental:
+            return False
+        decision = state.open.get(entry.decision or 0)
+        if decision is None or body.get("late") or not body.get("arms"):
+            return True
+        own = _learns_own(state.setup.policy)
+        if own is None or body.get("extra") or getattr(state.setup.posterior, "discounted", False):
+            return False
+        weights = body.get("weights") or [1.0] * len(body["arms"])
+        for arm, reward, weight in sorted(zip(body["arms"], body["rewards"], weights, strict=True)):
+            if not own or arm == decision.arm:
+                self._arm.append(arm)
+                self._reward.append(reward)
+                self._weight.append(weight)
+        return True
+
+    def flush(self) -> None:
+        """Let the policy learn."""
+        if self._arm:
+            setup = self._state.setup
+            policy: Any = setup.policy
+            seen = _observed(
+                np.array(self._arm), np.array(self._reward), np.array(self._weight)
+            )
+            self._state.policy_state = policy.learn(
+                self._state.policy_state, seen, setup.problem
+            )
+            self._arm, self._reward, self._weight = [], [], []
+
+
+def _learns_own(policy: object) -> bool | None:
+    """Return whether a policy learns from own plays only; None if it is not a built-in kind."""
+    method = getattr(type(policy), "learns_from", None)
+    update = getattr(type(policy), "update", None)
+    if update not in (PosteriorPolicy.update, CountPolicy.update):
+        return None
+    if method in (PosteriorPolicy.learns_from, CountPolicy.learns_from):
+        return False
+    own = (OwnOutcomePolicy.learns_from, OwnOutcomeIndexPolicy.learns_from)
+    return True if method in own else None
+
+
+def _observed(arm: Ints, reward: Floats, weight: Floats) -> Observations:
+    """Return observations of one trial."""
+    given = None if (weight == 1.0).all() else weight
+    return Observations(np.zeros_like(arm), arm, reward, given)
+
+
+def _outcomes(body: dict[str, Any]) -> dict[int, Outcome]:
+    """Return the outcomes in the body of an entry."""
+    arms = body.get("arms", ())
+    weights = body.get("weights") or [1.0] * len(arms)
+    return {
+        arm: (reward, weight)
+        for arm, reward, weight in zip(arms, body.get("rewards", ()), weights, strict=True)
+    }
+
+
+def pack_learned(arm: Ints, reward: Floats, weight: Floats) -> bytes:
+    """Convert outcomes without a decision to bytes."""
+    return b"".join(
+        part.tobytes()
+        for part in (arm.astype("<i4"), reward.astype("<f8"), weight.astype("<f8"))
+    )
+
+
+def _unpack_learned(entry: Entry) -> Observations:
+    data = entry.data or b""
+    count = len(data) // 20
+    arm = np.frombuffer(data, "<i4", count).astype(np.int64)
+    reward = np.frombuffer(data, "<f8", count, 4 * count).astype(np.float64)
+    weight = np.frombuffer(data, "<f8", count, 12 * count).astype(np.float64)
+    return _observed(arm, reward, weight)
+
+
+def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Floats:
+    """Return probabilities of observation without arms that were retired before a decision."""
+    gone = [arm for arm, made in retired.items() if made < decision and arm < len(reach)]
+    if gone:
+        reach = reach.copy()
+        reach[gone] = 0.0
+    return reach
+
+
+def _check_pi(decision: OpenDecision, arms: int) -> None:
+    """Raise InputError if the distribution of an open decision from a file is not valid."""
+    if decision.pi is None:
+        return
+    try:
+        index, values = unpack_sparse(decision.pi)
+        valid = len(index) and 0 <= index.min() <= index.max() < arms
+        valid = valid and (values >= 0.0).all() and abs(values.sum() - 1.0) < 1e-9
+    except Exception:
+        valid = False
+    if not valid:
+        raise InputError(f"it is damaged: its open decision {decision.number} is not valid")
+
+
+def _arm_set(arms: Iterable[int], count: int) -> set[int]:
+    found = {int(arm) for arm in arms}
+    if not all(0 <= arm < count for arm in found):
+        raise InputError("it is damaged: it names arms that it does not have")
+    return found
+
+
+def _has_nan(values: Any) -> bool:
+    return bool(np.isnan(values).any()) if values.dtype.kind == "f" else False
