@@ -18,6 +18,7 @@ from graphbandits.posteriors._capabilities import (
     without_information,
 )
 from graphbandits.posteriors.base import check_weights
+from graphbandits.posteriors.discounting import with_time
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys
 
@@ -86,7 +87,7 @@ class PosteriorPolicy:
         """
         seen, posterior = self.learns_from(event), event.problem.posterior
         check_weights(seen, posterior)
-        return posterior.update(state, seen)
+        return posterior.update(state, with_time(posterior, seen, event.now))
 
     def check_state(self, state: State, problem: Problem) -> None:
         """Check a state that was loaded from a file.
@@ -163,7 +164,7 @@ class RulePolicy(PosteriorPolicy):
         ndarray of shape (B, K)
             The probability of each arm in each trial.
         """
-        posterior = view.problem.posterior
+        posterior, state = view.problem.posterior, view.current(state)
         if self.variance:
             beliefs, h = variance_form(posterior, state)
         else:
@@ -180,7 +181,7 @@ class RulePolicy(PosteriorPolicy):
         Parameters
         ----------
         state : dict of str to ndarray
-            The state of the posterior.
+            The state of the posterior at this decision.
         h : ndarray of shape (B, K)
             The information of the outcome of each arm about the best arm.
         view : View
