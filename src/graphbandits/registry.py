@@ -47,6 +47,8 @@ ENTRY_POINTS = "graphbandits.plugins"
 PARSING = RLock()
 #: Key that :func:`parse` uses for a value without a key.
 KEYLESS = ""
+#: Metadata of fields that earlier versions did not have: default values are not stored.
+LATER = {"later": True}
 
 _REGISTERED: dict[str, dict[str, type]] = {kind: {} for kind in PACKAGES}
 _NAMES: dict[type, str] = {}
@@ -236,7 +238,7 @@ def parameters_of(cls: type) -> dict[str, Any]:
     Posteriors and worlds with a class method ``of(arms, ...)`` have the parameters of that method.
 
     >>> parameters_of(registered("posterior")["beta-bernoulli"])
-    {'a': 1.0, 'b': 1.0, 'accuracy': 'simulation'}
+    {'a': 1.0, 'b': 1.0, 'accuracy': 'simulation', 'discount': 1.0, 'half_life': None}
     """
     missing = dataclasses.MISSING
     pairs = _arguments_of(cls) if hasattr(cls, "of") else _fields(cls)
@@ -256,14 +258,23 @@ def _arguments_of(cls: Any) -> list[tuple[str, Any]]:
 def parameters_given(plugin: object) -> dict[str, Any]:
     """Return the names and values of the parameters of a plug-in.
 
+    Parameters that earlier versions did not have (:data:`LATER`) are left out at their defaults, so
+    that stored forms and their hashes stay the same.
+
     >>> parameters_given(build("graph", "cliques(size=3)"))
     {'size': 3}
     """
-    return {name: getattr(plugin, name) for name, _ in _fields(type(plugin))}
+    cls: Any = type(plugin)
+    return {
+        field.name: getattr(plugin, field.name)
+        for field in dataclasses.fields(cls)
+        if field.init
+        and ("later" not in field.metadata or getattr(plugin, field.name) != field.default)
+    }
 
 
 def text_parameters(plugin: object) -> dict[str, Any]:
-    """Return the values of the parameters of a plug-in by their names in its text form.
+    """Return the values of :func:`parameters_given` by their names in the text form.
 
     The names are those of the class method ``of``, if there is one: the array of all ``sd`` may be
     the field ``sds``.
@@ -271,12 +282,11 @@ def text_parameters(plugin: object) -> dict[str, Any]:
     >>> text_parameters(build("posterior", "normal(sd=2)", arms=2))["sd"]
     array([2., 2.])
     """
-    given = parameters_of(type(plugin))
-    names = {name: name.removesuffix("s") for name, _ in _fields(type(plugin))}
-    return {
-        name if name in given or short not in given else short: getattr(plugin, name)
-        for name, short in names.items()
-    }
+    known, found = parameters_of(type(plugin)), {}
+    for name, value in parameters_given(plugin).items():
+        short = name.removesuffix("s")
+        found[name if name in known or short not in known else short] = value
+    return found
 
 
 def _fields(cls: type) -> list[tuple[str, Any]]:

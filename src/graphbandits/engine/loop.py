@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -38,10 +38,11 @@ from graphbandits.policies import Event, Policy, Problem, View
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors._capabilities import strictest
 from graphbandits.posteriors.base import check_weights
+from graphbandits.posteriors.discounting import at_decision, with_time
 from graphbandits.posteriors.support import reward_support
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys, draw_actions
-from graphbandits.worlds import World
+from graphbandits.worlds import Changing, World
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +158,7 @@ def run_block(
         Rounds at which the regret is recorded, in increasing order. The last one is ``horizon``.
     realised : bool, default=False
         If true, record the difference of the outcomes instead of the pseudo-regret
-        theta* - theta_A.
+        theta* - theta_A. Both are relative to the best mean of the round.
     advance : callable, optional
         Called with 1 after every round. An exception that it raises ends the block.
     monitor : RunMonitor, optional
@@ -183,8 +184,8 @@ def run_block(
     prior = world.prior if posterior is None else posterior
     problem = Problem(prior, horizon, policy.needs, GraphInfo(process))
     state = init_state(policy, problem, keys)
-    theta = draw_means(world, keys)
-    best = theta.argmax(axis=1)
+    first = theta = draw_means(world, keys)
+    best, changing = theta.argmax(axis=1), isinstance(world, Changing)
     rows = np.arange(keys.trials)
     regret = np.zeros(keys.trials)
     kept = np.empty((keys.trials, len(record)))
@@ -199,6 +200,9 @@ def run_block(
         if played is not None:
             played(t, action)
         trial, arm = reveal(graph, action, keys, t)
+        if changing:
+            theta = means_in_round(world, first, keys, t)
+            best = theta.argmax(axis=1)
         seen = Observations(trial, arm, draw_outcomes(world, theta, keys, t, trial, arm))
 
         # before update: the policy may modify the arrays
@@ -237,10 +241,11 @@ class RatioRecorder:
 
     def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
         """Add the ratio of the round to the sum; store all values at a recorded round."""
-        beliefs = self._posterior.beliefs(self._state)
+        state = at_decision(self._posterior, self._state, t, float(t))
+        beliefs = self._posterior.beliefs(state)
         bound = graph.gain(beliefs.h)
         joint = self._gain == "joint"
-        gain = joint_gain(self._posterior, self._state, graph) if joint else bound
+        gain = joint_gain(self._posterior, state, graph) if joint else bound
         ratio = information_ratio(pi, beliefs.delta, gain)
         self._sum += np.where(np.isnan(ratio), 0.0, ratio)
         if t == self._record[self._column]:
@@ -256,7 +261,8 @@ class RatioRecorder:
 
     def observed(self, t: int, seen: Observations) -> None:
         """Update the posterior."""
-        self._state = self._posterior.update(self._state, seen)
+        timed = with_time(self._posterior, seen, float(t))
+        self._state = self._posterior.update(self._state, timed)
 
 
 class TrajectoryRecorder:
@@ -498,6 +504,22 @@ def draw_means(world: World, keys: Keys) -> Floats:
         theta = world.means(keys)
     except Exception as error:
         _raise_world_error(world, "in means", error)
+    return _check_means(world, theta, keys)
+
+
+def means_in_round(world: World, theta: Floats, keys: Keys, t: int) -> Floats:
+    """Return the means of a world in round t, checked; ``theta`` are those of ``draw_means``."""
+    if not isinstance(world, Changing):
+        return theta
+    try:
+        now = world.means_at(theta, keys, t)
+    except Exception as error:
+        _raise_world_error(world, f"in round {t}, in means_at", error)
+    return _check_means(world, now, keys)
+
+
+def _check_means(world: World, theta: Any, keys: Keys) -> Floats:
+    """Return means as floats; raise WorldError if their shape or type is wrong."""
     shape = (keys.trials, world.arms)
     if not isinstance(theta, np.ndarray) or theta.shape != shape or theta.dtype.kind not in "iuf":
         array = isinstance(theta, np.ndarray)

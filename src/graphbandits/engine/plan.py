@@ -27,7 +27,7 @@ from graphbandits.graphs.named import recipe_text
 from graphbandits.plugins import data_files, file_of, source_hash
 from graphbandits.policies import Policy, Problem, as_policy
 from graphbandits.policies.base import check_needs, check_problem
-from graphbandits.posteriors import BetaBernoulli, Posterior
+from graphbandits.posteriors import BetaBernoulli, Posterior, is_discounted
 from graphbandits.posteriors.support import reward_support
 from graphbandits.registry import build, name_of, summary_of, text_of, text_parameters
 from graphbandits.rng import Keys
@@ -386,16 +386,18 @@ def describe_world(world: World, posterior: Posterior | None = None) -> dict[str
     """
     described: dict[str, Any] = {"world": type(world).__name__}
     prior = world.prior
-    if type(prior) is BetaBernoulli:  # as in earlier versions
+    if type(prior) is BetaBernoulli and not is_discounted(prior):  # as in earlier versions
         described["prior"] = np.stack([prior.a, prior.b], axis=1).tolist()
     else:
         described["prior"] = _parameters(prior)
     if hasattr(prior, "accuracy"):
         described["accuracy"] = prior.accuracy
-    fixed = getattr(world, "fixed", None)
-    if fixed is not None:
+    fixed: Any = getattr(world, "fixed", None)
+    by_period = np.ndim(fixed) > 1  # parameters of a world whose means change
+    if fixed is not None and not by_period:
         described["means"] = np.asarray(fixed).tolist()
-    more = {k: v for k, v in _parameters(world).items() if k not in ("name", "prior", "fixed")}
+    apart = ("name", "prior") if by_period else ("name", "prior", "fixed")
+    more = {k: v for k, v in _parameters(world).items() if k not in apart}
     if more:
         described["world_parameters"] = more
     if posterior is not None and posterior is not prior:

@@ -23,7 +23,7 @@ from graphbandits.engine.trajectories import (
 )
 from graphbandits.errors import InputError, check_integer
 from graphbandits.rng import Keys
-from graphbandits.worlds import World
+from graphbandits.worlds import Changing, World
 
 #: Default maximum number of recorded rounds.
 MAX_POINTS = 200
@@ -388,8 +388,11 @@ class Shard:
 
 
 def true_means(world: World, seed: int, trials: int) -> TrueMeans | None:
-    """Return a function for the true means of a world; None if they are too many to rank arms."""
-    if trials * world.arms > MAX_RANKED_ENTRIES:
+    """Return a function for the true means of a world.
+
+    None if they are too many to rank arms, or if the ranks change from round to round.
+    """
+    if trials * world.arms > MAX_RANKED_ENTRIES or isinstance(world, Changing):
         return None
     return cache(lambda first, count: world.means(Keys(seed, first, count)))
 

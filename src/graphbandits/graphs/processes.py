@@ -23,14 +23,13 @@ from graphbandits.graphs.feedback import (
     UniformFeedback,
     inherit_docstrings,
 )
+from graphbandits.registry import LATER
 from graphbandits.rng import Keys, Stream
 
 #: Most arms of a random graph that all trials share.
 SHARED_LIMIT = 2000
 #: When policies see the graph of a round, in increasing order of information.
 GRAPH_KNOWN = ("never", "after", "before")
-#: Metadata of fields that earlier versions did not have: default values are not stored.
-LATER = {"later": True}
 
 
 class Process(Protocol):

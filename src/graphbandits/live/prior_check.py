@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import State
-from graphbandits.posteriors import Observations, Posterior
+from graphbandits.posteriors import Observations, Posterior, is_discounted
 
 #: Number of observations after which the prior matters little and is not checked any more.
 EARLY = 200
@@ -28,7 +28,8 @@ class PriorCheck:
     Parameters
     ----------
     prior : Posterior
-        The prior. Without the methods ``weaker`` and ``log_evidence`` nothing is checked.
+        The prior. Without the methods ``weaker`` and ``log_evidence``, or with a discount, nothing
+        is checked.
 
     Examples
     --------
@@ -42,6 +43,7 @@ class PriorCheck:
     def __init__(self, prior: Posterior) -> None:
         given: Any = prior
         able = hasattr(given, "weaker") and hasattr(given, "log_evidence")
+        able = able and not is_discounted(prior)
         self.models: tuple[Any, ...] = ()
         if able and prior.arms <= MOST_ARMS:
             weaker = given.weaker()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.processes import GRAPH_KNOWN, fixed_feedback
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors._capabilities import has_variance
+from graphbandits.posteriors.discounting import at_decision
 from graphbandits.posteriors.support import COUNT, REAL, Support, reward_support
 from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
@@ -124,12 +126,37 @@ class View:
         The trials of the block, which identify its random numbers.
     problem : Problem
         The part of the problem that is the same in all rounds.
+    now : float
+        The time of the decision; by default the round. A live agent gives seconds since 1970 if the
+        posterior has a half-life.
     """
 
     t: int
     keys: Keys
     problem: Problem
     _feedback: Feedback
+    now: float = math.nan
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.now):
+            object.__setattr__(self, "now", float(self.t))
+
+    def current(self, state: State) -> State:
+        """Return the state of the posterior at this decision: discounted, if the posterior is.
+
+        Use it in ``propose`` for all statistics of the posterior.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state that contains that of the posterior. It is not modified.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The state; the same object if nothing is to be discounted.
+        """
+        return at_decision(self.problem.posterior, state, self.t, self.now)
 
     @property
     def graph(self) -> Feedback:
@@ -174,6 +201,8 @@ class Event:
         The arm played in each trial.
     observations : Observations
         The rewards observed: of the arm played, and of the arms that it revealed.
+    now : float
+        The time of the decision, as in :class:`View`; by default the round.
     """
 
     t: int
@@ -183,6 +212,11 @@ class Event:
     pi: Floats
     action: Ints
     observations: Observations
+    now: float = math.nan
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.now):
+            object.__setattr__(self, "now", float(self.t))
 
     @property
     def graph(self) -> Feedback:

@@ -31,4 +31,5 @@ class BayesUCB(OwnOutcomePolicy):
     """
 
     def propose(self, state: State, view: View) -> Floats:
-        return uniform_argmax(view.problem.posterior.quantile(state, 1.0 - 1.0 / view.t))
+        posterior, level = view.problem.posterior, 1.0 - 1.0 / view.t
+        return uniform_argmax(posterior.quantile(view.current(state), level))

@@ -18,6 +18,7 @@ from graphbandits.posteriors._capabilities import (
     without_information,
 )
 from graphbandits.posteriors.base import check_weights
+from graphbandits.posteriors.discounting import with_time
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys
 
@@ -85,7 +86,8 @@ class PosteriorPolicy:
         dict of str to ndarray
             The new state.
         """
-        return self.learn(state, self.learns_from(event), event.problem)
+        seen = with_time(event.problem.posterior, self.learns_from(event), event.now)
+        return self.learn(state, seen, event.problem)
 
     def learn(self, state: State, seen: Observations, problem: Problem) -> State:
         """Update the posterior by observations that need not belong to a round.
@@ -182,7 +184,7 @@ class RulePolicy(PosteriorPolicy):
         ndarray of shape (B, K)
             The probability of each arm in each trial.
         """
-        posterior = view.problem.posterior
+        posterior, state = view.problem.posterior, view.current(state)
         if self.variance:
             beliefs, h = variance_form(posterior, state)
         else:
@@ -199,7 +201,7 @@ class RulePolicy(PosteriorPolicy):
         Parameters
         ----------
         state : dict of str to ndarray
-            The state of the posterior.
+            The state of the posterior at this decision.
         h : ndarray of shape (B, K)
             The information of the outcome of each arm about the best arm.
         view : View

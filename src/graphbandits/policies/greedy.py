@@ -29,4 +29,4 @@ class Greedy(PosteriorPolicy):
     """
 
     def propose(self, state: State, view: View) -> Floats:
-        return uniform_argmax(view.problem.posterior.mean(state))
+        return uniform_argmax(view.problem.posterior.mean(view.current(state)))

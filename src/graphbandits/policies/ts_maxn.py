@@ -31,6 +31,6 @@ class TSMaxN(PosteriorPolicy):
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True)
 
     def propose(self, state: State, view: View) -> Floats:
-        posterior = view.problem.posterior
+        posterior, state = view.problem.posterior, view.current(state)
         first = without_information(posterior)(state).alpha
         return best_in_neighbours(view.graph, first, posterior.mean(state))

@@ -33,6 +33,7 @@ class TSNSampled(PosteriorPolicy):
 
     def propose(self, state: State, view: View) -> Floats:
         posterior, stream = view.problem.posterior, view.random("thompson")
+        state = view.current(state)
         theta = posterior.sample(state, stream)
         largest = theta == theta.max(axis=1, keepdims=True)
         if isinstance(posterior, Ordered) and largest.sum() > len(theta):

@@ -13,6 +13,7 @@ from graphbandits.posteriors.base import (
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
 from graphbandits.posteriors.beta_interval import BetaInterval
 from graphbandits.posteriors.dirichlet import Dirichlet
+from graphbandits.posteriors.discounting import discounted, is_discounted
 from graphbandits.posteriors.gamma_poisson import GammaPoisson
 from graphbandits.posteriors.normal import Normal
 from graphbandits.posteriors.normal_inverse_gamma import NormalInverseGamma
@@ -45,7 +46,9 @@ __all__ = [
     "Posterior",
     "StateChecked",
     "Support",
+    "discounted",
     "interval",
+    "is_discounted",
     "reward_support",
     "values",
 ]

@@ -19,6 +19,7 @@ from graphbandits.posteriors.beta_bernoulli import (
     TOLERANCE,
     check_accuracy,
 )
+from graphbandits.posteriors.discounting import DiscountedPosterior
 from graphbandits.posteriors.support import REAL, Support
 
 #: Upper limit of distinct posteriors that can be best: the time grows with all pairs of them.
@@ -29,11 +30,11 @@ LEAST_UNIFORM = 2.0**-54
 Limits = dict[str, tuple[float, float]]
 
 
-class MarginalPosterior:
+class MarginalPosterior(DiscountedPosterior):
     """Statistics, states and checks that the families have in common.
 
-    A family is a frozen dataclass with one array per parameter of the prior, and ``accuracy`` as
-    its last field.
+    A family is a frozen dataclass with one array per parameter of the prior, and ``accuracy``,
+    ``discount`` and ``half_life`` as its last fields.
 
     Attributes
     ----------
@@ -53,6 +54,7 @@ class MarginalPosterior:
 
     def __post_init__(self) -> None:
         check_accuracy(self.accuracy)
+        self._check_discount()
         first = next(iter(self.prior_limits))
         shape: tuple[int, ...] | None = None
         for name, limits in self.prior_limits.items():
@@ -94,9 +96,10 @@ class MarginalPosterior:
         Returns
         -------
         dict of str to ndarray
-            The arrays of the state, of shape (B, K).
+            The arrays of the state, of shape (B, K); with a discount also ``discounted_to``.
         """
-        return {name: np.tile(prior, (trials, 1)) for name, prior in self._prior_state().items()}
+        prior = {name: np.tile(values, (trials, 1)) for name, values in self._prior_state().items()}
+        return prior | self._initial_time(trials)
 
     def beliefs(
         self,
@@ -223,6 +226,7 @@ class MarginalPosterior:
             If a parameter is outside the range in which the statistics are accurate.
         """
         self._checked(state)
+        self._check_times(state)
 
     def _checked(self, state: State) -> list[Floats]:
         """Return the arrays of a state, checked because the kernels check nothing."""
@@ -264,8 +268,12 @@ class MarginalPosterior:
             )
         return found
 
-    def _observed(self, seen: Observations) -> tuple[Ints, Ints, Floats, Floats]:
-        """Return the columns of observations with their weights; raise InputError if invalid."""
+    def _observed(self, state: State, seen: Observations) -> tuple[Ints, Ints, Floats, Floats]:
+        """Return the columns of observations with their weights; raise InputError if invalid.
+
+        With a discount, the state is discounted up to the latest observations, in place, and the
+        weights of the others decrease with their age.
+        """
         given: Any = getattr(seen, "weight", None)
         weight = np.ones(len(seen.trial)) if given is None else np.asarray(given, np.float64)
         if not len(seen.trial) == len(seen.arm) == len(seen.reward) == len(weight):
@@ -284,7 +292,8 @@ class MarginalPosterior:
         if not np.isfinite(rewards).all():
             raise InputError(f"a reward must be {self.rewards.description}")
         trial, arm = (np.ascontiguousarray(v, np.int64) for v in (seen.trial, seen.arm))
-        return trial, arm, rewards, weight
+        power = self._powers(state, trial, seen)
+        return trial, arm, rewards, weight if power is None else weight * power
 
     def _misfit(self) -> InputError:
         """Return the error of observations that do not fit the state."""

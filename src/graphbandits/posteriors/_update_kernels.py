@@ -42,17 +42,18 @@ def add_to_student(
     trial: Ints,
     arm: Ints,
     reward: Floats,
+    power: Floats,
 ) -> bool:
-    """Add normal observations of unknown variance."""
+    """Add normal observations of unknown variance; their likelihoods have the powers ``power``."""
     if not _fits(mean.shape[0], mean.shape[1], trial, arm):
         return False
     for k in range(trial.size):
         t, i = trial[k], arm[k]
-        apart = reward[k] - mean[t, i]
-        scale[t, i] += 0.5 * apart * apart * (count[t, i] / (count[t, i] + 1.0))
-        count[t, i] += 1.0
-        mean[t, i] += apart / count[t, i]
-        shape[t, i] += 0.5
+        apart, w = reward[k] - mean[t, i], power[k]
+        scale[t, i] += 0.5 * w * apart * apart * (count[t, i] / (count[t, i] + w))
+        count[t, i] += w
+        mean[t, i] += w * apart / count[t, i]
+        shape[t, i] += 0.5 * w
     return True
 
 
@@ -70,12 +71,12 @@ def add_to_gamma(
 
 
 @kernel()
-def add_to_values(weights: Floats, trial: Ints, arm: Ints, index: Ints) -> bool:
-    """Add 1 to the weight of the value ``index`` of each observation."""
+def add_to_values(weights: Floats, trial: Ints, arm: Ints, index: Ints, power: Floats) -> bool:
+    """Add ``power`` to the weight of the value ``index`` of each observation."""
     if not _fits(weights.shape[0], weights.shape[1], trial, arm):
         return False
     for k in range(trial.size):
-        weights[trial[k], arm[k], index[k]] += 1.0
+        weights[trial[k], arm[k], index[k]] += power[k]
     return True
 
 
@@ -108,14 +109,14 @@ def hashed_uniform(arm: int, a: float, b: float, part: float) -> float:
 
 
 @kernel()
-def add_draws(a: Floats, b: Floats, trial: Ints, arm: Ints, part: Floats) -> bool:
-    """Add a success with the probability ``part``, or a failure, for each observation."""
+def add_draws(a: Floats, b: Floats, trial: Ints, arm: Ints, part: Floats, power: Floats) -> bool:
+    """Add ``power`` successes with the probability ``part``, or failures, for each observation."""
     if not _fits(a.shape[0], a.shape[1], trial, arm):
         return False
     for k in range(trial.size):
         t, i = trial[k], arm[k]
         if hashed_uniform(i, a[t, i], b[t, i], part[k]) < part[k]:
-            a[t, i] += 1.0
+            a[t, i] += power[k]
         else:
-            b[t, i] += 1.0
+            b[t, i] += power[k]
     return True

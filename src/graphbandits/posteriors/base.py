@@ -30,12 +30,16 @@ class Observations:
     weight : ndarray of float, optional
         Weight of each observation: the number of outcomes that ``reward`` is the average of; None
         if all are 1.
+    time : ndarray of float, optional
+        Time of each observation, which a discounted posterior uses: rounds for ``discount``, units
+        of ``half_life`` otherwise. None for the time of the state: the observations have no age.
     """
 
     trial: Ints
     arm: Ints
     reward: Floats
     weight: Floats | None = None
+    time: Floats | None = None
 
     def select(self, chosen: NDArray[np.bool_]) -> Observations:
         """Return the observations that a mask selects.
@@ -51,7 +55,8 @@ class Observations:
             The selected observations, in the same order.
         """
         weight = None if self.weight is None else self.weight[chosen]
-        return Observations(self.trial[chosen], self.arm[chosen], self.reward[chosen], weight)
+        time = None if self.time is None else self.time[chosen]
+        return Observations(self.trial[chosen], self.arm[chosen], self.reward[chosen], weight, time)
 
 
 def check_weights(seen: Observations, plugin: object) -> Floats | None:
@@ -219,6 +224,10 @@ class Posterior(Protocol):
     sub_gaussian : float, optional
         For unbounded rewards: a constant sigma such that the reward of every arm is
         sigma-sub-Gaussian given any past observations. The regret bounds use it.
+    discount, half_life : float, optional
+        If ``discount`` is below 1 or ``half_life`` is not None, :meth:`update` discounts old
+        observations by ``Observations.time``, and a method ``discounted(state, now)`` returns the
+        state at a time (:mod:`graphbandits.posteriors.discounting`).
     """
 
     support: ClassVar[tuple[float, float]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from numbers import Real
@@ -28,8 +28,9 @@ from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._information_kernels import information_kernel
 from graphbandits.posteriors._shape_kernels import SIMULATION, STRICT
 from graphbandits.posteriors.base import Beliefs, Observations, check_weights, per_arm
+from graphbandits.posteriors.discounting import DiscountedPosterior
 from graphbandits.posteriors.support import BINARY, Support
-from graphbandits.registry import register
+from graphbandits.registry import LATER, register
 from graphbandits.rng import Stream
 
 #: Allowed range of the parameters of a prior.
@@ -55,7 +56,7 @@ _HALVINGS = 64
 
 @register("posterior", "beta-bernoulli")
 @dataclass(frozen=True, eq=False)
-class BetaBernoulli:
+class BetaBernoulli(DiscountedPosterior):
     """Bernoulli arms with independent Beta priors.
 
     Arm i has the prior Beta(a_i, b_i); an outcome y updates it by (a_i, b_i) += (y, 1 - y), and w
@@ -68,6 +69,11 @@ class BetaBernoulli:
     accuracy : {"simulation", "strict"}
         Accuracy of :meth:`beliefs`: "simulation" has an absolute error of at most 1e-10 and is
         fast; "strict" has a relative error of at most 1e-8 for every value above 1e-30.
+    discount : float
+        Factor in (0, 1] by which the weight of an observation decreases per round.
+    half_life : float, optional
+        Age at which an observation counts half, in seconds for a live agent and in rounds for a
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
 
     Examples
     --------
@@ -79,6 +85,8 @@ class BetaBernoulli:
     a: Floats
     b: Floats
     accuracy: str = "simulation"
+    discount: float = field(default=1.0, metadata=LATER)
+    half_life: float | None = field(default=None, metadata=LATER)
     support: ClassVar[tuple[float, float]] = (0.0, 1.0)
     outcomes: ClassVar[tuple[float, ...] | None] = (0.0, 1.0)
     rewards: ClassVar[Support] = BINARY
@@ -95,6 +103,7 @@ class BetaBernoulli:
             values.setflags(write=False)  # shared by policies, trials and the world
             object.__setattr__(self, name, values)
         check_accuracy(self.accuracy)
+        self._check_discount()
 
     @classmethod
     def of(
@@ -103,6 +112,8 @@ class BetaBernoulli:
         a: float | Sequence[float] = 1.0,
         b: float | Sequence[float] = 1.0,
         accuracy: str = "simulation",
+        discount: float = 1.0,
+        half_life: float | None = None,
     ) -> BetaBernoulli:
         """Create a prior from parameters for all arms, or for each arm.
 
@@ -114,6 +125,10 @@ class BetaBernoulli:
             Parameters of the prior, from 1e-3 to 1e9.
         accuracy : {"simulation", "strict"}
             Accuracy of :meth:`beliefs`.
+        discount : float
+            Factor in (0, 1] by which the weight of an observation decreases per round.
+        half_life : float, optional
+            Age at which an observation counts half, instead of ``discount``.
 
         Returns
         -------
@@ -126,8 +141,8 @@ class BetaBernoulli:
         array([[0.3, 0.3]])
         """
         count = check_integer(arms, "arms")
-        given = {"a": check_parameters(a), "b": check_parameters(b)}
-        return cls(**per_arm(given, count), accuracy=accuracy)
+        given = per_arm({"a": check_parameters(a), "b": check_parameters(b)}, count)
+        return cls(given["a"], given["b"], accuracy, discount, half_life)
 
     @classmethod
     def examples(cls) -> list[BetaBernoulli]:
@@ -136,9 +151,13 @@ class BetaBernoulli:
         Returns
         -------
         list of BetaBernoulli
-            Two priors.
+            Three priors, one of them discounted.
         """
-        return [cls.of(3), cls(np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0]))]
+        return [
+            cls.of(3),
+            cls(np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0])),
+            cls.of(2, a=[1.0, 3.0], b=[2.0, 1.5], discount=0.9),
+        ]
 
     @property
     def arms(self) -> int:
@@ -156,9 +175,13 @@ class BetaBernoulli:
         Returns
         -------
         dict of str to ndarray
-            The arrays ``a`` and ``b`` of shape (B, K).
+            The arrays ``a`` and ``b`` of shape (B, K); with a discount also ``discounted_to``.
         """
-        return {name: np.tile(getattr(self, name), (trials, 1)) for name in ("a", "b")}
+        prior = {name: np.tile(values, (trials, 1)) for name, values in self._prior_state().items()}
+        return prior | self._initial_time(trials)
+
+    def _prior_state(self) -> dict[str, Floats]:
+        return {"a": self.a, "b": self.b}
 
     def update(self, state: State, seen: Observations) -> State:
         """Update the posterior by observations, in place.
@@ -168,7 +191,8 @@ class BetaBernoulli:
         state : dict of str to ndarray
             A state made by :meth:`init`.
         seen : Observations
-            Outcomes 0 and 1, or shares of successes in [0, 1] with weights.
+            Outcomes 0 and 1, or shares of successes in [0, 1] with weights. With a discount, first
+            the state is discounted up to their latest time.
 
         Returns
         -------
@@ -188,7 +212,10 @@ class BetaBernoulli:
             )
         even = len(seen.trial) == len(seen.arm) == len(seen.reward)
         weight = check_weights(seen, self)
-        add = add_outcomes if weight is None else partial(_add_shares, weight)
+        power = self._powers(state, seen.trial, seen) if even else None
+        if power is not None:
+            weight = power if weight is None else weight * power
+        add = add_outcomes if weight is None else partial(add_shares, weight)
         if not even or not add(a, b, seen.trial, seen.arm, seen.reward):
             raise InputError(
                 f"observations need a trial from 0 to {len(a) - 1}, an arm from 0 to "
@@ -271,6 +298,7 @@ class BetaBernoulli:
             If a parameter is outside the range in which the statistics are accurate.
         """
         self._parameters(state)
+        self._check_times(state)
 
     def _parameters(self, state: State) -> tuple[Floats, Floats]:
         """Return a and b of a state as (B, K) arrays, checked because the kernels check nothing."""
@@ -391,6 +419,7 @@ class BetaBernoulli:
         ndarray of shape (B, K)
             log B(a, b) - log B(a_0, b_0) for each arm.
         """
+        self._check_undiscounted("log_evidence")
         a, b = self._parameters(state)
         return np.asarray(betaln(a, b) - betaln(self.a, self.b))
 
@@ -566,7 +595,7 @@ class BetaBernoulli:
         return float(reward)
 
 
-def _add_shares(
+def add_shares(
     weight: Floats, a: Floats, b: Floats, trial: Ints, arm: Ints, reward: Floats
 ) -> bool:
     """Add (w y, w (1 - y)) to (a, b) for each share y; return False if a place is invalid."""

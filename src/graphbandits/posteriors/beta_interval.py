@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -18,10 +18,11 @@ from graphbandits.posteriors._update_kernels import add_draws
 from graphbandits.posteriors.base import Beliefs, Observations, per_arm
 from graphbandits.posteriors.beta_bernoulli import (
     BetaBernoulli,
+    add_shares,
     check_parameters,
 )
 from graphbandits.posteriors.support import Support, interval
-from graphbandits.registry import register
+from graphbandits.registry import LATER, register
 from graphbandits.rng import Stream
 
 #: Ways in which a reward inside the interval counts.
@@ -60,6 +61,11 @@ class BetaInterval:
         How a reward inside the interval counts.
     accuracy : {"simulation", "strict"}
         Accuracy of :meth:`beliefs`, as for :class:`BetaBernoulli`, on the scale of the interval.
+    discount : float
+        Factor in (0, 1] by which the weight of an observation decreases per round.
+    half_life : float, optional
+        Age at which an observation counts half, in seconds for a live agent and in rounds for a
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
 
     Examples
     --------
@@ -76,6 +82,8 @@ class BetaInterval:
     high: float = 1.0
     evidence: str = "draw"
     accuracy: str = "simulation"
+    discount: float = field(default=1.0, metadata=LATER)
+    half_life: float | None = field(default=None, metadata=LATER)
     weighted: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -84,12 +92,14 @@ class BetaInterval:
             raise InputError(
                 f"evidence must be {' or '.join(map(repr, EVIDENCE))}, not {self.evidence!r}"
             )
-        beta = BetaBernoulli(self.a, self.b, self.accuracy)
+        beta = self._beta
         for name, value in (
             ("a", beta.a),
             ("b", beta.b),
             ("low", rewards.low),
             ("high", rewards.high),
+            ("discount", beta.discount),
+            ("half_life", beta.half_life),
         ):
             object.__setattr__(self, name, value)
 
@@ -103,6 +113,8 @@ class BetaInterval:
         high: float = 1.0,
         evidence: str = "draw",
         accuracy: str = "simulation",
+        discount: float = 1.0,
+        half_life: float | None = None,
     ) -> BetaInterval:
         """Create a prior from parameters for all arms, or for each arm.
 
@@ -118,6 +130,10 @@ class BetaInterval:
             How a reward inside the interval counts.
         accuracy : {"simulation", "strict"}
             Accuracy of :meth:`beliefs`.
+        discount : float
+            Factor in (0, 1] by which the weight of an observation decreases per round.
+        half_life : float, optional
+            Age at which an observation counts half, instead of ``discount``.
 
         Returns
         -------
@@ -131,7 +147,7 @@ class BetaInterval:
         """
         given = {"a": check_parameters(a), "b": check_parameters(b)}
         arrays = per_arm(given, check_integer(arms, "arms"))
-        return cls(arrays["a"], arrays["b"], low, high, evidence, accuracy)
+        return cls(arrays["a"], arrays["b"], low, high, evidence, accuracy, discount, half_life)
 
     @classmethod
     def examples(cls) -> list[BetaInterval]:
@@ -140,14 +156,18 @@ class BetaInterval:
         Returns
         -------
         list of BetaInterval
-            Two priors.
+            Three priors, one of them discounted.
         """
         a, b = np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0])
-        return [cls.of(3), cls(a, b, -1.0, 3.0, "fraction")]
+        return [
+            cls.of(3),
+            cls(a, b, -1.0, 3.0, "fraction"),
+            cls.of(2, a=[1.0, 3.0], b=[2.0, 1.5], low=-1.0, high=3.0, discount=0.9),
+        ]
 
     @cached_property
     def _beta(self) -> BetaBernoulli:
-        return BetaBernoulli(self.a, self.b, self.accuracy)
+        return BetaBernoulli(self.a, self.b, self.accuracy, self.discount, self.half_life)
 
     @property
     def _width(self) -> float:
@@ -184,9 +204,26 @@ class BetaInterval:
         Returns
         -------
         dict of str to ndarray
-            The arrays ``a`` and ``b`` of shape (B, K).
+            The arrays ``a`` and ``b`` of shape (B, K); with a discount also ``discounted_to``.
         """
         return self._beta.init(trials)
+
+    def discounted(self, state: State, now: float) -> State:
+        """Return a state discounted up to a time.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state made by :meth:`init`, which is not modified.
+        now : float
+            The time: rounds for ``discount``, units of ``half_life`` otherwise.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The state at this time; the same object if it is there already.
+        """
+        return self._beta.discounted(state, now)
 
     def update(self, state: State, seen: Observations) -> State:
         """Update the posterior by observations, in place.
@@ -227,9 +264,13 @@ class BetaInterval:
             self.rewards.check(float(reward[~inside][0]))
         part = np.clip((reward - self.low) / self._width, 0.0, 1.0)
         trial, arm = (np.ascontiguousarray(x, np.int64) for x in (seen.trial, seen.arm))
-        add = add_draws if self.evidence == "draw" else add_outcomes
         a, b = cast(Floats, state["a"]), cast(Floats, state["b"])
         even = len(trial) == len(arm) == len(part)
+        power = self._beta._powers(state, trial, seen) if even else None
+        weight = np.ones(len(part)) if power is None else power
+        add: Callable[..., bool] = add_outcomes if power is None else partial(add_shares, power)
+        if self.evidence == "draw":
+            add = partial(add_draws, power=weight)
         if not even or not add(a, b, trial, arm, part):
             raise InputError(
                 f"observations need a trial from 0 to {len(state['a']) - 1}, an arm from 0 to "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from graphbandits.posteriors.base import Observations
 from graphbandits.posteriors.beta_bernoulli import check_accuracy
 from graphbandits.posteriors.support import Support
 from graphbandits.posteriors.support import values as listed_values
-from graphbandits.registry import register
+from graphbandits.registry import LATER, register
 from graphbandits.rng import Stream
 
 #: Range of the weights of a prior.
@@ -57,6 +57,11 @@ class Dirichlet(MarginalPosterior):
         Accuracy of :meth:`beliefs`: "simulation" has an absolute error of at most 1e-10 (regrets in
         units of the largest standard deviation of an arm that can be best) and is fast; "strict"
         has a relative error of at most 1e-8 for every value above 1e-30.
+    discount : float
+        Factor in (0, 1] by which the weight of an observation decreases per round.
+    half_life : float, optional
+        Age at which an observation counts half, in seconds for a live agent and in rounds for a
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
 
     Examples
     --------
@@ -70,12 +75,15 @@ class Dirichlet(MarginalPosterior):
     weights: Floats
     values: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0)
     accuracy: str = "simulation"
+    discount: float = field(default=1.0, metadata=LATER)
+    half_life: float | None = field(default=None, metadata=LATER)
     state_limits: ClassVar[dict[str, tuple[float, float]]] = {
         "weights": (LEAST_WEIGHT, MOST_IN_STATE)
     }
 
     def __post_init__(self) -> None:
         check_accuracy(self.accuracy)
+        self._check_discount()
         object.__setattr__(self, "values", _check_values(self.values))
         weights = _check_weights(self.weights)
         if weights.ndim != 2 or not weights.size or weights.shape[1] != len(self.values):
@@ -93,6 +101,8 @@ class Dirichlet(MarginalPosterior):
         values: Sequence[float] = (1, 2, 3, 4, 5),
         weights: float | Sequence[float] | Sequence[Sequence[float]] = 1.0,
         accuracy: str = "simulation",
+        discount: float = 1.0,
+        half_life: float | None = None,
     ) -> Dirichlet:
         """Create a prior from weights for all values, for each value, or for each arm and value.
 
@@ -106,6 +116,10 @@ class Dirichlet(MarginalPosterior):
             One weight; one per value; or one per arm and value.
         accuracy : {"simulation", "strict"}
             Accuracy of :meth:`beliefs`.
+        discount : float
+            Factor in (0, 1] by which the weight of an observation decreases per round.
+        half_life : float, optional
+            Age at which an observation counts half, instead of ``discount``.
 
         Returns
         -------
@@ -126,7 +140,8 @@ class Dirichlet(MarginalPosterior):
                 f"weights must be a number, a list of {len(listed)} numbers, one per value, or "
                 f"{count} such lists, one per arm; not {short_repr(weights)}"
             )
-        return cls(np.broadcast_to(given, (count, len(listed))), listed, accuracy)
+        by_arm = np.broadcast_to(given, (count, len(listed)))
+        return cls(by_arm, listed, accuracy, discount, half_life)
 
     @classmethod
     def examples(cls) -> list[Dirichlet]:
@@ -135,10 +150,14 @@ class Dirichlet(MarginalPosterior):
         Returns
         -------
         list of Dirichlet
-            Two priors.
+            Three priors, one of them discounted.
         """
         some = [[2.0, 1.0, 3.5], [1.0, 2.5, 1.0], [4.0, 1.5, 2.0], [1.0, 1.0, 1.5]]
-        return [cls.of(3), cls(np.array(some), (-1.0, 0.5, 2.0))]
+        return [
+            cls.of(3),
+            cls(np.array(some), (-1.0, 0.5, 2.0)),
+            cls.of(2, values=(0, 1, 5), weights=[[2, 1, 1], [1, 2, 1]], discount=0.9),
+        ]
 
     def weaker(self) -> Dirichlet:
         """Return a prior with the same means and a tenth of the weights, or as little as allowed.
@@ -149,7 +168,7 @@ class Dirichlet(MarginalPosterior):
             The prior.
         """
         share = np.maximum(0.1, LEAST_WEIGHT / self.weights.min(axis=1, keepdims=True))
-        return Dirichlet(self.weights * np.minimum(share, 1.0), self.values, self.accuracy)
+        return replace(self, weights=self.weights * np.minimum(share, 1.0))
 
     @property
     def arms(self) -> int:
@@ -182,9 +201,9 @@ class Dirichlet(MarginalPosterior):
         Returns
         -------
         dict of str to ndarray
-            The array ``weights`` of shape (B, K, m).
+            The array ``weights`` of shape (B, K, m); with a discount also ``discounted_to``.
         """
-        return {"weights": np.tile(self.weights, (trials, 1, 1))}
+        return {"weights": np.tile(self.weights, (trials, 1, 1))} | self._initial_time(trials)
 
     def _arrays(self, state: State) -> list[Floats]:
         weights = np.asarray(state.get("weights"))
@@ -246,12 +265,12 @@ class Dirichlet(MarginalPosterior):
         {'weights': array([[[1., 1., 2.]]])}
         """
         (weights,) = self._in_place(state)
-        trial, arm, reward, _ = self._observed(seen)
+        trial, arm, reward, power = self._observed(state, seen)
         listed = np.array(self.values)
         index = np.minimum(np.searchsorted(listed, reward), len(listed) - 1)
         if not (listed[index] == reward).all():
             self.rewards.check(float(reward[listed[index] != reward][0]))
-        if not add_to_values(weights, trial, arm, index):
+        if not add_to_values(weights, trial, arm, index, power):
             raise self._misfit()
         return state
 
@@ -484,6 +503,7 @@ class Dirichlet(MarginalPosterior):
         >>> np.exp(posterior.log_evidence(state)).round(12)  # 1/2 times 2/3
         array([[0.33333333]])
         """
+        self._check_undiscounted("log_evidence")
         (weights,) = self._checked(state)
         prior = self.weights
         gained = (gammaln(weights) - gammaln(prior)).sum(axis=-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from graphbandits.posteriors._marginal import LEAST_UNIFORM, Limits, MarginalPos
 from graphbandits.posteriors._update_kernels import add_to_gamma
 from graphbandits.posteriors.base import Observations, per_arm
 from graphbandits.posteriors.support import COUNT, Support
-from graphbandits.registry import register
+from graphbandits.registry import LATER, register
 from graphbandits.rng import Stream
 
 #: Ranges of the parameters of a prior, and of a state.
@@ -47,6 +47,11 @@ class GammaPoisson(MarginalPosterior):
         Accuracy of :meth:`beliefs`: "simulation" has an absolute error of at most 1e-10 (regrets in
         units of the largest standard deviation of an arm that can be best) and is fast; "strict"
         has a relative error of at most 1e-8 for every value above 1e-30.
+    discount : float
+        Factor in (0, 1] by which the weight of an observation decreases per round.
+    half_life : float, optional
+        Age at which an observation counts half, in seconds for a live agent and in rounds for a
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
 
     Examples
     --------
@@ -58,6 +63,8 @@ class GammaPoisson(MarginalPosterior):
     shapes: Floats
     rates: Floats
     accuracy: str = "simulation"
+    discount: float = field(default=1.0, metadata=LATER)
+    half_life: float | None = field(default=None, metadata=LATER)
     support: ClassVar[tuple[float, float]] = (0.0, math.inf)
     rewards: ClassVar[Support] = COUNT
     weighted: ClassVar[bool] = True
@@ -78,6 +85,8 @@ class GammaPoisson(MarginalPosterior):
         shape: float | Sequence[float] = 1.0,
         rate: float | Sequence[float] = 1.0,
         accuracy: str = "simulation",
+        discount: float = 1.0,
+        half_life: float | None = None,
     ) -> GammaPoisson:
         """Create a prior from parameters for all arms, or for each arm.
 
@@ -89,6 +98,10 @@ class GammaPoisson(MarginalPosterior):
             Parameters of the prior.
         accuracy : {"simulation", "strict"}
             Accuracy of :meth:`beliefs`.
+        discount : float
+            Factor in (0, 1] by which the weight of an observation decreases per round.
+        half_life : float, optional
+            Age at which an observation counts half, instead of ``discount``.
 
         Returns
         -------
@@ -101,7 +114,7 @@ class GammaPoisson(MarginalPosterior):
         array([0.5, 0.5])
         """
         given = per_arm({"shape": shape, "rate": rate}, check_integer(arms, "arms"))
-        return cls(given["shape"], given["rate"], accuracy)
+        return cls(given["shape"], given["rate"], accuracy, discount, half_life)
 
     @classmethod
     def examples(cls) -> list[GammaPoisson]:
@@ -110,9 +123,13 @@ class GammaPoisson(MarginalPosterior):
         Returns
         -------
         list of GammaPoisson
-            Two priors.
+            Three priors, one of them discounted.
         """
-        return [cls.of(3), cls(np.array([2.0, 1.5, 4.0, 3.0]), np.array([1.0, 0.5, 2.0, 1.0]))]
+        return [
+            cls.of(3),
+            cls(np.array([2.0, 1.5, 4.0, 3.0]), np.array([1.0, 0.5, 2.0, 1.0])),
+            cls.of(2, shape=[2.0, 3.0], rate=[1.0, 2.0], discount=0.9),
+        ]
 
     def weaker(self) -> GammaPoisson:
         """Return a prior with the same means, of a tenth of the shape and of the rate.
@@ -124,9 +141,8 @@ class GammaPoisson(MarginalPosterior):
         """
         factor = np.maximum(0.1, np.maximum(LEAST_SHAPE / self.shapes, LEAST_RATE / self.rates))
         shapes = clipped(self.shapes * factor, self.prior_limits["shapes"])
-        return GammaPoisson(
-            shapes, clipped(self.rates * factor, self.prior_limits["rates"]), self.accuracy
-        )
+        rates = clipped(self.rates * factor, self.prior_limits["rates"])
+        return replace(self, shapes=shapes, rates=rates)
 
     def _prior_state(self) -> dict[str, Floats]:
         return {"shape": self.shapes, "rate": self.rates}
@@ -159,7 +175,7 @@ class GammaPoisson(MarginalPosterior):
         {'shape': array([[4.]]), 'rate': array([[2.]])}
         """
         shape, rate = self._in_place(state)
-        trial, arm, reward, weight = self._observed(seen)
+        trial, arm, reward, weight = self._observed(state, seen)
         if (reward < 0.0).any():
             raise InputError(f"a count must be at least 0, not {reward.min():g}")
         if not add_to_gamma(shape, rate, trial, arm, reward, weight):
@@ -316,6 +332,7 @@ class GammaPoisson(MarginalPosterior):
         >>> posterior.log_evidence(state)  # P(0) = 1/2
         array([[-0.69314718]])
         """
+        self._check_undiscounted("log_evidence")
         shape, rate = self._checked(state)
         before = xlogy(self.shapes, self.rates) - gammaln(self.shapes)
         found: Floats = before - (xlogy(shape, rate) - gammaln(shape))

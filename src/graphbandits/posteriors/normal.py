@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import ndtri
@@ -16,7 +16,7 @@ from graphbandits.posteriors._family_kernels import NORMAL
 from graphbandits.posteriors._marginal import LEAST_UNIFORM, Limits, MarginalPosterior, clipped
 from graphbandits.posteriors._update_kernels import add_to_normal
 from graphbandits.posteriors.base import Observations, per_arm
-from graphbandits.registry import register
+from graphbandits.registry import LATER, register
 from graphbandits.rng import Stream
 
 #: Largest absolute value of a mean, and range of standard deviations.
@@ -45,6 +45,11 @@ class Normal(MarginalPosterior):
         Accuracy of :meth:`beliefs`: "simulation" has an absolute error of at most 1e-10 (regrets in
         units of the largest standard deviation of an arm that can be best) and is fast; "strict"
         has a relative error of at most 1e-8 for every value above 1e-30.
+    discount : float
+        Factor in (0, 1] by which the weight of an observation decreases per round.
+    half_life : float, optional
+        Age at which an observation counts half, in seconds for a live agent and in rounds for a
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
 
     Examples
     --------
@@ -57,6 +62,8 @@ class Normal(MarginalPosterior):
     sds: Floats
     noise: float = 1.0
     accuracy: str = "simulation"
+    discount: float = field(default=1.0, metadata=LATER)
+    half_life: float | None = field(default=None, metadata=LATER)
     support: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     weighted: ClassVar[bool] = True
     prior_limits: ClassVar[Limits] = {
@@ -84,6 +91,8 @@ class Normal(MarginalPosterior):
         sd: float | Sequence[float] = 1.0,
         noise: float = 1.0,
         accuracy: str = "simulation",
+        discount: float = 1.0,
+        half_life: float | None = None,
     ) -> Normal:
         """Create a prior from parameters for all arms, or for each arm.
 
@@ -97,6 +106,10 @@ class Normal(MarginalPosterior):
             Standard deviation of a reward.
         accuracy : {"simulation", "strict"}
             Accuracy of :meth:`beliefs`.
+        discount : float
+            Factor in (0, 1] by which the weight of an observation decreases per round.
+        half_life : float, optional
+            Age at which an observation counts half, instead of ``discount``.
 
         Returns
         -------
@@ -109,7 +122,7 @@ class Normal(MarginalPosterior):
         array([2., 2.])
         """
         given = per_arm({"mean": mean, "sd": sd}, check_integer(arms, "arms"))
-        return cls(given["mean"], given["sd"], noise, accuracy)
+        return cls(given["mean"], given["sd"], noise, accuracy, discount, half_life)
 
     @property
     def sub_gaussian(self) -> float:
@@ -127,11 +140,12 @@ class Normal(MarginalPosterior):
         Returns
         -------
         list of Normal
-            Two priors.
+            Three priors, one of them discounted.
         """
         return [
             cls.of(3),
             cls(np.array([0.2, -0.5, 1.0, 0.0]), np.array([1.0, 2.5, 0.5, 1.5]), 0.7),
+            cls.of(2, mean=[0.5, -1.0], sd=[1.0, 2.0], half_life=7.0),
         ]
 
     def weaker(self) -> Normal:
@@ -143,10 +157,18 @@ class Normal(MarginalPosterior):
             The prior.
         """
         sds = clipped(10.0 * self.sds, self.prior_limits["sds"])
-        return Normal(self.means, sds, self.noise, self.accuracy)
+        return replace(self, sds=sds)
 
     def _prior_state(self) -> dict[str, Floats]:
         return {"mean": self.means, "precision": self.sds**-2.0}
+
+    def _shrink(self, state: State, rows: Any, factor: Floats) -> None:
+        """Move the precision p, and p times the mean, towards the prior."""
+        mean, precision = cast(Floats, state["mean"]), cast(Floats, state["precision"])
+        kept = factor[:, None] * precision[rows]
+        before = self.sds**-2.0
+        precision[rows] = before + factor[:, None] * (precision[rows] - before)
+        mean[rows] = self.means + (kept / precision[rows]) * (mean[rows] - self.means)
 
     def _kernel_parameters(self, state: State) -> Floats:
         mean, precision = self._checked(state)
@@ -180,7 +202,7 @@ class Normal(MarginalPosterior):
         {'mean': array([[1.]]), 'precision': array([[2.]])}
         """
         mean, precision = self._in_place(state)
-        trial, arm, reward, weight = self._observed(seen)
+        trial, arm, reward, weight = self._observed(state, seen)
         if not add_to_normal(mean, precision, trial, arm, reward, weight * self.noise**-2.0):
             raise self._misfit()
         return state
@@ -311,6 +333,7 @@ class Normal(MarginalPosterior):
         >>> (near.log_evidence(there) - posterior.log_evidence(state)).round(12)
         array([[0.75]])
         """
+        self._check_undiscounted("log_evidence")
         mean, precision = self._checked(state)
         prior = self.sds**-2.0
         added = precision - prior

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import gammaln, ndtri, stdtrit
@@ -16,7 +16,7 @@ from graphbandits.posteriors._family_kernels import STUDENT
 from graphbandits.posteriors._marginal import LEAST_UNIFORM, Limits, MarginalPosterior
 from graphbandits.posteriors._update_kernels import add_to_student
 from graphbandits.posteriors.base import Observations, per_arm
-from graphbandits.registry import register
+from graphbandits.registry import LATER, register
 from graphbandits.rng import Stream
 
 #: Largest absolute value of a mean, and ranges of the other parameters of a prior and of a state.
@@ -53,6 +53,11 @@ class NormalInverseGamma(MarginalPosterior):
         Accuracy of :meth:`beliefs`: "simulation" has an absolute error of at most 1e-10 (regrets in
         units of the largest scale of an arm that can be best) and is fast; "strict" has a relative
         error of at most 1e-8 for every value above 1e-30.
+    discount : float
+        Factor in (0, 1] by which the weight of an observation decreases per round.
+    half_life : float, optional
+        Age at which an observation counts half, in seconds for a live agent and in rounds for a
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
 
     Examples
     --------
@@ -66,6 +71,8 @@ class NormalInverseGamma(MarginalPosterior):
     shapes: Floats
     scales: Floats
     accuracy: str = "simulation"
+    discount: float = field(default=1.0, metadata=LATER)
+    half_life: float | None = field(default=None, metadata=LATER)
     support: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     prior_limits: ClassVar[Limits] = {
         "means": (-MOST_MEAN, MOST_MEAN),
@@ -90,6 +97,8 @@ class NormalInverseGamma(MarginalPosterior):
         shape: float | Sequence[float] = 2.0,
         scale: float | Sequence[float] = 1.0,
         accuracy: str = "simulation",
+        discount: float = 1.0,
+        half_life: float | None = None,
     ) -> NormalInverseGamma:
         """Create a prior from parameters for all arms, or for each arm.
 
@@ -101,6 +110,10 @@ class NormalInverseGamma(MarginalPosterior):
             Parameters of the prior.
         accuracy : {"simulation", "strict"}
             Accuracy of :meth:`beliefs`.
+        discount : float
+            Factor in (0, 1] by which the weight of an observation decreases per round.
+        half_life : float, optional
+            Age at which an observation counts half, instead of ``discount``.
 
         Returns
         -------
@@ -114,7 +127,8 @@ class NormalInverseGamma(MarginalPosterior):
         """
         given = {"mean": mean, "count": count, "shape": shape, "scale": scale}
         found = per_arm(given, check_integer(arms, "arms"))
-        return cls(found["mean"], found["count"], found["shape"], found["scale"], accuracy)
+        prior = (found["mean"], found["count"], found["shape"], found["scale"])
+        return cls(*prior, accuracy, discount, half_life)
 
     @classmethod
     def examples(cls) -> list[NormalInverseGamma]:
@@ -123,7 +137,7 @@ class NormalInverseGamma(MarginalPosterior):
         Returns
         -------
         list of NormalInverseGamma
-            Two priors.
+            Three priors, one of them discounted.
         """
         return [
             cls.of(3, shape=4.0, scale=3.0),
@@ -133,6 +147,7 @@ class NormalInverseGamma(MarginalPosterior):
                 np.array([3.0, 5.0, 4.0]),
                 np.array([2.0, 4.0, 6.0]),
             ),
+            cls.of(2, mean=[0.5, -1.0], count=[1.0, 3.0], shape=4.0, scale=3.0, discount=0.9),
         ]
 
     def weaker(self) -> NormalInverseGamma:
@@ -149,11 +164,23 @@ class NormalInverseGamma(MarginalPosterior):
         counts = np.maximum(LEAST_COUNT, self.counts / 10.0)
         shapes = LEAST_SHAPE + (self.shapes - LEAST_SHAPE) / 10.0
         scales = np.maximum(LEAST_SCALE, self.scales * (shapes / self.shapes))
-        return NormalInverseGamma(self.means, counts, shapes, scales, self.accuracy)
+        return replace(self, counts=counts, shapes=shapes, scales=scales)
 
     def _prior_state(self) -> dict[str, Floats]:
         values = (self.means, self.counts, self.shapes, self.scales)
         return dict(zip(self.state_limits, values, strict=True))
+
+    def _shrink(self, state: State, rows: Any, factor: Floats) -> None:
+        """Move n, n m, a and b + n m^2 / 2 towards the prior; the last one without cancellation."""
+        mean, count, shape, scale = (cast(Floats, state[name]) for name in self.state_limits)
+        f = factor[:, None]
+        kept, apart = f * count[rows], mean[rows] - self.means
+        count[rows] = self.counts + f * (count[rows] - self.counts)
+        share = kept / count[rows]
+        mean[rows] = self.means + share * apart
+        shape[rows] = self.shapes + f * (shape[rows] - self.shapes)
+        between = 0.5 * share * (1.0 - f) * self.counts * apart * apart
+        scale[rows] = self.scales + f * (scale[rows] - self.scales) + between
 
     def update(self, state: State, seen: Observations) -> State:
         """Update the posterior by observations, in place.
@@ -183,9 +210,9 @@ class NormalInverseGamma(MarginalPosterior):
         {'mean': 1.0, 'count': 2.0, 'shape': 2.5, 'scale': 2.0}
         """
         arrays = self._in_place(state)
-        trial, arm, reward, _ = self._observed(seen)
+        trial, arm, reward, power = self._observed(state, seen)
         mean, count, shape, scale = arrays
-        if not add_to_student(mean, count, shape, scale, trial, arm, reward):
+        if not add_to_student(mean, count, shape, scale, trial, arm, reward, power):
             raise self._misfit()
         return state
 
@@ -366,6 +393,7 @@ class NormalInverseGamma(MarginalPosterior):
         >>> posterior.log_evidence(posterior.init(trials=1)).item()
         0.0
         """
+        self._check_undiscounted("log_evidence")
         _, count, shape, scale = self._checked(state)
         before = 0.5 * np.log(self.counts) + self.shapes * np.log(self.scales)
         after = 0.5 * np.log(count) + shape * np.log(scale)

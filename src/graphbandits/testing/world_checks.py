@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.engine.loop import draw_means
+from graphbandits.engine.loop import draw_means, means_in_round
 from graphbandits.posteriors import Observations
 from graphbandits.posteriors.support import reward_support
 from graphbandits.registry import name_of
@@ -19,7 +19,7 @@ from graphbandits.testing.contract import (
     check_form,
 )
 from graphbandits.testing.scenarios import global_generators, same_bits
-from graphbandits.worlds import World, as_posterior
+from graphbandits.worlds import Changing, World, as_posterior
 from graphbandits.worlds.loaders import check_world
 
 #: Trials and rounds of the checks of averages.
@@ -48,17 +48,27 @@ def form(world: World) -> None:
 def means(world: World) -> None:
     """means are finite and in the support of the prior, and depend on seed and trial only.
 
-    They differ between trials and seeds, unless the world has the attribute ``fixed``.
+    They differ between trials and seeds, unless the world has the attribute ``fixed``. The same
+    holds for ``means_at``, if it exists, in each round; in round 1 it returns ``means``.
     """
     keys = Keys(61, 3, 6)
     theta = draw_means(world, keys)
     low, high = world.prior.support
-    inside = (theta >= low) & (theta <= high)
-    if not inside.all():
-        raise ContractViolation(
-            f"a mean is {theta[~inside][0]:g}, outside of [{low:g}, {high:g}], the support of the "
-            f"prior '{name_of(world.prior)}'"
-        )
+    rounds = (1, 2, 3, 50) if isinstance(world, Changing) else (1,)
+    for t in rounds:
+        now = means_in_round(world, theta, keys, t)
+        inside = (now >= low) & (now <= high)
+        if not inside.all():
+            raise ContractViolation(
+                f"a mean is {now[~inside][0]:g}, outside of [{low:g}, {high:g}], the support of "
+                f"the prior '{name_of(world.prior)}'"
+            )
+        row = means_in_round(world, theta[2:3].copy(), Keys(61, 5, 1), t)
+        if not same_bits(now[2:3], row) or (t == 1 and not same_bits(now, theta)):
+            raise ContractViolation(
+                f"means_at depends on the block, or differs from means in round 1 (round {t}): it "
+                "must be a function of theta, the seed, the trial and the round"
+            )
     if not same_bits(theta, draw_means(world, keys)):
         raise ContractViolation(
             "two calls of means with the same keys differ: draw with Stream(keys, 0, purpose) only"
@@ -156,8 +166,12 @@ def mean_of_rewards(world: World) -> None:
     keys = Keys(66, 1, 6)  # few trials and many rounds: each mean by itself
     theta = draw_means(world, keys)
     trial, arm = _all_pairs(keys.trials, world.arms)
-    rows = [_rewards(world, theta, keys, t, trial, arm) for t in range(1, ROUNDS + 1)]
-    _check_averages(np.stack(rows) - theta[trial, arm], scale, "of one trial")
+    rows = [
+        _rewards(world, theta, keys, t, trial, arm)
+        - means_in_round(world, theta, keys, t)[trial, arm]
+        for t in range(1, ROUNDS + 1)
+    ]
+    _check_averages(np.stack(rows), scale, "of one trial")
 
 
 def _check_averages(off: Floats, scale: float, where: str) -> None:
@@ -221,7 +235,7 @@ def calibration(world: World) -> None:
 
     Otherwise the likelihood of the prior is not that of the rewards of the world.
     """
-    if _is_fixed(world):
+    if _is_fixed(world) or isinstance(world, Changing):
         return
     keys = Keys(68, 0, TRIALS)
     theta = draw_means(world, keys)
@@ -288,7 +302,8 @@ def _all_pairs(trials: int, arms: int) -> tuple[Ints, Ints]:
 
 def _rewards(world: World, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
     """Return the rewards of pairs; check their number and type, but not their values."""
-    reward: object = world.outcomes(theta, keys, t, trial, arm)
+    now = means_in_round(world, theta, keys, t)
+    reward: object = world.outcomes(now, keys, t, trial, arm)
     if not isinstance(reward, np.ndarray) or reward.shape != arm.shape or reward.dtype.kind != "f":
         what = (
             f"an array {reward.shape} of {reward.dtype}"
@@ -310,5 +325,6 @@ def _some_rewards(world: World) -> list[tuple[Floats, Floats, int]]:
     found = []
     for t in (1, 2, 3, 50):
         reward = _rewards(world, theta, keys, t, trial, arm)
-        found.append((theta, reward.reshape(TRIALS, world.arms), t))
+        now = means_in_round(world, theta, keys, t)
+        found.append((now, reward.reshape(TRIALS, world.arms), t))
     return found

@@ -7,7 +7,7 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from graphbandits.errors import InputError, short_repr
-from graphbandits.posteriors import Posterior
+from graphbandits.posteriors import Posterior, is_discounted
 from graphbandits.posteriors.support import reward_support
 from graphbandits.registry import name_of, parameters_given
 
@@ -33,6 +33,8 @@ def why_unsupported(posterior: Posterior) -> str:
     >>> why_unsupported(BetaBernoulli.of(2))
     ''
     """
+    if is_discounted(posterior):
+        return "the bounds are proved for constant means, but this posterior is discounted"
     if reward_support(posterior).bounded or sub_gaussian(posterior) is not None:
         return ""
     return (

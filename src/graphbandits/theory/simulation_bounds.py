@@ -33,13 +33,15 @@ from graphbandits.theory.reward_constants import (
     scale_note,
     why_unsupported,
 )
-from graphbandits.worlds import World
+from graphbandits.worlds import Changing, World
 
 #: Reason why there are no bounds for fixed means.
 FIXED_MEANS = (
     "the means of the arms are fixed, but the bounds are on the regret averaged over means drawn "
     "from the prior"
 )
+#: Reason why there are no bounds for means that change.
+CHANGING_MEANS = "the means of the arms change, but the bounds are proved for means that do not"
 #: Reason why there are no bounds if the policies use another model than the world.
 OTHER_MODEL = (
     "the policies use another posterior than the prior of the world, but the bounds are on the "
@@ -238,6 +240,8 @@ def why_no_bounds(world: World, posterior: Posterior | None = None) -> str:
     >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2), fixed=[0.2, 0.7]))[:35]
     'the means of the arms are fixed, bu'
     """
+    if isinstance(world, Changing):
+        return CHANGING_MEANS
     if getattr(world, "fixed", None) is not None:
         return FIXED_MEANS
     if posterior is not None and not same_model(posterior, world.prior):

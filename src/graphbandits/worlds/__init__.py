@@ -1,7 +1,8 @@
 """Worlds: models of the rewards, with their priors."""
 
-from graphbandits.worlds.base import PriorWorld, World, outcome_uniforms
+from graphbandits.worlds.base import Changing, PriorWorld, World, outcome_uniforms
 from graphbandits.worlds.bernoulli import Bernoulli
+from graphbandits.worlds.bernoulli_switch import BernoulliSwitch
 from graphbandits.worlds.beta import Beta
 from graphbandits.worlds.categorical import Categorical
 from graphbandits.worlds.gaussian import Gaussian
@@ -11,8 +12,10 @@ from graphbandits.worlds.poisson import Poisson
 
 __all__ = [
     "Bernoulli",
+    "BernoulliSwitch",
     "Beta",
     "Categorical",
+    "Changing",
     "Gaussian",
     "GaussianUnknownNoise",
     "Poisson",

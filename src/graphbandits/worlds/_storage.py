@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphbandits._serialization import Arrays, pack_plugin, unpack_plugin
 from graphbandits.errors import InputError
-from graphbandits.posteriors import BetaBernoulli, Posterior
+from graphbandits.posteriors import BetaBernoulli, Posterior, is_discounted
 from graphbandits.registry import name_of
 from graphbandits.worlds.base import World
 from graphbandits.worlds.bernoulli import Bernoulli
@@ -44,7 +44,8 @@ def pack_models(world: World, posterior: Posterior, arrays: Arrays) -> dict[str,
     """
     packed: dict[str, Any]
     prior = world.prior
-    if type(world) is Bernoulli and type(prior) is BetaBernoulli:
+    early = not is_discounted(prior)  # earlier versions had no discount
+    if early and type(world) is Bernoulli and type(prior) is BetaBernoulli:
         arrays |= {"prior/a": prior.a, "prior/b": prior.b}
         if world.fixed is not None:
             arrays["fixed"] = world.fixed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class World(Protocol):
         Returns
         -------
         ndarray of shape (B, K)
-            The means.
+            The means; those of round 1 if they change (:class:`Changing`).
         """
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
@@ -53,7 +53,7 @@ class World(Protocol):
         Parameters
         ----------
         theta : ndarray of shape (B, K)
-            The means.
+            The means in this round.
         keys : Keys
             The trials of the block.
         t : int
@@ -67,6 +67,29 @@ class World(Protocol):
         -------
         ndarray of float
             The reward of each pair. It does not depend on the other pairs.
+        """
+
+
+@runtime_checkable
+class Changing(Protocol):
+    """Optional protocol of a world whose means change from round to round."""
+
+    def means_at(self, theta: Floats, keys: Keys, t: int) -> Floats:
+        """Return the means in a round, from which outcomes are drawn and regret is computed.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (B, K)
+            The result of ``means``. It must not be modified.
+        keys : Keys
+            The trials of the block.
+        t : int
+            The round, from 1.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means, which depend on the seed, the trial, the round and the arm only.
         """
 
 

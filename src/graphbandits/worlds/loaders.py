@@ -16,6 +16,8 @@ from graphbandits.worlds.base import World
 #: Members without which nothing works; the contract checks test all others.
 POSTERIOR_PARTS = ("arms", "init", "beliefs")
 WORLD_PARTS = ("prior", "arms", "means", "outcomes")
+#: Parameters of worlds and posteriors that are not parameters of the prior of an arm.
+NOT_PRIOR = ("fixed", "changes", "accuracy", "discount", "half_life")
 
 
 def as_world(
@@ -165,7 +167,7 @@ def prior_parameters(
     >>> prior_parameters([{"b": 3}, (2, 5)], BetaBernoulli, arms=2)
     {'a': [1.0, 2], 'b': [3, 5]}
     """
-    names = [name for name in parameters_of(cls) if name not in ("fixed", "accuracy")]
+    names = [name for name in parameters_of(cls) if name not in NOT_PRIOR]
     if is_one_prior(prior):
         return _one_prior(prior, cls, names)
     listed = list(prior) if isinstance(prior, Sequence | np.ndarray) else []
