@@ -35,6 +35,7 @@ from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.plugins import locate_error, source_file
 from graphbandits.policies import Event, Policy, Problem, View
+from graphbandits.policies.restriction import restricted
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors._capabilities import strictest
 from graphbandits.posteriors.base import check_weights
@@ -426,8 +427,16 @@ def init_state(policy: Policy, problem: Problem, keys: Keys) -> State:
 
 
 def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
-    """Return the proposed distribution and the actions that the engine draws from it."""
-    pi = check_pi(policy, propose(policy, state, view), view)
+    """Return the proposed distribution and the actions that the engine draws from it.
+
+    If only some arms are eligible, the policy is restricted to them, and pi is zero elsewhere.
+    """
+    if view.eligible is None:
+        pi = check_pi(policy, propose(policy, state, view), view)
+    else:
+        pi = np.zeros((view.keys.trials, view.problem.arms))
+        for rows, arms, part, some in restricted(policy, state, view):
+            pi[rows, arms] = check_pi(policy, propose(policy, part, some), some)
     return pi, draw_actions(pi, view.keys, view.t)
 
 

@@ -47,6 +47,7 @@ class UCBLP(ScaledRewards, CountPolicy):
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True, horizon=True, fixed=True)
     weighted: ClassVar[bool] = False
+    restrictable: ClassVar[bool] = False  # the phases are scheduled for a fixed set of arms
     exemptions: ClassVar[dict[str, str]] = {
         "relabelling": "a phase plays its arms in the order of their numbers"
     }
