@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn, Protocol
 
 import numpy as np
 
 from graphbandits._types import Floats, Ints, State
+from graphbandits.engine.eligible import Eligible, all_eligible_arms, eligible_arms
 from graphbandits.engine.shard import Plays, Ratios, Recording, Shard
 from graphbandits.engine.trajectories import (
     MAX_OBSERVATIONS,
@@ -139,6 +140,7 @@ def run_block(
     advance: Callable[[int], None] = lambda rounds: None,
     monitor: RunMonitor | None = None,
     posterior: Posterior | None = None,
+    eligible: Eligible | None = None,
 ) -> BlockOutcome:
     """Run Algorithm 1 for all trials of a block.
 
@@ -166,6 +168,9 @@ def run_block(
         of the arrays. It must not change them.
     posterior : Posterior, optional
         Prior that policies start from. The default is the prior of the world.
+    eligible : float or ndarray of bool, optional
+        Arms that may be played: a probability for each arm, or an array of shape (1, K) or (T, K).
+        The regret is that against the best eligible arm of the round. The default is all arms.
 
     Returns
     -------
@@ -185,7 +190,7 @@ def run_block(
     problem = Problem(prior, horizon, policy.needs, GraphInfo(process))
     state = init_state(policy, problem, keys)
     theta = draw_means(world, keys)
-    best = theta.argmax(axis=1)
+    best, allowed = theta.argmax(axis=1), None
     rows = np.arange(keys.trials)
     regret = np.zeros(keys.trials)
     kept = np.empty((keys.trials, len(record)))
@@ -194,7 +199,10 @@ def run_block(
     played = getattr(monitor, "played", None)  # earlier versions did not have this method
     for t in range(1, horizon + 1):
         graph = draw_graph(process, t, keys)
-        pi, action = decide(policy, state, View(t, keys, problem, graph))
+        if eligible is not None:
+            allowed = eligible_arms(eligible, t, keys, world.arms)
+            best = np.where(allowed, theta, -np.inf).argmax(axis=1)
+        pi, action = decide(policy, state, View(t, keys, problem, graph, allowed))
         if monitor is not None:
             monitor.decided(t, graph, pi)
         if played is not None:
@@ -390,6 +398,7 @@ def run_recorded(
     advance: Callable[[int], None] = lambda rounds: None,
     posterior: Posterior | None = None,
     monitor: RunMonitor | None = None,
+    eligible: Eligible | None = None,
 ) -> Shard:
     """Run a block and record what ``recording`` asks for; ``monitor`` is one of the user."""
     prior = world.prior if posterior is None else posterior
@@ -407,9 +416,18 @@ def run_recorded(
     group = MonitorGroup(monitors) if monitors else None
     realised = recording.regret == "realised"
     arguments = (policy, world, process, horizon, keys, record, realised, advance, group)
-    played = run_block(*arguments, posterior=prior)
+    played = run_block(*arguments, posterior=prior, eligible=eligible)
     ratios = None if recorder is None else recorder.ratios
     seen = None if trajectories is None else trajectories.trajectories
+    if recording.eligible and eligible is not None:
+        if keys.trials * horizon * world.arms > MAX_OBSERVATIONS:
+            raise InputError(
+                f"a block of {keys.trials} trials, {horizon} rounds and {world.arms} arms is too "
+                "large to record its eligible arms: use fewer trials per shard (or block), or do "
+                "not record them"
+            )
+        allowed = all_eligible_arms(eligible, horizon, keys, world.arms)
+        seen = replace(seen or Trajectories(), eligible=allowed)
     return Shard(keys.first_trial, played.regret, Plays.of(played.plays), ratios, trajectories=seen)
 
 
