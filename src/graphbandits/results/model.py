@@ -58,8 +58,8 @@ class PolicyResult:
     rank_plays : ndarray of shape (arms,), optional
         Number of plays by the rank of the arm in its trial (best arm first). It is not saved.
     trajectories : Trajectories, optional
-        Actions, observations and eligible arms of each trial, if they were recorded. None for summaries of a
-        store.
+        Actions, observations and eligible arms of each trial, if they were recorded. None for
+        summaries of a store.
     """
 
     mean: Floats

@@ -198,7 +198,7 @@ def _rows_of(table: str, trajectories: Trajectories) -> int:
     if table == "actions":
         return 0 if trajectories.action is None else trajectories.action.size
     if table == "eligible":
-        return 0 if trajectories.eligible is None else np.count_nonzero(trajectories.eligible)
+        return 0 if trajectories.eligible is None else int(trajectories.eligible.sum())
     return 0 if trajectories.observations is None else len(trajectories.observations.arm)
 
 
