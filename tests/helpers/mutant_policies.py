@@ -439,7 +439,7 @@ class HiddenAttribute(FairUCB):
         return Notes(super().init(problem, keys))
 
     def propose(self, state: State, view: View) -> Floats:
-        return impatient(self.score(state, view), state.rounds)  # type: ignore[attr-defined]
+        return impatient(self.score(state, view), getattr(state, "rounds", 0))
 
     def update(self, state: State, event: Event) -> State:
         state.rounds += 1  # type: ignore[attr-defined]
@@ -458,7 +458,7 @@ class HiddenMemory(FairUCB):
         return state
 
     def propose(self, state: State, view: View) -> Floats:
-        return impatient(self.score(state, view), self.rounds[id(state)])
+        return impatient(self.score(state, view), self.rounds.get(id(state), 0))
 
     def update(self, state: State, event: Event) -> State:
         self.rounds[id(state)] += 1

@@ -121,7 +121,7 @@ def _arm_arrays(policy: Policy, problem: Problem) -> frozenset[str]:
     for name in one.keys() | two.keys():
         mine, its = one.get(name, ()), two.get(name, ())
         grown = mine[:1] + SIZES[1:] + mine[2:] if mine[1:2] == SIZES[:1] else mine
-        if its not in (mine, grown) or name not in one or name not in two:
+        if its not in (mine, grown) or mine[:1] != (1,) or name not in one or name not in two:
             raise InputError(
                 f"policy '{name_of(policy)}' cannot be restricted to some arms: the shape of "
                 f"state['{name}'] is {mine} with {SIZES[0]} arms and {its} with {SIZES[1]}; use "

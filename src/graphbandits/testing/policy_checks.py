@@ -13,11 +13,12 @@ from graphbandits._types import Floats, State
 from graphbandits.engine import Plan
 from graphbandits.engine.loop import decide, init_state, propose, update_state
 from graphbandits.errors import InputError, NeedsError
-from graphbandits.graphs import from_matrix
+from graphbandits.graphs import as_process, from_matrix
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.live import Agent
 from graphbandits.plugins import file_of
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
+from graphbandits.policies.restriction import check_restrictable
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import name_of, text_of
 from graphbandits.rng import Keys, Stream
@@ -350,6 +351,17 @@ def restricted_to_eligible_arms(policy: Policy) -> None:
             if "suitable policies" in str(error):
                 return
         raise ContractViolation("it declares restrictable = False, but it was not rejected")
+    problem = Problem(
+        scenarios.asymmetric_prior(4), 40, policy.needs, GraphInfo(as_process("star", 4))
+    )
+    try:
+        scenarios.check_state(init_state(policy, problem, Keys(26, 1, 3)), 3)
+    except ContractViolation:
+        return  # the check of the state reports it
+    try:
+        check_restrictable(policy, problem)
+    except InputError as error:
+        raise ContractViolation(str(error)) from error
     for scenario in scenarios.ordinary_scenarios(policy):
         left_out = np.arange(scenario.horizon) % scenario.process.arms
         eligible = left_out[:, None] != np.arange(scenario.process.arms)
