@@ -28,6 +28,7 @@ PLAYED = {
     "save-load",
     "degenerate",
     "refused-in-time",
+    "eligible",
     "long-run",
     "beats-uniform",
 }

@@ -12,6 +12,7 @@ import numpy as np
 from graphbandits._types import Floats, State
 from graphbandits.graphs import DenseFeedback
 from graphbandits.policies import Event, Needs, Problem, View
+from graphbandits.policies.ts_n import TSN
 from graphbandits.rng import Keys
 from helpers.valid_policies import (
     UCB,
@@ -438,7 +439,7 @@ class HiddenAttribute(FairUCB):
         return Notes(super().init(problem, keys))
 
     def propose(self, state: State, view: View) -> Floats:
-        return impatient(self.score(state, view), state.rounds)  # type: ignore[attr-defined]
+        return impatient(self.score(state, view), getattr(state, "rounds", 0))
 
     def update(self, state: State, event: Event) -> State:
         state.rounds += 1  # type: ignore[attr-defined]
@@ -457,7 +458,7 @@ class HiddenMemory(FairUCB):
         return state
 
     def propose(self, state: State, view: View) -> Floats:
-        return impatient(self.score(state, view), self.rounds[id(state)])
+        return impatient(self.score(state, view), self.rounds.get(id(state), 0))
 
     def update(self, state: State, event: Event) -> State:
         self.rounds[id(state)] += 1
@@ -578,6 +579,46 @@ class ShortCounts(FairUCB):
         np.add.at(state["n"], (seen.trial, seen.arm), 1)
         np.add.at(state["s"], (seen.trial, seen.arm), seen.reward)
         return state
+
+
+# eligible ------------------------------------------------------------------------------------
+
+
+@fails("eligible", r"directed star: policy 'CountsOnce' proposed shape \(3, 4\) in round 1; return")
+class CountsOnce(FairUCB):
+    """Keeps the number of arms in its state, which is another one with eligible arms."""
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return super().init(problem, keys) | {"arms": np.full(keys.trials, problem.arms)}
+
+    def propose(self, state: State, view: View) -> Floats:
+        pi = super().propose(state, view)
+        left = int(state["arms"][0]) - pi.shape[1]
+        return np.concatenate([pi, np.zeros((len(pi), left))], axis=1)
+
+
+@fails(
+    "eligible", r"the shape of state\['pairs'\] is \(1, 2, 2\) with 2 arms and \(1, 3, 3\) with 3"
+)
+class Pairs(FairUCB):
+    """Has two axes of arms in its state, of which the engine can restrict only one."""
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        shape = keys.trials, problem.arms, problem.arms
+        return super().init(problem, keys) | {"pairs": np.zeros(shape)}
+
+
+@fails(
+    "eligible", r"it proposed \[0.333333, .* eligible arms \[0, 2, 3\] of 4, but .* these arms only"
+)
+class GivesUp(TSN):
+    """Plays at random if an arm is not eligible."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        arms = len(view.arm_numbers)
+        if view.arm_numbers[-1] == arms - 1:
+            return super().propose(state, view)
+        return np.full((view.keys.trials, arms), 1.0 / arms)
 
 
 # beats-uniform -------------------------------------------------------------------------------

@@ -133,7 +133,15 @@ Record = Annotated[
     option(
         "WORD",
         "Also store what each trial played ('actions') or observed ('observations') in every "
-        "round; repeat for both.",
+        "round, or which arms were eligible ('eligible'); repeat for several.",
+    ),
+]
+Eligible = Annotated[
+    float | None,
+    option(
+        "P",
+        "Probability that an arm is eligible, in each trial and round. Only eligible arms are "
+        "played. Default: all arms are eligible.",
     ),
 ]
 

@@ -225,6 +225,7 @@ def simulate(
     bounds: options.Bounds = False,
     ratios: options.Ratios = None,
     record: options.Record = None,
+    eligible: options.Eligible = None,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
@@ -276,6 +277,7 @@ def simulate(
         seed=seed,
         ratios=ratios,
         record=record or (),
+        eligible=eligible,
     )
     name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
     size = f"{plan.process.arms} arms, {horizon} rounds, {count(trials, 'trial')}, seed {seed}"
@@ -291,6 +293,7 @@ def simulate(
         command += ["--bounds"] if bounds else []
         command += [f"--ratios={ratios}"] if ratios else []
         command += [f"--record={word}" for word in plan.recording.trajectories]
+        command += [f"--eligible={eligible}"] if eligible is not None else []
         progress = CommandProgress(output)
         with interruptible():
             run_plan(

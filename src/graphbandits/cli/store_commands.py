@@ -207,7 +207,8 @@ def export_(
         option(
             "TABLE",
             "Table: final (one row per trial), curve (one row per round), plays, "
-            "regret (one row per trial and round), ratios, graph, actions or observations.",
+            "regret (one row per trial and round), ratios, graph, actions, observations or "
+            "eligible.",
         ),
     ] = "final",
     study: options.StudyKeys = None,

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from graphbandits._types import Floats, Ints, State
+from graphbandits.engine.eligible import Eligible, all_eligible_arms, eligible_arms
 from graphbandits.engine.shard import Plays, Ratios, Recording, Shard
 from graphbandits.engine.trajectories import (
     MAX_OBSERVATIONS,
@@ -35,6 +36,7 @@ from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.plugins import locate_error, source_file
 from graphbandits.policies import Event, Policy, Problem, View
+from graphbandits.policies.restriction import restricted
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors._capabilities import strictest
 from graphbandits.posteriors.base import check_weights
@@ -139,6 +141,7 @@ def run_block(
     advance: Callable[[int], None] = lambda rounds: None,
     monitor: RunMonitor | None = None,
     posterior: Posterior | None = None,
+    eligible: Eligible | None = None,
 ) -> BlockOutcome:
     """Run Algorithm 1 for all trials of a block.
 
@@ -166,6 +169,9 @@ def run_block(
         of the arrays. It must not change them.
     posterior : Posterior, optional
         Prior that policies start from. The default is the prior of the world.
+    eligible : float or ndarray of bool, optional
+        Arms that may be played: a probability for each arm, or an array of shape (1, K) or (T, K).
+        The regret is that against the best eligible arm of the round. The default is all arms.
 
     Returns
     -------
@@ -185,7 +191,7 @@ def run_block(
     problem = Problem(prior, horizon, policy.needs, GraphInfo(process))
     state = init_state(policy, problem, keys)
     first = theta = draw_means(world, keys)
-    best, changing = theta.argmax(axis=1), isinstance(world, Changing)
+    best, allowed, changing = theta.argmax(axis=1), None, isinstance(world, Changing)
     rows = np.arange(keys.trials)
     regret = np.zeros(keys.trials)
     kept = np.empty((keys.trials, len(record)))
@@ -194,7 +200,10 @@ def run_block(
     played = getattr(monitor, "played", None)  # earlier versions did not have this method
     for t in range(1, horizon + 1):
         graph = draw_graph(process, t, keys)
-        pi, action = decide(policy, state, View(t, keys, problem, graph))
+        if eligible is not None:
+            allowed = eligible_arms(eligible, t, keys, world.arms)
+            best = np.where(allowed, theta, -np.inf).argmax(axis=1)
+        pi, action = decide(policy, state, View(t, keys, problem, graph, allowed))
         if monitor is not None:
             monitor.decided(t, graph, pi)
         if played is not None:
@@ -395,6 +404,7 @@ def run_recorded(
     advance: Callable[[int], None] = lambda rounds: None,
     posterior: Posterior | None = None,
     monitor: RunMonitor | None = None,
+    eligible: Eligible | None = None,
 ) -> Shard:
     """Run a block and record what ``recording`` asks for; ``monitor`` is one of the user."""
     prior = world.prior if posterior is None else posterior
@@ -412,9 +422,18 @@ def run_recorded(
     group = MonitorGroup(monitors) if monitors else None
     realised = recording.regret == "realised"
     arguments = (policy, world, process, horizon, keys, record, realised, advance, group)
-    played = run_block(*arguments, posterior=prior)
+    played = run_block(*arguments, posterior=prior, eligible=eligible)
     ratios = None if recorder is None else recorder.ratios
     seen = None if trajectories is None else trajectories.trajectories
+    if recording.eligible and eligible is not None:
+        if keys.trials * horizon * world.arms > MAX_OBSERVATIONS:
+            raise InputError(
+                f"a block of {keys.trials} trials, {horizon} rounds and {world.arms} arms is too "
+                "large to record its eligible arms: use fewer trials per shard (or block), or do "
+                "not record them"
+            )
+        allowed = all_eligible_arms(eligible, horizon, keys, world.arms)
+        seen = replace(seen or Trajectories(), eligible=allowed)
     return Shard(keys.first_trial, played.regret, Plays.of(played.plays), ratios, trajectories=seen)
 
 
@@ -432,8 +451,16 @@ def init_state(policy: Policy, problem: Problem, keys: Keys) -> State:
 
 
 def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
-    """Return the proposed distribution and the actions that the engine draws from it."""
-    pi = check_pi(policy, propose(policy, state, view), view)
+    """Return the proposed distribution and the actions that the engine draws from it.
+
+    If only some arms are eligible, the policy is restricted to them, and pi is zero elsewhere.
+    """
+    if view.eligible is None:
+        pi = check_pi(policy, propose(policy, state, view), view)
+    else:
+        pi = np.zeros((view.keys.trials, view.problem.arms))
+        for rows, arms, part, some in restricted(policy, state, view):
+            pi[rows, arms] = check_pi(policy, propose(policy, part, some), some)
     return pi, draw_actions(pi, view.keys, view.t)
 
 

@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from graphbandits.engine.eligible import Eligible, check_eligible, describe_eligible
 from graphbandits.engine.loop import RunMonitor, run_recorded
 from graphbandits.engine.provenance import versions
 from graphbandits.engine.shard import MAX_POINTS, Recording, Shard
@@ -27,6 +29,7 @@ from graphbandits.graphs.named import recipe_text
 from graphbandits.plugins import data_files, file_of, source_hash
 from graphbandits.policies import Policy, Problem, as_policy
 from graphbandits.policies.base import check_needs, check_problem
+from graphbandits.policies.restriction import check_restrictable
 from graphbandits.posteriors import BetaBernoulli, Posterior, is_discounted
 from graphbandits.posteriors.support import reward_support
 from graphbandits.registry import build, name_of, summary_of, text_of, text_parameters
@@ -78,6 +81,9 @@ class Plan:
         Name of the files of the plan.
     lines : mapping of str to str
         Line of the sweep figures to which each policy belongs.
+    eligible : float or ndarray of bool, optional
+        Arms that may be played: a probability for each arm, or an array of shape (1, K) or (T, K).
+        None if all arms are eligible in every round.
     """
 
     policies: dict[str, Policy]
@@ -95,6 +101,7 @@ class Plan:
     point: Mapping[str, int | float | str] = field(default_factory=dict)
     name: str = ""
     lines: Mapping[str, str] = field(default_factory=dict)
+    eligible: Eligible | None = None
 
     @classmethod
     def of(
@@ -113,6 +120,7 @@ class Plan:
         ratios: str | None = None,
         rounds: int | Sequence[int] = MAX_POINTS,
         record: str | Iterable[str] = (),
+        eligible: float | ArrayLike | None = None,
     ) -> Plan:
         """Create a plan and check all settings.
 
@@ -144,7 +152,11 @@ class Plan:
         rounds : int or sequence of int, default=200
             Maximum number of recorded rounds, evenly spaced, or the list of recorded rounds.
         record : str or iterable of str, optional
-            "actions", "observations" or both: record what each trial played and observed.
+            "actions", "observations" or both: record what each trial played and observed;
+            "eligible" records the eligible arms.
+        eligible : float or array of bool, optional
+            Arms that may be played: a probability above 0 and at most 1 for each trial, round and
+            arm, or an array of shape (K,) or (T, K). The default is all arms.
 
         Returns
         -------
@@ -189,6 +201,7 @@ class Plan:
             graph_spec=given,
             graph_text=given or type(graph).__name__,
             first_trial=check_integer(first_trial, "first_trial", least=0),
+            eligible=check_eligible(eligible, horizon, process.arms),
         )
         Keys(plan.seed, plan.first_trial, plan.trials)  # raises if a number is too large
         if process.rounds is not None and process.rounds < plan.horizon:
@@ -198,10 +211,23 @@ class Plan:
             )
         if ratios == "joint":
             check_joint(plan.posterior, process)
+        if plan.recording.eligible and plan.eligible is None:
+            raise InputError(
+                "cannot record the eligible arms: all arms are eligible, because 'eligible' is not "
+                "given; give it, or do not record them"
+            )
+        if ratios is not None and plan.eligible is not None:
+            raise InputError(
+                "information ratios are not defined for eligible arms, because the best eligible "
+                "arm differs between rounds: remove ratios or eligible"
+            )
         graphs = GraphInfo(process)
         for policy in plan.policies.values():
             check_needs(policy, process, plan.horizon)
-            check_problem(policy, Problem(plan.posterior, plan.horizon, policy.needs, graphs))
+            problem = Problem(plan.posterior, plan.horizon, policy.needs, graphs)
+            check_problem(policy, problem)
+            if plan.eligible is not None:
+                check_restrictable(policy, problem)
         return plan
 
     @property
@@ -254,6 +280,7 @@ class Plan:
             advance,
             self.posterior,
             monitor,
+            self.eligible,
         )
 
     @property
@@ -273,6 +300,8 @@ class Plan:
         kept = self.recording
         recorded: dict[str, Any] = {"ratios": kept.ratios} if kept.ratios else {}
         recorded |= {"record": list(kept.trajectories)} if kept.trajectories else {}
+        if self.eligible is not None:
+            recorded["eligible"] = describe_eligible(self.eligible)
         return {
             "graph": self.graph_text,
             **describe_graph(self.process, self.graph_spec),

@@ -16,8 +16,9 @@ File readers are not facts, because the arrays that they read are among the sett
 store, report, plot or communicate with workers are not facts either. The same holds for searches
 for graph invariants, although policies read their values from ``problem.graphs``: the values that
 the sources of a policy mention (:data:`GRAPH_VALUES`) are facts instead. These searches have no
-time limit, and therefore the values are the same on every machine. Linear programs are facts of
-the policies that use their solutions.
+time limit, and therefore the values are the same on every machine. If only some arms are eligible
+in a round, the values are those of many restricted graphs, and the searches are facts. Linear
+programs are facts of the policies that use their solutions.
 
 ``tests/engine/test_provenance.py`` checks :data:`NUMERIC` against imports and a traced run.
 """
@@ -51,6 +52,7 @@ from graphbandits._io import read_bytes
 from graphbandits._jit import numba_config
 from graphbandits._process_info import process_fields
 from graphbandits._version import __version__
+from graphbandits.engine.eligible import describe_eligible
 from graphbandits.errors import InputError, SourceError
 from graphbandits.graphs import as_process
 from graphbandits.graphs._storage import Arrays, pack_process
@@ -71,7 +73,7 @@ NUMERIC = (
     *("rng", "_rng_kernels", "_jit", "posteriors", "rules", "gains", "policies", "worlds"),
     *("graphs.feedback", "graphs._feedback_kernels", "graphs.processes", "graphs.graph_info"),
     *("graphs._outcome_space", "graphs.dominating_sets"),
-    "engine.loop",
+    *("engine.loop", "engine.eligible"),
 )
 #: Modules that change no numbers, even if a plug-in imports them.
 NEUTRAL = (
@@ -100,6 +102,8 @@ DYNAMIC_NAMES = {
 DYNAMIC_NAMES |= {"import_module", "__import__", "exec", "eval"}
 #: Values of ``problem.graphs`` that are computed by sources outside :data:`NUMERIC`.
 GRAPH_VALUES = ("independence", "independence_number")
+#: Module that computes these values.
+GRAPH_SEARCHES = "graphbandits.graphs.invariants._deterministic"
 #: Modules of the loop. The loop does not import the policy that it runs.
 LOOP = ("graphbandits.engine.loop",)
 #: Module that restores a plan from a message in a worker.
@@ -223,13 +227,16 @@ def _problem(plan: Plan) -> dict[str, Any]:
     if reason := unserializable_reason(plan):
         raise InputError(f"the results cannot be stored: {reason}")
     models, graph, arrays = models_and_graph(plan)
-    return models | {
+    facts = models | {
         "horizon": plan.horizon,
         "seed": plan.seed,
         "recording": plan.recording.facts(),
         "graph": graph,
         "arrays": {name: _array_digest(array) for name, array in arrays.items()},
     }
+    if plan.eligible is not None:  # earlier versions had no eligible arms
+        facts["eligible"] = describe_eligible(plan.eligible)
+    return facts
 
 
 def models_and_graph(plan: Plan) -> tuple[dict[str, Any], Any, Arrays]:
@@ -326,6 +333,10 @@ def _sources_and_words(plan: Plan, policy: str) -> tuple[Sources, set[str]]:
             _SOURCES[plan] = {
                 name: sources_of([type(one), *shared], LOOP) for name, one in plan.policies.items()
             }
+            if plan.eligible is not None:  # each set of arms has its own values
+                for found, words in _SOURCES[plan].values():
+                    if not words.isdisjoint(GRAPH_VALUES):
+                        found |= sources_of((), [GRAPH_SEARCHES])[0]
         return _SOURCES[plan][policy]
 
 

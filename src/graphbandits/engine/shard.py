@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from graphbandits._types import Floats, Ints
 from graphbandits.engine.trajectories import (
     DICTIONARY,
-    OBSERVED_COLUMNS,
+    RECORDS,
+    TRAJECTORY_COLUMNS,
     Trajectories,
     check_record,
     from_columns,
@@ -49,6 +50,7 @@ class Recording:
     ratios: str | None = None
     actions: bool = False
     observations: bool = False
+    eligible: bool = False
 
     @classmethod
     def of(
@@ -82,7 +84,7 @@ class Recording:
         if ratios is not None and ratios not in GAINS:
             raise InputError(f"ratios must be 'bound', 'joint' or None, not {ratios!r}")
         words = check_record(record)
-        return cls(kept, regret, ratios, "actions" in words, "observations" in words)
+        return cls(kept, regret, ratios, **{word: word in words for word in RECORDS})
 
     @property
     def record(self) -> Ints:
@@ -91,9 +93,8 @@ class Recording:
 
     @property
     def trajectories(self) -> tuple[str, ...]:
-        """The recorded trajectories, a part of ``("actions", "observations")``."""
-        chosen = {"actions": self.actions, "observations": self.observations}
-        return tuple(word for word, is_recorded in chosen.items() if is_recorded)
+        """The recorded trajectories, a part of ``("actions", "observations", "eligible")``."""
+        return tuple(word for word in RECORDS if getattr(self, word))
 
     def facts(self) -> dict[str, Any]:
         """Return the recording as JSON values; trajectories only if they are recorded.
@@ -278,7 +279,7 @@ class Shard:
     seconds : float, default=0.0
         Computation time. It is not saved.
     trajectories : Trajectories, optional
-        Actions and observations, if they were recorded.
+        Actions, observations and eligible arms, if they were recorded.
 
     Examples
     --------
@@ -350,7 +351,7 @@ class Shard:
         data : bytes
             A Parquet file.
         trajectories : bool, default=True
-            If false, actions and observations are not read.
+            If false, actions, observations and eligible arms are not read.
 
         Returns
         -------
@@ -363,7 +364,7 @@ class Shard:
         # thread during interpreter shutdown, which aborts the process
         file = pq.ParquetFile(pa.BufferReader(data))
         names = file.schema_arrow.names
-        recorded = [name for name in names if name in ("action", *OBSERVED_COLUMNS)]
+        recorded = [name for name in names if name in TRAJECTORY_COLUMNS]
         wanted = None if trajectories else [name for name in names if name not in recorded]
         table = file.read(wanted, use_threads=False)
         facts: dict[str, Any] = json.loads(table.schema.metadata[METADATA_KEY])

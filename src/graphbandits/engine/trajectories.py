@@ -16,9 +16,11 @@ from graphbandits.errors import InputError, nearest
 if TYPE_CHECKING:
     from graphbandits.engine.shard import Plays
 
-#: What ``record`` can name: the played arm of every round, and the observed arms and rewards.
-RECORDS = ("actions", "observations")
-#: Maximum number of observations in a file of a shard: its offsets have 32 bits.
+#: What ``record`` can name: the played arm of every round, the observed arms and rewards, and the
+#: arms that were eligible.
+RECORDS = ("actions", "observations", "eligible")
+#: Maximum number of observations in a file of a shard, and of trials times rounds times arms with
+#: eligible arms: its offsets have 32 bits.
 MAX_OBSERVATIONS = 2**31 - 1
 
 Int32s = NDArray[np.int32]
@@ -33,7 +35,8 @@ def check_record(record: str | Iterable[str]) -> tuple[str, ...]:
     words = [record] if isinstance(record, str) else record
     if not isinstance(words, Iterable):
         raise InputError(
-            f"record must be 'actions', 'observations' or a list of them, not {record!r}"
+            "record must be 'actions', 'observations', 'eligible' or a list of them, not "
+            f"{record!r}"
         )
     given = set()
     for word in words:
@@ -142,7 +145,7 @@ class RecordedObservations:
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """What each trial played and observed; each part is None if it was not recorded.
+    """What each trial could play, played and observed; a part is None if it was not recorded.
 
     Parameters
     ----------
@@ -150,6 +153,8 @@ class Trajectories:
         Played arm of every round, as int32.
     observations : RecordedObservations, optional
         Observed arms and rewards of every round.
+    eligible : ndarray of bool of shape (trials, rounds, arms), optional
+        Arms that could be played in every round.
 
     Examples
     --------
@@ -160,18 +165,20 @@ class Trajectories:
 
     action: Int32s | None = None
     observations: RecordedObservations | None = None
+    eligible: NDArray[np.bool_] | None = None
 
     @property
     def trials(self) -> int:
         """Number of trials."""
-        if self.action is not None:
-            return len(self.action)
+        for array in (self.action, self.eligible):
+            if array is not None:
+                return len(array)
         return 0 if self.observations is None else self.observations.trials
 
     @property
     def recorded(self) -> tuple[str, ...]:
-        """The recorded quantities, a part of ``("actions", "observations")``."""
-        parts = self.action, self.observations
+        """The recorded quantities, a part of ``("actions", "observations", "eligible")``."""
+        parts = self.action, self.observations, self.eligible
         return tuple(word for word, part in zip(RECORDS, parts, strict=True) if part is not None)
 
     def check_arms(self, arms: int, what: str) -> None:
@@ -188,6 +195,10 @@ class Trajectories:
         for array in (self.action, None if seen is None else seen.arm):
             if array is not None and array.size and not 0 <= array.min() <= array.max() < arms:
                 raise InputError(f"{what} have arms that are not among the {arms} arms")
+        if self.eligible is not None and self.eligible.shape[2] != arms:
+            raise InputError(
+                f"{what} have eligible arms of {self.eligible.shape[2]} arms, not of {arms}"
+            )
 
     def rows(self, trials: slice) -> Trajectories:
         """Return the trajectories of consecutive trials, without a copy of the arrays.
@@ -206,6 +217,7 @@ class Trajectories:
         return Trajectories(
             None if self.action is None else self.action[trials],
             None if seen is None else seen.rows(trials),
+            None if self.eligible is None else self.eligible[trials],
         )
 
     @classmethod
@@ -222,11 +234,14 @@ class Trajectories:
         Trajectories or None
             The quantities that all blocks have; None if there are none.
         """
-        actions = [part.action for part in parts if part is not None and part.action is not None]
-        seen = [p.observations for p in parts if p is not None and p.observations is not None]
+        known = [part for part in parts if part is not None]
+        actions = [part.action for part in known if part.action is not None]
+        seen = [part.observations for part in known if part.observations is not None]
+        eligible = [part.eligible for part in known if part.eligible is not None]
         joined = cls(
             np.concatenate(actions) if actions and len(actions) == len(parts) else None,
             RecordedObservations.concat(seen) if seen and len(seen) == len(parts) else None,
+            np.concatenate(eligible) if eligible and len(eligible) == len(parts) else None,
         )
         return joined if joined.recorded else None
 
@@ -235,6 +250,8 @@ class Trajectories:
 
 #: Columns of the observations in the file of a shard.
 OBSERVED_COLUMNS = ("observed_round", "observed_arm", "observed_reward", "observed_weight")
+#: Columns of trajectories in the file of a shard.
+TRAJECTORY_COLUMNS = ("action", *OBSERVED_COLUMNS, "eligible")
 #: Columns with a dictionary: their values repeat often.
 DICTIONARY = [f"{name}.list.element" for name in ("action", *OBSERVED_COLUMNS[:3])]
 
@@ -251,18 +268,32 @@ def to_columns(trajectories: Trajectories) -> dict[str, pa.Array]:
         for name, array in zip(OBSERVED_COLUMNS, values, strict=True):
             if array is not None:
                 columns[name] = pa.ListArray.from_arrays(starts, array)
+    if (eligible := trajectories.eligible) is not None:
+        trials, rounds, arms = eligible.shape
+        flat = pa.array(np.ascontiguousarray(eligible).ravel())
+        starts = np.arange(trials * rounds + 1, dtype=np.int32)
+        by_round = pa.ListArray.from_arrays(starts * arms, flat)
+        columns["eligible"] = pa.ListArray.from_arrays(starts[: trials + 1] * rounds, by_round)
     return columns
 
 
 def from_columns(table: pa.Table) -> Trajectories | None:
     """Return the trajectories in the columns of a file; None if it has none."""
-    action = seen = None
+    action = seen = eligible = None
     if "action" in table.schema.names:
         starts, values = _flat(table["action"])
         lengths = np.diff(starts)
         if (lengths != lengths[0]).any():
             raise ValueError("its trials have different numbers of actions")
         action = values.reshape(len(lengths), -1)
+    if "eligible" in table.schema.names:
+        by_round = table["eligible"].combine_chunks()
+        lengths = np.diff(by_round.offsets.to_numpy())
+        arms = np.diff(by_round.values.offsets.to_numpy())
+        if (lengths != lengths[0]).any() or (arms != arms[0]).any():
+            raise ValueError("its trials have different numbers of rounds or eligible arms")
+        flat = by_round.values.values.to_numpy(zero_copy_only=False)
+        eligible = flat.reshape(len(lengths), lengths[0], arms[0])
     if OBSERVED_COLUMNS[0] in table.schema.names:
         starts, rounds = _flat(table[OBSERVED_COLUMNS[0]])
         arrays = []
@@ -274,7 +305,8 @@ def from_columns(table: pa.Table) -> Trajectories | None:
                 raise ValueError(f"its column '{name}' does not match its observed rounds")
             arrays.append(values)
         seen = RecordedObservations(starts, rounds, *arrays)
-    return Trajectories(action, seen) if action is not None or seen is not None else None
+    found = Trajectories(action, seen, eligible)
+    return found if found.recorded else None
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[Ints, Any]:
@@ -285,7 +317,7 @@ def _flat(column: pa.ChunkedArray) -> tuple[Ints, Any]:
 def trajectory_arrays(trajectories: Trajectories) -> list[NDArray[Any]]:
     """Return the recorded arrays of trajectories."""
     seen = trajectories.observations
-    arrays: list[NDArray[Any] | None] = [trajectories.action]
+    arrays: list[NDArray[Any] | None] = [trajectories.action, trajectories.eligible]
     if seen is not None:
         arrays += [seen.round, seen.arm, seen.reward, seen.weight]
     return [array for array in arrays if array is not None]
@@ -293,7 +325,12 @@ def trajectory_arrays(trajectories: Trajectories) -> list[NDArray[Any]]:
 
 def check_trajectories(trajectories: Trajectories, horizon: int, plays: Plays) -> None:
     """Raise ValueError if trajectories contradict the number of rounds or the plays."""
-    action, seen = trajectories.action, trajectories.observations
+    action, seen, eligible = trajectories.action, trajectories.observations, trajectories.eligible
+    if eligible is not None:
+        if eligible.shape[1] != horizon or not eligible.any(axis=2).all():
+            raise ValueError(f"its trials do not have eligible arms in {horizon} rounds each")
+        if not np.any(eligible, axis=1)[plays.trial, plays.arm].all():
+            raise ValueError("an arm was played that was not eligible")
     if action is not None:
         if action.shape[1] != horizon:
             raise ValueError(f"its trials do not have {horizon} actions each")

@@ -66,6 +66,8 @@ class Experiment(tables.SimulationTable):
         Means of the arms. Default: drawn from the prior.
     policies
         Policies to compare.
+    eligible
+        Probability that an arm is eligible in a round. Default: all arms are eligible.
     title
         Title of the experiment.
     accuracy
@@ -424,6 +426,7 @@ class Experiment(tables.SimulationTable):
                 regret=record.regret,
                 rounds=record.points if record.rounds is None else record.rounds,
                 record=record.trajectories,
+                eligible=self.eligible,
                 **settings,
             )
         except GraphBanditsError:
@@ -455,10 +458,13 @@ class Experiment(tables.SimulationTable):
                 plan(ANY_GRAPH_POLICY, rounds=self.record.rounds)
         if self.record.ratios is not None:
             with prefix_errors(f"record, ratios = {_texts.toml_text(self.record.ratios)}"):
-                plan(ANY_GRAPH_POLICY, ratios=self.record.ratios)
+                plan(ANY_GRAPH_POLICY, ratios=self.record.ratios, eligible=self.eligible)
+        if self.record.eligible:
+            with prefix_errors("record, eligible = true"):
+                plan(ANY_GRAPH_POLICY, record="eligible", eligible=self.eligible)
         for number in range(1, len(policies) + 1):
             with prefix_errors(f"policies {number}"):
-                plan(policies[:number])
+                plan(policies[:number], eligible=self.eligible)
 
 
 def build_models(
@@ -678,7 +684,7 @@ def keys_of(table: type[tables.Table]) -> list[str]:
     """Return the keys of a table as written in the file.
 
     >>> keys_of(tables.RecordTable)
-    ['points', 'rounds', 'regret', 'ratios', 'actions', 'observations']
+    ['points', 'rounds', 'regret', 'ratios', 'actions', 'observations', 'eligible']
     """
     return [field.alias or name for name, field in table.model_fields.items()]
 

@@ -62,8 +62,9 @@ def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.R
     if table in TRAJECTORY_TABLES:
         cells = [(s, c) for s, c in cells if table in _recorded(c)]
         if not cells:
+            what = "eligible arms" if table == "eligible" else table
             raise InputError(
-                f"no {table} in these studies: set {table} = true in the table [record] of the "
+                f"no {what} in these studies: set {table} = true in the table [record] of the "
                 "experiment, and run it again"
             )
     if table == "graph":

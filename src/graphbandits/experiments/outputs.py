@@ -148,7 +148,9 @@ def cell_bounds(
     ``MAX_DISTINCT_PRIORS``, are computed only if ``requested``.
     """
     settings, prior, process = results.settings, cell.posterior, cell.process
-    if cell.world is None or prior is None or "posterior" in settings or why_no_bounds(cell.world):
+    if cell.world is None or prior is None or "posterior" in settings:
+        return (), ()
+    if why_no_bounds(cell.world, eligible=settings.get("eligible")):
         return (), ()  # the report gives the reason
     general = recorded_bounds(results, prior) if settings.get("ratios") else ()
     if process is None:

@@ -334,7 +334,7 @@ class Cell:
         Returns
         -------
         TrajectoryTables
-            The tables "actions" and "observations".
+            The tables "actions", "observations" and "eligible".
 
         Raises
         ------
@@ -733,7 +733,7 @@ class Study(Sequence[Cell]):
         Returns
         -------
         TrajectoryTables
-            The tables "actions" and "observations".
+            The tables "actions", "observations" and "eligible".
 
         Raises
         ------

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 
 from graphbandits.engine.plan import point_text
 from graphbandits.engine.shard import MAX_POINTS
+from graphbandits.engine.trajectories import RECORDS
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments import _texts
 from graphbandits.experiments._texts import (
@@ -30,6 +31,7 @@ from graphbandits.store.record import SweepRecord
 #: Descriptions of valid values, for error messages.
 PRIOR = '"A,B", [A, B], "name=value", or a list with one of these per arm'
 MEANS = "a list of finite numbers, one per arm"
+ELIGIBLE = "a probability above 0 and at most 1"
 
 
 class MisplacedError(InputError):
@@ -74,6 +76,21 @@ def _means(value: Any) -> tuple[float, ...]:
     if not is_means(value):
         raise ValueError(f"means must be {MEANS}")
     return tuple(map(float, value))
+
+
+def is_share(value: object) -> bool:
+    """Return whether a value is a number above 0 and at most 1.
+
+    >>> is_share(0.5), is_share(1), is_share(0), is_share(True)
+    (True, True, False, False)
+    """
+    return is_number(value) and 0.0 < value <= 1.0
+
+
+def _eligible(value: Any) -> float:
+    if not is_share(value):
+        raise ValueError(f"eligible must be {ELIGIBLE}")
+    return float(value)
 
 
 def check_prior(value: Any) -> SweepValue:
@@ -127,6 +144,7 @@ Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 Prior = Annotated[SweepValue, PlainValidator(check_prior)]
 Means = Annotated[tuple[float, ...], PlainValidator(_means)]
+Eligible = Annotated[float, PlainValidator(_eligible)]
 Accuracy = Literal["simulation", "strict"]
 Regret = Literal["pseudo", "realised"]
 
@@ -148,6 +166,7 @@ class SimulationTable(Table):
     prior: Prior | None = None
     means: Means | None = None
     policies: Texts | None = None
+    eligible: Eligible | None = None
 
 
 class ClaimTable(Table):
@@ -213,11 +232,12 @@ class RecordTable(Table):
     ratios: Literal["bound", "joint"] | None = None
     actions: Annotated[bool, Field(strict=True)] = False
     observations: Annotated[bool, Field(strict=True)] = False
+    eligible: Annotated[bool, Field(strict=True)] = False
 
     @property
     def trajectories(self) -> tuple[str, ...]:
-        """The trajectories to record, a part of ``("actions", "observations")``."""
-        return tuple(word for word in ("actions", "observations") if getattr(self, word))
+        """The trajectories to record, a part of ``("actions", "observations", "eligible")``."""
+        return tuple(word for word in RECORDS if getattr(self, word))
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
@@ -262,6 +282,7 @@ SWEEPABLE: dict[str, tuple[str, Callable[[object], bool]]] = {
     ),
     "prior": (f"priors: {PRIOR}", lambda value: bool(check_prior(value))),
     "means": ("lists of finite numbers, one number per arm", is_means),
+    "eligible": ("probabilities above 0 and at most 1", is_share),
     **{
         key: (" or ".join(map(repr, words)), partial(contains, words))
         for key, words in KEYWORDS.items()

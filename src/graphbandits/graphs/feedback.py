@@ -426,6 +426,62 @@ def matrices(graph: Feedback, trials: int) -> Floats:
     return np.stack(rows, axis=1)
 
 
+def subgraph(graph: Feedback, arms: Ints, trials: int = 1, rows: slice = slice(None)) -> Feedback:
+    """Return the feedback among some of the arms, in some of the trials of a block.
+
+    The work of a sparse graph is proportional to the number of edges of these arms.
+
+    Parameters
+    ----------
+    graph
+        Feedback of all arms.
+    arms
+        Numbers of the arms, in increasing order.
+    trials
+        Number of trials of the block, B.
+    rows
+        Rows of the trials in the block; a graph that all trials share has no rows.
+
+    Returns
+    -------
+    Feedback
+        Arm i is ``arms[i]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> path = SparseFeedback.from_edges(4, source=[0, 1, 2], target=[1, 2, 3])
+    >>> subgraph(path, np.array([0, 2, 3])).reach(np.arange(3))
+    array([[1., 0., 0.],
+           [0., 1., 1.],
+           [0., 0., 1.]])
+    """
+    part = slice(None) if graph.shared else rows
+    if isinstance(graph, UniformFeedback):
+        return UniformFeedback(graph.r[part], len(arms))
+    if isinstance(graph, SparseFeedback):
+        counts = graph.start[arms + 1] - graph.start[arms]
+        ends = np.cumsum(counts)
+        edge = np.arange(ends[-1]) + np.repeat(graph.start[arms] - (ends - counts), counts)
+        row, target = np.repeat(np.arange(len(arms)), counts), graph.column[edge]
+        column = np.minimum(np.searchsorted(arms, target), len(arms) - 1)
+        kept = arms[column] == target
+        start = np.append(0, np.cumsum(np.bincount(row[kept])))  # each row has its self-loop
+        sparse = object.__new__(SparseFeedback)  # valid by construction: skip the checks
+        sparse.__dict__.update(start=start, column=column[kept], weight=graph.weight[edge[kept]])
+        return sparse
+    if isinstance(graph, DenseFeedback):
+        matrix = graph.matrix[part][:, arms[:, None], arms]
+    elif graph.shared:
+        matrix = graph.reach(arms)[None, :, arms]
+    else:
+        played = (graph.reach(np.full(trials, arm))[part][:, arms] for arm in arms)
+        matrix = np.stack(list(played), axis=1)
+    dense = object.__new__(DenseFeedback)  # entries of valid feedback: skip the checks
+    dense.__dict__.update(matrix=np.ascontiguousarray(matrix))
+    return dense
+
+
 def best_in_neighbours(graph: Feedback, first: Floats, score: Floats) -> Floats:
     """Move the probability of each arm to its in-neighbours of largest score, in equal shares.
 

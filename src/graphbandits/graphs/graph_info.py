@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from graphbandits._types import Floats
+from graphbandits._types import Floats, Ints
 from graphbandits.graphs._outcome_space import most_outcomes
 from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, UniformFeedback, matrices
 from graphbandits.graphs.invariants._adjacency import is_undirected
@@ -19,6 +19,7 @@ from graphbandits.graphs.processes import (
     RandomFeedback,
     RevealedErdosRenyi,
     fixed_feedback,
+    restricted_process,
 )
 from graphbandits.rng import Keys
 
@@ -65,6 +66,27 @@ class GraphInfo:
     def outcomes(self) -> float:
         """Largest number of joint outcomes of the observed arms in one round, over all graphs."""
         return most_outcomes(self._process)
+
+    def among(self, arms: Ints) -> GraphInfo:
+        """Return the properties of the graphs among some of the arms.
+
+        Parameters
+        ----------
+        arms
+            Numbers of the arms, in increasing order.
+
+        Returns
+        -------
+        GraphInfo
+
+        Examples
+        --------
+        >>> from graphbandits.graphs import as_process
+        >>> star = GraphInfo(as_process("star", 5))
+        >>> star.independence_number, star.among(np.array([0, 3, 4])).independence_number
+        (4, 2)
+        """
+        return GraphInfo(restricted_process(self._process, arms))
 
     def independence(self, rounds: int) -> float:
         """Return the sum of Q_t over rounds 1 to ``rounds``; its expectation for random graphs.

@@ -8,12 +8,13 @@ is drawn after the play. In ``deterministic`` processes all probabilities are 0 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import ClassVar, Protocol
 
 import numpy as np
 
+from graphbandits._types import Ints
 from graphbandits.errors import InputError, check_bool, check_integer, check_probability, nearest
 from graphbandits.graphs._feedback_kernels import erdos_renyi
 from graphbandits.graphs.feedback import (
@@ -22,6 +23,7 @@ from graphbandits.graphs.feedback import (
     Feedback,
     UniformFeedback,
     inherit_docstrings,
+    subgraph,
 )
 from graphbandits.registry import LATER
 from graphbandits.rng import Keys, Stream
@@ -301,6 +303,50 @@ def fixed_feedback(process: Process) -> Feedback | None:
     if isinstance(process, RevealedErdosRenyi) and process.p in (0.0, 1.0):
         rates = (process.p,)
     return UniformFeedback(rates[0], process.arms) if len(set(rates)) == 1 else None
+
+
+@inherit_docstrings(Process)
+@dataclass(frozen=True, eq=False)
+class _RestrictedProcess:
+    """A process of a plug-in class, restricted to some of its arms."""
+
+    process: Process
+    index: Ints
+    names: ClassVar[None] = None
+
+    @property
+    def arms(self) -> int:
+        return len(self.index)
+
+    @property
+    def deterministic(self) -> bool:
+        return self.process.deterministic
+
+    @property
+    def rounds(self) -> int | None:
+        return self.process.rounds
+
+    def round(self, t: int, keys: Keys) -> Feedback:
+        return subgraph(self.process.round(t, keys), self.index, keys.trials)
+
+
+def restricted_process(process: Process, arms: Ints) -> Process:
+    """Return the process of the graphs among some of the arms, in increasing order.
+
+    Its properties are those of the restricted graphs. The graphs of a random process have the
+    distribution of the restricted graphs; they are other draws.
+
+    >>> import numpy as np
+    >>> restricted_process(RandomFeedback(arms=4, r=0.5), np.array([1, 3])).arms
+    2
+    """
+    if isinstance(process, Fixed):
+        return Fixed(subgraph(process.feedback, arms))
+    if isinstance(process, GivenSequence):
+        return GivenSequence(tuple(subgraph(one, arms) for one in process.feedbacks))
+    if isinstance(process, RevealedErdosRenyi | RandomFeedback):
+        return replace(process, arms=len(arms), names=None)
+    return _RestrictedProcess(process, arms)
 
 
 def check_graph_known(value: object) -> None:

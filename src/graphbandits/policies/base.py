@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, NeedsError, check_bool, nearest
@@ -14,7 +17,7 @@ from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.processes import GRAPH_KNOWN, fixed_feedback
 from graphbandits.posteriors import Observations, Posterior
-from graphbandits.posteriors._capabilities import has_variance
+from graphbandits.posteriors._capabilities import has_variance, select_arms
 from graphbandits.posteriors.discounting import at_decision
 from graphbandits.posteriors.support import COUNT, REAL, Support, reward_support
 from graphbandits.registry import build, name_of, registered
@@ -24,6 +27,8 @@ from graphbandits.rng import Keys, Stream
 MAX_FLOAT = sys.float_info.max
 #: Number of alternatives that the error about unmet needs lists.
 MAX_ALTERNATIVES = 8
+#: Restricted problems in the cache of a problem, times its number of arms.
+MAX_CACHED_ARMS = 2**16
 _GRAPH = {
     "never": "observations only",
     "after": "the graph after the play",
@@ -91,6 +96,11 @@ class Problem:
     _horizon: int | None = None
     needs: Needs = field(default_factory=Needs)
     _graphs: GraphInfo | None = None
+    _index: Ints | None = None  # numbers of the arms, if the problem is restricted
+    _parts: dict[bytes, Problem] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def arms(self) -> int:
@@ -111,12 +121,57 @@ class Problem:
             raise NeedsError(
                 "this policy uses properties of the graphs: declare Needs(graph='after')"
             )
-        return self._graphs
+        if self._index is None:
+            return self._graphs
+        if "graphs" not in self._cache:  # only if the policy asks for them
+            self._cache["graphs"] = self._graphs.among(self._index)
+        found: GraphInfo = self._cache["graphs"]
+        return found
+
+    def among(self, arms: Ints) -> Problem:
+        """Return the problem restricted to some of its arms; equal arms give the same object.
+
+        Parameters
+        ----------
+        arms : ndarray of int
+            Numbers of the arms, in increasing order.
+
+        Returns
+        -------
+        Problem
+            The problem whose arm i is ``arms[i]``; this problem if these are all arms.
+
+        Raises
+        ------
+        InputError
+            If the arms of the posterior cannot be selected.
+
+        Examples
+        --------
+        >>> from graphbandits.posteriors import BetaBernoulli
+        >>> problem = Problem(BetaBernoulli.of(3, a=[1.0, 2.0, 3.0]))
+        >>> problem.among(np.array([0, 2])).posterior.a
+        array([1., 3.])
+        """
+        if len(arms) == self.arms:
+            return self
+        key = arms.tobytes()
+        if key not in self._parts:
+            if len(self._parts) >= max(1, MAX_CACHED_ARMS // self.arms):
+                self._parts.clear()
+            index = arms if self._index is None else self._index[arms]
+            chosen = select_arms(self.posterior, arms)
+            self._parts[key] = replace(self, posterior=chosen, _index=index)
+        return self._parts[key]
 
 
 @dataclass(frozen=True)
 class View:
     """Information available to a policy before its decision in round t.
+
+    If only some arms are eligible, the engine calls :meth:`Policy.propose` with the view of the
+    problem restricted to these arms: ``problem``, ``graph`` and the state have no other arms, and
+    :attr:`arm_numbers` has their numbers. A policy needs no code for it.
 
     Parameters
     ----------
@@ -126,6 +181,9 @@ class View:
         The trials of the block, which identify its random numbers.
     problem : Problem
         The part of the problem that is the same in all rounds.
+    eligible : ndarray of bool, optional
+        Arms that may be played, of shape (B, K), or (1, K) if they are the same in all trials. None
+        if all arms of the problem are eligible, as in every view that a policy receives.
     now : float
         The time of the decision; by default the round. A live agent gives seconds since 1970 if the
         posterior has a half-life.
@@ -135,6 +193,7 @@ class View:
     keys: Keys
     problem: Problem
     _feedback: Feedback
+    eligible: NDArray[np.bool_] | None = None
     now: float = math.nan
 
     def __post_init__(self) -> None:
@@ -157,6 +216,12 @@ class View:
             The state; the same object if nothing is to be discounted.
         """
         return at_decision(self.problem.posterior, state, self.t, self.now)
+
+    @property
+    def arm_numbers(self) -> Ints:
+        """Numbers of the arms of this view: 0 to K - 1, or those of the eligible arms."""
+        index = self.problem._index
+        return np.arange(self.problem.arms) if index is None else index
 
     @property
     def graph(self) -> Feedback:
@@ -270,6 +335,9 @@ class Policy(Protocol):
         times per round and in any order of the rounds. Such a policy has a method
         ``learn(state, seen, problem)`` for observations that belong to no round. Without it, a live
         agent updates the policy once per decision, when the decision is closed.
+    restrictable : bool, optional
+        Whether :meth:`propose` may be called for some of the arms, with the state of these arms;
+        True by default. Eligible arms are refused before the run if it is False.
     """
 
     needs: ClassVar[Needs]
@@ -377,11 +445,11 @@ def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
     missing = unmet(policy.needs, process, horizon)
     if missing:
         name = name_of(policy)
-        suitable = _alternatives(name, lambda cls: not unmet(cls.needs, process, horizon))
+        suitable = alternatives(name, lambda cls: not unmet(cls.needs, process, horizon))
         raise NeedsError(f"policy '{name}' {missing}; suitable policies: {suitable}")
 
 
-def _alternatives(name: str, is_suitable: Callable[[Any], bool]) -> str:
+def alternatives(name: str, is_suitable: Callable[[Any], bool]) -> str:
     """List the first suitable policies, and the number of others."""
     others: dict[str, Any] = dict(registered("policy"))
     suitable = [
@@ -431,7 +499,7 @@ def raise_unaccepted(policy: object, problem: Problem) -> NoReturn:
     scale = "" if remedy is None else f": state a scale, as in {remedy()}, or use another policy"
     raise NeedsError(
         f"policy '{name}' {unaccepted(policy, rewards)}{scale}; suitable policies: "
-        + _alternatives(name, is_suitable)
+        + alternatives(name, is_suitable)
     )
 
 

@@ -48,6 +48,7 @@ class UCBLP(ScaledRewards, CountPolicy):
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True, horizon=True, fixed=True)
     weighted: ClassVar[bool] = False
     incremental: ClassVar[bool] = False  # an update counts one play of its phase
+    restrictable: ClassVar[bool] = False  # the phases are scheduled for a fixed set of arms
     exemptions: ClassVar[dict[str, str]] = {
         "relabelling": "a phase plays its arms in the order of their numbers"
     }

@@ -12,11 +12,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from graphbandits._types import Floats, State
+from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_bool, short_repr
 from graphbandits.posteriors.base import Beliefs, Posterior
 from graphbandits.posteriors.support import BINARY, COUNT, REAL, reward_support
-from graphbandits.registry import name_of
+from graphbandits.registry import name_of, parameters_given
 from graphbandits.rng import Stream
 
 
@@ -36,6 +36,37 @@ def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
             f"accuracy={accuracy!r}"
         )
     return cast(Posterior, dataclasses.replace(given, accuracy=accuracy))
+
+
+def select_arms(posterior: Posterior, index: Sequence[int] | Ints) -> Posterior:
+    """Return the prior of some arms: arm i is ``index[i]``, and an arm may be repeated.
+
+    The arrays among the parameters of a posterior have one entry per arm; all other parameters are
+    those of all arms.
+
+    Raises
+    ------
+    InputError
+        If the posterior is not a dataclass, or one of its arrays does not have one entry per arm.
+
+    Examples
+    --------
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> select_arms(BetaBernoulli.of(3, a=[1.0, 2.0, 3.0]), [2, 0, 0, 1]).a
+    array([3., 1., 1., 2.])
+    """
+    given: Any = posterior
+    fields: dict[str, Any] = parameters_given(given) if dataclasses.is_dataclass(given) else {}
+    by_arm = {name: v for name, v in fields.items() if isinstance(v, np.ndarray) and v.ndim}
+    if by_arm and all(len(values) == posterior.arms for values in by_arm.values()):
+        chosen = {name: values[np.asarray(index)] for name, values in by_arm.items()}
+        made = cast(Posterior, replace(given, **chosen))
+        if made.arms == len(index):
+            return made
+    raise InputError(
+        f"the arms of the posterior '{name_of(posterior)}' cannot be selected: it must be a "
+        "dataclass whose arrays have one entry per arm"
+    )
 
 
 def strictest(posterior: Posterior) -> Posterior:

@@ -22,7 +22,7 @@ from graphbandits.report.entries import (
 )
 from graphbandits.results import Difference
 from graphbandits.results.published import MAX_DISTANCE
-from graphbandits.theory.simulation_bounds import FIXED_MEANS
+from graphbandits.theory.simulation_bounds import ELIGIBLE_ARMS, FIXED_MEANS
 
 #: Input of a template.
 Context = dict[str, Any]
@@ -272,7 +272,9 @@ def _published(entry: SimulationEntry) -> Context | None:
 def _bounds(entry: SimulationEntry) -> Context | None:
     """Each bound with its formula, beside the mean of each policy that it is for."""
     if not entry.kept_bounds:
-        return {"why": FIXED_MEANS} if entry.results.settings.get("means") is not None else None
+        reasons = {"eligible": ELIGIBLE_ARMS, "means": FIXED_MEANS}
+        given = (why for key, why in reasons.items() if entry.results.settings.get(key) is not None)
+        return next(({"why": why} for why in given), None)
     listed = list(dict.fromkeys(judged.bound for judged in entry.kept_bounds))
     sources: dict[str, list[str]] = {}
     for bound in listed:

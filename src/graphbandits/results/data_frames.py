@@ -68,9 +68,16 @@ SCHEMA: dict[str, dict[str, str]] = {
         "reward": "double",
         "weight": "double",
     },
+    "eligible": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "arm": "int64",
+    },
 }
 #: Tables of recorded trajectories.
-TRAJECTORY_TABLES = ("actions", "observations")
+TRAJECTORY_TABLES = ("actions", "observations", "eligible")
 #: Columns that identify a row.
 KEYS = frozenset({"policy", "seed", "trial", "round", "arm"})
 #: Largest seed in the column of a table. The manifest has seeds of any size.
@@ -159,6 +166,9 @@ def trajectory_values(table: str, trajectories: Trajectories) -> dict[str, Float
             "reward": seen.reward,
             "weight": seen.weights,
         }
+    if table == "eligible" and trajectories.eligible is not None:
+        trial, round_, arm = np.nonzero(trajectories.eligible)
+        return {"trial": trial, "round": round_ + 1, "arm": arm}
     raise ValueError(f"these trajectories do not contain the table '{table}'")
 
 
@@ -255,12 +265,13 @@ def full_table(results: Results, table: str) -> pa.Table:
 
 def not_recorded(table: str, settings: Mapping[str, Any]) -> InputError:
     """Return the error for a table of trajectories that results do not have."""
+    what = "eligible arms" if table == "eligible" else table
     if table in (settings.get("record") or ()):
         return InputError(
-            f"these results are a summary without {table}: read them from the store with "
+            f"these results are a summary without {what}: read them from the store with "
             "Cell.trajectories(policy) or Cell.results(curves=True)"
         )
-    return InputError(f"these results have no {table}: simulate with record='{table}'")
+    return InputError(f"these results have no {what}: simulate with record='{table}'")
 
 
 def arrow_schema(table: str) -> pa.Schema:

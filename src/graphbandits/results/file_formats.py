@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from graphbandits._io import read_regular, replace_directory, write_bytes, write_text
 from graphbandits._old_words import translate_settings
@@ -41,7 +42,9 @@ from graphbandits.results.data_frames import (
 from graphbandits.results.model import PolicyResult, Results, runs_of
 
 #: Newest format of saved results. A newer format raises an error.
-FORMAT = 4
+FORMAT = 5
+#: Format of results without eligible arms. Format 5 adds only the eligible arms.
+FORMAT_WITHOUT_ELIGIBLE = 4
 #: Format of results without trajectories. Format 4 adds only the trajectories.
 FORMAT_WITHOUT_TRAJECTORIES = 3
 #: Format of results without ratios and trajectories. Format 3 adds only the ratios.
@@ -111,7 +114,7 @@ def content_hash(results: Results) -> str:
     policies and settings, and then for each table a line with its name and the number of values,
     followed by the values with 8 bytes each in little endian: the rounds (``curve`` only), then
     the value columns policy by policy. All columns of ``graph`` are values, and all columns of
-    ``actions`` and ``observations`` except policy and seed.
+    ``actions``, ``observations`` and ``eligible`` except policy and seed.
     """
     text = _json(_manifest_entries(results), sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(f"{text}\n".encode())
@@ -155,8 +158,10 @@ def _manifest_entries(results: Results) -> dict[str, Any]:
 
 def _format_of(results: Results) -> int:
     """Return the oldest format that has all tables of the results."""
-    if any(policies_of(results, table) for table in TRAJECTORY_TABLES):
+    if policies_of(results, "eligible"):
         return FORMAT
+    if any(policies_of(results, table) for table in TRAJECTORY_TABLES):
+        return FORMAT_WITHOUT_ELIGIBLE
     has_ratios = bool(policies_of(results, "ratios"))
     return FORMAT_WITHOUT_TRAJECTORIES if has_ratios else FORMAT_WITHOUT_RATIOS
 
@@ -297,7 +302,7 @@ def _assemble(manifest: dict[str, Any], files: dict[str, pq.ParquetFile]) -> Res
             plays=columns["plays"][policy]["plays"],
             regret=columns.get("regret", {}).get(policy, {}).get("regret"),
             ratios=Ratios(**ratios[policy]) if policy in ratios else None,
-            trajectories=_both(*(recorded.get(name, {}).get(policy) for name in TRAJECTORY_TABLES)),
+            trajectories=_joined(recorded.get(name, {}).get(policy) for name in TRAJECTORY_TABLES),
         )
         for policy in names
     }
@@ -334,11 +339,13 @@ def _values(
     return found
 
 
-def _both(played: Trajectories | None, seen: Trajectories | None) -> Trajectories | None:
-    """Return the trajectories of a policy from its two tables."""
-    if played is None or seen is None:
-        return seen if played is None else played
-    return Trajectories(played.action, seen.observations)
+def _joined(tables: Iterable[Trajectories | None]) -> Trajectories | None:
+    """Return the trajectories of a policy from its tables; each has one part."""
+    parts: dict[str, Any] = {}
+    for table in tables:
+        if table is not None:
+            parts |= {name: part for name, part in vars(table).items() if part is not None}
+    return Trajectories(**parts) if parts else None
 
 
 def _trajectory_tables(
@@ -359,6 +366,8 @@ def _trajectory_tables(
         if table == "actions":
             action = columns["arm"].reshape(sum(run["trials"] for run in axes.runs), -1)
             read = Trajectories(action.astype(np.int32))
+        elif table == "eligible":
+            read = Trajectories(eligible=_eligible(columns, axes))
         else:
             read = Trajectories(observations=_observations(columns, rows["seed"], axes))
         keys = trajectory_part(axes, table, policy, read).select(
@@ -367,6 +376,15 @@ def _trajectory_tables(
         if policy not in policies or not rows.select(keys.column_names).equals(keys):
             raise InputError(f"{file_name(table)} does not match these policies, runs and rounds")
         found[policy] = read
+    return found
+
+
+def _eligible(columns: dict[str, Any], axes: Axes) -> NDArray[np.bool_]:
+    """Return eligible arms from the columns of their table; each round of a trial has one."""
+    rounds, arms = int(axes.rounds[-1]), len(axes.arms)
+    found = np.zeros((sum(run["trials"] for run in axes.runs), rounds, arms), np.bool_)
+    is_new = np.append(True, (np.diff(columns["trial"]) != 0) | (np.diff(columns["round"]) < 0))
+    found[np.cumsum(is_new) - 1, columns["round"] - 1, columns["arm"]] = True
     return found
 
 

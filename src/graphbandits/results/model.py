@@ -58,8 +58,8 @@ class PolicyResult:
     rank_plays : ndarray of shape (arms,), optional
         Number of plays by the rank of the arm in its trial (best arm first). It is not saved.
     trajectories : Trajectories, optional
-        Actions and observations of each trial, if they were recorded. None for summaries of a
-        store.
+        Actions, observations and eligible arms of each trial, if they were recorded. None for
+        summaries of a store.
     """
 
     mean: Floats
@@ -513,10 +513,10 @@ class Results:
     def trajectories(
         self, policy: str, trials: int | Iterable[int] | None = None
     ) -> TrajectoryTables:
-        """Return what a policy played and observed, as tables.
+        """Return what a policy could play, played and observed, as tables.
 
-        The results must have been simulated with ``record="actions"``, ``record="observations"``
-        or both.
+        The results must have been simulated with ``record="actions"``, "observations", "eligible"
+        or several of them.
 
         Parameters
         ----------
@@ -528,7 +528,7 @@ class Results:
         Returns
         -------
         TrajectoryTables
-            The tables "actions" and "observations".
+            The tables "actions", "observations" and "eligible".
 
         Raises
         ------
@@ -552,8 +552,8 @@ class Results:
         Parameters
         ----------
         table : str, default="curve"
-            The table: "curve", "final", "plays", "regret", "ratios", "graph", "actions" or
-            "observations".
+            The table: "curve", "final", "plays", "regret", "ratios", "graph", "actions",
+            "observations" or "eligible".
 
         Returns
         -------
@@ -568,8 +568,8 @@ class Results:
         Parameters
         ----------
         table : str, default="curve"
-            The table: "curve", "final", "plays", "regret", "ratios", "graph", "actions" or
-            "observations".
+            The table: "curve", "final", "plays", "regret", "ratios", "graph", "actions",
+            "observations" or "eligible".
 
         Returns
         -------

@@ -34,11 +34,12 @@ Part = tuple[int | None, int, Trajectories]
 
 
 class TrajectoryTables:
-    """Actions and observations of one policy, as tables that are read on demand.
+    """Actions, observations and eligible arms of one policy, as tables that are read on demand.
 
     ``Results.trajectories`` and ``Study.trajectories`` create it. The table "actions" has one row
     per trial and round, with the columns ``seed``, ``trial``, ``round`` and ``arm``. The table
-    "observations" has one row per observation, and also the columns ``reward`` and ``weight``. Arms
+    "observations" has one row per observation, and also the columns ``reward`` and ``weight``. The
+    table "eligible" has one row per arm that could be played, with the columns of "actions". Arms
     are numbers from 0. If the arms have names, the column ``arm_name`` follows ``arm``. Rows are
     ordered by trial, round and arm.
 
@@ -79,7 +80,7 @@ class TrajectoryTables:
 
         Parameters
         ----------
-        table : {"actions", "observations"}
+        table : {"actions", "observations", "eligible"}
             The table.
 
         Returns
@@ -108,7 +109,7 @@ class TrajectoryTables:
 
         Parameters
         ----------
-        table : {"actions", "observations"}
+        table : {"actions", "observations", "eligible"}
             The table.
 
         Returns
@@ -124,7 +125,7 @@ class TrajectoryTables:
 
         Parameters
         ----------
-        table : {"actions", "observations"}
+        table : {"actions", "observations", "eligible"}
             The table.
 
         Returns
@@ -139,7 +140,7 @@ class TrajectoryTables:
 
         Parameters
         ----------
-        table : {"actions", "observations"}, default="actions"
+        table : {"actions", "observations", "eligible"}, default="actions"
             The table.
 
         Returns
@@ -154,7 +155,7 @@ class TrajectoryTables:
 
         Parameters
         ----------
-        table : {"actions", "observations"}, default="actions"
+        table : {"actions", "observations", "eligible"}, default="actions"
             The table.
 
         Returns
@@ -196,6 +197,8 @@ def trajectory_rows(
 def _rows_of(table: str, trajectories: Trajectories) -> int:
     if table == "actions":
         return 0 if trajectories.action is None else trajectories.action.size
+    if table == "eligible":
+        return 0 if trajectories.eligible is None else int(trajectories.eligible.sum())
     return 0 if trajectories.observations is None else len(trajectories.observations.arm)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from graphbandits.engine import MonitorFactory, Plan, Shard, Task
 from graphbandits.engine._progress import Advance, progress_bar
@@ -31,6 +32,8 @@ from graphbandits.worlds import World
 MAX_SHARD_DECISIONS = 5 * 10**6
 #: Maximum of the expected observations in a shard that records them: about 200 MB per worker.
 MAX_SHARD_OBSERVATIONS = 4 * 10**6
+#: Maximum of trials times rounds times arms in a shard that records eligible arms: 200 MB.
+MAX_SHARD_ELIGIBLE = 2 * 10**8
 #: Maximum number of passes over the shards, which may be removed or damaged during the run.
 MAX_PASSES = 5
 
@@ -276,7 +279,7 @@ def run_missing(
 def shard_size(tasks: Sequence[Task], plan: Plan, options: WorkerOptions) -> int:
     """Return the number of trials in a shard: those in lockstep, fewer if the horizon is long.
 
-    There are also fewer if many observations are recorded.
+    There are also fewer if many observations or eligible arms are recorded.
     """
     if options.shard is not None:
         return options.shard
@@ -284,6 +287,8 @@ def shard_size(tasks: Sequence[Task], plan: Plan, options: WorkerOptions) -> int
     size = min(plan.block, MAX_SHARD_DECISIONS // plan.horizon, per_worker)
     if plan.recording.observations:
         size = min(size, int(MAX_SHARD_OBSERVATIONS / (plan.horizon * _observations(plan))))
+    if plan.recording.eligible:
+        size = min(size, MAX_SHARD_ELIGIBLE // (plan.horizon * plan.world.arms))
     return max(1, size)
 
 
@@ -337,6 +342,7 @@ def simulate(
     ratios: str | None = None,
     rounds: int | Sequence[int] = MAX_POINTS,
     record: str | Iterable[str] = (),
+    eligible: float | ArrayLike | None = None,
     monitor: MonitorFactory | None = None,
     progress: Advance | bool = True,
 ) -> Results:
@@ -389,7 +395,14 @@ def simulate(
         round is always recorded.
     record : str or iterable of str, optional
         "actions", "observations" or both: record what each trial played and observed in every
-        round. See :meth:`graphbandits.Results.trajectories`.
+        round; "eligible" records the eligible arms. See
+        :meth:`graphbandits.Results.trajectories`.
+    eligible : float or array of bool, optional
+        Arms that may be played. A number p above 0 and at most 1: each arm is eligible with
+        probability p, independently in each trial and round; if no arm was drawn, one arm is
+        eligible, each with the same probability. An array of shape (K,) or (T, K): the arms that
+        are eligible in all rounds, or in each round, in all trials. The regret is that against the
+        best eligible arm of the round. The default is all arms.
     monitor : callable, optional
         Called with the text form of a policy and the :class:`graphbandits.rng.Keys` of a block of
         trials, before the block runs. It returns an object with the methods of
@@ -433,6 +446,7 @@ def simulate(
         ratios=ratios,
         rounds=rounds,
         record=record,
+        eligible=eligible,
     )
     return simulate_plan(
         plan, workers=workers, parallel=parallel, block=block, monitor=monitor, progress=progress

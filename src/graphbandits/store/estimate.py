@@ -125,7 +125,7 @@ def _cost_group(task: Task) -> tuple[object, ...]:
     plan = task.plan
     models = *map(type, models_of(plan)), getattr(plan.posterior, "accuracy", None)
     recording = plan.recording
-    kinds = recording.regret, recording.ratios, recording.trajectories
+    kinds = recording.regret, recording.ratios, recording.trajectories, plan.eligible is None
     return task.policy, plan.world.arms, type(plan.process), *models, *kinds
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from graphbandits._io import to_npz
@@ -210,8 +211,8 @@ def read_record(store: Store, key: str) -> StudyRecord:
 def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     """Describe a simulation for :meth:`Store.put_cell`.
 
-    The description has the settings, the names of the arms, the recorded rounds, the graph and the
-    prior. It is sufficient to read the results without the experiment file.
+    The description has the settings, the names of the arms, the recorded rounds, the graph, the
+    prior and given eligible arms. It is sufficient to read the results without the experiment file.
 
     >>> meta, arrays = describe_cell(Plan.of("ts-n", graph="paper", horizon=10, trials=5))
     >>> meta["arms"], meta["rounds"][-1], sorted(arrays)
@@ -221,6 +222,8 @@ def describe_cell(plan: Plan) -> tuple[dict[str, Any], Arrays]:
     models = pack_models(plan.world, plan.posterior, arrays)
     arrays.pop("fixed", None)  # among the settings, like the accuracy
     models.pop("accuracy", None)
+    if isinstance(plan.eligible, np.ndarray):
+        arrays["eligible"] = plan.eligible
     meta = ({"models": models} if models else {}) | {
         "settings": plan.settings(),
         "arms": list(plan.arm_names),

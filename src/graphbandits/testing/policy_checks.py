@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import Floats, State
-from graphbandits.engine.loop import propose
+from graphbandits.engine import Plan
+from graphbandits.engine.loop import decide, init_state, propose, update_state
 from graphbandits.errors import InputError, NeedsError
-from graphbandits.graphs import from_matrix
+from graphbandits.graphs import as_process, from_matrix
+from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.live import Agent
 from graphbandits.plugins import file_of
-from graphbandits.policies import Policy, as_policy
+from graphbandits.policies import Event, Policy, Problem, View, as_policy
+from graphbandits.policies.restriction import check_restrictable
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import name_of, text_of
 from graphbandits.rng import Keys, Stream
@@ -119,7 +122,7 @@ def declared_needs(policy: Policy) -> None:
         return scenarios.without(event, later) if policy.needs.graph == "never" else event
 
     for scenario in scenarios.ordinary_scenarios(policy):
-        hooks = {
+        hooks: dict[str, Any] = {
             "replace_problem": hide_horizon,
             "replace_view": hide_view,
             "replace_event": hide_event,
@@ -333,6 +336,67 @@ def refused_in_time(policy: Policy) -> None:
             ) from error
         if not met:
             raise ContractViolation(f"{problem} does not meet its needs, but was not rejected")
+
+
+@check("policy", "eligible")
+def restricted_to_eligible_arms(policy: Policy) -> None:
+    """With eligible arms, it proposes a distribution over them, or it declares that it cannot.
+
+    A policy whose state is the posterior plays as in the problem that has these arms only.
+    """
+    if not getattr(policy, "restrictable", True):
+        try:
+            Plan.of(policy, graph="star", arms=4, horizon=30, trials=1, eligible=0.5)
+        except NeedsError as error:
+            if "suitable policies" in str(error):
+                return
+        raise ContractViolation("it declares restrictable = False, but it was not rejected")
+    problem = Problem(
+        scenarios.asymmetric_prior(4), 40, policy.needs, GraphInfo(as_process("star", 4))
+    )
+    try:
+        scenarios.check_state(init_state(policy, problem, Keys(26, 1, 3)), 3)
+    except ContractViolation:
+        return  # the check of the state reports it
+    try:
+        check_restrictable(policy, problem)
+    except InputError as error:
+        raise ContractViolation(str(error)) from error
+    for scenario in scenarios.ordinary_scenarios(policy):
+        left_out = np.arange(scenario.horizon) % scenario.process.arms
+        eligible = left_out[:, None] != np.arange(scenario.process.arms)
+        scenario.run(policy, Keys(26, 1, 3), eligible)
+    _check_restricted_posterior(policy)
+
+
+def _check_restricted_posterior(policy: Policy) -> None:
+    """Compare restricted proposals with those for the problem of the eligible arms."""
+    matrix = (
+        scenarios.directed_ranks() if policy.needs.deterministic else scenarios.directed_weights()
+    )
+    process, prior = from_matrix(matrix), scenarios.asymmetric_prior(4)
+    history = scenarios.History.of(matrix, trials=3, rounds=12, alike=False)
+    keys = Keys(27, 1, 3)
+    problem = Problem(prior, 12, policy.needs, GraphInfo(process))
+    state = init_state(policy, problem, keys)
+    if state.keys() != prior.init(3).keys():
+        return  # only the posterior of the eligible arms is known to be their state
+    arms = np.array([0, 2, 3])
+    part = from_matrix(matrix[np.ix_(arms, arms)])
+    small = Problem(BetaBernoulli(prior.a[arms], prior.b[arms]), 12, policy.needs, GraphInfo(part))
+    for t in range(1, 13):
+        graph, eligible = process.round(t, keys), np.isin(np.arange(4), arms)[None]
+        pi, _ = decide(policy, state, View(t, keys, problem, graph, eligible))
+        some = {name: np.take(values, arms, axis=1) for name, values in state.items()}
+        alone = propose(policy, some, View(t, keys, small, part.round(t, keys)))
+        if not same_bits(pi[:, arms], alone):
+            raise ContractViolation(
+                f"round {t} of a given history: it proposed {_format(pi[0, arms])} for the "
+                f"eligible arms {arms.tolist()} of 4, but {_format(np.asarray(alone)[0])} in the "
+                "problem that has these arms only"
+            )
+        action, seen = history.action[t - 1], history.observations(t - 1)
+        state = update_state(policy, state, Event(t, keys, problem, graph, pi, action, seen))
 
 
 @check("policy", "long-run")

@@ -43,16 +43,23 @@ class Scenario:
     prior: BetaBernoulli
     horizon: int = 40
 
-    def run(self, policy: Policy, keys: Keys, **hooks: Any) -> list[Floats]:
+    def run(
+        self,
+        policy: Policy,
+        keys: Keys,
+        eligible: NDArray[np.bool_] | None = None,
+        **hooks: Any,
+    ) -> list[Floats]:
         """Play all rounds and return the proposals of each round.
 
-        ``hooks`` are fields of :class:`InstrumentedPolicy`. Errors include the scenario's name.
+        ``eligible`` are the arms that may be played, of shape (horizon, arms). ``hooks`` are fields
+        of :class:`InstrumentedPolicy`. Errors include the scenario's name.
         """
         instrumented = InstrumentedPolicy(policy, **hooks)
         player = cast(Policy, instrumented)  # needs is a property, not a class variable
         world, record = Bernoulli(self.prior), np.array([self.horizon])
         try:
-            run_block(player, world, self.process, self.horizon, keys, record)
+            run_block(player, world, self.process, self.horizon, keys, record, eligible=eligible)
         except GraphBanditsError as error:
             raise ContractViolation(f"{self.name}: {error}") from error
         return instrumented.pis

@@ -610,7 +610,8 @@ def audit(
     ----------
     plan
         Plan of the simulation. The means of the arms must be drawn from the prior of the world,
-        which the policies use, and the rewards must be bounded or have a sub-Gaussian constant.
+        which the policies use, the rewards must be bounded or have a sub-Gaussian constant, and all
+        arms must be eligible in every round.
     gain
         Denominator of Psi: the exact joint gain ("joint"), the bound G h ("bound"), or the joint
         gain if it is fast in every round ("auto").
@@ -644,7 +645,7 @@ def audit(
         raise InputError(
             "an audit needs arms whose means are drawn from the prior: do not fix the means"
         )
-    if reason := why_no_bounds(plan.world, getattr(plan, "posterior", None)):
+    if reason := why_no_bounds(plan.world, getattr(plan, "posterior", None), plan.eligible):
         raise InputError(f"no audit: {reason}")
     chosen, why = _choose_gain(plan, gain)
     # policies use the same strict statistics: ratios of small numbers need this accuracy

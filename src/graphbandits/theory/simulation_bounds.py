@@ -47,6 +47,11 @@ OTHER_MODEL = (
     "the policies use another posterior than the prior of the world, but the bounds are on the "
     "regret of policies that use this prior"
 )
+#: Reason why there are no bounds if only some arms are eligible.
+ELIGIBLE_ARMS = (
+    "only some arms are eligible in a round, but the bounds are on the regret against one best arm "
+    "of all rounds"
+)
 
 
 def entropy_of(posterior: Posterior) -> float:
@@ -165,7 +170,7 @@ def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
     >>> [(bound.name, round(bound.final, 2)) for bound in bounds_of(plan)]
     [('Corollary 2', 44.85)]
     """
-    if why_no_bounds(plan.world, getattr(plan, "posterior", None)):
+    if why_no_bounds(plan.world, getattr(plan, "posterior", None), plan.eligible):
         return ()
     keys = Keys(plan.seed, plan.first_trial, plan.trials)
     rounds, prior = plan.recording.record, plan.world.prior
@@ -228,10 +233,11 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     return tuple(found)
 
 
-def why_no_bounds(world: World, posterior: Posterior | None = None) -> str:
+def why_no_bounds(world: World, posterior: Posterior | None = None, eligible: object = None) -> str:
     """Return the reason why no bound is proved for a world; empty if the bounds hold.
 
     ``posterior`` is the model that the policies use, if it may differ from the prior of the world.
+    ``eligible`` are the eligible arms of the simulation, None if all arms are.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> from graphbandits.worlds import Bernoulli
@@ -242,6 +248,8 @@ def why_no_bounds(world: World, posterior: Posterior | None = None) -> str:
     """
     if isinstance(world, Changing):
         return CHANGING_MEANS
+    if eligible is not None:
+        return ELIGIBLE_ARMS
     if getattr(world, "fixed", None) is not None:
         return FIXED_MEANS
     if posterior is not None and not same_model(posterior, world.prior):
