@@ -200,6 +200,9 @@ def run_block(
     played = getattr(monitor, "played", None)  # earlier versions did not have this method
     for t in range(1, horizon + 1):
         graph = draw_graph(process, t, keys)
+        if changing:
+            theta = means_in_round(world, first, keys, t)
+            best = theta.argmax(axis=1)
         if eligible is not None:
             allowed = eligible_arms(eligible, t, keys, world.arms)
             best = np.where(allowed, theta, -np.inf).argmax(axis=1)
@@ -209,9 +212,6 @@ def run_block(
         if played is not None:
             played(t, action)
         trial, arm = reveal(graph, action, keys, t)
-        if changing:
-            theta = means_in_round(world, first, keys, t)
-            best = theta.argmax(axis=1)
         seen = Observations(trial, arm, draw_outcomes(world, theta, keys, t, trial, arm))
 
         # before update: the policy may modify the arrays

@@ -1,5 +1,6 @@
 """Live decisions: an agent runs a policy in one trial, with rewards from the user."""
 
-from graphbandits.live.agent import Agent, Decision
+from graphbandits.live.agent import Agent
+from graphbandits.live.decision import Decision
 
 __all__ = ["Agent", "Decision"]

@@ -196,11 +196,17 @@ class Journal(Protocol):
 
 
 class MemoryJournal:
-    """Journal in memory, for an agent without a store. It ends with the process."""
+    """Journal in memory, for an agent without a store. It ends with the process.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    removed : int, default=0
+        Number of earlier entries that the journal does not have.
+    """
+
+    def __init__(self, removed: int = 0) -> None:
         self._entries: list[Entry] = []
-        self._removed = 0
+        self._removed = removed
         self._by_decision: dict[int, list[Entry]] = {}
         self._snapshots: list[Snapshot] = []
         self._objects: dict[str, bytes] = {}

@@ -29,8 +29,9 @@ from graphbandits.policies import Event
 from graphbandits.policies.base import check_saved
 from graphbandits.policies.bayesian import OwnOutcomePolicy, PosteriorPolicy
 from graphbandits.policies.index import CountPolicy, OwnOutcomeIndexPolicy
-from graphbandits.posteriors import Observations
+from graphbandits.posteriors import Observations, is_discounted
 from graphbandits.posteriors.base import StateChecked
+from graphbandits.posteriors.discounting import with_time
 from graphbandits.registry import name_of
 
 #: Version of the format of snapshots and saved agents.
@@ -106,6 +107,8 @@ class AgentState:
         decision, ``late`` outcomes, and decisions that ``expired``.
     tables : set of str
         Keys of the tables of outcomes without a decision.
+    graph_since : int
+        Number of the entry that changed the graph last; 0 if there is none.
     created : dict
         The setup at the creation, packed; empty for an agent without a store.
     warning : str
@@ -124,6 +127,7 @@ class AgentState:
         self.counts = dict.fromkeys(("outcomes", "learned", "late", "expired"), 0)
         self.tables: set[str] = set()
         self.created: dict[str, Any] = {}
+        self.graph_since = 0
         self.warning = ""
         self.prior_check = PriorCheck(setup.posterior)
         self._due: list[tuple[float, int]] = []
@@ -237,7 +241,7 @@ class AgentState:
         body, decision = entry.body, self.open.get(entry.decision or 0)
         if decision is None or body.get("late"):
             return arrays
-        new = _outcomes(body)
+        new = outcomes_of(body)
         extra = set(body.get("extra", ()))
         if setup.incremental:
             seen = {arm: pair for arm, pair in new.items() if arm not in extra}
@@ -245,7 +249,8 @@ class AgentState:
                 arrays = update_state(setup.policy, arrays, self._event(decision, setup, seen))
             if extra:
                 policy: Any = setup.policy
-                more = self._observations(decision, {arm: new[arm] for arm in sorted(extra)})
+                more = self._observations({arm: new[arm] for arm in sorted(extra)})
+                more = with_time(setup.posterior, more, self._moment(decision))
                 arrays = policy.learn(arrays, more, setup.problem)
         elif body["closes"]:
             event = self._event(decision, setup, decision.seen | new)
@@ -267,10 +272,16 @@ class AgentState:
             self.feedback(decision),
             pi,
             np.array([decision.arm]),
-            self._observations(decision, seen),
+            self._observations(seen),
+            self._moment(decision),
         )
 
-    def _observations(self, decision: OpenDecision, seen: dict[int, Outcome]) -> Observations:
+    def _moment(self, decision: OpenDecision) -> float:
+        """Return the time of a decision in the unit in which the posterior discounts."""
+        by_time = getattr(self.setup.posterior, "half_life", None) is not None
+        return decision.time if by_time else float(decision.number)
+
+    def _observations(self, seen: dict[int, Outcome]) -> Observations:
         arm = np.array(sorted(seen), np.int64)
         pairs = np.array([seen[i] for i in arm.tolist()], np.float64).reshape(-1, 2)
         return _observed(arm, pairs[:, 0].copy(), pairs[:, 1].copy())
@@ -299,33 +310,43 @@ class AgentState:
                     self.retired.setdefault(arm, self.decisions)
             case "add_arm":
                 self.prior_check.done = True  # its states have the arms of the beginning
+                self.graph_since = entry.number
+            case "set_graph":
+                self.graph_since = entry.number
             case "reset":
                 self.prior_check = PriorCheck(self.setup.posterior)
         assert number is None or number <= self.decisions
 
-    def _record_decision(self, entry: Entry, get: Callable[[str], bytes]) -> None:
-        body = entry.body
-        number = entry.decision or 0
+    def opened(
+        self, entry: Entry, get: Callable[[str], bytes], process: Process | None = None
+    ) -> OpenDecision:
+        """Return the decision of an entry; ``process`` is its graph, if it is known."""
+        body, number = entry.body, entry.decision or 0
         key = body.get("graph")
-        self.decisions = number
-        expires = body.get("expires")
-        self.open[number] = OpenDecision(
+        if process is None:
+            process = self.setup.process if key is None else self.graph(key, get)
+        return OpenDecision(
             number,
             body["id"],
             body["arm"],
             entry.time,
-            expires,
+            body.get("expires"),
             entry.data,
             key,
-            self.setup.process if key is None else self.graph(key, get),
+            process,
             body.get("round", number),
         )
-        if expires is not None:
-            heapq.heappush(self._due, (expires, number))
+
+    def _record_decision(self, entry: Entry, get: Callable[[str], bytes]) -> None:
+        decision = self.opened(entry, get)
+        self.decisions = decision.number
+        self.open[decision.number] = decision
+        if decision.expires is not None:
+            heapq.heappush(self._due, (decision.expires, decision.number))
 
     def _record_outcomes(self, entry: Entry) -> None:
         body = entry.body
-        new = _outcomes(body)
+        new = outcomes_of(body)
         if body.get("late"):
             self.counts["late"] += len(new)
             return
@@ -335,7 +356,7 @@ class AgentState:
         decision.seen.update(new)
         self.counts["outcomes"] += len(new)
         if new:
-            self.warning = self.prior_check.observe(self._observations(decision, new))
+            self.warning = self.prior_check.observe(self._observations(new))
         if body["closes"]:
             del self.open[decision.number]
             self.counts["expired"] += body.get("reason") == "expired"
@@ -373,6 +394,7 @@ class AgentState:
             "counts": self.counts,
             "tables": sorted(self.tables),
             "created": self.created,
+            "graph_since": self.graph_since,
             "prior_check": [check.count, check.done],
             "has_nan": [name for name, value in self.policy_state.items() if _has_nan(value)],
         }
@@ -396,6 +418,7 @@ class AgentState:
         _arm_set(state.retired, arms)
         state.counts |= {name: int(meta["counts"][name]) for name in state.counts}
         state.tables, state.created = set(meta["tables"]), meta["created"]
+        state.graph_since = int(meta["graph_since"])
         processes: dict[str, Process] = {meta["graph"]: state.setup.process}
         for number, id_, arm, time, expires, key, round_, seen in meta["open"]:
             if key not in processes:
@@ -495,8 +518,8 @@ class _Batch:
         decision = state.open.get(entry.decision or 0)
         if decision is None or body.get("late") or not body.get("arms"):
             return True
-        own = _learns_own(state.setup.policy)
-        if own is None or body.get("extra") or getattr(state.setup.posterior, "discounted", False):
+        own = own_plays_only(state.setup.policy)
+        if own is None or body.get("extra") or is_discounted(state.setup.posterior):
             return False
         weights = body.get("weights") or [1.0] * len(body["arms"])
         for arm, reward, weight in sorted(zip(body["arms"], body["rewards"], weights, strict=True)):
@@ -520,7 +543,7 @@ class _Batch:
             self._arm, self._reward, self._weight = [], [], []
 
 
-def _learns_own(policy: object) -> bool | None:
+def own_plays_only(policy: object) -> bool | None:
     """Return whether a policy learns from own plays only; None if it is not a built-in kind."""
     method = getattr(type(policy), "learns_from", None)
     update = getattr(type(policy), "update", None)
@@ -538,7 +561,7 @@ def _observed(arm: Ints, reward: Floats, weight: Floats) -> Observations:
     return Observations(np.zeros_like(arm), arm, reward, given)
 
 
-def _outcomes(body: dict[str, Any]) -> dict[int, Outcome]:
+def outcomes_of(body: dict[str, Any]) -> dict[int, Outcome]:
     """Return the outcomes in the body of an entry."""
     arms = body.get("arms", ())
     weights = body.get("weights") or [1.0] * len(arms)

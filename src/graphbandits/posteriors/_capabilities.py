@@ -14,7 +14,7 @@ import numpy as np
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_bool, short_repr
-from graphbandits.posteriors.base import Beliefs, Posterior
+from graphbandits.posteriors.base import Beliefs, Observations, Posterior
 from graphbandits.posteriors.support import BINARY, COUNT, REAL, reward_support
 from graphbandits.registry import name_of, parameters_given
 from graphbandits.rng import Stream
@@ -170,6 +170,29 @@ def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float
             f"{short_repr(given)}"
         )
     return total / count, count
+
+
+def expect_outcomes(posterior: Posterior, state: State, arm: Ints, weight: Floats) -> State:
+    """Add expected outcomes to the state of one trial: the means stay, and the spread shrinks.
+
+    ``weight`` has the expected number of outcomes of each arm. A posterior that takes single
+    rewards has a method ``expect(state, arm, weight)``.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli.of(arms=2, a=3, b=1)
+    >>> expect_outcomes(posterior, posterior.init(trials=1), np.array([1]), np.array([2.0]))
+    {'a': array([[3. , 4.5]]), 'b': array([[1. , 1.5]])}
+    """
+    able: Any = posterior
+    if hasattr(able, "expect"):
+        return cast(State, able.expect(state, arm, weight))
+    if not getattr(posterior, "weighted", False):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' cannot count outcomes by their expectation: use "
+            "pending='ignore', or give it a method expect(state, arm, weight)"
+        )
+    mean = posterior.mean(state)[0, arm]
+    return posterior.update(state, Observations(np.zeros_like(arm), arm, mean, weight))
 
 
 def predict(posterior: Posterior, state: State, stream: Stream) -> Floats:

@@ -71,7 +71,7 @@ def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fi
                 f"the edge {names[ends[k, 0]]} -> {names[ends[k, 1]]} has the {attribute} "
                 f"{given[k]!r}: "
             ),
-            "; to ignore the attribute, use Agent(..., weight=None) or as_process(graph, weight=None)",
+            "; to ignore it, use Agent(..., weight=None) or as_process(graph, weight=None)",
             "attribute",
         )
     return fixed_graph(names, ends[:, 0], ends[:, 1], weight, not graph.is_directed())
