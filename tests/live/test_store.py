@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -31,12 +30,11 @@ while True:
 
 @pytest.mark.process
 @pytest.mark.parametrize("seed", range(3))
-def test_acknowledged_entries_survive_a_kill_of_both_writers(tmp_path: Path, seed: int) -> None:
-    url = str(tmp_path / "agents.db")
-    store = open_store(url)
+def test_acknowledged_entries_survive_a_kill_of_both_writers(store_url: str, seed: int) -> None:
+    store = open_store(store_url)
     with store.create("agent"):
         pass
-    command = [sys.executable, "-c", WRITER, url]
+    command = [sys.executable, "-c", WRITER, store_url]
     writers = [
         subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in "ab"
     ]
@@ -53,7 +51,7 @@ def test_acknowledged_entries_survive_a_kill_of_both_writers(tmp_path: Path, see
         lines = writer.communicate()[0].splitlines(keepends=True)
         acknowledged.append([int(line) for line in lines if line.endswith("\n")])
 
-    for again in (store, open_store(url, must_exist=True)):
+    for again in (store, open_store(store_url, must_exist=True)):
         journal = again.journal("agent")
         entries = list(journal.entries())
         assert [entry.number for entry in entries] == list(range(1, journal.last() + 1))

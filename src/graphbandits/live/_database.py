@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from graphbandits.errors import GraphBanditsError, InputError, StoreError
 
@@ -16,6 +18,24 @@ from graphbandits.errors import GraphBanditsError, InputError, StoreError
 WAIT = 60.0
 #: Marks a file of SQLite as a store of agents: "gban" in ASCII.
 APPLICATION_ID = 0x6762616E
+
+#: An address whose parts have no unescaped special characters.
+_URL = re.compile(r"postgres(ql)?://([^:/?#@]*(:[^:/?#@]*)?@)?[^?#@]*(\?[^#@]*)?")
+#: Settings of a connection. A server that does not answer is an error after about a minute.
+_DEFAULTS = {
+    "application_name": "graphbandits",
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
+#: Settings of a session: an end of waiting, the locks of a machine that is gone, durable commits.
+_SETTINGS = """SELECT set_config('lock_timeout', ?, false),
+    set_config('tcp_keepalives_idle', '30', false),
+    set_config('tcp_keepalives_interval', '10', false),
+    set_config('tcp_keepalives_count', '3', false),
+    set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'),
+               false)"""
 
 Row = tuple[Any, ...]
 
@@ -33,6 +53,8 @@ class Database(Protocol):
     begin_read: str
     #: End of a SELECT that locks the row.
     for_update: str
+    #: After the name of the table of entries, if they are read by the number of their decision.
+    by_decision: str
     #: Query with one row and column: whether the tables exist.
     has_tables: str
     #: Statements that release free space, outside of transactions.
@@ -42,8 +64,11 @@ class Database(Protocol):
     def connect(self, create: bool) -> Connection:
         """Open a connection; a database that does not exist is created, or an error."""
 
-    def statement(self, sql: str) -> str:
-        """Translate the placeholders ``?`` of a statement."""
+    def execute(self, raw: Any, sql: str, values: Sequence[Any]) -> Any:
+        """Execute a statement with placeholders ``?``; return a cursor."""
+
+    def execute_many(self, raw: Any, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Execute a statement for each row of values."""
 
     def claim_schema(self, connection: Connection) -> None:
         """Exclude other processes that create or migrate the tables, and mark a store as such."""
@@ -74,18 +99,18 @@ class Connection:
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of a query."""
         with self._checked():
-            found: list[Row] = self.raw.execute(self.database.statement(sql), values).fetchall()
+            found: list[Row] = self.database.execute(self.raw, sql, values).fetchall()
             return found
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
         """Run a statement; return the number of rows that it changed."""
         with self._checked():
-            return int(self.raw.execute(self.database.statement(sql), values).rowcount)
+            return int(self.database.execute(self.raw, sql, values).rowcount)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row of values."""
         with self._checked():
-            self.raw.cursor().executemany(self.database.statement(sql), rows)
+            self.database.execute_many(self.raw, sql, rows)
 
     @contextmanager
     def transaction(self, begin: str) -> Iterator[None]:
@@ -101,7 +126,7 @@ class Connection:
                 try:
                     self.raw.rollback()
                 except self.database.errors:
-                    self.failed = True
+                    self.failed = True  # the connection was lost, and the transaction with it
             raise
 
     def is_usable(self) -> bool:
@@ -122,9 +147,11 @@ class Connection:
             raise StoreError(f"{self.database}: a transaction ends in the process that began it")
         try:
             yield
-        except self.database.errors as error:
-            self.failed = True
-            raise self.database.explain(error, self) from error
+        except BaseException as error:
+            self.failed = True  # also after Ctrl-C, which leaves the statement half done
+            if isinstance(error, self.database.errors):
+                raise self.database.explain(error, self) from error
+            raise
 
 
 class SQLite:
@@ -134,6 +161,8 @@ class SQLite:
     begin_write = "BEGIN IMMEDIATE"
     begin_read = "BEGIN"
     for_update = ""
+    # without statistics SQLite would search all entries of the agent
+    by_decision = " INDEXED BY graphbandits_decisions"
     has_tables = "SELECT count(*) FROM sqlite_master WHERE name = 'graphbandits_store'"
     vacuum: tuple[str, ...] = ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
     errors: type[Exception] = sqlite3.Error
@@ -166,8 +195,11 @@ class SQLite:
             raise
         return connection
 
-    def statement(self, sql: str) -> str:
-        return sql
+    def execute(self, raw: Any, sql: str, values: Sequence[Any]) -> Any:
+        return raw.execute(sql, values)
+
+    def execute_many(self, raw: Any, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        raw.executemany(sql, rows)
 
     def claim_schema(self, connection: Connection) -> None:
         connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -184,7 +216,7 @@ class SQLite:
         if code == sqlite3.SQLITE_NOTADB:
             return InputError(f"{self} is not a database of SQLite: choose another file")
         why = {
-            sqlite3.SQLITE_BUSY: f"another process has been writing for {WAIT:g} s: try again",
+            sqlite3.SQLITE_BUSY: f"another writer has been at work for {WAIT:g} s: try again",
             sqlite3.SQLITE_FULL: "the disk is full: free space and try again",
             sqlite3.SQLITE_IOERR: f"{error}: check the disk and its free space, and try again",
             sqlite3.SQLITE_READONLY: "it is read-only: make the file and its directory writable",
@@ -237,3 +269,95 @@ class SQLite:
                 if not busy or time.monotonic() > end:
                     raise self.explain(error, connection) from error
                 time.sleep(0.01)
+
+
+class Postgres:
+    """A database of PostgreSQL. Its tables are in the first schema of the search path."""
+
+    words = {
+        "blob": "BYTEA",
+        "identity": "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+        "options": "",
+    }
+    # the default of the database may be another level, at which transactions can fail
+    begin_write = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+    begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    for_update = " FOR UPDATE"
+    by_decision = ""
+    has_tables = "SELECT to_regclass('graphbandits_store') IS NOT NULL"
+    vacuum: tuple[str, ...] = (
+        "VACUUM graphbandits_entries, graphbandits_snapshots, graphbandits_objects",
+    )
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+            from psycopg.conninfo import conninfo_to_dict
+        except ImportError:
+            raise InputError(
+                "PostgreSQL needs psycopg: python -m pip install 'graphbandits[postgres]'"
+            ) from None
+        self.errors: type[Exception] = psycopg.Error
+        try:
+            # libpq reads "user:pass/word@host" as the host "user", and shows the rest in errors
+            given = conninfo_to_dict(url) if _URL.fullmatch(url) else None
+        except (psycopg.Error, ValueError):  # the reason may contain the password
+            given = None
+        if given is None:
+            raise InputError(
+                "an address of PostgreSQL has the form postgresql://user:password@host:port/name; "
+                "write special characters as %40 (@), %3A (:), %2F (/), %3F (?), %23 (#), %25 (%)"
+            )
+        self._given: dict[str, Any] = _DEFAULTS | given | {"client_encoding": "utf8"}
+        host, user = (quote(str(given.get(key) or ""), ",[]:") for key in ("host", "user"))
+        port = f":{given['port']}" if given.get("port") else ""
+        self._text = f"postgresql://{user and user + '@'}{host}{port}/{given.get('dbname') or ''}"
+
+    def __str__(self) -> str:
+        return self._text
+
+    def connect(self, create: bool) -> Connection:
+        import psycopg
+
+        try:
+            raw = psycopg.connect(**self._given, autocommit=True)
+        except psycopg.Error as error:
+            raise self.explain(error, None) from error
+        connection = Connection(self, raw)
+        try:
+            connection.rows(_SETTINGS, (str(round(1000 * WAIT)),))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def execute(self, raw: Any, sql: str, values: Sequence[Any]) -> Any:
+        return raw.execute(sql.replace("?", "%s"), values, binary=True)
+
+    def execute_many(self, raw: Any, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        with raw.cursor() as cursor:
+            cursor.executemany(sql.replace("?", "%s"), rows)
+
+    def claim_schema(self, connection: Connection) -> None:
+        connection.rows("SELECT pg_advisory_xact_lock(?)", (APPLICATION_ID,))
+
+    def lock_table(self, connection: Connection, table: str) -> None:
+        connection.run(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+
+    def is_current(self, connection: Connection) -> bool:
+        return not connection.raw.closed
+
+    def explain(self, error: Exception, connection: Connection | None) -> GraphBanditsError:
+        text = " ".join(str(error).split())
+        if connection is None:
+            return StoreError(f"cannot connect to {self}: {text}")
+        code = getattr(error, "sqlstate", None) or ""
+        # 57P01 to 57P05: the server ends the connection
+        if connection.raw.closed or code.startswith(("08", "57P")):
+            return StoreError(f"the database {self} went away: {text}; try again")
+        why = {
+            "55P03": f"another writer has been at work for {WAIT:g} s: try again",
+            "53100": f"the disk of the server is full ({text}): free space and try again",
+            "25006": "it is read-only: connect to the primary server",
+        }.get(code, text)
+        return StoreError(f"cannot use {self}: {why}")

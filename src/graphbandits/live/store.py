@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphbandits.errors import InputError, StoreError, nearest, short_repr
-from graphbandits.live._database import Connection, Database, Row, SQLite
+from graphbandits.live._database import Connection, Database, Postgres, Row, SQLite
 from graphbandits.live.journal import Entry, Snapshot
 
 #: Statements that lead from each version of the tables to the next one. A new store runs them all.
@@ -40,14 +41,14 @@ MIGRATIONS: list[tuple[str, ...]] = [
 ]
 
 #: Entries that are read at a time, and bytes above which arrays of an entry are read alone.
-_PAGE, _LARGE = 2000, 4096
+_PAGE, _LARGE = 500, 4096
 _MOST_CHARACTERS = 200
 #: Number of an agent by its name. A store that was restored from a copy may have other numbers.
 _AGENT = "(SELECT id FROM graphbandits_agents WHERE name = ?)"
 
 
-class _Write(NamedTuple):
-    """A transaction of a writer."""
+class _Transaction(NamedTuple):
+    """A transaction, and the number of its agent."""
 
     connection: Connection
     agent: int
@@ -59,17 +60,19 @@ class StoredJournal:
     It has no connection of its own: each call uses one of the store.
     """
 
-    def __init__(self, store: AgentStore, name: str) -> None:
+    def __init__(
+        self, store: AgentStore, name: str, transaction: _Transaction | None = None
+    ) -> None:
         self.store = store
         self.name = name
-        self._writing: _Write | None = None
+        self._transaction = transaction
 
     def write(self) -> AbstractContextManager[int]:
         return self._write(new=False)
 
     @contextmanager
     def _write(self, new: bool) -> Iterator[int]:
-        if self._writing:
+        if self._transaction:
             raise InputError("write() of a journal cannot be nested")
         with self.store.connection() as connection:
             database = connection.database
@@ -81,14 +84,14 @@ class StoredJournal:
                     (self.name,),
                 )
                 agent, last = self._one(found)
-                self._writing = _Write(connection, agent)
+                self._transaction = _Transaction(connection, agent)
                 try:
                     yield last
                 finally:
-                    self._writing = None
+                    self._transaction = None
 
     def append(self, entries: Sequence[Entry]) -> None:
-        connection, agent = self._need_write("append")
+        connection, agent = self._need_transaction("append")
         rows = [_row_of(agent, entry) for entry in entries]
         last = self.last()
         numbers = [entry.number for entry in entries]
@@ -126,9 +129,10 @@ class StoredJournal:
                 )
 
     def of_decision(self, decision: int) -> list[Entry]:
-        query = f"""SELECT number, time, kind, decision, body, data FROM graphbandits_entries
-            WHERE agent = {_AGENT} AND decision = ? ORDER BY number"""
         with self._reading() as connection:
+            query = f"""SELECT number, time, kind, decision, body, data
+                FROM graphbandits_entries{connection.database.by_decision}
+                WHERE agent = {_AGENT} AND decision = ? ORDER BY number"""
             rows = connection.rows(query, (self.name, decision))
         return [
             Entry(number, time, kind, of, json.loads(body), data)
@@ -142,7 +146,7 @@ class StoredJournal:
         return self._snapshot("ASC")
 
     def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
-        connection, agent = self._need_write("add_snapshot")
+        connection, agent = self._need_transaction("add_snapshot")
         connection.run(
             """INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)
             ON CONFLICT (agent, number) DO UPDATE SET data = excluded.data""",
@@ -151,7 +155,7 @@ class StoredJournal:
         self._keep_snapshots(keep)
 
     def put_object(self, data: bytes) -> str:
-        connection, _ = self._need_write("put_object")
+        connection, _ = self._need_transaction("put_object")
         key = hashlib.sha256(data).hexdigest()
         query = "SELECT 1 FROM graphbandits_objects WHERE key = ?"
         if not connection.rows(query, (key,)):
@@ -172,7 +176,7 @@ class StoredJournal:
         return bytes(found[0][0])
 
     def forget(self, base: Snapshot) -> None:
-        connection, agent = self._need_write("forget")
+        connection, agent = self._need_transaction("forget")
         first, last = self.first(), self.last()
         if not first - 1 <= base.number <= last:
             raise InputError(
@@ -205,16 +209,16 @@ class StoredJournal:
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         """Yield the connection of the transaction, or any other one."""
-        if self._writing:
-            yield self._writing.connection
+        if self._transaction:
+            yield self._transaction.connection
         else:
             with self.store.connection() as connection:
                 yield connection
 
-    def _need_write(self, method: str) -> _Write:
-        if not self._writing:
+    def _need_transaction(self, method: str) -> _Transaction:
+        if not self._transaction:
             raise InputError(f"{method}() of a journal must be called inside of write()")
-        return self._writing
+        return self._transaction
 
     def _one(self, rows: list[Row]) -> Row:
         if not rows:
@@ -259,6 +263,22 @@ class StoredJournal:
             raise StoreError(f"entries of {self} were removed while they were read: try again")
         return bytes(found[0][0])
 
+    def _copy_to(self, target: Connection, facts: Sequence[Any]) -> None:
+        """Copy the agent and its journal, in transactions of both databases."""
+        source, agent = self._need_transaction("copy_to")
+        target.run("INSERT INTO graphbandits_agents (name, last, first) VALUES (?, ?, ?)", facts)
+        [new] = target.rows("SELECT id FROM graphbandits_agents WHERE name = ?", (self.name,))
+        for page in self._pages(0):
+            target.run_many(
+                "INSERT INTO graphbandits_entries VALUES (?, ?, ?, ?, ?, ?, ?)",
+                ((*new, *row[:5], self._data(row[0]) if row[6] else row[5]) for row in page),
+            )
+        query = "SELECT number FROM graphbandits_snapshots WHERE agent = ?"
+        for number in source.rows(query, (agent,)):
+            query = "SELECT number, data FROM graphbandits_snapshots WHERE agent = ? AND number = ?"
+            for row in source.rows(query, (agent, *number)):
+                target.run("INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)", (*new, *row))
+
     def _snapshot(self, order: str) -> Snapshot | None:
         query = f"""SELECT number, data FROM graphbandits_snapshots WHERE agent = {_AGENT}
             ORDER BY number {order} LIMIT 1"""
@@ -268,7 +288,7 @@ class StoredJournal:
 
     def _keep_snapshots(self, keep: int) -> None:
         """Remove all snapshots except the oldest one and the newest ones."""
-        connection, agent = self._need_write("add_snapshot")
+        connection, agent = self._need_transaction("add_snapshot")
         query = "SELECT number FROM graphbandits_snapshots WHERE agent = ? ORDER BY number"
         numbers = [row[0] for row in connection.rows(query, (agent,))]
         for number in numbers[1 : -max(keep - 1, 1)]:
@@ -360,6 +380,40 @@ class AgentStore:
             raise InputError(f"no agent {short_repr(name)} in {self.place}: {hint}")
         return StoredJournal(self, name)
 
+    def copy_to(self, other: AgentStore) -> None:
+        """Copy all agents, in one consistent state, to a store without agents.
+
+        Parameters
+        ----------
+        other : AgentStore
+            The target, in any database. After an error it still has no agents.
+
+        Raises
+        ------
+        InputError
+            If the target has agents.
+        """
+        if other is self:
+            raise InputError(f"{self.place} cannot be copied to itself")
+        with (
+            self.connection() as source,
+            other.connection() as target,
+            source.transaction(source.database.begin_read),
+            target.transaction(target.database.begin_write),
+        ):
+            target.database.lock_table(target, "graphbandits_agents")
+            if target.rows("SELECT 1 FROM graphbandits_agents LIMIT 1"):
+                raise InputError(f"{other.place} has agents: copy to a new store")
+            target.run("DELETE FROM graphbandits_objects")  # no agent refers to them
+            for key in source.rows("SELECT key FROM graphbandits_objects"):
+                query = "SELECT key, data FROM graphbandits_objects WHERE key = ?"
+                target.run_many(
+                    "INSERT INTO graphbandits_objects VALUES (?, ?)", source.rows(query, key)
+                )
+            query = "SELECT id, name, last, first FROM graphbandits_agents ORDER BY id"
+            for agent, *facts in source.rows(query):
+                StoredJournal(self, facts[0], _Transaction(source, agent))._copy_to(target, facts)
+
     def close(self) -> None:
         """Close the connections that are not in use. The next use opens a new one."""
         _close_all(self._idle)
@@ -447,7 +501,24 @@ def open_store(place: str | os.PathLike[str], *, must_exist: bool = False) -> Ag
     >>> with store.create("banner") as journal, directory:
     ...     journal.append([Entry(1, 0.0, "created", None, {"arms": 3})])
     """
-    return AgentStore(SQLite(Path(place)), create=not must_exist)
+    return AgentStore(_database_of(place), create=not must_exist)
+
+
+def _database_of(place: str | os.PathLike[str]) -> Database:
+    """Return the database at a path or address."""
+    if isinstance(place, str):
+        scheme = re.match(r"([a-zA-Z][\w+.-]*)://", place)
+        if scheme and scheme[1] in ("postgresql", "postgres"):
+            return Postgres(place)
+        if scheme or place in ("", ":memory:"):
+            kind = f"{scheme[1]}://..." if scheme else repr(place)
+            raise InputError(
+                "a store is a file, such as campaign.db, or a database at postgresql://...; "
+                f"not {kind}"
+            )
+    elif not isinstance(place, os.PathLike):
+        raise InputError(f"a store is a path or an address, not {short_repr(place)}")
+    return SQLite(Path(place))
 
 
 def _migrate(connection: Connection, create: bool) -> None:
@@ -483,7 +554,7 @@ def _row_of(agent: int, entry: Entry) -> Row:
     try:
         # ASCII: PostgreSQL does not store a NUL
         body = json.dumps(entry.body, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"entry {entry.number} has a body that is not JSON: {error}") from None
     return (agent, entry.number, entry.time, entry.kind, entry.decision, body, entry.data)
 
