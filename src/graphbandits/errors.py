@@ -27,6 +27,10 @@ class SourceError(InputError):
     """Source code that changed during a run, or that differs on a worker."""
 
 
+class StoreError(GraphBanditsError):
+    """A database of live agents that does not work at the moment; the message has the reason."""
+
+
 class NeedsError(GraphBanditsError):
     """Use of information that a policy has not declared, or that the problem does not provide."""
 

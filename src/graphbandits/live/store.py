@@ -1,0 +1,567 @@
+"""Stores of live agents in a file of SQLite, or in PostgreSQL."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import weakref
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from graphbandits.errors import InputError, StoreError, nearest, short_repr
+from graphbandits.live._database import Connection, Database, Postgres, Row, SQLite
+from graphbandits.live.journal import Entry, Snapshot
+
+#: Statements that lead from each version of the tables to the next one. A new store runs them all.
+MIGRATIONS: list[tuple[str, ...]] = [
+    (
+        "CREATE TABLE graphbandits_store (version INTEGER NOT NULL)",
+        "INSERT INTO graphbandits_store VALUES (1)",
+        """CREATE TABLE graphbandits_agents (
+            id {identity}, name TEXT NOT NULL UNIQUE, last BIGINT NOT NULL, first BIGINT NOT NULL
+        )""",
+        """CREATE TABLE graphbandits_entries (
+            agent INTEGER NOT NULL REFERENCES graphbandits_agents, number BIGINT NOT NULL,
+            time DOUBLE PRECISION NOT NULL, kind TEXT NOT NULL, decision BIGINT,
+            body TEXT NOT NULL, data {blob}, PRIMARY KEY (agent, number)
+        ){options}""",
+        """CREATE INDEX graphbandits_decisions ON graphbandits_entries (agent, decision)
+            WHERE decision IS NOT NULL""",
+        """CREATE TABLE graphbandits_snapshots (
+            agent INTEGER NOT NULL REFERENCES graphbandits_agents, number BIGINT NOT NULL,
+            data {blob} NOT NULL, PRIMARY KEY (agent, number)
+        )""",
+        "CREATE TABLE graphbandits_objects (key TEXT PRIMARY KEY, data {blob} NOT NULL)",
+    ),
+]
+
+#: Entries that are read at a time, and bytes above which arrays of an entry are read alone.
+_PAGE, _LARGE = 500, 4096
+_MOST_CHARACTERS = 200
+#: Number of an agent by its name. A store that was restored from a copy may have other numbers.
+_AGENT = "(SELECT id FROM graphbandits_agents WHERE name = ?)"
+
+
+class _Transaction(NamedTuple):
+    """A transaction, and the number of its agent."""
+
+    connection: Connection
+    agent: int
+
+
+class StoredJournal:
+    """Journal of an agent in a store: see :class:`graphbandits.live.journal.Journal`.
+
+    It has no connection of its own: each call uses one of the store.
+    """
+
+    def __init__(
+        self, store: AgentStore, name: str, transaction: _Transaction | None = None
+    ) -> None:
+        self.store = store
+        self.name = name
+        self._transaction = transaction
+
+    def write(self) -> AbstractContextManager[int]:
+        return self._write(new=False)
+
+    @contextmanager
+    def _write(self, new: bool) -> Iterator[int]:
+        if self._transaction:
+            raise InputError("write() of a journal cannot be nested")
+        with self.store.connection() as connection:
+            database = connection.database
+            with connection.transaction(database.begin_write):
+                if new:
+                    self._register(connection)
+                found = connection.rows(
+                    "SELECT id, last FROM graphbandits_agents WHERE name = ?" + database.for_update,
+                    (self.name,),
+                )
+                agent, last = self._one(found)
+                self._transaction = _Transaction(connection, agent)
+                try:
+                    yield last
+                finally:
+                    self._transaction = None
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        connection, agent = self._need_transaction("append")
+        rows = [_row_of(agent, entry) for entry in entries]
+        last = self.last()
+        numbers = [entry.number for entry in entries]
+        if numbers != list(range(last + 1, last + 1 + len(numbers))):
+            raise InputError(
+                f"entries must follow entry {last} without gaps, not {short_repr(numbers)}"
+            )
+        connection.run_many("INSERT INTO graphbandits_entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.run(
+            "UPDATE graphbandits_agents SET last = ? WHERE id = ?", (last + len(rows), agent)
+        )
+
+    def last(self) -> int:
+        with self._reading() as connection:
+            query = "SELECT last FROM graphbandits_agents WHERE name = ?"
+            return int(self._one(connection.rows(query, (self.name,)))[0])
+
+    def first(self) -> int:
+        with self._reading() as connection:
+            query = "SELECT first FROM graphbandits_agents WHERE name = ?"
+            return int(self._one(connection.rows(query, (self.name,)))[0])
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        for page in self._pages(after):
+            # one call for a page is twice as fast as one for each entry
+            text = ",".join([row[4] for row in page])
+            try:
+                bodies = json.loads(f"[{text}]")
+            except ValueError as error:
+                raise StoreError(f"{self}: entry {page[0][0]} or a later one: {error}") from None
+            for row, body in zip(page, bodies, strict=True):
+                number, time, kind, decision, _, data, is_large = row
+                yield Entry(
+                    number, time, kind, decision, body, self._data(number) if is_large else data
+                )
+
+    def of_decision(self, decision: int) -> list[Entry]:
+        with self._reading() as connection:
+            query = f"""SELECT number, time, kind, decision, body, data
+                FROM graphbandits_entries{connection.database.by_decision}
+                WHERE agent = {_AGENT} AND decision = ? ORDER BY number"""
+            rows = connection.rows(query, (self.name, decision))
+        return [
+            Entry(number, time, kind, of, json.loads(body), data)
+            for number, time, kind, of, body, data in rows
+        ]
+
+    def newest_snapshot(self) -> Snapshot | None:
+        return self._snapshot("DESC")
+
+    def oldest_snapshot(self) -> Snapshot | None:
+        return self._snapshot("ASC")
+
+    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
+        connection, agent = self._need_transaction("add_snapshot")
+        connection.run(
+            """INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)
+            ON CONFLICT (agent, number) DO UPDATE SET data = excluded.data""",
+            (agent, snapshot.number, snapshot.data),
+        )
+        self._keep_snapshots(keep)
+
+    def put_object(self, data: bytes) -> str:
+        connection, _ = self._need_transaction("put_object")
+        key = hashlib.sha256(data).hexdigest()
+        query = "SELECT 1 FROM graphbandits_objects WHERE key = ?"
+        if not connection.rows(query, (key,)):
+            # two writers that insert the same objects in different orders would wait for each other
+            connection.database.lock_table(connection, "graphbandits_objects")
+            connection.run(
+                "INSERT INTO graphbandits_objects VALUES (?, ?) ON CONFLICT (key) DO NOTHING",
+                (key, data),
+            )
+        return key
+
+    def get_object(self, key: str) -> bytes:
+        query = "SELECT data FROM graphbandits_objects WHERE key = ?"
+        with self._reading() as connection:
+            found = connection.rows(query, (key,))
+        if not found:
+            raise StoreError(f"{self.store} has no object {key}")
+        return bytes(found[0][0])
+
+    def forget(self, base: Snapshot) -> None:
+        connection, agent = self._need_transaction("forget")
+        first, last = self.first(), self.last()
+        if not first - 1 <= base.number <= last:
+            raise InputError(
+                f"a base after entry {first - 1} to {last} is needed, not {base.number}"
+            )
+        for table in ("graphbandits_entries", "graphbandits_snapshots"):
+            connection.run(
+                f"DELETE FROM {table} WHERE agent = ? AND number <= ?", (agent, base.number)
+            )
+        connection.run(
+            "INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)", (agent, base.number, base.data)
+        )
+        connection.run(
+            "UPDATE graphbandits_agents SET first = ? WHERE id = ?", (base.number + 1, agent)
+        )
+
+    def compact(self) -> None:
+        with self.write():
+            self._keep_snapshots(2)
+        with self.store.connection() as connection:
+            for statement in connection.database.vacuum:
+                connection.run(statement)
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __repr__(self) -> str:
+        return f"<journal of {self.name!r} in {self.store.place}>"
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """Yield the connection of the transaction, or any other one."""
+        if self._transaction:
+            yield self._transaction.connection
+        else:
+            with self.store.connection() as connection:
+                yield connection
+
+    def _need_transaction(self, method: str) -> _Transaction:
+        if not self._transaction:
+            raise InputError(f"{method}() of a journal must be called inside of write()")
+        return self._transaction
+
+    def _one(self, rows: list[Row]) -> Row:
+        if not rows:
+            raise StoreError(f"the agent {self.name!r} is no longer in {self.store.place}")
+        return rows[0]
+
+    def _register(self, connection: Connection) -> None:
+        """Add the agent; wait for another process that adds the same name."""
+        added = connection.run(
+            """INSERT INTO graphbandits_agents (name, last, first) VALUES (?, 0, 1)
+            ON CONFLICT (name) DO NOTHING""",
+            (self.name,),
+        )
+        if not added:
+            raise InputError(
+                f"{self.store.place} has an agent {self.name!r}: open it, or choose another name"
+            )
+
+    def _pages(self, after: int) -> Iterator[list[Row]]:
+        """Iterate over rows of entries. Large arrays are None: they are read one at a time."""
+        query = f"""SELECT number, time, kind, decision, body,
+            CASE WHEN length(data) <= {_LARGE} THEN data END, length(data) > {_LARGE}
+            FROM graphbandits_entries WHERE agent = {_AGENT} AND number > ?
+            ORDER BY number LIMIT {_PAGE}"""
+        page = list[Row]()
+        while not page or len(page) == _PAGE:
+            # the connection is free between two pages: a slow reader delays no other use
+            with self._reading() as connection:
+                before, page = page, connection.rows(query, (self.name, after))
+            if before and page and page[0][0] != after + 1:
+                raise StoreError(f"entries of {self} were removed while they were read: try again")
+            if not page:
+                return
+            yield page
+            after = page[-1][0]
+
+    def _data(self, number: int) -> bytes:
+        query = f"SELECT data FROM graphbandits_entries WHERE agent = {_AGENT} AND number = ?"
+        with self._reading() as connection:
+            found = connection.rows(query, (self.name, number))
+        if not found:
+            raise StoreError(f"entries of {self} were removed while they were read: try again")
+        return bytes(found[0][0])
+
+    def _copy_to(self, target: Connection, facts: Sequence[Any]) -> None:
+        """Copy the agent and its journal, in transactions of both databases."""
+        source, agent = self._need_transaction("copy_to")
+        target.run("INSERT INTO graphbandits_agents (name, last, first) VALUES (?, ?, ?)", facts)
+        [new] = target.rows("SELECT id FROM graphbandits_agents WHERE name = ?", (self.name,))
+        for page in self._pages(0):
+            target.run_many(
+                "INSERT INTO graphbandits_entries VALUES (?, ?, ?, ?, ?, ?, ?)",
+                ((*new, *row[:5], self._data(row[0]) if row[6] else row[5]) for row in page),
+            )
+        query = "SELECT number FROM graphbandits_snapshots WHERE agent = ?"
+        for number in source.rows(query, (agent,)):
+            query = "SELECT number, data FROM graphbandits_snapshots WHERE agent = ? AND number = ?"
+            for row in source.rows(query, (agent, *number)):
+                target.run("INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)", (*new, *row))
+
+    def _snapshot(self, order: str) -> Snapshot | None:
+        query = f"""SELECT number, data FROM graphbandits_snapshots WHERE agent = {_AGENT}
+            ORDER BY number {order} LIMIT 1"""
+        with self._reading() as connection:
+            found = connection.rows(query, (self.name,))
+        return Snapshot(*found[0]) if found else None
+
+    def _keep_snapshots(self, keep: int) -> None:
+        """Remove all snapshots except the oldest one and the newest ones."""
+        connection, agent = self._need_transaction("add_snapshot")
+        query = "SELECT number FROM graphbandits_snapshots WHERE agent = ? ORDER BY number"
+        numbers = [row[0] for row in connection.rows(query, (agent,))]
+        for number in numbers[1 : -max(keep - 1, 1)]:
+            connection.run(
+                "DELETE FROM graphbandits_snapshots WHERE agent = ? AND number = ?", (agent, number)
+            )
+
+
+class AgentStore:
+    """Store of agents: their journals, in a database.
+
+    Use :func:`open_store`. Threads may share a store; each has its own connection to the database
+    while it reads or writes. So may processes, also after a fork.
+    """
+
+    def __init__(self, database: Database, *, create: bool) -> None:
+        self._database = database
+        self._idle: deque[Connection] = deque()
+        self._release(self._connect(create))
+        weakref.finalize(self, _close_all, self._idle)
+
+    @property
+    def place(self) -> str:
+        """Path of the file, or address of the database without the password."""
+        return str(self._database)
+
+    def agents(self) -> list[str]:
+        """Return the names of the agents.
+
+        Returns
+        -------
+        list of str
+            The names, sorted.
+        """
+        with self.connection() as connection:
+            return sorted(row[0] for row in connection.rows("SELECT name FROM graphbandits_agents"))
+
+    @contextmanager
+    def create(self, name: str) -> Iterator[StoredJournal]:
+        """Add an agent, in one transaction with the first lines of its journal.
+
+        Parameters
+        ----------
+        name : str
+            Name of the agent.
+
+        Yields
+        ------
+        StoredJournal
+            The journal, open for writing. The end of the block commits; after an exception the
+            store has no agent of this name. The journal remains valid after the block.
+
+        Raises
+        ------
+        InputError
+            If the store has an agent of this name, or the name is not allowed.
+        """
+        valid = isinstance(name, str) and 0 < len(name) <= _MOST_CHARACTERS and name.isprintable()
+        if not valid:
+            raise InputError(
+                f"the name of an agent has 1 to {_MOST_CHARACTERS} printable characters, "
+                f"not {short_repr(name)}"
+            )
+        journal = StoredJournal(self, name)
+        with journal._write(new=True):
+            yield journal
+
+    def journal(self, name: str) -> StoredJournal:
+        """Return the journal of an agent.
+
+        Parameters
+        ----------
+        name : str
+            Name of the agent.
+
+        Returns
+        -------
+        StoredJournal
+            The journal.
+
+        Raises
+        ------
+        InputError
+            If the store has no agent of this name.
+        """
+        known = self.agents()
+        if name not in known:
+            hint = nearest(str(name), known) if known else "it has no agents"
+            raise InputError(f"no agent {short_repr(name)} in {self.place}: {hint}")
+        return StoredJournal(self, name)
+
+    def copy_to(self, other: AgentStore) -> None:
+        """Copy all agents, in one consistent state, to a store without agents.
+
+        Parameters
+        ----------
+        other : AgentStore
+            The target, in any database. After an error it still has no agents.
+
+        Raises
+        ------
+        InputError
+            If the target has agents.
+        """
+        if other is self:
+            raise InputError(f"{self.place} cannot be copied to itself")
+        with (
+            self.connection() as source,
+            other.connection() as target,
+            source.transaction(source.database.begin_read),
+            target.transaction(target.database.begin_write),
+        ):
+            target.database.lock_table(target, "graphbandits_agents")
+            if target.rows("SELECT 1 FROM graphbandits_agents LIMIT 1"):
+                raise InputError(f"{other.place} has agents: copy to a new store")
+            target.run("DELETE FROM graphbandits_objects")  # no agent refers to them
+            for key in source.rows("SELECT key FROM graphbandits_objects"):
+                query = "SELECT key, data FROM graphbandits_objects WHERE key = ?"
+                target.run_many(
+                    "INSERT INTO graphbandits_objects VALUES (?, ?)", source.rows(query, key)
+                )
+            query = "SELECT id, name, last, first FROM graphbandits_agents ORDER BY id"
+            for agent, *facts in source.rows(query):
+                StoredJournal(self, facts[0], _Transaction(source, agent))._copy_to(target, facts)
+
+    def close(self) -> None:
+        """Close the connections that are not in use. The next use opens a new one."""
+        _close_all(self._idle)
+
+    def __enter__(self) -> AgentStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<store of agents {self.place}>"
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection to this thread.
+
+        Yields
+        ------
+        Connection
+            The connection.
+        """
+        connection = self._take() or self._connect(create=False)
+        try:
+            yield connection
+        finally:
+            self._release(connection)
+
+    def _take(self) -> Connection | None:
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return None
+            if connection.is_usable() and self._database.is_current(connection):
+                return connection
+            connection.close()
+
+    def _release(self, connection: Connection) -> None:
+        if connection.failed:
+            # what ended this connection has probably ended the others, too
+            connection.close()
+            self.close()
+        else:
+            self._idle.append(connection)
+
+    def _connect(self, create: bool) -> Connection:
+        connection = self._database.connect(create)
+        try:
+            _migrate(connection, create)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def open_store(place: str | os.PathLike[str], *, must_exist: bool = False) -> AgentStore:
+    """Open a store of agents.
+
+    Parameters
+    ----------
+    place : str or path
+        File of SQLite, or address of a PostgreSQL database such as
+        "postgresql://user:password@host/database".
+    must_exist : bool, default=False
+        Whether a store that does not exist is an error. By default it is created.
+
+    Returns
+    -------
+    AgentStore
+        The store.
+
+    Raises
+    ------
+    InputError
+        If ``place`` is not a store.
+    StoreError
+        If the database does not work at the moment.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> directory = tempfile.TemporaryDirectory()
+    >>> store = open_store(Path(directory.name) / "campaign.db")
+    >>> with store.create("banner") as journal, directory:
+    ...     journal.append([Entry(1, 0.0, "created", None, {"arms": 3})])
+    """
+    return AgentStore(_database_of(place), create=not must_exist)
+
+
+def _database_of(place: str | os.PathLike[str]) -> Database:
+    """Return the database at a path or address."""
+    if isinstance(place, str):
+        scheme = re.match(r"([a-zA-Z][\w+.-]*)://", place)
+        if scheme and scheme[1] in ("postgresql", "postgres"):
+            return Postgres(place)
+        if scheme or place in ("", ":memory:"):
+            kind = f"{scheme[1]}://..." if scheme else repr(place)
+            raise InputError(
+                "a store is a file, such as campaign.db, or a database at postgresql://...; "
+                f"not {kind}"
+            )
+    elif not isinstance(place, os.PathLike):
+        raise InputError(f"a store is a path or an address, not {short_repr(place)}")
+    return SQLite(Path(place))
+
+
+def _migrate(connection: Connection, create: bool) -> None:
+    """Bring the tables to the newest version, in one transaction."""
+    newest, database = len(MIGRATIONS), connection.database
+    version = _version(connection)
+    if version == newest:
+        return
+    if not version and not create:
+        raise InputError(f"{database} has no agents: it is not a store yet")
+    with connection.transaction(database.begin_write):
+        database.claim_schema(connection)
+        version = _version(connection)  # another process may have been faster
+        if version > newest:
+            raise StoreError(
+                f"{database} was written by a newer version of graphbandits (tables {version}, "
+                f"this version knows {newest}): update graphbandits"
+            )
+        for statement in (one for step in MIGRATIONS[version:] for one in step):
+            connection.run(statement.format(**database.words))
+        connection.run("UPDATE graphbandits_store SET version = ?", (newest,))
+
+
+def _version(connection: Connection) -> int:
+    """Return the version of the tables; 0 without tables."""
+    if not connection.rows(connection.database.has_tables)[0][0]:
+        return 0
+    return int(connection.rows("SELECT version FROM graphbandits_store")[0][0])
+
+
+def _row_of(agent: int, entry: Entry) -> Row:
+    """Return an entry as a row of its table."""
+    try:
+        # ASCII: PostgreSQL does not store a NUL
+        body = json.dumps(entry.body, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"entry {entry.number} has a body that is not JSON: {error}") from None
+    return (agent, entry.number, entry.time, entry.kind, entry.decision, body, entry.data)
+
+
+def _close_all(idle: deque[Connection]) -> None:
+    while True:
+        try:
+            idle.pop().close()
+        except IndexError:
+            return
