@@ -462,6 +462,69 @@ class IgnoresWeights(PlainNormal):
         return super().update(state, Observations(seen.trial, seen.arm, seen.reward))
 
 
+class Discounted(BetaBernoulli):
+    """Discounts by a factor per round; valid."""
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls.of(2, a=[1.0, 3.0], b=[2.0, 1.5], discount=0.9)]
+
+
+@fails("discount", "two updates of the same time differ from one update, by")
+class DiscountsEachUpdate(Discounted):
+    """Discounts once per update, not once per round."""
+
+    def update(self, state: State, seen: Observations) -> State:
+        if seen.time is not None and (state["discounted_to"] == seen.time.max()).all():
+            state["discounted_to"] -= 1.0
+        return super().update(state, seen)
+
+
+@fails("discount", "an observation that arrives late differs from one that arrives in time, by")
+class IgnoresAges(Discounted):
+    """Counts late observations like new ones."""
+
+    def _powers(self, state: State, trial: Any, seen: Observations) -> None:
+        super()._powers(state, trial, seen)
+
+
+@fails("discount", "two equal observations that count half differ from one, by")
+class DiscountsTwice(Discounted):
+    """Has the square of the factor."""
+
+    def _factor(self, age: Floats) -> Floats:
+        return super()._factor(2.0 * age)
+
+
+@fails("discount", "two equal observations that count half differ from one, by")
+class DiscountsThePrior(Discounted):
+    """Forgets the prior, too."""
+
+    def _shrink(self, state: State, rows: Any, factor: Floats) -> None:
+        for name in ("a", "b"):
+            state[name][rows] *= factor[:, None]
+
+
+@fails("discount", "the density differs from f^g f_0^")
+class DiscountsSlowlyAtFirst(Discounted):
+    """Has a factor that is right after whole half-lives only."""
+
+    def _factor(self, age: Floats) -> Floats:
+        half = np.log(0.5) / np.log(self.discount)
+        return np.asarray(0.5 ** np.rint(age / half))
+
+
+@fails("discount", "discounted modified the state: return a new one")
+class DiscountsInPlace(Discounted):
+    """Modifies the state of a decision."""
+
+    def discounted(self, state: State, now: float) -> State:
+        moved = super().discounted(state, now)
+        for name, value in moved.items():
+            state[name][...] = value
+        return state
+
+
 @fails("evidence", "log_evidence of arm . differs from that of weaker.. by")
 class EvidenceWithoutPenalty(PlainNormal):
     """Omits the term that counts against a wide prior."""

@@ -11,7 +11,15 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.errors import GraphBanditsError
-from graphbandits.posteriors import Beliefs, Observations, Ordered, Posterior, StateChecked
+from graphbandits.posteriors import (
+    Beliefs,
+    Observations,
+    Ordered,
+    Posterior,
+    StateChecked,
+    discounted,
+    is_discounted,
+)
 from graphbandits.posteriors._capabilities import has_variance
 from graphbandits.posteriors.support import reward_support
 from graphbandits.rng import Keys, Stream
@@ -327,14 +335,90 @@ def weights(posterior: Posterior) -> None:
         singly = posterior.update(posterior.init(1), Observations(row, row + arm, draws))
         one = parts(row[:1], row[:1] + arm, np.array([draws.mean()]), weight=np.array([3.0]))
         once = posterior.update(posterior.init(1), one)
-        grid = ModelGrid.of(posterior, singly)
-        density = posterior.log_density(once, grid.theta)[0] + np.log(grid.cells.width)
-        off = np.abs(np.exp(density) / np.exp(density).sum(axis=1, keepdims=True) - grid.mass)
-        if not off.max() <= 1e-9:
+        off = _distance(posterior, singly, once)
+        if not off <= 1e-9:
             raise ContractViolation(
                 f"an observation of weight 3 differs from three observations with the same "
-                f"average by {off.max():.2g} at a point of the density"
+                f"average by {off:.2g} at a point of the density"
             )
+
+
+@check("posterior", "discount")
+def discount(posterior: Posterior) -> None:
+    """A discounted posterior counts observations by their age, and moves towards its prior.
+
+    After the age at which an observation counts half, two equal ones are one. The order of arrival
+    and the number of updates do not matter. If rewards depend on the mean alone, the density is
+    proportional to f^g f_0^(1 - g), g the factor of the elapsed time.
+    """
+    if not is_discounted(posterior):
+        return
+    able: Any = posterior
+    half = able.half_life or np.log(0.5) / np.log(able.discount)
+    arm, when = np.arange(posterior.arms), 5.0
+    one, two = reward_draws(posterior, posterior.init(1), 2)
+
+    def after(*history: tuple[Floats, float]) -> State:
+        """Return the state after rewards of all arms at some times, in an update each."""
+        state = posterior.init(1)
+        for reward, time in history:
+            seen = Observations(0 * arm, arm, reward, time=np.full(len(arm), time))
+            state = posterior.update(state, seen)
+        return state
+
+    both = Observations(
+        np.zeros(2 * len(arm), np.int64),
+        np.tile(arm, 2),
+        np.concatenate([one, two]),
+        time=np.full(2 * len(arm), when),
+    )
+    twice = after((one, when), (one, when))
+    before = {name: value.copy() for name, value in twice.items()}
+    halved = discounted(posterior, twice, when + half)
+    if not all(same_bits(value, before[name]) for name, value in twice.items()):
+        raise ContractViolation("discounted modified the state: return a new one")
+    pairs = {
+        "two equal observations that count half differ from one": (
+            halved,
+            after((one, when + half)),
+        ),
+        "two updates of the same time differ from one update": (
+            after((one, when), (two, when)),
+            posterior.update(posterior.init(1), both),
+        ),
+        "an observation that arrives late differs from one that arrives in time": (
+            after((two, when + half), (one, when)),
+            after((one, when), (two, when + half)),
+        ),
+    }
+    for what, (first, second) in pairs.items():
+        off = _distance(posterior, first, second)
+        if not off <= 1e-9:
+            raise ContractViolation(f"{what}, by {off:.2g} at a point of the density")
+    if hasattr(posterior, "log_conditional"):
+        return
+    state = after((one, when), (two, when))
+    moved = discounted(posterior, state, when + 0.3 * half)
+    grid, g = ModelGrid.of(posterior, moved), 0.5**0.3
+    now, prior = (posterior.log_density(s, grid.theta)[0] for s in (state, posterior.init(1)))
+    off = _off_grid(grid, g * now + (1.0 - g) * prior)
+    if not off <= 1e-9:
+        raise ContractViolation(
+            f"the density differs from f^g f_0^(1 - g), normalised, by {off:.2g} at a point"
+        )
+
+
+def _distance(posterior: Posterior, one: State, other: State) -> float:
+    """Return the largest difference of the densities of two states of one trial, on a grid."""
+    grid = ModelGrid.of(posterior, one)
+    return _off_grid(grid, posterior.log_density(other, grid.theta)[0])
+
+
+def _off_grid(grid: ModelGrid, log_density: Floats) -> float:
+    """Return the largest difference of a density, normalised, from that of a grid."""
+    log_mass = log_density + np.log(grid.cells.width)
+    mass = np.exp(log_mass - log_mass.max(axis=1, keepdims=True))
+    return float(np.abs(mass / mass.sum(axis=1, keepdims=True) - grid.mass).max())
 
 
 def _observation_fields() -> set[str]:
@@ -347,9 +431,12 @@ def evidence(posterior: Posterior) -> None:
 
     It is compared between the prior and that of ``weaker``, for the same observations. Their
     marginal likelihoods follow from Bayes' rule: prior times likelihood, divided by the posterior.
+    Discounted posteriors have none.
     """
     able: Any = posterior
     if not hasattr(posterior, "log_evidence") or not hasattr(posterior, "weaker"):
+        return
+    if is_discounted(posterior):
         return
     _, history = _some_history(posterior)
     priors: list[Any] = [posterior, able.weaker()]
