@@ -26,9 +26,7 @@ from graphbandits.registry import build, register
 GraphLike = Any
 
 
-def as_process(
-    graph: GraphLike, arms: int | None = None, weight: str | None = "auto"
-) -> Process:
+def as_process(graph: GraphLike, arms: int | None = None, weight: str | None = "auto") -> Process:
     """Convert a graph description to a graph process.
 
     Parameters
@@ -66,9 +64,7 @@ def as_process(
     return process
 
 
-def make_process(
-    graph: GraphLike, arms: int | None, weight: str | None = "auto"
-) -> Process:
+def make_process(graph: GraphLike, arms: int | None, weight: str | None = "auto") -> Process:
     """Convert a graph description to a graph process; a fixed number of arms takes precedence.
 
     Like :func:`as_process`, but a graph with a fixed number of arms, such as a file, keeps it.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits._types import Floats, State
+from graphbandits._types import State
 from graphbandits.engine.loop import decide, draw_graph
 from graphbandits.errors import (
     MOST_ROUNDS,
@@ -188,6 +188,8 @@ class Agent:
             self._journal: Journal = MemoryJournal()
             self._state = AgentState(_new_setup(given), seconds)
             self._start = self._state.setup
+            created = {"policy": text_of(self._start.policy)}
+            self._run(lambda state, now: ([Entry(1, now, "create", None, created)], None))
         else:
             self._open(store, name, given, seconds)
 
@@ -246,8 +248,8 @@ class Agent:
                 remedy = "; set_policy changes the policy" if key == "policy" else ""
                 raise InputError(
                     f"{key}={short_repr(value)} contradicts the agent '{self.name}' in "
-                    f"{self._place}, which has {key}={short_repr(current[key])}: omit it, or choose "
-                    f"another name{remedy}"
+                    f"{self._place}, which has {key}={short_repr(current[key])}: omit it, or "
+                    f"choose another name{remedy}"
                 )
         if any(given[key] is not None for key in ("arms", "graph", *_PRIOR)):
             before = Setup.unpack(created, self._get)
@@ -429,7 +431,7 @@ class Agent:
             found = compute_beliefs(posterior, arrays, accuracy, estimate)
             return BeliefsByArm.of(found, arms, index)
 
-    def decision(self, id: str) -> Decision:  # noqa: A002
+    def decision(self, id: str) -> Decision:
         """Return a decision, open or closed.
 
         Parameters
@@ -708,7 +710,7 @@ class Agent:
         if self._state.warning:
             warnings.warn(
                 f"the rewards contradict the prior '{text_of(self._state.setup.posterior)}': "
-                f"{self._state.warning}; see inspect_prior, and consider another prior or posterior",
+                f"{self._state.warning}; see inspect_prior, and consider another prior",
                 InputWarning,
                 stacklevel=2,
             )
@@ -760,8 +762,8 @@ class Agent:
         if reason not in ("expired", "reset"):
             arm = state.setup.arms[min(new)]
             raise InputError(
-                f"decision {id_} is closed, and has no outcome of {arm!r}: use partial=True as long "
-                "as outcomes may come, or agent.learn for outcomes without a decision"
+                f"decision {id_} is closed, and has no outcome of {arm!r}: use partial=True as "
+                "long as outcomes may come, or agent.learn for outcomes without a decision"
             )
         order = sorted(new)
         body = {
@@ -1303,8 +1305,9 @@ class _Expected:
         setup = state.setup
         if not keeps_posterior(state.policy_state, setup.posterior):
             raise InputError(
-                f"pending='expected' needs a policy with a posterior, and '{name_of(setup.policy)}' "
-                "has none: use pending='ignore', or a policy such as ids-n"
+                "pending='expected' needs a policy with a posterior, and "
+                f"'{name_of(setup.policy)}' has none: use pending='ignore', or a policy such as "
+                "ids-n"
             )
         self._agent = state
         self._own = own_plays_only(setup.policy)
@@ -1386,7 +1389,9 @@ def _timestamp(value: object, what: str) -> float:
         return value.timestamp()
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(cast(float, value)):
-        raise InputError(f"{what} must be a datetime, or seconds since 1970, not {short_repr(value)}")
+        raise InputError(
+            f"{what} must be a datetime, or seconds since 1970, not {short_repr(value)}"
+        )
     return float(cast(float, value))
 
 
@@ -1463,8 +1468,8 @@ def _unknown(
     for arm, pair in given.items():
         if arm in known and known[arm] != pair:
             raise InputError(
-                f"decision {id_} has the outcome {_shown(known[arm])} of {arms[arm]!r} already, not "
-                f"{_shown(pair)}: an outcome cannot be changed"
+                f"decision {id_} has the outcome {_shown(known[arm])} of {arms[arm]!r}, not "
+                f"{_shown(pair)}: a reported outcome cannot be changed"
             )
     return {arm: pair for arm, pair in given.items() if arm not in known}
 

@@ -31,11 +31,11 @@ def read_outcomes(table: object, setup: Setup) -> tuple[Ints, Floats, Floats, in
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
         arms = list(table)
         rewards = list(table.values())
-        places = [f"arm {short_repr(arm)}" for arm in arms]
-        pairs = [isinstance(reward, tuple | list) for reward in rewards]
         values = [
-            check_evidence(setup.posterior, reward) if pair else (_single(setup, reward, place), 1.0)
-            for reward, pair, place in zip(rewards, pairs, places, strict=True)
+            check_evidence(setup.posterior, reward)
+            if isinstance(reward, tuple | list)
+            else (setup.posterior.check_reward(reward), 1.0)
+            for reward in rewards
         ]
         index = [setup.number_of(arm) for arm in arms]
     else:
@@ -44,10 +44,11 @@ def read_outcomes(table: object, setup: Setup) -> tuple[Ints, Floats, Floats, in
         raise InputError("the table has no outcomes: give at least one")
     found = np.array(values, np.float64).reshape(-1, 2)
     arm, reward, weight = np.array(index, np.int64), found[:, 0].copy(), found[:, 1].copy()
-    outcomes = int(round(float(weight.sum())))
+    outcomes = round(float(weight.sum()))
     if not getattr(setup.posterior, "weighted", False) and not (weight == 1.0).all():
         # a posterior of single rewards learns each outcome
-        arm, reward = (np.repeat(x, weight.astype(np.int64)) for x in (arm, reward))
+        times = weight.astype(np.int64)
+        arm, reward = np.repeat(arm, times), np.repeat(reward, times)
         weight = np.ones(len(arm))
     return arm, reward, weight, outcomes
 
@@ -88,13 +89,6 @@ def _from_columns(
         except InputError as error:
             raise InputError(f"row {row} of the outcomes: {error}") from None
     return index, values
-
-
-def _single(setup: Setup, reward: Any, place: str) -> float:
-    try:
-        return setup.posterior.check_reward(reward)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
 
 
 def _count(count: Any) -> float:

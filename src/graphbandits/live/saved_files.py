@@ -128,9 +128,7 @@ def _from_format_1(meta: dict[str, Any], arrays: Arrays) -> AgentState:
         if not fits or not (pi >= 0.0).all() or not abs(pi.sum() - 1.0) < 1e-9:
             raise InputError(f"it is damaged: its open decision {short_repr(t)} is not valid")
         packed = pack_sparse(pi[0]) if setup.policy.exact else None
-        state.open[t] = OpenDecision(
-            t, str(t), action, 0.0, None, packed, None, setup.process, t
-        )
+        state.open[t] = OpenDecision(t, str(t), action, 0.0, None, packed, None, setup.process, t)
     return state
 
 

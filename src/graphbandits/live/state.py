@@ -141,9 +141,7 @@ class AgentState:
             heapq.heappop(self._due)
         if not self._due or self._due[0][0] > now:
             return []
-        return [
-            one for one in self.open.values() if one.expires is not None and one.expires <= now
-        ]
+        return [one for one in self.open.values() if one.expires is not None and one.expires <= now]
 
     def graph(self, key: str, get: Callable[[str], bytes]) -> Process:
         """Return a stored graph; those of recent decisions are kept in memory."""
@@ -534,12 +532,8 @@ class _Batch:
         if self._arm:
             setup = self._state.setup
             policy: Any = setup.policy
-            seen = _observed(
-                np.array(self._arm), np.array(self._reward), np.array(self._weight)
-            )
-            self._state.policy_state = policy.learn(
-                self._state.policy_state, seen, setup.problem
-            )
+            seen = _observed(np.array(self._arm), np.array(self._reward), np.array(self._weight))
+            self._state.policy_state = policy.learn(self._state.policy_state, seen, setup.problem)
             self._arm, self._reward, self._weight = [], [], []
 
 
@@ -574,8 +568,7 @@ def outcomes_of(body: dict[str, Any]) -> dict[int, Outcome]:
 def pack_learned(arm: Ints, reward: Floats, weight: Floats) -> bytes:
     """Convert outcomes without a decision to bytes."""
     return b"".join(
-        part.tobytes()
-        for part in (arm.astype("<i4"), reward.astype("<f8"), weight.astype("<f8"))
+        part.tobytes() for part in (arm.astype("<i4"), reward.astype("<f8"), weight.astype("<f8"))
     )
 
 

@@ -264,7 +264,10 @@ def saved_and_loaded(policy: Policy) -> None:
         pis = []
         for t in rounds:
             decision = one.decide()
-            pis.append(np.array(list(decision.pi.values())))
+            pi = np.zeros(len(arms))
+            for arm, chance in (decision.pi or {decision.arm: 1.0}).items():
+                pi[arms.index(str(arm))] = chance
+            pis.append(pi)
             if t % 3:  # every third decision stays open
                 seen = {arm: int(rewards[t, arms.index(str(arm))]) for arm in decision.reveals}
                 one.observe(decision, seen)
