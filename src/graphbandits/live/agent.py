@@ -140,9 +140,7 @@ class Agent:
     >>> decision.arm, sorted(decision.reveals)
     ('ann', ['ann', 'bob', 'eve'])
     >>> agent.observe(decision, {"ann": 1}, partial=True)  # more answers may come
-    1
     >>> agent.observe(decision.id, {"bob": 0})  # later, by id; closes the decision
-    1
     >>> agent.status()["outcomes"]
     2
     """
@@ -645,12 +643,13 @@ class Agent:
         *,
         partial: bool = False,
         extra: bool = False,
-    ) -> int:
+    ) -> None:
         """Learn from outcomes of a decision.
 
         Without ``partial`` the decision is closed. If an exception is raised, nothing changes. The
-        same outcome may be reported again: it counts once. If early outcomes contradict the prior,
-        :class:`graphbandits.errors.InputWarning` is issued once.
+        same outcome may be reported again: it counts once. Outcomes of a decision that has expired
+        are kept in the journal, counted as ``late`` in :meth:`status`, and not learned. If early
+        outcomes contradict the prior, :class:`graphbandits.errors.InputWarning` is issued once.
 
         Parameters
         ----------
@@ -666,12 +665,6 @@ class Agent:
         extra : bool, default=False
             Whether outcomes of arms are accepted that the decision did not reveal.
 
-        Returns
-        -------
-        int
-            Number of outcomes that were counted: 0 if they were known already, or if the decision
-            has expired. Outcomes after expiry are kept in the journal and not learned.
-
         Raises
         ------
         InputError
@@ -682,7 +675,6 @@ class Agent:
         --------
         >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
         >>> agent.observe(agent.decide(), {"ann": (3, 10), "bob": 1})
-        2
         >>> agent.state["b"]
         {'ann': 8.0, 'bob': 1.0}
         """
@@ -694,19 +686,19 @@ class Agent:
                 f"outcomes must be a mapping {{arm: reward}}, not {short_repr(outcomes)}"
             )
 
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], int]:
+        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
             new = _checked_outcomes(state.setup, outcomes)
             number = _number_in(id_)
             open_ = state.open.get(number)
             if open_ is None or open_.id != id_:
-                return self._late(state, now, number, id_, new)
+                return self._late(state, now, number, id_, new), None
             body = self._new_outcomes(state, open_, new, extra)
             if partial and not body["arms"]:
-                return [], 0
+                return [], None
             body["closes"] = not partial
-            return [Entry(state.number + 1, now, "observe", number, body)], len(body["arms"])
+            return [Entry(state.number + 1, now, "observe", number, body)], None
 
-        counted = self._run(prepare)
+        self._run(prepare)
         if self._state.warning:
             warnings.warn(
                 f"the rewards contradict the prior '{text_of(self._state.setup.posterior)}': "
@@ -714,7 +706,6 @@ class Agent:
                 InputWarning,
                 stacklevel=2,
             )
-        return counted
 
     def _new_outcomes(
         self, state: AgentState, decision: OpenDecision, given: dict[int, Outcome], extra: bool
@@ -747,8 +738,8 @@ class Agent:
 
     def _late(
         self, state: AgentState, now: float, number: int, id_: str, given: dict[int, Outcome]
-    ) -> tuple[list[Entry], int]:
-        """Handle outcomes of a decision that is not open."""
+    ) -> list[Entry]:
+        """Return the entry of outcomes of a decision that is not open, if they are new."""
         self._made(number, id_)
         entries = self._journal.of_decision(number)
         known = dict[int, Outcome]()
@@ -758,7 +749,7 @@ class Agent:
             reason = entry.body.get("reason", reason)
         new = _unknown(given, known, state.setup.arms, id_)
         if not new:
-            return [], 0
+            return []
         if reason not in ("expired", "reset"):
             arm = state.setup.arms[min(new)]
             raise InputError(
@@ -772,7 +763,7 @@ class Agent:
             "weights": [new[arm][1] for arm in order],
             "late": True,
         }
-        return [Entry(state.number + 1, now, "observe", number, body)], 0
+        return [Entry(state.number + 1, now, "observe", number, body)]
 
     def close(self, decision: Decision | str) -> None:
         """Close a decision: no more outcomes of it are expected.

@@ -39,7 +39,7 @@ class EpsGreedyLP(IndexPolicy):
     --------
     >>> from graphbandits import Agent
     >>> Agent("eps-greedy-lp", arms=4, graph="star", seed=1).decide().pi  # eps_1 = 1
-    {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}
+    {0: 1.0}
     """
 
     c: float = 5.0

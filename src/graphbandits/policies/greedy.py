@@ -25,7 +25,7 @@ class Greedy(PosteriorPolicy):
     >>> agent = Agent("greedy", arms=3, graph="complete", seed=1)
     >>> agent.observe(agent.decide(), {0: 0, 1: 1, 2: 1})
     >>> agent.decide().pi
-    {0: 0.0, 1: 0.5, 2: 0.5}
+    {1: 0.5, 2: 0.5}
     """
 
     def propose(self, state: State, view: View) -> Floats:

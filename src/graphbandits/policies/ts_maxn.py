@@ -25,7 +25,7 @@ class TSMaxN(PosteriorPolicy):
     --------
     >>> from graphbandits import Agent
     >>> Agent("ts-maxn", arms=3, graph="star", prior=[(3, 2), (1, 1), (1, 1)], seed=1).decide().pi
-    {0: 1.0, 1: 0.0, 2: 0.0}
+    {0: 1.0}
     """
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True)

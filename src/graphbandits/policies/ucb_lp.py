@@ -42,7 +42,7 @@ class UCBLP(ScaledRewards, CountPolicy):
     >>> from graphbandits import Agent
     >>> agent = Agent("ucb-lp", arms=4, graph="star", seed=1, horizon=100)
     >>> agent.decide().pi  # the centre reveals all arms
-    {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}
+    {0: 1.0}
     """
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True, horizon=True, fixed=True)

@@ -33,7 +33,7 @@ class UCBN(NoiseScaledRewards, IndexPolicy):
     >>> agent = Agent("ucb-n", arms=3, graph="star", seed=1)
     >>> agent.observe(agent.decide(), {0: 1})
     >>> sorted(agent.decide().pi.values())  # the two unobserved arms
-    [0.0, 0.5, 0.5]
+    [0.5, 0.5]
     """
 
     def index(self, state: State, view: View) -> Floats:
