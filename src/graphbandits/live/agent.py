@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import secrets
@@ -11,17 +10,13 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphbandits._types import State
-from graphbandits.engine.loop import decide, draw_graph
 from graphbandits.errors import (
-    MOST_ROUNDS,
     InputError,
     InputWarning,
     StoreError,
@@ -30,51 +25,31 @@ from graphbandits.errors import (
     check_positive,
     short_repr,
 )
-from graphbandits.graphs import Feedback, GraphLike, Process
-from graphbandits.graphs._storage import fingerprint
+from graphbandits.graphs import GraphLike, Process
 from graphbandits.graphs.named import recipe_text
 from graphbandits.live import saved_files
+from graphbandits.live.deciding import Request, as_decision, make_decisions
 from graphbandits.live.decision import Decision
+from graphbandits.live.history import describe
 from graphbandits.live.journal import Entry, Journal, MemoryJournal, Snapshot
 from graphbandits.live.outcome_tables import read_outcomes
-from graphbandits.live.setup import EdgesLike, Setup, pack_graph, pack_sparse
-from graphbandits.live.state import (
-    AgentState,
-    OpenDecision,
-    Outcome,
-    outcomes_of,
-    own_plays_only,
-    pack_learned,
-)
-from graphbandits.policies import Policy, View, as_policy
-from graphbandits.policies.base import check_needs
-from graphbandits.policies.restriction import check_restrictable
+from graphbandits.live.outcomes import Reward, checked_outcomes, late_outcomes, new_outcomes
+from graphbandits.live.setup import MODEL, EdgesLike, Setup, pack_graph
+from graphbandits.live.state import AgentState, OpenDecision, number_in, pack_learned
+from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import Arm, BeliefsByArm, Posterior
-from graphbandits.posteriors._capabilities import (
-    check_evidence,
-    compute_beliefs,
-    expect_outcomes,
-    keeps_posterior,
-    select_arms,
-)
+from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, select_arms
 from graphbandits.posteriors.discounting import at_decision
 from graphbandits.registry import name_of, text_of
-from graphbandits.rng import draw_actions
 
 if TYPE_CHECKING:
     from graphbandits.live.store import AgentStore
 
 T = TypeVar("T")
-#: A reward, or several outcomes as a pair (total, count).
-Reward = float | tuple[float, float]
 #: A snapshot is written after this many entries, or more if a snapshot is large.
 SNAPSHOT_ENTRIES = 1000
 #: Bytes of a snapshot per entry between two of them: so snapshots at most double the size.
 SNAPSHOT_BYTES = 200
-#: How open decisions count in the next one.
-PENDING = ("ignore", "expected")
-#: Arguments that determine the prior.
-_PRIOR = ("posterior", "prior", "accuracy")
 
 
 class Agent:
@@ -220,7 +195,7 @@ class Agent:
         try:
             with store.create(name) as journal:
                 state.created = state.setup.pack(journal.put_object)
-                state.created["expires"] = state.expires
+                state.created["expires"] = state.lifetime
                 entry = Entry(1, self._clock(), "create", None, state.created)
                 state.number = 1
                 journal.append([entry])
@@ -235,7 +210,7 @@ class Agent:
     def _check_arguments(self, given: dict[str, Any], expires: float | None) -> None:
         """Raise InputError if an argument contradicts the agent, now and at its creation."""
         created = self._state.created
-        current = self._state.setup.pack(_hash_only) | {"expires": self._state.expires}
+        current = self._state.setup.pack(_hash_only) | {"expires": self._state.lifetime}
         plain = {key: given[key] for key in ("seed", "trial", "horizon") if given[key] is not None}
         if given["policy"] is not None:
             plain["policy"] = text_of(as_policy(given["policy"]))
@@ -249,9 +224,9 @@ class Agent:
                     f"{self._place}, which has {key}={short_repr(current[key])}: omit it, or "
                     f"choose another name{remedy}"
                 )
-        if any(given[key] is not None for key in ("arms", "graph", *_PRIOR)):
+        if any(given[key] is not None for key in MODEL):
             before = Setup.unpack(created, self._get)
-            reasons = [_difference(given, known) for known in (before, self._state.setup)]
+            reasons = [known.difference(given) for known in (before, self._state.setup)]
             if all(reasons):
                 raise InputError(
                     f"the arguments contradict the agent '{self.name}' in {self._place}: "
@@ -363,14 +338,11 @@ class Agent:
             check_integer(last, "last")
         with self._lock:
             state = self._current()
-            after = 0 if last is None else state.number - last
-            arms = state.setup.arms
-            ids: dict[int, str] = {}
-            return [
-                _described(entry, arms, ids, self._journal.of_decision)
-                for entry in self._journal.entries(max(0, after))
-                if entry.number <= state.number
-            ]
+            after = 0 if last is None else max(0, state.number - last)
+            entries = (
+                entry for entry in self._journal.entries(after) if entry.number <= state.number
+            )
+            return describe(entries, state.setup.arms, self._journal)
 
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
         """Compute the current statistics alpha, Delta and h of each arm.
@@ -448,15 +420,13 @@ class Agent:
             If the agent has not made this decision, or its record was removed.
         """
         with self._lock:
-            state = self._current()
-            number = _number_in(id)
-            entry = self._made(number, id)
-            open_ = state.open.get(number)
-            if open_ is None:
+            state, entry = self._current(), self._made(id)
+            found = state.find(id)
+            if found is None:
                 if entry.body.get("graph") is None and entry.number < state.graph_since:
                     state = self._replayed(entry.number)  # the graph has changed since
-                open_ = state.opened(entry, self._get)
-            return _as_decision(state, entry, open_, state.feedback(open_))
+                found = state.opened(entry, self._get)
+            return as_decision(state, entry, found, state.feedback(found))
 
     # Decisions ------------------------------------------------------------------------------------
 
@@ -539,102 +509,19 @@ class Agent:
         >>> sorted(one.arm for one in agent.decide(2, distinct=True, exclude=["bob"]))
         ['ann', 'eve']
         """
-        count = 1 if n is None else check_integer(n, "n")
-        check_bool(distinct, "distinct")
-        if pending not in PENDING:
-            raise InputError(f"pending must be {' or '.join(map(repr, PENDING))}, not {pending!r}")
-        body = dict[str, Any]()
-        if context is not None:
-            body["context"] = _json_value(context)
-        seconds = None if expires is None else _seconds(expires, "expires")
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], list[Decision]]:
-            return self._decided(
-                state, now, count, distinct, among, exclude, graph, body, pending, seconds
-            )
-
-        made = self._run(prepare)
+        request = Request(
+            1 if n is None else n,
+            distinct,
+            among,
+            exclude,
+            graph,
+            context,
+            pending,
+            None if expires is None else _seconds(expires, "expires"),
+        )
+        put = self._journal.put_object
+        made = self._run(lambda state, now: make_decisions(state, request, now, put))
         return made[0] if n is None else made
-
-    def _decided(
-        self,
-        state: AgentState,
-        now: float,
-        count: int,
-        distinct: bool,
-        among: Iterable[Arm] | None,
-        exclude: Iterable[Arm] | None,
-        graph: GraphLike,
-        body: dict[str, Any],
-        pending: str,
-        expires: float | None,
-    ) -> tuple[list[Entry], list[Decision]]:
-        """Return the entries of decisions, and the decisions."""
-        setup = state.setup
-        first = state.decisions + 1
-        if first + count - 1 > MOST_ROUNDS:
-            raise InputError(
-                f"an agent makes at most {MOST_ROUNDS} decisions: create another agent"
-            )
-        lifetime = state.expires if expires is None else expires
-        if lifetime is not None:
-            body = body | {"expires": now + lifetime}
-        eligible = _eligible(state, among, exclude)
-        left = len(setup.arms) if eligible is None else int(eligible.sum())
-        if distinct and count > left:
-            raise InputError(
-                f"{count} distinct arms are asked for, but only {left} may be played: ask for fewer"
-            )
-        process = setup.process
-        if among is not None or exclude is not None:
-            eligible = np.ones(len(setup.arms), np.bool_) if eligible is None else eligible
-            packed = np.packbits(eligible).tobytes()
-            body = body | {"among": self._journal.put_object(packed)}
-        if graph is not None:
-            process = setup.read_graph(graph, "auto", state.retired)
-            check_needs(setup.policy, process, setup.horizon)
-            if setup.policy.needs.fixed:
-                raise InputError(
-                    f"policy '{name_of(setup.policy)}' needs the same graph in every round: use "
-                    "set_graph, or another policy"
-                )
-            body = body | {"graph": self._journal.put_object(pack_graph(process, None))}
-        if count > 1:
-            body = body | {"round": first, "distinct": distinct}
-        feedback = draw_graph(process, first, setup.keys)
-        entries, made = list[Entry](), list[Decision]()
-        arrays, pi = state.policy_state, None
-        waiting = _Expected(state) if pending == "expected" else None
-        exact = setup.policy.exact
-        now_of_view = now if getattr(setup.posterior, "half_life", None) else float(first)
-        for number in range(first, first + count):
-            if pi is None or distinct or waiting is not None or not exact:
-                if waiting is not None:
-                    arrays = waiting.state()
-                mask = None if eligible is None else eligible[None, :]
-                t = first if exact else number  # one moment: the same beliefs and the same t
-                view = View(t, setup.keys, setup.problem, feedback, mask, now_of_view)
-                pi, action = decide(setup.policy, arrays, view)
-                if number != t:
-                    action = draw_actions(pi, setup.keys, number)
-            else:
-                action = draw_actions(pi, setup.keys, number)
-            arm = int(action[0])
-            reply = f"{number}-{secrets.token_hex(6)}"
-            own = {"id": reply, "arm": arm, "p": float(pi[0, arm]) if exact else None, **body}
-            data = pack_sparse(pi[0]) if exact else None
-            entry = Entry(state.number + 1 + number - first, now, "decide", number, own, data)
-            entries.append(entry)
-            opened = state.opened(entry, self._get, process)
-            made.append(_as_decision(state, entry, opened, feedback))
-            if waiting is not None:
-                waiting.add(opened)
-            if distinct:
-                eligible = (
-                    np.ones(len(setup.arms), np.bool_) if eligible is None else eligible.copy()
-                )
-                eligible[arm] = False
-        return entries, made
 
     def observe(
         self,
@@ -687,16 +574,19 @@ class Agent:
             )
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            new = _checked_outcomes(state.setup, outcomes)
-            number = _number_in(id_)
-            open_ = state.open.get(number)
-            if open_ is None or open_.id != id_:
-                return self._late(state, now, number, id_, new), None
-            body = self._new_outcomes(state, open_, new, extra)
+            given = checked_outcomes(state.setup, outcomes)
+            decision = state.find(id_)
+            if decision is None:
+                made = self._made(id_)
+                entries = self._journal.of_decision(made.decision or 0)
+                late = late_outcomes(entries, id_, given, state.setup.arms)
+                if late is None:
+                    return [], None
+                return [Entry(state.number + 1, now, "observe", made.decision, late)], None
+            body = new_outcomes(state, decision, given, extra) | {"closes": not partial}
             if partial and not body["arms"]:
                 return [], None
-            body["closes"] = not partial
-            return [Entry(state.number + 1, now, "observe", number, body)], None
+            return [Entry(state.number + 1, now, "observe", decision.number, body)], None
 
         self._run(prepare)
         if self._state.warning:
@@ -706,64 +596,6 @@ class Agent:
                 InputWarning,
                 stacklevel=2,
             )
-
-    def _new_outcomes(
-        self, state: AgentState, decision: OpenDecision, given: dict[int, Outcome], extra: bool
-    ) -> dict[str, Any]:
-        """Return the body of an entry with the outcomes that are not known yet."""
-        arms = state.setup.arms
-        new = _unknown(given, decision.seen, arms, decision.id)
-        outside = list[int]()
-        if new:
-            reach = state.reach(decision)
-            outside = [arm for arm in sorted(new) if arm >= len(reach) or reach[arm] == 0.0]
-        if outside and not extra:
-            raise InputError(
-                f"playing {arms[decision.arm]!r} does not reveal {arms[outside[0]]!r} in this "
-                "graph: omit this arm, or give extra=True if you observed it"
-            )
-        if outside and not state.setup.incremental:
-            raise InputError(
-                f"policy '{name_of(state.setup.policy)}' divides by the probability of an "
-                f"observation, and {arms[outside[0]]!r} has none: omit this arm, or use a policy "
-                "with a posterior"
-            )
-        order = sorted(new)
-        body: dict[str, Any] = {"arms": order, "rewards": [new[arm][0] for arm in order]}
-        if any(new[arm][1] != 1.0 for arm in order):
-            body["weights"] = [new[arm][1] for arm in order]
-        if outside:
-            body["extra"] = outside
-        return body
-
-    def _late(
-        self, state: AgentState, now: float, number: int, id_: str, given: dict[int, Outcome]
-    ) -> list[Entry]:
-        """Return the entry of outcomes of a decision that is not open, if they are new."""
-        self._made(number, id_)
-        entries = self._journal.of_decision(number)
-        known = dict[int, Outcome]()
-        reason = "observed"
-        for entry in entries:
-            known |= outcomes_of(entry.body)
-            reason = entry.body.get("reason", reason)
-        new = _unknown(given, known, state.setup.arms, id_)
-        if not new:
-            return []
-        if reason not in ("expired", "reset"):
-            arm = state.setup.arms[min(new)]
-            raise InputError(
-                f"decision {id_} is closed, and has no outcome of {arm!r}: use partial=True as "
-                "long as outcomes may come, or agent.learn for outcomes without a decision"
-            )
-        order = sorted(new)
-        body = {
-            "arms": order,
-            "rewards": [new[arm][0] for arm in order],
-            "weights": [new[arm][1] for arm in order],
-            "late": True,
-        }
-        return [Entry(state.number + 1, now, "observe", number, body)]
 
     def close(self, decision: Decision | str) -> None:
         """Close a decision: no more outcomes of it are expected.
@@ -783,13 +615,11 @@ class Agent:
         id_ = _id_of(decision)
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            number = _number_in(id_)
-            open_ = state.open.get(number)
-            if open_ is None or open_.id != id_:
-                self._made(number, id_)
+            found = state.find(id_)
+            if found is None:
+                self._made(id_)
                 return [], None
-            body = {"reason": "closed", "closes": True}
-            return [Entry(state.number + 1, now, "close", number, body)], None
+            return _closes(state, now, [found], "closed"), None
 
         self._run(prepare)
 
@@ -1259,7 +1089,7 @@ class Agent:
         if base is not None:
             state = self._restored(base)
         elif self._journal.first() == 1:
-            state = AgentState(self._start, self._state.expires)
+            state = AgentState(self._start, self._state.lifetime)
         else:
             raise StoreError(
                 "the entries of this agent were removed, or it was loaded from a file: its journal "
@@ -1277,9 +1107,9 @@ class Agent:
         self._entries_since_snapshot = 0
         self._snapshot_interval = max(SNAPSHOT_ENTRIES, len(data) // SNAPSHOT_BYTES)
 
-    def _made(self, number: int, id_: str) -> Entry:
+    def _made(self, id_: str) -> Entry:
         """Return the entry of a decision; raise InputError if the agent has not made it."""
-        for entry in self._journal.of_decision(number):
+        for entry in self._journal.of_decision(number_in(id_)):
             if entry.kind == "decide" and entry.body["id"] == id_:
                 return entry
         where = f"the agent '{self.name}'" + (f" in {self._place}" if self._store else "")
@@ -1287,41 +1117,6 @@ class Agent:
             f"unknown decision {short_repr(id_)}: {where} has not made it, or its record was "
             "removed; use the id of the decision, from the agent that made it"
         )
-
-
-class _Expected:
-    """State of a posterior in which outcomes of open decisions count by their expectation."""
-
-    def __init__(self, state: AgentState) -> None:
-        setup = state.setup
-        if not keeps_posterior(state.policy_state, setup.posterior):
-            raise InputError(
-                "pending='expected' needs a policy with a posterior, and "
-                f"'{name_of(setup.policy)}' has none: use pending='ignore', or a policy such as "
-                "ids-n"
-            )
-        self._agent = state
-        self._own = own_plays_only(setup.policy)
-        self._weight = np.zeros(len(setup.arms))
-        for one in state.open.values():
-            self.add(one)
-
-    def add(self, decision: OpenDecision) -> None:
-        """Add a decision."""
-        reach = self._agent.reach(decision)
-        missing = np.ones(len(reach), np.bool_)
-        missing[[arm for arm in decision.seen if arm < len(reach)]] = False
-        if self._own:
-            missing &= np.arange(len(reach)) == decision.arm
-        self._weight[: len(reach)] += np.where(missing, reach, 0.0)
-
-    def state(self) -> State:
-        """Return the state of the policy, with the expected outcomes."""
-        arrays = {name: np.array(array) for name, array in self._agent.policy_state.items()}
-        arm = np.flatnonzero(self._weight)
-        if not len(arm):
-            return arrays
-        return expect_outcomes(self._agent.setup.posterior, arrays, arm, self._weight[arm])
 
 
 def _new_setup(given: dict[str, Any]) -> Setup:
@@ -1334,34 +1129,6 @@ def _new_setup(given: dict[str, Any]) -> Setup:
         "trial": 0 if given["trial"] is None else given["trial"],
     }
     return Setup.of(**arguments)
-
-
-def _difference(given: dict[str, Any], known: Setup) -> str:
-    """Return how arms, graph or prior of given arguments differ from a setup; empty if equal."""
-    arms, graph = given["arms"], given["graph"]
-    if graph is None and arms is None:
-        arms = known.arms
-    same_prior = all(given[key] is None for key in _PRIOR[:2])
-    try:
-        made = Setup.of(
-            known.policy,
-            arms,
-            (known.graph_text or known.process) if graph is None else graph,
-            seed=known.keys.seed,
-            posterior=known.posterior if same_prior else given["posterior"],
-            prior=given["prior"],
-            horizon=known.horizon,
-            accuracy=given["accuracy"],
-            weight="auto" if graph is None else given["weight"],
-        )
-    except InputError as error:
-        return str(error).rstrip(".")
-    if made.arms != known.arms:
-        return "it has other arms"
-    if graph is not None and fingerprint(made.process) != fingerprint(known.process):
-        return "it has another graph"
-    one, other = (setup.pack(_hash_only)["prior"] for setup in (made, known))
-    return "" if one == other else "it has another prior"
 
 
 def _hash_only(data: bytes) -> str:
@@ -1386,48 +1153,6 @@ def _timestamp(value: object, what: str) -> float:
     return float(cast(float, value))
 
 
-def _json_value(context: object) -> Any:
-    """Return a copy of a context as JSON values."""
-    try:
-        return json.loads(json.dumps(context, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"context must be a JSON value, such as a dict of texts and numbers: {error}"
-        ) from None
-
-
-def _eligible(
-    state: AgentState, among: Iterable[Arm] | None, exclude: Iterable[Arm] | None
-) -> NDArray[np.bool_] | None:
-    """Return which arms may be played; None if all may be."""
-    setup, gone = state.setup, state.inactive()
-    if among is None and exclude is None and not gone:
-        return None
-    mask = np.full(len(setup.arms), among is None)
-    if among is not None:
-        mask[setup.numbers_of(among, "among")] = True
-    if exclude is not None:
-        mask[setup.numbers_of(exclude, "exclude")] = False
-    mask[gone] = False
-    if not mask.any():
-        raise InputError(
-            "no arm may be played: all arms are excluded, paused or retired; allow at least one"
-        )
-    if mask.all():
-        return None
-    check_restrictable(setup.policy, setup.problem)
-    return mask
-
-
-def _as_decision(
-    state: AgentState, entry: Entry, decision: OpenDecision, feedback: Feedback
-) -> Decision:
-    reach = state.reach(decision, feedback)
-    index = np.flatnonzero(reach)
-    arms, number = state.setup.arms, decision.number
-    return Decision(arms, entry.body, number, entry.time, entry.data, (index, reach[index]))
-
-
 def _closes(
     state: AgentState, now: float, decisions: Sequence[OpenDecision], reason: str
 ) -> list[Entry]:
@@ -1438,91 +1163,12 @@ def _closes(
     ]
 
 
-def _checked_outcomes(setup: Setup, outcomes: Mapping[Arm, Reward]) -> dict[int, Outcome]:
-    """Return outcomes by the number of the arm, checked."""
-    found = dict[int, Outcome]()
-    for name, reward in outcomes.items():
-        arm = setup.number_of(name)
-        if arm in found:
-            raise InputError(f"the arm {setup.arms[arm]!r} is given twice: give one outcome")
-        if isinstance(reward, tuple | list):
-            found[arm] = check_evidence(setup.posterior, reward)
-        else:
-            found[arm] = setup.posterior.check_reward(reward), 1.0
-    return found
-
-
-def _unknown(
-    given: dict[int, Outcome], known: dict[int, Outcome], arms: tuple[Arm, ...], id_: str
-) -> dict[int, Outcome]:
-    """Return the outcomes that are not known yet; raise InputError if one contradicts them."""
-    for arm, pair in given.items():
-        if arm in known and known[arm] != pair:
-            raise InputError(
-                f"decision {id_} has the outcome {_shown(known[arm])} of {arms[arm]!r}, not "
-                f"{_shown(pair)}: a reported outcome cannot be changed"
-            )
-    return {arm: pair for arm, pair in given.items() if arm not in known}
-
-
-def _shown(pair: Outcome) -> str:
-    reward, weight = pair
-    return f"{reward:g}" if weight == 1.0 else f"({reward * weight:g}, {weight:g})"
-
-
 def _id_of(decision: object) -> str:
     """Return the id of a decision that a user has given."""
     if isinstance(decision, Decision):
         return decision.id
-    if isinstance(decision, int | np.integer) and not isinstance(decision, bool):
+    if isinstance(decision, int) and not isinstance(decision, bool):
         return str(decision)  # the id of a decision in a file of version 0.8 or earlier
     if not isinstance(decision, str):
         raise InputError(f"decision must be a Decision or its id, not {short_repr(decision)}")
     return decision
-
-
-def _number_in(id_: str) -> int:
-    """Return the number of a decision from its id; 0 if it has none."""
-    digits = id_.partition("-")[0]
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 10 else 0
-
-
-def _described(
-    entry: Entry,
-    arms: tuple[Arm, ...],
-    ids: dict[int, str],
-    of_decision: Callable[[int], list[Entry]],
-) -> dict[str, Any]:
-    """Return an entry as JSON values, with the names of arms and the ids of decisions."""
-    body, number = entry.body, entry.decision
-    found: dict[str, Any] = {
-        "number": entry.number,
-        "time": datetime.fromtimestamp(entry.time, UTC).isoformat(),
-        "kind": entry.kind,
-    }
-    if number is not None:
-        if entry.kind == "decide":
-            ids[number] = body["id"]
-        elif number not in ids:
-            made = (one for one in of_decision(number) if one.kind == "decide")
-            ids[number] = next((one.body["id"] for one in made), str(number))
-        found["decision"] = ids[number]
-    if entry.kind == "decide":
-        found |= {"arm": arms[body["arm"]], "probability": body["p"]}
-        found |= {key: body[key] for key in ("context",) if key in body}
-    elif entry.kind in ("observe", "close"):
-        pairs = outcomes_of(body)
-        found["outcomes"] = {
-            str(arms[arm]): reward if weight == 1.0 else [reward * weight, weight]
-            for arm, (reward, weight) in pairs.items()
-        }
-        found |= {key: body[key] for key in ("closes", "late", "reason") if key in body}
-    elif entry.kind in ("pause", "resume", "retire"):
-        found["arms"] = [arms[arm] for arm in body["arms"]]
-    elif entry.kind == "add_arm":
-        found |= {"arm": body["name"], "prior": body["prior"]}
-    elif entry.kind == "learn":
-        found |= body
-    elif entry.kind in ("create", "set_policy"):
-        found["policy"] = body["policy"]
-    return found

@@ -26,7 +26,7 @@ from graphbandits.errors import (
 )
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs._shape import edge_arrays
-from graphbandits.graphs._storage import Arrays, pack_process, unpack_process
+from graphbandits.graphs._storage import Arrays, fingerprint, pack_process, unpack_process
 from graphbandits.graphs.feedback import from_edges
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import recipe_text
@@ -34,12 +34,14 @@ from graphbandits.graphs.processes import Fixed, check_names, fixed_feedback
 from graphbandits.policies import Policy, Problem, as_policy
 from graphbandits.policies.base import check_needs, check_problem
 from graphbandits.posteriors import Arm, Posterior
-from graphbandits.posteriors._capabilities import with_accuracy
+from graphbandits.posteriors._capabilities import select_arms, with_accuracy
 from graphbandits.registry import name_of, registered, text_of, text_parameters
 from graphbandits.rng import Keys
 from graphbandits.worlds import as_posterior
 from graphbandits.worlds.loaders import prior_parameters
 
+#: Arguments of an agent that determine arms, graph and prior.
+MODEL = ("arms", "graph", "posterior", "prior", "accuracy")
 #: Edges of a new arm: names of other arms, or a mapping from names to probabilities.
 EdgesLike = Iterable[Arm] | Mapping[Arm, float]
 
@@ -154,6 +156,40 @@ class Setup:
     def init(self) -> State:
         """Return the state of the policy before the first decision."""
         return init_state(self.policy, self.problem, self.keys)
+
+    def difference(self, given: Mapping[str, Any]) -> str:
+        """Return how given arms, graph or prior differ from those of the setup; empty if equal.
+
+        ``given`` has the arguments :data:`MODEL` and ``weight``; None if one was not given.
+        """
+        arms, graph = given["arms"], given["graph"]
+        if graph is None and arms is None:
+            arms = self.arms
+        same_prior = given["posterior"] is None and given["prior"] is None
+        try:
+            made = Setup.of(
+                self.policy,
+                arms,
+                (self.graph_text or self.process) if graph is None else graph,
+                seed=self.keys.seed,
+                posterior=self.posterior if same_prior else given["posterior"],
+                prior=given["prior"],
+                horizon=self.horizon,
+                accuracy=given["accuracy"],
+                weight="auto" if graph is None else given["weight"],
+            )
+        except InputError as error:
+            return str(error).rstrip(".")
+        if made.arms != self.arms:
+            return "it has other arms"
+        if graph is not None and fingerprint(made.process) != fingerprint(self.process):
+            return "it has another graph"
+        priors = [self._packed_prior(), made._packed_prior()]
+        return "" if priors[0] == priors[1] else "it has another prior"
+
+    def _packed_prior(self) -> bytes:
+        arrays: Arrays = {}
+        return _pack_npz(pack_plugin(self.posterior, arrays, "prior"), arrays)
 
     # Changes --------------------------------------------------------------------------------------
 
@@ -342,13 +378,11 @@ class Setup:
                 "a saved agent could not load it: decorate the class with "
                 "@register('posterior', 'its-name')"
             )
-        arrays: Arrays = {}
-        prior = pack_plugin(self.posterior, arrays, "prior")
         numbered = self.arms == tuple(range(len(self.arms)))
         return {
             "policy": text,
             "arms": len(self.arms) if numbered else put(_pack_json(list(self.arms))),
-            "prior": put(_pack_npz(prior, arrays)),
+            "prior": put(self._packed_prior()),
             "graph": put(pack_graph(self.process, self.graph_text)),
             "horizon": self.horizon,
             "seed": self.keys.seed,
@@ -515,15 +549,7 @@ def _prior(
     if given_order == order:
         return made
     position = {arm: i for i, arm in enumerate(given_order)}
-    index = [position[arm] for arm in order]
-    fields: dict[str, Any] = vars(made) if dataclasses.is_dataclass(made) else {}
-    by_arm = {k: v[index] for k, v in fields.items() if isinstance(v, np.ndarray) and v.ndim}
-    if any(len(fields[name]) != len(order) for name in by_arm) or not fields:
-        raise InputError(
-            f"the prior '{name_of(made)}' cannot be reordered: give the names of the arms in the "
-            "order of the graph"
-        )
-    return cast(Posterior, dataclasses.replace(cast(Any, made), **by_arm))
+    return select_arms(made, [position[arm] for arm in order])
 
 
 def _numbers(prior: Mapping[Any, Any]) -> bool:

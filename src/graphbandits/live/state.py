@@ -82,6 +82,22 @@ class OpenDecision:
     round: int
     seen: dict[int, Outcome] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, entry: Entry, process: Process) -> OpenDecision:
+        """Return the decision of an entry; ``process`` is its graph."""
+        body, number = entry.body, entry.decision or 0
+        return cls(
+            number,
+            body["id"],
+            body["arm"],
+            entry.time,
+            body.get("expires"),
+            entry.data,
+            body.get("graph"),
+            process,
+            body.get("round", number),
+        )
+
 
 class AgentState:
     """State of an agent after some entries of its journal.
@@ -90,6 +106,8 @@ class AgentState:
     ----------
     setup : Setup
         Current policy, arms, graph and prior.
+    lifetime : float or None
+        Time after which a decision expires, in seconds; None if decisions do not expire.
     policy_state : dict of str to ndarray
         State of the policy.
     number : int
@@ -115,9 +133,9 @@ class AgentState:
         Evidence against the prior that the last entry has given; empty if there is none.
     """
 
-    def __init__(self, setup: Setup, expires: float | None = None) -> None:
+    def __init__(self, setup: Setup, lifetime: float | None = None) -> None:
         self.setup = setup
-        self.expires = expires
+        self.lifetime = lifetime
         self.policy_state = setup.init()
         self.number = 0
         self.decisions = 0
@@ -134,6 +152,11 @@ class AgentState:
         self._graphs: dict[str, Process] = {}
 
     # Reading --------------------------------------------------------------------------------------
+
+    def find(self, id_: str) -> OpenDecision | None:
+        """Return an open decision; None if no open decision has this id."""
+        decision = self.open.get(number_in(id_))
+        return None if decision is None or decision.id != id_ else decision
 
     def due(self, now: float) -> list[OpenDecision]:
         """Return the open decisions that have expired."""
@@ -315,25 +338,10 @@ class AgentState:
                 self.prior_check = PriorCheck(self.setup.posterior)
         assert number is None or number <= self.decisions
 
-    def opened(
-        self, entry: Entry, get: Callable[[str], bytes], process: Process | None = None
-    ) -> OpenDecision:
-        """Return the decision of an entry; ``process`` is its graph, if it is known."""
-        body, number = entry.body, entry.decision or 0
-        key = body.get("graph")
-        if process is None:
-            process = self.setup.process if key is None else self.graph(key, get)
-        return OpenDecision(
-            number,
-            body["id"],
-            body["arm"],
-            entry.time,
-            body.get("expires"),
-            entry.data,
-            key,
-            process,
-            body.get("round", number),
-        )
+    def opened(self, entry: Entry, get: Callable[[str], bytes]) -> OpenDecision:
+        """Return the decision of an entry."""
+        key = entry.body.get("graph")
+        return OpenDecision.of(entry, self.setup.process if key is None else self.graph(key, get))
 
     def _record_decision(self, entry: Entry, get: Callable[[str], bytes]) -> None:
         decision = self.opened(entry, get)
@@ -385,7 +393,7 @@ class AgentState:
             "format": FORMAT,
             "number": self.number,
             "decisions": self.decisions,
-            "expires": self.expires,
+            "lifetime": self.lifetime,
             "open": decisions,
             "paused": sorted(self.paused),
             "retired": sorted(self.retired.items()),
@@ -407,7 +415,7 @@ class AgentState:
                 f"it has format {meta['format']}, but this version of graphbandits reads formats "
                 f"up to {FORMAT}: update graphbandits"
             )
-        state = cls(Setup.unpack(meta, get), meta["expires"])
+        state = cls(Setup.unpack(meta, get), meta["lifetime"])
         state._restore(meta, arrays)
         state.number, state.decisions = int(meta["number"]), int(meta["decisions"])
         arms = len(state.setup.arms)
@@ -579,6 +587,16 @@ def _unpack_learned(entry: Entry) -> Observations:
     reward = np.frombuffer(data, "<f8", count, 4 * count).astype(np.float64)
     weight = np.frombuffer(data, "<f8", count, 12 * count).astype(np.float64)
     return _observed(arm, reward, weight)
+
+
+def number_in(id_: str) -> int:
+    """Return the number of a decision from its id; 0 if it has none.
+
+    >>> number_in("17-9f86d081e4a2"), number_in("nonsense")
+    (17, 0)
+    """
+    digits = id_.partition("-")[0]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 10 else 0
 
 
 def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Floats:

@@ -1,0 +1,214 @@
+"""Decisions of an agent: one or several at a moment, among the arms that may be played."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphbandits._types import Ints, State
+from graphbandits.engine.loop import decide, draw_graph
+from graphbandits.errors import MOST_ROUNDS, InputError, check_bool, check_integer
+from graphbandits.graphs import Feedback, GraphLike, Process
+from graphbandits.live.decision import Decision
+from graphbandits.live.journal import Entry
+from graphbandits.live.setup import pack_graph, pack_sparse
+from graphbandits.live.state import AgentState, OpenDecision, own_plays_only
+from graphbandits.policies import View
+from graphbandits.policies.base import check_needs
+from graphbandits.policies.restriction import check_restrictable
+from graphbandits.posteriors import Arm
+from graphbandits.posteriors._capabilities import expect_outcomes, keeps_posterior
+from graphbandits.registry import name_of
+from graphbandits.rng import draw_actions
+
+#: How open decisions count in the next one.
+PENDING = ("ignore", "expected")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What :meth:`graphbandits.Agent.decide` is asked for; see its parameters."""
+
+    count: int
+    distinct: bool
+    among: Iterable[Arm] | None
+    exclude: Iterable[Arm] | None
+    graph: GraphLike
+    context: object
+    pending: str
+    lifetime: float | None
+
+    def __post_init__(self) -> None:
+        check_integer(self.count, "n")
+        check_bool(self.distinct, "distinct")
+        if self.pending not in PENDING:
+            allowed = " or ".join(map(repr, PENDING))
+            raise InputError(f"pending must be {allowed}, not {self.pending!r}")
+        object.__setattr__(self, "context", _json_value(self.context))
+
+
+def make_decisions(
+    state: AgentState, request: Request, now: float, put: Callable[[bytes], str]
+) -> tuple[list[Entry], list[Decision]]:
+    """Return the journal entries of new decisions, and the decisions.
+
+    Each decision has its own number, and therefore its own random number. All are made at one
+    moment: with the same beliefs, the same graph and the same t.
+    """
+    setup, first = state.setup, state.decisions + 1
+    if first + request.count - 1 > MOST_ROUNDS:
+        raise InputError(f"an agent makes at most {MOST_ROUNDS} decisions: create another agent")
+    eligible = eligible_arms(state, request.among, request.exclude)
+    left = len(setup.arms) if eligible is None else int(eligible.sum())
+    if request.distinct and request.count > left:
+        raise InputError(
+            f"{request.count} distinct arms are asked for, but only {left} may be played: ask for "
+            "fewer"
+        )
+    process = _process(state, request.graph)
+    body = _common_body(state, request, now)
+    if request.among is not None or request.exclude is not None:
+        among = np.ones(len(setup.arms), np.bool_) if eligible is None else eligible
+        body["among"] = put(np.packbits(among).tobytes())
+    if request.graph is not None:
+        body["graph"] = put(pack_graph(process, None))
+    if request.count > 1:
+        body |= {"round": first, "distinct": request.distinct}
+
+    policy, exact = setup.policy, setup.policy.exact
+    feedback = draw_graph(process, first, setup.keys)
+    waiting = _ExpectedOutcomes(state) if request.pending == "expected" else None
+    moment = now if getattr(setup.posterior, "half_life", None) is not None else float(first)
+    arrays, pi, entries, made = state.policy_state, None, list[Entry](), list[Decision]()
+    for number in range(first, first + request.count):
+        t = first if exact else number  # a policy that draws for itself needs new random numbers
+        if pi is None or request.distinct or waiting is not None or not exact:
+            arrays = arrays if waiting is None else waiting.state()
+            mask = None if eligible is None else eligible[None, :]
+            view = View(t, setup.keys, setup.problem, feedback, mask, moment)
+            pi, action = decide(policy, arrays, view)
+        arm = int((action if number == t else draw_actions(pi, setup.keys, number))[0])
+        own = {
+            "id": f"{number}-{secrets.token_hex(6)}",
+            "arm": arm,
+            "p": float(pi[0, arm]) if exact else None,
+        }
+        data = pack_sparse(pi[0]) if exact else None
+        entry = Entry(state.number + len(entries) + 1, now, "decide", number, own | body, data)
+        opened = OpenDecision.of(entry, process)
+        entries.append(entry)
+        made.append(as_decision(state, entry, opened, feedback))
+        if waiting is not None:
+            waiting.add(opened)
+        if request.distinct:
+            eligible = np.ones(len(setup.arms), np.bool_) if eligible is None else eligible.copy()
+            eligible[arm] = False
+    return entries, made
+
+
+def eligible_arms(
+    state: AgentState, among: Iterable[Arm] | None, exclude: Iterable[Arm] | None
+) -> NDArray[np.bool_] | None:
+    """Return which arms may be played, (K,); None if all may be."""
+    setup, gone = state.setup, state.inactive()
+    if among is None and exclude is None and not gone:
+        return None
+    mask = np.full(len(setup.arms), among is None)
+    if among is not None:
+        mask[setup.numbers_of(among, "among")] = True
+    if exclude is not None:
+        mask[setup.numbers_of(exclude, "exclude")] = False
+    mask[gone] = False
+    if not mask.any():
+        raise InputError(
+            "no arm may be played: all arms are excluded, paused or retired; allow at least one"
+        )
+    if mask.all():
+        return None
+    check_restrictable(setup.policy, setup.problem)
+    return mask
+
+
+def as_decision(
+    state: AgentState, entry: Entry, decision: OpenDecision, feedback: Feedback
+) -> Decision:
+    """Return the decision of a journal entry, as users see it."""
+    reach = state.reach(decision, feedback)
+    index: Ints = np.flatnonzero(reach)
+    arms, number = state.setup.arms, decision.number
+    return Decision(arms, entry.body, number, entry.time, entry.data, (index, reach[index]))
+
+
+def _process(state: AgentState, graph: GraphLike) -> Process:
+    """Return the graph of decisions: the given one, or that of the agent."""
+    setup = state.setup
+    if graph is None:
+        return setup.process
+    if setup.policy.needs.fixed:
+        raise InputError(
+            f"policy '{name_of(setup.policy)}' needs the same graph in every round: use set_graph, "
+            "or another policy"
+        )
+    process = setup.read_graph(graph, "auto", state.retired)
+    check_needs(setup.policy, process, setup.horizon)
+    return process
+
+
+def _common_body(state: AgentState, request: Request, now: float) -> dict[str, Any]:
+    """Return what the entries of all decisions of a request have in common."""
+    body = dict[str, Any]()
+    if request.context is not None:
+        body["context"] = request.context
+    lifetime = state.lifetime if request.lifetime is None else request.lifetime
+    if lifetime is not None:
+        body["expires"] = now + lifetime
+    return body
+
+
+def _json_value(context: object) -> Any:
+    """Return a copy of a context as JSON values."""
+    try:
+        return json.loads(json.dumps(context, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"context must be a JSON value, such as a dict of texts and numbers: {error}"
+        ) from None
+
+
+class _ExpectedOutcomes:
+    """Posterior in which outcomes of open decisions count by their expectation."""
+
+    def __init__(self, state: AgentState) -> None:
+        policy = state.setup.policy
+        if not keeps_posterior(state.policy_state, state.setup.posterior):
+            raise InputError(
+                f"pending='expected' needs a policy with a posterior, and '{name_of(policy)}' has "
+                "none: use pending='ignore', or a policy such as ids-n"
+            )
+        self._agent, self._own = state, own_plays_only(policy)
+        self._weight = np.zeros(len(state.setup.arms))
+        for one in state.open.values():
+            self.add(one)
+
+    def add(self, decision: OpenDecision) -> None:
+        """Add the outcomes of a decision that are not known yet."""
+        reach = self._agent.reach(decision)
+        if self._own:
+            reach = np.where(np.arange(len(reach)) == decision.arm, reach, 0.0)
+        missing = np.ones(len(reach), np.bool_)
+        missing[[arm for arm in decision.seen if arm < len(reach)]] = False
+        self._weight[: len(reach)] += np.where(missing, reach, 0.0)
+
+    def state(self) -> State:
+        """Return a copy of the state of the policy, with the expected outcomes."""
+        arrays = {name: np.array(array) for name, array in self._agent.policy_state.items()}
+        arm = np.flatnonzero(self._weight)
+        if not len(arm):
+            return arrays
+        return expect_outcomes(self._agent.setup.posterior, arrays, arm, self._weight[arm])

@@ -1,0 +1,58 @@
+"""The journal of an agent for people: names of arms instead of numbers, ids of decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from graphbandits.live.journal import Entry, Journal
+from graphbandits.live.state import outcomes_of
+from graphbandits.posteriors import Arm
+
+
+def describe(
+    entries: Iterable[Entry], arms: tuple[Arm, ...], journal: Journal
+) -> list[dict[str, Any]]:
+    """Return entries as JSON values."""
+    ids: dict[int, str] = {}
+    found = []
+    for entry in entries:
+        line: dict[str, Any] = {
+            "number": entry.number,
+            "time": datetime.fromtimestamp(entry.time, UTC).isoformat(),
+            "kind": entry.kind,
+        }
+        number = entry.decision
+        if number is not None:
+            if number not in ids:
+                made = [entry, *journal.of_decision(number)]
+                known = (one.body["id"] for one in made if one.kind == "decide")
+                ids[number] = next(known, str(number))  # its entry may have been removed
+            line["decision"] = ids[number]
+        found.append(line | _details(entry, arms))
+    return found
+
+
+def _details(entry: Entry, arms: tuple[Arm, ...]) -> dict[str, Any]:
+    body = entry.body
+    match entry.kind:
+        case "decide":
+            context = {"context": body["context"]} if "context" in body else {}
+            return {"arm": arms[body["arm"]], "probability": body["p"]} | context
+        case "observe" | "close":
+            outcomes = {
+                str(arms[arm]): reward if weight == 1.0 else [reward * weight, weight]
+                for arm, (reward, weight) in outcomes_of(body).items()
+            }
+            more = {key: body[key] for key in ("closes", "late", "reason") if key in body}
+            return {"outcomes": outcomes} | more
+        case "pause" | "resume" | "retire":
+            return {"arms": [arms[arm] for arm in body["arms"]]}
+        case "add_arm":
+            return {"arm": body["name"], "prior": body["prior"]}
+        case "create" | "set_policy":
+            return {"policy": body["policy"]}
+        case "learn":
+            return dict(body)
+    return {}
