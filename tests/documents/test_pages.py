@@ -23,7 +23,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 SCRIPTS = {
     "docs/agent.md": 6,
     "docs/graphs.md": 4,
-    "docs/rewards.md": 3,
+    "docs/rewards.md": 4,
     "docs/simulation.md": 8,
     "docs/experiments.md": 1,
 }

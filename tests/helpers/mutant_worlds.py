@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from graphbandits._types import Floats, Ints
 from graphbandits.posteriors import BetaBernoulli, interval
 from graphbandits.rng import Keys, Stream
-from graphbandits.worlds import Bernoulli, PriorWorld, outcome_uniforms
+from graphbandits.worlds import Bernoulli, BernoulliSwitch, PriorWorld, outcome_uniforms
 from helpers.plain_posteriors import PlainNormal
 
 #: (class, the check that it fails, text of the message)
@@ -155,6 +155,31 @@ class MeansOutside(Bernoulli):
         theta = super().means(keys)
         theta[:, 0] += 1.5
         return theta
+
+
+@fails("means", "a mean is 1.2, outside of .0, 1., the support of the prior")
+class ChangesToOutside(BernoulliSwitch):
+    """Has a mean above 1 after the change."""
+
+    def means_at(self, theta: Floats, keys: Keys, t: int) -> Floats:
+        return theta if t < 3 else np.full_like(theta, 1.2)
+
+
+@fails("means", "means_at depends on the block, or differs from means in round 1 .round 2.")
+class ChangesWithTheBlock(BernoulliSwitch):
+    """Moves the means by the average of all trials, in their last digits only."""
+
+    def means_at(self, theta: Floats, keys: Keys, t: int) -> Floats:
+        now = super().means_at(theta, keys, t)
+        return now if t == 1 else now * (1.0 - 1e-13 * now.mean())
+
+
+@fails("mean-of-rewards", "the average of .* rewards differs from means by")
+class RewardsOfTheFirstPeriod(BernoulliSwitch):
+    """Draws rewards of the first period in all rounds."""
+
+    def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
+        return super().outcomes(self.means(keys), keys, t, trial, arm)
 
 
 @fails("outcomes", "the reward of an arm depends on the other pairs or on their order")

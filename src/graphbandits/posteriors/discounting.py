@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 
 from graphbandits._types import Floats, Ints, State
-from graphbandits.errors import InputError, check_positive, check_probability, short_repr
+from graphbandits.errors import InputError, check_positive, short_repr
 from graphbandits.posteriors.base import Observations, Posterior
 
 #: Array of a state: the time up to which each trial is discounted, (B,).
@@ -118,9 +118,9 @@ class DiscountedPosterior:
 
     def _check_discount(self) -> None:
         """Check the parameters, and store them as floats."""
-        discount = check_probability(self.discount, "discount")
-        if discount == 0.0:
-            raise InputError("discount must be above 0: with 0 every observation is forgotten")
+        discount = check_positive(self.discount, "discount")
+        if discount > 1.0:
+            raise InputError(f"discount must be at most 1, which means none; not {discount:g}")
         object.__setattr__(self, "discount", discount)
         if self.half_life is None:
             return

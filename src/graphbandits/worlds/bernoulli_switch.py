@@ -50,7 +50,8 @@ class BernoulliSwitch:
 
     def __post_init__(self) -> None:
         given = self.changes
-        listed = list(given) if isinstance(given, Sequence | np.ndarray) else [given]
+        several = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
+        listed = list(given) if several else [given]
         changes = tuple(check_integer(one, "a round of changes", least=2) for one in listed)
         if list(changes) != sorted(set(changes)):
             raise InputError(
@@ -66,8 +67,8 @@ class BernoulliSwitch:
         shape = (len(changes) + 1, self.arms)
         if means.shape != shape or not ((means >= 0.0) & (means <= 1.0)).all():
             raise InputError(
-                f"fixed means must be {shape[0]} lists, one per period, of {shape[1]} numbers in "
-                f"[0, 1], one per arm; got {short_repr(self.fixed)}"
+                f"fixed means must be numbers in [0, 1], in a list of the {shape[1]} arms for each "
+                f"period (here {shape[0]}); got {short_repr(self.fixed)}"
             )
         means.setflags(write=False)
         object.__setattr__(self, "fixed", means)
