@@ -26,6 +26,7 @@ PLAYED = {
     "block-workers-order",
     "relabelling",
     "save-load",
+    "pieces",
     "degenerate",
     "refused-in-time",
     "eligible",

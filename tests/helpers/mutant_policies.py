@@ -581,6 +581,32 @@ class ShortCounts(FairUCB):
         return state
 
 
+# pieces --------------------------------------------------------------------------------------
+
+
+@fails("pieces", r"after outcomes one by one it proposed .* in round \d+, and after the same")
+class CountsUpdates(TSN):
+    """Counts its updates, and declares that these may be parts of a round."""
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return super().init(problem, keys) | {"updates": np.zeros(keys.trials)}
+
+    def propose(self, state: State, view: View) -> Floats:
+        share = 1.0 / (1.0 + np.asarray(state["updates"], np.float64))[:, None]
+        return (1.0 - share) * super().propose(state, view) + share / view.problem.arms
+
+    def update(self, state: State, event: Event) -> State:
+        state["updates"] = state["updates"] + 1.0
+        return super().update(state, event)
+
+
+@fails("pieces", r"a policy with incremental = True needs a method learn")
+class CannotLearn(FairUCB):
+    """Declares that it learns in pieces, without a method for it."""
+
+    incremental: ClassVar[bool] = True
+
+
 # eligible ------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from graphbandits._types import Floats, State
+from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer
 from graphbandits.posteriors._beta_kernels import add_outcomes
 from graphbandits.posteriors._update_kernels import add_draws
@@ -344,6 +344,29 @@ class BetaInterval:
             If a parameter is outside the range in which the statistics are accurate.
         """
         self._beta.check_state(state)
+
+    def expect(self, state: State, arm: Ints, weight: Floats) -> State:
+        """Add expected rewards, in place: a and b grow in their proportion.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state of one trial made by :meth:`init`.
+        arm : ndarray of int
+            Different arms.
+        weight : ndarray of float
+            Expected number of rewards of each of them.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+        """
+        a, b = cast(Floats, state["a"])[0], cast(Floats, state["b"])[0]
+        growth = 1.0 + weight / (a[arm] + b[arm])
+        a[arm] *= growth
+        b[arm] *= growth
+        return state
 
     def mean(self, state: State) -> Floats:
         """Compute the posterior means.

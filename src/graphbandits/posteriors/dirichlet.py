@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, gammaln
 
-from graphbandits._types import Floats, State
+from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer, check_probability, short_repr
 from graphbandits.posteriors._arm_kernels import group_rows
 from graphbandits.posteriors._dirichlet_belief_kernels import (
@@ -272,6 +272,34 @@ class Dirichlet(MarginalPosterior):
             self.rewards.check(float(reward[listed[index] != reward][0]))
         if not add_to_values(weights, trial, arm, index, power):
             raise self._misfit()
+        return state
+
+    def expect(self, state: State, arm: Ints, weight: Floats) -> State:
+        """Add expected rewards, in place: weights grow in their proportions.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state of one trial made by :meth:`init`.
+        arm : ndarray of int
+            Different arms.
+        weight : ndarray of float
+            Expected number of rewards of each of them.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+
+        Examples
+        --------
+        >>> posterior = Dirichlet.of(arms=1, values=(0, 1, 5), weights=(2, 1, 1))
+        >>> posterior.expect(posterior.init(trials=1), np.array([0]), np.array([2.0]))
+        {'weights': array([[[3. , 1.5, 1.5]]])}
+        """
+        weights = self._in_place(state)[0][0]
+        total = weights[arm].sum(axis=-1, keepdims=True)
+        weights[arm] *= 1.0 + weight[:, None] / total
         return state
 
     def mean(self, state: State) -> Floats:

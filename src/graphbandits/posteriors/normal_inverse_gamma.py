@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy.special import gammaln, ndtri, stdtrit
 
-from graphbandits._types import Floats, State
+from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import check_integer, check_probability
 from graphbandits.posteriors._family_kernels import STUDENT
 from graphbandits.posteriors._marginal import LEAST_UNIFORM, Limits, MarginalPosterior
@@ -214,6 +214,39 @@ class NormalInverseGamma(MarginalPosterior):
         mean, count, shape, scale = arrays
         if not add_to_student(mean, count, shape, scale, trial, arm, reward, power):
             raise self._misfit()
+        return state
+
+    def expect(self, state: State, arm: Ints, weight: Floats) -> State:
+        """Add expected rewards, in place: the mean and the estimated variance stay the same.
+
+        The counts grow by the number of rewards and the shapes by half of it; the ratio of scale
+        and shape does not change.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state of one trial made by :meth:`init`.
+        arm : ndarray of int
+            Different arms.
+        weight : ndarray of float
+            Expected number of rewards of each of them.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+
+        Examples
+        --------
+        >>> posterior = NormalInverseGamma.of(arms=1, shape=2, scale=6)
+        >>> state = posterior.expect(posterior.init(trials=1), np.array([0]), np.array([2.0]))
+        >>> {name: values.item() for name, values in state.items()}
+        {'mean': 0.0, 'count': 3.0, 'shape': 3.0, 'scale': 9.0}
+        """
+        _, count, shape, scale = (values[0] for values in self._in_place(state))
+        scale[arm] *= 1.0 + 0.5 * weight / shape[arm]
+        shape[arm] += 0.5 * weight
+        count[arm] += weight
         return state
 
     def mean(self, state: State) -> Floats:

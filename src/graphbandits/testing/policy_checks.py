@@ -299,6 +299,33 @@ def saved_and_loaded(policy: Policy) -> None:
             )
 
 
+@check("policy", "pieces")
+def learns_in_pieces(policy: Policy) -> None:
+    """Outcomes of a decision that come one by one have the effect of all at once."""
+    if getattr(policy, "incremental", False) and not hasattr(policy, "learn"):
+        raise ContractViolation(
+            "a policy with incremental = True needs a method learn(state, seen, problem)"
+        )
+    prior, keys = scenarios.asymmetric_prior(4), Keys(23, 0, 40)
+    rewards = Stream(keys, 1, "testing/pieces").uniform(4) < 0.6
+    agents = [
+        Agent(policy, 4, "path(directed=true)", seed=23, horizon=60, prior=prior) for _ in range(2)
+    ]
+    for t in range(40):
+        whole, parts = (agent.decide() for agent in agents)
+        if (whole.arm, whole.pi) != (parts.arm, parts.pi):
+            raise ContractViolation(
+                f"after outcomes one by one it proposed {parts.pi or parts.arm} in round {t + 1}, "
+                f"and after the same outcomes at once {whole.pi or whole.arm}: remove "
+                "incremental = True, or let update work with a part of the observations"
+            )
+        seen = {arm: int(rewards[t, int(arm)]) for arm in whole.reveals}
+        agents[0].observe(whole, seen)
+        for arm in reversed(seen):
+            agents[1].observe(parts, {arm: seen[arm]}, partial=True)
+        agents[1].close(parts)
+
+
 @check("policy", "degenerate")
 def degenerate(policy: Policy) -> None:
     """It works with one arm, two arms, equal arms, no edges, all edges, r of 0 and 1."""
