@@ -317,9 +317,9 @@ class AgentState:
             case "observe" | "close":
                 self._record_outcomes(entry)
             case "learn":
-                seen = _unpack_learned(entry)
                 self.counts["learned"] += int(body["outcomes"])
-                self.warning = self.prior_check.observe(seen)
+                if not self.prior_check.done:
+                    self.warning = self.prior_check.observe(_unpack_learned(entry))
                 if body.get("key") is not None:
                     self.tables.add(body["key"])
             case "pause":
@@ -361,7 +361,7 @@ class AgentState:
             return
         decision.seen.update(new)
         self.counts["outcomes"] += len(new)
-        if new:
+        if new and not self.prior_check.done:
             self.warning = self.prior_check.observe(self._observations(new))
         if body["closes"]:
             del self.open[decision.number]
