@@ -69,6 +69,7 @@ BESIDE = {
     "registry": "a base module",
     "engine._progress": "the progress bar",
     "engine.trajectories": "checks of what is recorded",
+    "engine.eligible": "checks of the eligible arms",
     "experiments.progress_table": "the progress table",
     "experiments.figures": "default figures of an experiment",
     "graphs._storage": "the graph in the description of the simulation",
