@@ -34,6 +34,7 @@ def test_every_kernel_is_in_a_file_that_the_cache_hashes() -> None:
 
 def test_every_policy_module_registers_one_policy() -> None:
     support = {"base", "bayesian", "exponential_weights", "scaled_rewards", "index"}
+    support |= {"restriction"}
     with_a_policy = {cls.__module__ for cls in registered("policy").values()}
     found = {module.name for module in pkgutil.iter_modules(policies.__path__)} - support
     modules = {name for name in found if not name.startswith("_")}

@@ -205,6 +205,20 @@ def test_simulate_records_trajectories(place: Path) -> None:
     assert "--record=actions --record=observations" in study.rerun
 
 
+def test_simulate_with_eligible_arms(place: Path) -> None:
+    args = [*SIMULATE, "--eligible", "0.5"]
+    results = graphbandits.simulate("ids-n", graph="paper", horizon=3, trials=2, eligible=0.5)
+    assert answer(*args) == json.loads(json.dumps(results.summary()))
+    assert "None of these policies has a proved bound" in run(*args, "--bounds")
+    run(*args, "--record", "eligible", "--output", "out", "--workers", 1)
+    study = graphbandits.open_study("out")
+    assert "--record=eligible --eligible=0.5" in study.rerun
+    assert study.results()["ids-n"].mean[-1] == results["ids-n"].mean[-1]
+    assert "only some arms are eligible" in (place / "out" / "report.html").read_text("utf-8")
+    said = refused_command(place, [*SIMULATE, "--eligible", "0"])
+    assert "eligible must be a probability above 0 and at most 1" in said
+
+
 def test_record_needs_an_output_directory(place: Path) -> None:
     said = refused_command(place, [*SIMULATE, "--record", "actions"])
     assert "--record needs --output DIR" in said

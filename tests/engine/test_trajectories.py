@@ -14,7 +14,6 @@ from graphbandits.engine import Plays, RecordedObservations, Shard, Trajectories
 from graphbandits.engine.loop import TrajectoryRecorder
 from graphbandits.engine.provenance import series_of
 from graphbandits.engine.trajectories import (
-    RECORDS,
     check_record,
     check_trajectories,
     trajectory_arrays,
@@ -24,6 +23,7 @@ from graphbandits.graphs import as_process
 from graphbandits.posteriors import Observations
 from graphbandits.rng import Keys
 
+RECORDS = ("actions", "observations")
 POLICIES = ["ts-n", "ids-n", "exp3-ix"]
 GRAPHS = {
     "probabilities": CHAIN,

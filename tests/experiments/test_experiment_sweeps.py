@@ -75,6 +75,25 @@ def test_placeholders_are_filled_and_sweeps_override_the_experiment(
     assert {(cell.trials, cell.seed) for cell in again} == {(7, 8)}
 
 
+def test_eligible_arms_are_a_key_and_can_be_swept(place: Path) -> None:
+    text = SINGLE.replace("trials = 5", "trials = 5\neligible = 0.25")
+    (place / "some.toml").write_text(text, "utf-8")
+    assert load_experiment("some.toml").plan().eligible == 0.25
+    head = text.partition("[[claims]]")[0]
+    swept = '[record]\neligible = true\n[[sweeps]]\nparameter = "eligible"\nvalues = [0.5, 1]\n'
+    (place / "swept.toml").write_text(head + swept, "utf-8")
+    plans = load_experiment("swept.toml").plans()
+    assert [(plan.point, plan.eligible) for plan in plans] == [
+        ({"eligible": 0.5}, 0.5),
+        ({"eligible": 1}, 1.0),
+    ]
+    run("run", "swept.toml", "--trials=2", "--workers=1")
+    study = open_study("swept")
+    rows = study.trajectories(eligible=1, policy="ts-n").table("eligible")
+    assert len(rows) == 2 * 20 * 4
+    assert study.results(eligible=0.5).settings["eligible"] == 0.5
+
+
 def test_sweeps_without_a_title_have_distinct_names(place: Path) -> None:
     both, one = SWEEP.replace('title = "Exploration"\n', ""), SWEEP[: SWEEP.rindex("[[sweeps]]")]
     (place / "both.toml").write_text(both, "utf-8")

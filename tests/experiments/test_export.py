@@ -29,6 +29,7 @@ NAMES = ["ts-n", "ids-n"]
 RECORD = {"ratios": "bound", "record": ("actions", "observations")}
 SETTINGS: dict[str, Any] = {"horizon": 12, "trials": 7, "seed": 3, **RECORD}
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
+TABLES = [table for table in SCHEMA if table != "eligible"]  # ratios exclude eligible arms
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return run_study(tmp_path_factory.mktemp("swept"), "swept", points, sweeps=sweeps)
 
 
-@pytest.mark.parametrize("table", SCHEMA)
+@pytest.mark.parametrize("table", TABLES)
 def test_table_equals_that_of_simulate_bit_for_bit(one: Study, table: str) -> None:
     results = simulate(NAMES, graph=DIRECTED, **SETTINGS)
     frame = one.to_pandas(table)
@@ -66,8 +67,21 @@ def test_table_equals_that_of_simulate_bit_for_bit(one: Study, table: str) -> No
     assert one.to_polars(table).drop("study").equals(results.to_polars(table))
 
 
+def test_eligible_arms_equal_those_of_simulate(tmp_path: Path) -> None:
+    given = SETTINGS | {"ratios": None, "eligible": 0.5, "record": ("actions", "eligible")}
+    study = run_study(tmp_path, "some", [Point(Plan.of(NAMES, graph=DIRECTED, **given))])
+    results = simulate(NAMES, graph=DIRECTED, **given)
+    frame = study.to_pandas("eligible")
+    assert list(frame.columns) == ["study", *SCHEMA["eligible"]]
+    wanted = results.to_pandas("eligible")
+    assert_frame_equal(frame.drop(columns="study"), wanted, check_exact=True)
+    assert study.export("eligible", tmp_path / "t.csv") == len(wanted)
+    found = study.trajectories(policy="ts-n", trials=[1, 5]).table("eligible")
+    assert found.equals(results.trajectories("ts-n", [1, 5]).table("eligible"))
+
+
 @pytest.mark.process
-@pytest.mark.parametrize("table", SCHEMA)
+@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("rows", [1, 5, 17, 10**6])
 def test_batches_have_the_given_size_and_identical_rows(
     one: Study, table: str, rows: int, monkeypatch: pytest.MonkeyPatch
@@ -80,7 +94,7 @@ def test_batches_have_the_given_size_and_identical_rows(
     assert pa.Table.from_batches(parts).equals(whole)
 
 
-@pytest.mark.parametrize("table", SCHEMA)
+@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "CSV.GZ"])
 def test_files_have_the_rows_of_the_frame(
     one: Study, tmp_path: Path, table: str, ending: str
@@ -140,7 +154,7 @@ def test_swept_parameters_are_columns_in_front(swept: Study) -> None:
     assert len(frame) == 7 * (2 * 2 + 2)
 
 
-@pytest.mark.parametrize("table", SCHEMA)
+@pytest.mark.parametrize("table", TABLES)
 def test_a_parameter_has_the_same_column_in_all_tables(swept: Study, table: str) -> None:
     columns = swept.to_polars(table).columns
     assert columns[:4] == ["study", "r", "swept_seed", "arms"]

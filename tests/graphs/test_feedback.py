@@ -5,6 +5,7 @@ Gain, reach, reveal, observed and best revealers of all representations.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -17,7 +18,13 @@ from hypothesis import strategies as st
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
-from graphbandits.graphs.feedback import DENSE_LIMIT, best_in_neighbours, from_edges, matrices
+from graphbandits.graphs.feedback import (
+    DENSE_LIMIT,
+    best_in_neighbours,
+    from_edges,
+    matrices,
+    subgraph,
+)
 from graphbandits.rng import Keys
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -637,6 +644,45 @@ def test_ties_have_equal_probability_and_targets_add_up() -> None:
     want = [0.25 / 3 + 0.25, 0.25 / 3 + 0.25, 0.25 / 3 + 0.25]
     for feedback in (DenseFeedback(matrix), sparse_of(matrix)):
         assert best_in_neighbours(feedback, first, score)[0] == pytest.approx(want, abs=1e-15)
+
+
+@few
+@given(st.integers(1, 6), st.data())
+def test_subgraph_has_the_entries_among_its_arms(arms: int, data: st.DataObject) -> None:
+    chances = st.sampled_from([0.0, 0.0, 0.25, 0.7, 1.0])
+    rows = st.lists(st.lists(chances, min_size=arms, max_size=arms), min_size=arms, max_size=arms)
+    matrix = np.array(data.draw(rows))
+    np.fill_diagonal(matrix, 1.0)
+    chosen = np.array(sorted(data.draw(st.sets(st.integers(0, arms - 1), min_size=1))))
+    r, wanted = data.draw(chances), matrix[np.ix_(chosen, chosen)]
+    for graph in (DenseFeedback(matrix), sparse_of(matrix)):
+        part = subgraph(graph, chosen)
+        assert type(part) is type(graph)
+        assert part.reach(np.arange(len(chosen))).tolist() == wanted.tolist()
+    uniform = subgraph(UniformFeedback(r, arms), chosen).reach(np.arange(len(chosen)))
+    assert (uniform == np.where(np.eye(len(chosen)) == 1.0, 1.0, r)).all()
+
+
+def test_subgraph_of_some_trials() -> None:
+    stack = np.stack([np.where(np.eye(5) == 1.0, 1.0, DIRECTED * c) for c in (1.0, 0.5, 0.1)])
+    chosen, rows = np.array([1, 4]), slice(1, 3)
+    part = subgraph(DenseFeedback(stack), chosen, 3, rows)
+    assert matrices(part, 2).tolist() == stack[1:][:, [[1], [4]], [1, 4]].tolist()
+    rates = UniformFeedback([0.1, 0.2, 0.3], 5)
+    assert matrices(subgraph(rates, chosen, 3, rows), 2)[:, 0, 1].tolist() == [0.2, 0.3]
+
+
+def test_subgraph_of_few_arms_of_a_large_graph_is_fast() -> None:
+    """The work grows with the edges of the part; all edges would take a second."""
+    arms = 10**6
+    source = np.arange(arms)
+    ring = SparseFeedback.from_edges(arms, source, (source + 1) % arms)
+    chosen = np.array([3, 4, 999_999])
+    start = time.process_time()
+    for _ in range(100):
+        part = subgraph(ring, chosen)
+    assert time.process_time() - start < 1.0
+    assert part.reach(np.arange(3)).tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
 
 
 def test_matrices_of_all_representations() -> None:

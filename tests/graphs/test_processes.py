@@ -26,6 +26,7 @@ from graphbandits.graphs import (
     SparseFeedback,
     UniformFeedback,
 )
+from graphbandits.graphs.processes import restricted_process
 from graphbandits.registry import build
 from graphbandits.rng import Keys
 
@@ -359,3 +360,29 @@ def test_wrong_revealed_graphs_are_rejected(arms: int, p: float) -> None:
 def test_graph_known_is_before_after_or_never(graph: str) -> None:
     with raises_pinned(InputError):
         build("graph", graph.format("later"))
+
+
+class OneByOne:
+    """A process of a plug-in: the matrices of a list in turn."""
+
+    arms, names, deterministic, rounds = 3, None, False, 6
+
+    def round(self, t: int, keys: Keys) -> Feedback:
+        return DenseFeedback(DIRECTED if t % 2 else DIRECTED.T)
+
+
+def test_restricted_processes_have_the_graphs_among_their_arms() -> None:
+    some = np.array([0, 2])
+    square = np.ix_(some, some)
+    sequence = GivenSequence((DenseFeedback(DIRECTED), DenseFeedback(DIRECTED.T)))
+    for process in (Fixed(DenseFeedback(DIRECTED)), sequence, OneByOne()):
+        part = restricted_process(process, some)
+        assert part.arms == 2
+        assert (part.deterministic, part.rounds) == (process.deterministic, process.rounds)
+        for t in (1, 2):
+            full = process.round(t, Keys(1)).reach(np.arange(3))
+            assert part.round(t, Keys(1)).reach(np.arange(2)).tolist() == full[square].tolist()
+    drawn = RevealedErdosRenyi(3, 0.3, directed=True, names=("a", "b", "c"))
+    again = restricted_process(drawn, some)
+    assert isinstance(again, RevealedErdosRenyi)
+    assert (again.arms, again.p, again.directed, again.names) == (2, 0.3, True, None)

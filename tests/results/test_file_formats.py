@@ -236,6 +236,32 @@ def test_format_4_loads_and_is_format_3_without_its_trajectories(tmp_path: Path)
         same(one, Results.load(tmp_path / name))
 
 
+def test_format_5_loads_and_is_format_4_without_its_eligible_arms(tmp_path: Path) -> None:
+    """Written by the first version with format 5; regenerate with tests/fixtures/make_results.py
+    only if that version was never published."""
+    results = Results.load(FIXTURES / "results-5")
+    seen = results["ids-n"].trajectories
+    assert seen is not None
+    assert seen.action is not None
+    assert seen.eligible is not None
+    assert seen.eligible.shape == (12, 30, 3)
+    assert seen.eligible.sum(axis=(0, 1)).tolist() == [187, 213, 190]
+    assert np.take_along_axis(seen.eligible, seen.action[:, :, None].astype(int), axis=2).all()
+    bare = replace(
+        results,
+        policies={
+            n: replace(p, trajectories=replace(p.trajectories, eligible=None))
+            for n, p in results.policies.items()
+            if p.trajectories is not None
+        },
+    )
+    for name, one, number in (("with", results, 5), ("without", bare, 4)):
+        manifest = (one.save(tmp_path / name) / "manifest.json").read_text("utf-8")
+        assert json.loads(manifest)["format"] == number
+        assert (tmp_path / name / "eligible.parquet").exists() == (number == 5)
+        same(one, Results.load(tmp_path / name))
+
+
 def test_format_2_loads() -> None:
     """Written by the first version with format 2."""
     assert sum(path.stat().st_size for path in (FIXTURES / "results-2").iterdir()) < 60_000

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fixtures.make_results import make as make_results
+from fixtures.make_results import make_restricted
 from helpers import FIXTURES
 from helpers.made_up_results import same
 from helpers.messages import raises_pinned
@@ -27,8 +28,10 @@ FILES = ["manifest.json", *(f"{table}.parquet" for table in SCHEMA)]
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(FIXTURES / "results-4", tmp_path / "run"))
+def saved(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    case = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    number = 5 if case.get("name") == "eligible.parquet" else 4  # ratios exclude eligible arms
+    return Path(shutil.copytree(FIXTURES / f"results-{number}", tmp_path / "run"))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -58,7 +61,7 @@ def test_damaged_files_are_named(
 
 @pytest.mark.parametrize("name", FILES)
 def test_file_of_another_run_is_named(saved: Path, name: str) -> None:
-    base = make_results()
+    base = make_restricted(eligible=0.7) if name == "eligible.parquet" else make_results()
     swapped = {"ids-n": base["ts-n"], "ts-n": base["ids-n"]}
     graph = Fixed(DenseFeedback(np.array([[1, 0, 0.5], [0, 1, 0], [1, 0, 1]])), base.arms)
     other = replace(base, policies=swapped, graph=graph).save(saved.parent / "other")

@@ -118,7 +118,7 @@ def _arm_arrays(policy: Policy, problem: Problem) -> frozenset[str]:
                 f"state: {type(error).__name__}: {error}"
             ) from error
     one, two = shapes
-    for name in one.keys() | two.keys():
+    for name in sorted(one.keys() | two.keys()):
         mine, its = one.get(name, ()), two.get(name, ())
         grown = mine[:1] + SIZES[1:] + mine[2:] if mine[1:2] == SIZES[:1] else mine
         if its not in (mine, grown) or mine[:1] != (1,) or name not in one or name not in two:
@@ -157,7 +157,7 @@ def restricted(
     if not eligible.any(axis=1).all():
         raise InputError(f"no arm is eligible in round {view.t}: at least one arm must be")
     names = arm_arrays(policy, problem)
-    for name in names:
+    for name in sorted(names):
         if state[name].shape[1:2] != (problem.arms,):
             raise InputError(
                 f"policy '{name_of(policy)}': state['{name}'] has the shape {state[name].shape}, "
