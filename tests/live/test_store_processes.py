@@ -19,7 +19,11 @@ from graphbandits.errors import StoreError
 from graphbandits.live.journal import Entry, Snapshot
 from graphbandits.live.store import open_store
 
-pytestmark = pytest.mark.process
+pytestmark = [
+    pytest.mark.process,
+    # libraries start threads; Python 3.12 warns of a fork then
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 
 #: Appends entries without end, and prints the number of each one after its commit.
 WRITER = """

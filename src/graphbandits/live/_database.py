@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote
 
 from graphbandits.errors import GraphBanditsError, InputError, StoreError
 
@@ -331,9 +330,8 @@ class Postgres:
                 "write special characters as %40 (@), %3A (:), %2F (/), %3F (?), %23 (#), %25 (%)"
             )
         self._given: dict[str, Any] = _DEFAULTS | given | {"client_encoding": "utf8"}
-        host, user = (quote(str(given.get(key) or ""), ",[]:") for key in ("host", "user"))
-        port = f":{given['port']}" if given.get("port") else ""
-        self._text = f"postgresql://{user and user + '@'}{host}{port}/{given.get('dbname') or ''}"
+        # parameters after the question mark may have a password, too
+        self._text = re.sub(r":[^:/@]*@", "@", url.partition("?")[0])
 
     def __str__(self) -> str:
         return self._text
