@@ -129,6 +129,33 @@ def test_writers_of_different_agents_do_not_wait_for_each_other(
 
 
 @pytest.mark.process
+def test_objects_in_opposite_orders_cause_no_deadlock(
+    opened: AgentStore, journal: StoredJournal
+) -> None:
+    with opened.create("other") as other:
+        pass
+    first_is_in = threading.Event()
+
+    def write() -> None:
+        first_is_in.wait()
+        with other.write():
+            other.put_object(b"y")
+            other.put_object(b"x")
+            other.append([Entry(1, 0.0, "tick", None, {})])
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    with journal.write():
+        journal.put_object(b"x")
+        first_is_in.set()
+        time.sleep(0.3)
+        journal.put_object(b"y")
+        journal.append([Entry(1, 0.0, "tick", None, {})])
+    thread.join()
+    assert (journal.last(), other.last()) == (1, 1)
+
+
+@pytest.mark.process
 def test_commits_are_durable_and_transactions_have_their_level(postgres: PostgresServer) -> None:
     address = postgres.new_address()
     given = "-csynchronous_commit%3Doff%20-cdefault_transaction_isolation%3Dserializable"

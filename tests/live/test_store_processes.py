@@ -146,24 +146,6 @@ def test_processes_that_create_a_store_and_an_agent_together(store_url: str) -> 
     assert first.body == {"by": int(creator)}
 
 
-def test_objects_in_any_order_do_not_block_each_other(store_url: str) -> None:
-    """Inserts of the same keys in opposite orders would deadlock without a lock."""
-    with open_store(store_url) as store:
-        for name in "01":
-            with store.create(name):
-                pass
-
-    def work(number: int) -> None:
-        journal = store.journal(str(number))
-        for count in range(30):
-            with journal.write():
-                for one in (number, 1 - number):
-                    journal.put_object(b"%d %d" % (count, one))
-                    time.sleep(0.002)
-
-    in_children(2, work)
-
-
 def test_a_forked_process_uses_its_own_connection(store_url: str) -> None:
     store = open_store(store_url)
     with store.create("agent") as journal:
