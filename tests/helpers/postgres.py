@@ -36,7 +36,7 @@ def _program(name: str) -> str | None:
 
 
 class PostgresServer:
-    """A server with its own data; ``address`` returns a new, empty database."""
+    """A server with its own data; ``new_address`` gives each test an empty schema."""
 
     def __init__(self) -> None:
         if not find_spec("psycopg"):
@@ -45,7 +45,7 @@ class PostgresServer:
         if not initdb or not server:
             absent("PostgreSQL is not installed")
         self._server = server
-        self._databases = 0
+        self._schemas = 0
         self._process: subprocess.Popen[bytes] | None = None
         # the path of a socket has at most 107 bytes
         self.directory = Path(tempfile.mkdtemp(prefix="gb-pg-", dir="/tmp"))
@@ -111,19 +111,21 @@ class PostgresServer:
         self.stop()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def address(self, database: str | None = None, password: str = PASSWORD) -> str:
-        """Return the address of a database, which is new if no name is given."""
-        if database is None:
-            self._databases += 1
-            database = f"test{self._databases}"
-            self.execute(f"CREATE DATABASE {database}")
+    def address(self, password: str = PASSWORD, database: str = "postgres") -> str:
+        """Return the address of a database of the server."""
         host = quote(str(self.directory), safe="")
         return f"postgresql://{USER}:{quote(password, safe='')}@{host}/{database}"
 
-    def execute(self, sql: str, database: str = "postgres") -> list[Any]:
+    def new_address(self) -> str:
+        """Return the address of a new, empty schema: a database of its own takes longer."""
+        self._schemas += 1
+        self.execute(f"CREATE SCHEMA test{self._schemas}")
+        return f"{self.address()}?options=-csearch_path%3Dtest{self._schemas}"
+
+    def execute(self, sql: str) -> list[Any]:
         """Execute a statement as another client; return the rows of a query."""
         import psycopg
 
-        with psycopg.connect(self.address(database), autocommit=True) as connection:
+        with psycopg.connect(self.address(), autocommit=True) as connection:
             cursor = connection.execute(sql)
             return cursor.fetchall() if cursor.description else []

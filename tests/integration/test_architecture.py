@@ -101,7 +101,8 @@ def trace(code: str, place: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "most", "beside"), [("walk", SIMULATE, 40, BESIDE), ("live", LIVE, 16, HELPERS)]
+    ("name", "code", "most", "beside"),
+    [("walk", SIMULATE, 40, BESIDE), ("live", LIVE, 16, HELPERS)],
 )
 def test_modules_listed_in_architecture_md_match_a_trace(
     tmp_path: Path, name: str, code: str, most: int, beside: dict[str, str]

@@ -35,4 +35,4 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "agents.db")
     server: PostgresServer = request.getfixturevalue("postgres")
-    return server.address()
+    return server.new_address()

@@ -2,65 +2,619 @@
 
 from __future__ import annotations
 
-import random
-import signal
-import subprocess
-import sys
-import time
+import gc
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from helpers.messages import raises_pinned
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from graphbandits.live.store import open_store
+from graphbandits.errors import InputError, StoreError
+from graphbandits.live import _database, store
+from graphbandits.live.journal import Entry, Journal, MemoryJournal, Snapshot
+from graphbandits.live.store import AgentStore, StoredJournal, open_store
 
-#: Appends entries without end, and prints the number of each one after its commit.
-WRITER = """
-import sys
-from graphbandits.live.journal import Entry
-from graphbandits.live.store import open_store
-journal = open_store(sys.argv[1], must_exist=True).journal("agent")
-count = 0
-while True:
+
+def entry(number: int, decision: int | None = None, **body: Any) -> Entry:
+    return Entry(number, 0.25 * number, "tick", decision, body)
+
+
+def append(journal: Journal, count: int = 1) -> None:
     with journal.write() as last:
-        body = {"writer": sys.argv[2], "count": count}
-        journal.append([Entry(last + 1, 0.5, "tick", None, body)])
-    count += 1
-    print(last + 1, flush=True)
-"""
+        journal.append([entry(last + 1 + i) for i in range(count)])
 
 
-@pytest.mark.process
-@pytest.mark.parametrize("seed", range(3))
-def test_acknowledged_entries_survive_a_kill_of_both_writers(store_url: str, seed: int) -> None:
-    store = open_store(store_url)
-    with store.create("agent"):
+@pytest.fixture
+def opened(store_url: str) -> Iterator[AgentStore]:
+    with open_store(store_url) as found:
+        yield found
+
+
+@pytest.fixture
+def journal(opened: AgentStore) -> StoredJournal:
+    with opened.create("agent") as created:
         pass
-    command = [sys.executable, "-c", WRITER, store_url]
-    writers = [
-        subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in "ab"
-    ]
-    acknowledged = list[list[int]]()
-    try:
-        for writer in writers:
-            assert writer.stdout
-            writer.stdout.readline()  # both are at work
-        time.sleep(random.Random(seed).uniform(0.0, 0.3))
-    finally:
-        for writer in writers:
-            writer.send_signal(signal.SIGKILL)
-    for writer in writers:
-        lines = writer.communicate()[0].splitlines(keepends=True)
-        acknowledged.append([int(line) for line in lines if line.endswith("\n")])
+    return created
 
-    for again in (store, open_store(store_url, must_exist=True)):
-        journal = again.journal("agent")
-        entries = list(journal.entries())
-        assert [entry.number for entry in entries] == list(range(1, journal.last() + 1))
-        for name, numbers in zip("ab", acknowledged, strict=True):
-            own = [entry for entry in entries if entry.body["writer"] == name]
-            # the first line was read above; one entry may have been stored and not acknowledged
-            assert [entry.number for entry in own][1 : 1 + len(numbers)] == numbers
-            assert len(numbers) + 1 <= len(own) <= len(numbers) + 2
-            assert [entry.body["count"] for entry in own] == list(range(len(own)))
-        with journal.write() as last:  # no lock is left
-            assert last == len(entries)
-        again.close()
+
+# --- the journal agrees with the one in memory --------------------------------------------------
+
+KEEPS = st.integers(0, 4)
+STEPS = st.one_of(
+    st.tuples(st.just("append"), st.lists(st.sampled_from([None, 1, 2]), max_size=4)),
+    st.tuples(st.just("add_snapshot"), KEEPS),
+    st.tuples(st.just("forget"), st.floats(0, 1)),
+    st.tuples(st.just("put_object"), st.binary(max_size=2)),
+    st.tuples(st.just("compact"), st.none()),
+    st.tuples(st.just("fail"), st.none()),
+)
+
+
+def run(journal: Journal, step: str, value: Any) -> str | None:
+    """Run a step of a test on a journal; return what it returns."""
+    if step == "compact":
+        journal.compact()
+        return None
+    with journal.write() as last:
+        if step == "append":
+            journal.append(
+                [
+                    Entry(last + 1 + i, i / 3, "tick", of, {"i": i}, bytes(i) if i else None)
+                    for i, of in enumerate(value)
+                ]
+            )
+        elif step == "add_snapshot":
+            journal.add_snapshot(Snapshot(last, b"%d" % last), value)
+        elif step == "forget":
+            before = journal.first() - 1
+            base = before + round(value * (last - before))
+            journal.forget(Snapshot(base, b"base %d" % base))
+        elif step == "put_object":
+            return journal.put_object(value)
+    return None
+
+
+def content(journal: Journal) -> dict[str, Any]:
+    return {
+        "first": journal.first(),
+        "last": journal.last(),
+        "entries": [list(journal.entries(after)) for after in (0, 2, 5)],
+        "decisions": [journal.of_decision(decision) for decision in (1, 2, 3)],
+        "snapshots": (journal.oldest_snapshot(), journal.newest_snapshot()),
+    }
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps=st.lists(STEPS, max_size=12))
+def test_journal_agrees_with_one_in_memory(
+    opened: AgentStore, steps: list[tuple[str, Any]]
+) -> None:
+    memory = MemoryJournal()
+    with opened.create(f"agent {len(opened.agents())}") as stored:
+        pass
+    with opened.create(f"agent {len(opened.agents())}") as other:
+        other.append([entry(1, 1)])
+        other.add_snapshot(Snapshot(1, b"other"))
+    for step, value in steps:
+        if step == "fail":
+            with pytest.raises(ZeroDivisionError), stored.write() as last:  # noqa: PT012
+                stored.append([entry(last + 1, 1)])
+                stored.add_snapshot(Snapshot(last + 1, b"discarded"))
+                stored.forget(Snapshot(last + 1, b"discarded"))
+                raise ZeroDivisionError
+        else:
+            key = run(memory, step, value)
+            assert run(stored, step, value) == key
+            if key:
+                assert stored.get_object(key) == memory.get_object(key) == value
+        assert content(stored) == content(memory)
+    assert content(other)["entries"][0] == [entry(1, 1)]
+    assert other.newest_snapshot() == Snapshot(1, b"other")
+
+
+def test_values_return_exactly(journal: StoredJournal) -> None:
+    body = {
+        "floats": [0.1, 1e-323, 1.7976931348623157e308, -0.0, 1 / 3],
+        "integers": [2**70, -1],
+        "text": "h\u00e9\u0000\u2603\U0001f600'\"\\%s ?",
+        "none": None,
+        "nested": {"": [[], {}]},
+    }
+    data = bytes(range(256)) * 1000  # more than what is read with a page
+    entries = [
+        Entry(1, 1763437000.1234567, "\u00e9", 2**62, body, data),
+        Entry(2, 0.1, "b", None, {}, b""),
+        Entry(3, 0.1, "c", 0, {}, None),
+    ]
+    with journal.write():
+        journal.append(entries)
+        journal.add_snapshot(Snapshot(3, data))
+    assert list(journal.entries()) == entries
+    assert journal.of_decision(2**62) == entries[:1]
+    assert str(next(journal.entries()).body["floats"][3]) == "-0.0"
+    assert journal.newest_snapshot() == Snapshot(3, data)
+
+
+def test_entries_are_read_in_pages(journal: StoredJournal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_PAGE", 4)
+    append(journal, 8)
+    for after in range(10):
+        numbers = [one.number for one in journal.entries(after)]
+        assert numbers == list(range(after + 1, 9))
+    reader = journal.entries()
+    first = next(reader)
+    append(journal, 3)  # the reader does not hold a connection or a lock
+    assert [first.number, *(one.number for one in reader)] == list(range(1, 12))
+
+
+def test_entries_removed_during_a_read_are_an_error(
+    journal: StoredJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_PAGE", 4)
+    append(journal, 12)
+    reader = journal.entries()
+    next(reader)
+    with journal.write():
+        journal.forget(Snapshot(6, b""))
+    with pytest.raises(StoreError, match="removed while they were read"):
+        list(reader)
+    assert [one.number for one in journal.entries()] == list(range(7, 13))
+
+
+def test_a_transaction_sees_its_own_entries_and_others_do_not(
+    opened: AgentStore, journal: StoredJournal
+) -> None:
+    other = opened.journal("agent")
+    with journal.write():
+        journal.append([entry(1, 5)])
+        assert (journal.last(), len(journal.of_decision(5))) == (1, 1)
+        assert (other.last(), other.of_decision(5)) == (0, [])
+    assert (other.last(), len(other.of_decision(5))) == (1, 1)
+
+
+def test_journals_of_a_store_share_few_connections(opened: AgentStore) -> None:
+    journals = []
+    for number in range(20):
+        with opened.create(str(number)) as created:
+            created.append([entry(1)])
+        journals.append(created)
+    assert sum(len(list(one.entries())) for one in journals) == 20
+    assert len(opened._idle) == 1
+    opened.close()
+    assert len(opened._idle) == 0
+    assert journals[3].last() == 1
+
+
+# --- agents -------------------------------------------------------------------------------------
+
+
+def test_agents_are_listed_by_name(opened: AgentStore, store_url: str) -> None:
+    for name in ("zoë", "ann", "Ann", "a" * 200):
+        with opened.create(name):
+            pass
+    assert opened.agents() == sorted(["zoë", "ann", "Ann", "a" * 200])
+    assert open_store(store_url, must_exist=True).agents() == opened.agents()
+
+
+def test_an_agent_that_was_not_completed_does_not_exist(opened: AgentStore) -> None:
+    with pytest.raises(ZeroDivisionError), opened.create("agent") as journal:  # noqa: PT012
+        journal.append([entry(1)])
+        journal.add_snapshot(Snapshot(1, b"state"))
+        raise ZeroDivisionError
+    assert opened.agents() == []
+    with opened.create("agent") as journal:
+        journal.append([entry(1)])
+        journal.add_snapshot(Snapshot(1, b"state"))
+    assert opened.journal("agent").newest_snapshot() == Snapshot(1, b"state")
+
+
+@pytest.mark.parametrize("name", ["", "a" * 201, "a\nb", "a\0b", "\ud800", 3, None])
+def test_names_that_are_not_allowed_are_refused(tmp_path: Path, name: Any) -> None:
+    opened = open_store(tmp_path / "agents.db")
+    with raises_pinned(InputError), opened.create(name):
+        pass
+    assert opened.agents() == []
+
+
+def test_a_name_is_given_once_and_a_wrong_one_gets_a_hint(tmp_path: Path) -> None:
+    opened = open_store(tmp_path / "agents.db")
+    with raises_pinned(InputError):
+        opened.journal("banner")
+    with opened.create("banner"):
+        pass
+    with raises_pinned(InputError), opened.create("banner"):
+        pass
+    with raises_pinned(InputError):
+        opened.journal("baner")
+
+
+# --- wrong use of a journal ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numbers", [[0], [2, 3], [1, 3], [1, 1], [2]])
+def test_numbers_with_gaps_are_refused(tmp_path: Path, numbers: list[int]) -> None:
+    with open_store(tmp_path / "agents.db").create("agent") as journal:
+        pass
+    with raises_pinned(InputError), journal.write():
+        journal.append([entry(number) for number in numbers])
+    assert journal.last() == 0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes"])
+def test_bodies_that_are_not_json_are_refused(journal: StoredJournal, value: Any) -> None:
+    with pytest.raises(InputError, match="entry 2 has a body that is not JSON"), journal.write():
+        journal.append([entry(1), entry(2, value=value)])
+    assert journal.last() == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda journal: journal.append([]),
+        lambda journal: journal.add_snapshot(Snapshot(0, b"")),
+        lambda journal: journal.put_object(b""),
+        lambda journal: journal.forget(Snapshot(0, b"")),
+    ],
+    ids=["append", "add_snapshot", "put_object", "forget"],
+)
+def test_writing_outside_of_a_transaction_is_refused(
+    tmp_path: Path, call: Callable[[Journal], object]
+) -> None:
+    with open_store(tmp_path / "agents.db").create("agent") as journal:
+        pass
+    with raises_pinned(InputError):
+        call(journal)
+
+
+def test_nested_transactions_are_refused(tmp_path: Path) -> None:
+    with open_store(tmp_path / "agents.db").create("agent") as journal:
+        pass
+    with raises_pinned(InputError), journal.write(), journal.write():
+        pass
+    append(journal)
+
+
+@pytest.mark.parametrize("base", [1, 6])
+def test_a_base_outside_of_the_journal_is_refused(tmp_path: Path, base: int) -> None:
+    with open_store(tmp_path / "agents.db").create("agent") as journal:
+        journal.append([entry(number) for number in range(1, 6)])
+        journal.forget(Snapshot(2, b""))
+    with raises_pinned(InputError), journal.write():
+        journal.forget(Snapshot(base, b""))
+    assert (journal.first(), journal.last()) == (3, 5)
+
+
+def test_an_error_that_the_block_suppresses_discards_the_block(journal: StoredJournal) -> None:
+    with pytest.raises(StoreError, match="nothing was stored"), journal.write():  # noqa: PT012
+        journal.append([entry(1)])
+        with pytest.raises(StoreError):
+            journal.append([Entry(2, None, "no time", None, {})])  # type: ignore[arg-type]
+    assert journal.last() == 0
+    append(journal)
+
+
+def test_an_unknown_object_is_an_error(journal: StoredJournal) -> None:
+    with pytest.raises(StoreError, match="has no object 00"):
+        journal.get_object("00")
+
+
+# --- copies, space, versions --------------------------------------------------------------------
+
+
+def test_compact_releases_the_space_of_snapshots(tmp_path: Path) -> None:
+    path = tmp_path / "agents.db"
+    opened = open_store(path)
+    with opened.create("agent") as journal:
+        for number in range(1, 21):
+            journal.append([entry(number)])
+            journal.add_snapshot(Snapshot(number, bytes(10**5)), keep=20)
+    opened.close()
+    before = path.stat().st_size
+    journal.compact()
+    opened.close()
+    assert before > 2 * 10**6 > 4 * 10**5 > path.stat().st_size
+    assert journal.oldest_snapshot() == Snapshot(1, bytes(10**5))
+    assert journal.newest_snapshot() == Snapshot(20, bytes(10**5))
+    assert journal.last() == 20
+
+
+def test_copy_has_the_same_agents(opened: AgentStore, tmp_path: Path) -> None:
+    keys = {}
+    for name in ("ann", "bob"):
+        with opened.create(name) as journal:
+            keys[name] = journal.put_object(name.encode() * 10**4)
+            journal.append([Entry(1, 0.1, "a", 1, {"x": "\0", "y": [1 / 3]}, bytes(5000))])
+            journal.append([entry(number, number // 2) for number in range(2, 7)])
+            journal.add_snapshot(Snapshot(1, b"one"))
+            journal.add_snapshot(Snapshot(6, b"six"))
+            if name == "bob":
+                journal.forget(Snapshot(3, b"three"))
+    target = open_store(tmp_path / "copy.db")
+    opened.copy_to(target)
+    assert target.agents() == ["ann", "bob"]
+    for name, key in keys.items():
+        copied = target.journal(name)
+        assert content(copied) == content(opened.journal(name))
+        assert copied.get_object(key) == name.encode() * 10**4
+        append(copied)
+        assert (copied.last(), opened.journal(name).last()) == (7, 6)
+    with pytest.raises(InputError, match="has agents: copy to a new store"):
+        opened.copy_to(target)
+    with pytest.raises(InputError, match="itself"):
+        opened.copy_to(opened)
+
+
+def test_a_copy_is_one_state_of_the_store(
+    opened: AgentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer adds entries and agents while the copy runs."""
+    monkeypatch.setattr(store, "_PAGE", 2)
+    with opened.create("agent") as journal:
+        journal.append([entry(number) for number in range(1, 9)])
+        journal.add_snapshot(Snapshot(8, b"eight"))
+    pages = StoredJournal._pages
+
+    def interrupted(self: StoredJournal, after: int) -> Iterator[list[Any]]:
+        for page in pages(self, after):
+            with journal.write() as last:
+                journal.append([entry(last + 1)])
+                journal.add_snapshot(Snapshot(last + 1, b"late"))
+            with opened.create(f"late {last}"):
+                pass
+            yield page
+
+    monkeypatch.setattr(StoredJournal, "_pages", interrupted)
+    target = open_store(tmp_path / "copy.db")
+    opened.copy_to(target)
+    monkeypatch.undo()
+    assert target.agents() == ["agent"]
+    assert content(target.journal("agent")) == content(journal) | {
+        "last": 8,
+        "entries": [list(journal.entries(after))[: 8 - after] for after in (0, 2, 5)],
+        "snapshots": (Snapshot(8, b"eight"),) * 2,
+    }
+
+
+def test_a_copy_can_be_restored(store_url: str, tmp_path: Path) -> None:
+    source = open_store(tmp_path / "copy.db")
+    with source.create("agent") as journal:
+        key = journal.put_object(b"object")
+        journal.append([entry(number, 1) for number in range(1, 1201)])
+        journal.add_snapshot(Snapshot(5, b"five"))
+    target = open_store(store_url)
+    with pytest.raises(ZeroDivisionError), target.create("agent") as gone:  # noqa: PT012
+        gone.put_object(b"object")
+        raise ZeroDivisionError
+    source.copy_to(target)
+    restored = target.journal("agent")
+    assert content(restored) == content(journal)
+    assert restored.get_object(key) == b"object"
+    append(restored)
+    with target.create("new") as new:  # the numbers of agents go on
+        new.append([entry(1)])
+    assert (restored.last(), new.last()) == (1201, 1)
+
+
+STEP = (
+    "ALTER TABLE graphbandits_agents ADD COLUMN note TEXT",
+    "UPDATE graphbandits_agents SET note = 'migrated'",
+)
+
+
+def test_an_older_store_is_migrated(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_store(store_url) as old, old.create("agent") as journal:
+        journal.append([entry(1)])
+    monkeypatch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, STEP])
+    for _ in range(2):  # the second time there is nothing to do
+        with open_store(store_url, must_exist=True) as new:
+            assert new.journal("agent").last() == 1
+            with new._connection() as connection:
+                assert connection.rows("SELECT note FROM graphbandits_agents") == [("migrated",)]
+
+
+def test_a_failed_migration_changes_nothing(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(store_url) as old, old.create("agent"):
+        pass
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, (*STEP, "SELECT * FROM nothing")])
+        with pytest.raises(StoreError, match="nothing"):
+            open_store(store_url)
+    with open_store(store_url) as again:
+        append(again.journal("agent"))
+        with again._connection() as connection:
+            assert connection.rows("SELECT version FROM graphbandits_store") == [(1,)]
+
+
+def test_a_newer_store_is_refused(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, STEP])
+        open_store(store_url).close()
+    with pytest.raises(StoreError, match=r"newer version.*tables 2.*knows 1.*update graphbandits"):
+        open_store(store_url)
+
+
+def test_reading_by_decision_uses_the_index(tmp_path: Path) -> None:
+    with open_store(tmp_path / "agents.db") as opened, opened.create("agent") as journal:
+        plans = []
+        rows = journal._need_transaction("").connection.rows
+
+        def explain(sql: str, values: Any) -> Any:
+            plans.append(str(rows(f"EXPLAIN QUERY PLAN {sql}", values)))
+            return rows(sql, values)
+
+        journal._need_transaction("").connection.rows = explain  # type: ignore[method-assign]
+        journal.of_decision(1)
+    assert "graphbandits_decisions (agent=? AND decision=?)" in plans[0]
+    assert "TEMP B-TREE" not in plans[0]
+
+
+# --- errors of SQLite ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["", ":memory:", "sqlite:///a.db", "mysql://u:p@h/d", None, 3])
+def test_places_that_are_no_store_are_refused(place: Any) -> None:
+    with raises_pinned(InputError) as caught:
+        open_store(place)
+    assert "u:p" not in str(caught.value)
+
+
+def other_database(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("directory", Path.mkdir),
+        ("text.db", lambda path: path.write_text("not a database, " * 100)),
+        ("short.db", lambda path: path.write_text("x")),
+        ("other.db", other_database),
+        ("missing/agents.db", lambda path: None),
+        ("file/agents.db", lambda path: path.parent.write_text("")),
+    ],
+)
+@pytest.mark.parametrize("must_exist", [False, True])
+def test_files_that_are_no_store_are_refused_and_not_changed(
+    tmp_path: Path, name: str, make: Callable[[Path], object], must_exist: bool
+) -> None:
+    path = tmp_path / name
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    with raises_pinned(InputError):
+        open_store(path, must_exist=must_exist)
+    assert (path.read_bytes() if path.is_file() else None) == before
+    assert not list(tmp_path.glob("*-*"))
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_a_store_that_must_exist_is_not_created(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "agents.db"
+    if content is not None:
+        path.write_bytes(content)
+    with raises_pinned(InputError):
+        open_store(path, must_exist=True)
+    assert (path.read_bytes() if path.exists() else None) == content
+    open_store(path).close()
+    assert open_store(str(path), must_exist=True).agents() == []
+
+
+def test_paths_with_special_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened = open_store("a b?mode=ro#%41.db")
+    monkeypatch.chdir("/")  # the path is relative to the directory at the start
+    with opened.create("agent"):
+        pass
+    opened.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["a b?mode=ro#%41.db"]
+    assert repr(opened) == f"<store of agents {tmp_path}/a b?mode=ro#%41.db>"
+
+
+def test_settings_of_sqlite_make_commits_durable(tmp_path: Path) -> None:
+    with open_store(tmp_path / "agents.db") as opened, opened._connection() as connection:
+        found = {
+            name: connection.rows(f"PRAGMA {name}")[0][0]
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert found == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": 60000,
+    }
+
+
+def test_a_lock_that_is_held_too_long_is_an_error(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_database, "WAIT", 0.2)
+    opened = open_store(store_url)
+    with opened.create("agent") as journal:
+        pass
+    other = opened.journal("agent")
+    with journal.write():
+        with pytest.raises(StoreError, match=r"another writer has been at work for 0.2 s: try"):
+            append(other)
+        assert other.last() == 0
+        journal.append([entry(1)])
+    append(other)
+    assert journal.last() == 2
+
+
+def test_agents_of_a_file_that_was_removed_or_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "agents.db"
+    opened = open_store(path)
+    with opened.create("agent") as journal:
+        journal.append([entry(1)])
+    copy = tmp_path / "copy.db"
+    with open_store(copy) as backup:
+        with open_store(tmp_path / "first.db") as source, source.create("another"):
+            pass
+        opened.copy_to(backup)
+    append(journal)
+    for name in ("agents.db", "agents.db-wal", "agents.db-shm"):
+        (tmp_path / name).unlink()
+    with raises_pinned(InputError), journal.write():
+        pytest.fail("an entry in a removed file would be lost")
+    assert not path.exists()
+    copy.rename(path)
+    assert journal.last() == 1
+    append(journal)
+    with open_store(path) as again:
+        assert again.journal("agent").last() == 2
+    path.unlink()
+    open_store(path).close()
+    with raises_pinned(StoreError):
+        journal.last()
+
+
+def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "agents.db"
+    with open_store(path) as opened, opened.create("agent") as journal:
+        journal.append([entry(number, text="x" * 1000) for number in range(1, 201)])
+    data = bytearray(path.read_bytes())
+    data[4096 * 8 :] = b"\xff" * (len(data) - 4096 * 8)
+    path.write_bytes(data)
+    with raises_pinned(StoreError):
+        list(open_store(path).journal("agent").entries())
+
+
+def test_a_damaged_body_is_an_error(journal: StoredJournal) -> None:
+    append(journal, 3)
+    with journal.store._connection() as connection:
+        connection.run("UPDATE graphbandits_entries SET body = '{' WHERE number = 2")
+    with pytest.raises(StoreError, match="entry 1 or a later one"):
+        list(journal.entries())
+
+
+@pytest.mark.filterwarnings("error")
+def test_stores_without_references_close_their_connections(store_url: str) -> None:
+    opened = open_store(store_url)
+    with opened.create("agent") as journal:
+        pass
+    [connection] = opened._idle
+    del opened
+    assert journal.last() == 0
+    del journal
+    gc.collect()
+    with pytest.raises(StoreError):
+        connection.rows("SELECT 1")
+
+
+def test_bodies_are_compact_ascii(journal: StoredJournal) -> None:
+    with journal.write():
+        journal.append([Entry(1, 0.0, "a", None, {"a": [1, "é\0"]})])
+    with journal.store._connection() as connection:
+        [(text,)] = connection.rows("SELECT body FROM graphbandits_entries")
+    assert text == '{"a":[1,"\\u00e9\\u0000"]}'
+    assert json.loads(text) == {"a": [1, "é\0"]}

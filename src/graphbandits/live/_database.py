@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote
 
 from graphbandits.errors import GraphBanditsError, InputError, StoreError
 
@@ -18,9 +17,14 @@ from graphbandits.errors import GraphBanditsError, InputError, StoreError
 WAIT = 60.0
 #: Marks a file of SQLite as a store of agents: "gban" in ASCII.
 APPLICATION_ID = 0x6762616E
+#: Bytes of the smallest page of SQLite.
+SMALLEST_FILE = 512
 
 #: An address whose parts have no unescaped special characters.
-_URL = re.compile(r"postgres(ql)?://([^:/?#@]*(:[^:/?#@]*)?@)?[^?#@]*(\?[^#@]*)?")
+_HOST = r"(\[[^]/?#@]*\]|[^]:/?#@,[]*)(:\d*)?"
+_URL = re.compile(
+    rf"postgres(ql)?://([^:/?#@]*(:[^:/?#@]*)?@)?{_HOST}(,{_HOST})*(/[^?#@]*)?(\?[^#@]*)?"
+)
 #: Settings of a connection. A server that does not answer is an error after about a minute.
 _DEFAULTS = {
     "application_name": "graphbandits",
@@ -83,6 +87,11 @@ class Database(Protocol):
         """Return the error to raise for an error of the database."""
 
 
+def no_store(database: Database) -> InputError:
+    """Return the error for a database that must exist."""
+    return InputError(f"there is no store of agents at {database}: check the name, or create it")
+
+
 class Connection:
     """Connection to a database, for one process and one thread at a time.
 
@@ -120,7 +129,10 @@ class Connection:
             yield
             if self.failed:  # the block has suppressed the error
                 raise StoreError(f"{self.database}: nothing was stored, because a part failed")
-            self.run("COMMIT")
+            try:
+                self.run("COMMIT")
+            except StoreError as error:
+                raise StoreError(f"{error}; the transaction may have been stored") from error
         except BaseException:
             if self.is_usable():
                 try:
@@ -184,7 +196,7 @@ class SQLite:
             raise self.explain(error, None) from error
         connection = Connection(self, raw)
         try:
-            self._check_owner(connection)
+            self._check_owner(connection, create)
             self._use_write_ahead_log(connection)
             connection.run("PRAGMA synchronous = FULL")
             connection.run("PRAGMA fullfsync = ON")  # of macOS
@@ -239,27 +251,33 @@ class SQLite:
         try:
             if self.path.is_dir():
                 raise InputError(f"{self} is a directory: name a file in it, such as agents.db")
-            if not create and not self.path.exists():
-                raise InputError(f"there is no store {self}")
             if not self.path.parent.is_dir():
-                raise InputError(f"cannot create {self}: there is no directory {self.path.parent}")
+                raise InputError(f"cannot use {self}: there is no directory {self.path.parent}")
+            if not self.path.exists():
+                if not create:
+                    raise no_store(self)
+            # SQLite would overwrite it. Do not open it: a close releases all locks of the process
+            elif 0 < self.path.stat().st_size < SMALLEST_FILE:
+                raise InputError(f"{self} is not a database of SQLite: choose another file")
         except (OSError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"cannot use {str(self)!r} as a store: {error}") from None
 
-    def _check_owner(self, connection: Connection) -> None:
-        """Raise InputError for a database of another application."""
+    def _check_owner(self, connection: Connection, create: bool) -> None:
+        """Raise InputError for a database of another application, or one without tables."""
         # one statement reads one state: another process may be creating the tables
         query = "SELECT (SELECT * FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)"
         [(owner, tables)] = connection.rows(query)
         if owner != APPLICATION_ID and (owner or tables):
             raise InputError(f"{self} is a database of another application: choose another file")
+        if not tables and not create:
+            raise no_store(self)
 
     def _use_write_ahead_log(self, connection: Connection) -> None:
         """Set the mode of the file, in which readers do not wait for writers."""
         end = time.monotonic() + WAIT
-        while connection.raw.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        while connection.rows("PRAGMA journal_mode") != [("wal",)]:
             try:
                 connection.raw.execute("PRAGMA journal_mode = WAL")
                 return  # some file systems cannot: then readers wait
@@ -284,7 +302,9 @@ class Postgres:
     begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     for_update = " FOR UPDATE"
     by_decision = ""
-    has_tables = "SELECT to_regclass('graphbandits_store') IS NOT NULL"
+    # to_regclass would not see tables that were created while this process waited for its lock
+    has_tables = """SELECT count(*) FROM pg_class
+        WHERE relname = 'graphbandits_store' AND pg_table_is_visible(oid)"""
     vacuum: tuple[str, ...] = (
         "VACUUM graphbandits_entries, graphbandits_snapshots, graphbandits_objects",
     )
@@ -300,7 +320,8 @@ class Postgres:
         self.errors: type[Exception] = psycopg.Error
         try:
             # libpq reads "user:pass/word@host" as the host "user", and shows the rest in errors
-            given = conninfo_to_dict(url) if _URL.fullmatch(url) else None
+            valid = _URL.fullmatch(url) and url.isprintable()
+            given = conninfo_to_dict(url) if valid else None
         except (psycopg.Error, ValueError):  # the reason may contain the password
             given = None
         if given is None:
@@ -309,9 +330,8 @@ class Postgres:
                 "write special characters as %40 (@), %3A (:), %2F (/), %3F (?), %23 (#), %25 (%)"
             )
         self._given: dict[str, Any] = _DEFAULTS | given | {"client_encoding": "utf8"}
-        host, user = (quote(str(given.get(key) or ""), ",[]:") for key in ("host", "user"))
-        port = f":{given['port']}" if given.get("port") else ""
-        self._text = f"postgresql://{user and user + '@'}{host}{port}/{given.get('dbname') or ''}"
+        # parameters after the question mark may have a password, too
+        self._text = re.sub(r":[^:/@]*@", "@", url.partition("?")[0])
 
     def __str__(self) -> str:
         return self._text
@@ -352,6 +372,7 @@ class Postgres:
         if connection is None:
             return StoreError(f"cannot connect to {self}: {text}")
         code = getattr(error, "sqlstate", None) or ""
+        text = getattr(getattr(error, "diag", None), "message_primary", None) or text
         # 57P01 to 57P05: the server ends the connection
         if connection.raw.closed or code.startswith(("08", "57P")):
             return StoreError(f"the database {self} went away: {text}; try again")

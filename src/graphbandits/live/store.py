@@ -10,11 +10,11 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from graphbandits.errors import InputError, StoreError, nearest, short_repr
-from graphbandits.live._database import Connection, Database, Postgres, Row, SQLite
+from graphbandits.live._database import Connection, Database, Postgres, Row, SQLite, no_store
 from graphbandits.live.journal import Entry, Snapshot
 
 #: Statements that lead from each version of the tables to the next one. A new store runs them all.
@@ -43,15 +43,20 @@ MIGRATIONS: list[tuple[str, ...]] = [
 #: Entries that are read at a time, and bytes above which arrays of an entry are read alone.
 _PAGE, _LARGE = 500, 4096
 _MOST_CHARACTERS = 200
+_INSERT_ENTRY = "INSERT INTO graphbandits_entries VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT_SNAPSHOT = "INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)"
+_INSERT_OBJECT = "INSERT INTO graphbandits_objects VALUES (?, ?)"
 #: Number of an agent by its name. A store that was restored from a copy may have other numbers.
 _AGENT = "(SELECT id FROM graphbandits_agents WHERE name = ?)"
 
 
-class _Transaction(NamedTuple):
-    """A transaction, and the number of its agent."""
+@dataclass
+class _Transaction:
+    """A transaction on the journal of an agent, and the number of its last entry."""
 
     connection: Connection
     agent: int
+    last: int
 
 
 class StoredJournal:
@@ -74,7 +79,7 @@ class StoredJournal:
     def _write(self, new: bool) -> Iterator[int]:
         if self._transaction:
             raise InputError("write() of a journal cannot be nested")
-        with self.store.connection() as connection:
+        with self.store._connection() as connection:
             database = connection.database
             with connection.transaction(database.begin_write):
                 if new:
@@ -84,25 +89,25 @@ class StoredJournal:
                     (self.name,),
                 )
                 agent, last = self._one(found)
-                self._transaction = _Transaction(connection, agent)
+                self._transaction = _Transaction(connection, agent, last)
                 try:
                     yield last
                 finally:
                     self._transaction = None
 
     def append(self, entries: Sequence[Entry]) -> None:
-        connection, agent = self._need_transaction("append")
-        rows = [_row_of(agent, entry) for entry in entries]
-        last = self.last()
+        now = self._need_transaction("append")
+        rows = [_row_of(now.agent, entry) for entry in entries]
         numbers = [entry.number for entry in entries]
-        if numbers != list(range(last + 1, last + 1 + len(numbers))):
+        last = now.last + len(rows)
+        if numbers != list(range(now.last + 1, last + 1)):
             raise InputError(
-                f"entries must follow entry {last} without gaps, not {short_repr(numbers)}"
+                f"entries must follow entry {now.last} without gaps, not {short_repr(numbers)}"
             )
-        connection.run_many("INSERT INTO graphbandits_entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        connection.run(
-            "UPDATE graphbandits_agents SET last = ? WHERE id = ?", (last + len(rows), agent)
-        )
+        now.connection.run_many(_INSERT_ENTRY, rows)
+        query = "UPDATE graphbandits_agents SET last = ? WHERE id = ?"
+        now.connection.run(query, (last, now.agent))
+        now.last = last
 
     def last(self) -> int:
         with self._reading() as connection:
@@ -146,25 +151,19 @@ class StoredJournal:
         return self._snapshot("ASC")
 
     def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
-        connection, agent = self._need_transaction("add_snapshot")
-        connection.run(
-            """INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)
-            ON CONFLICT (agent, number) DO UPDATE SET data = excluded.data""",
-            (agent, snapshot.number, snapshot.data),
-        )
+        now = self._need_transaction("add_snapshot")
+        query = _INSERT_SNAPSHOT + " ON CONFLICT (agent, number) DO UPDATE SET data = excluded.data"
+        now.connection.run(query, (now.agent, snapshot.number, snapshot.data))
         self._keep_snapshots(keep)
 
     def put_object(self, data: bytes) -> str:
-        connection, _ = self._need_transaction("put_object")
+        connection = self._need_transaction("put_object").connection
         key = hashlib.sha256(data).hexdigest()
         query = "SELECT 1 FROM graphbandits_objects WHERE key = ?"
         if not connection.rows(query, (key,)):
             # two writers that insert the same objects in different orders would wait for each other
             connection.database.lock_table(connection, "graphbandits_objects")
-            connection.run(
-                "INSERT INTO graphbandits_objects VALUES (?, ?) ON CONFLICT (key) DO NOTHING",
-                (key, data),
-            )
+            connection.run(_INSERT_OBJECT + " ON CONFLICT (key) DO NOTHING", (key, data))
         return key
 
     def get_object(self, key: str) -> bytes:
@@ -176,27 +175,23 @@ class StoredJournal:
         return bytes(found[0][0])
 
     def forget(self, base: Snapshot) -> None:
-        connection, agent = self._need_transaction("forget")
-        first, last = self.first(), self.last()
-        if not first - 1 <= base.number <= last:
+        now = self._need_transaction("forget")
+        before = self.first() - 1
+        if not before <= base.number <= now.last:
             raise InputError(
-                f"a base after entry {first - 1} to {last} is needed, not {base.number}"
+                f"the base must be the state after entry {before} to {now.last}, not {base.number}"
             )
         for table in ("graphbandits_entries", "graphbandits_snapshots"):
-            connection.run(
-                f"DELETE FROM {table} WHERE agent = ? AND number <= ?", (agent, base.number)
-            )
-        connection.run(
-            "INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)", (agent, base.number, base.data)
-        )
-        connection.run(
-            "UPDATE graphbandits_agents SET first = ? WHERE id = ?", (base.number + 1, agent)
-        )
+            query = f"DELETE FROM {table} WHERE agent = ? AND number <= ?"
+            now.connection.run(query, (now.agent, base.number))
+        now.connection.run(_INSERT_SNAPSHOT, (now.agent, base.number, base.data))
+        query = "UPDATE graphbandits_agents SET first = ? WHERE id = ?"
+        now.connection.run(query, (base.number + 1, now.agent))
 
     def compact(self) -> None:
         with self.write():
             self._keep_snapshots(2)
-        with self.store.connection() as connection:
+        with self.store._connection() as connection:
             for statement in connection.database.vacuum:
                 connection.run(statement)
 
@@ -212,7 +207,7 @@ class StoredJournal:
         if self._transaction:
             yield self._transaction.connection
         else:
-            with self.store.connection() as connection:
+            with self.store._connection() as connection:
                 yield connection
 
     def _need_transaction(self, method: str) -> _Transaction:
@@ -263,21 +258,20 @@ class StoredJournal:
             raise StoreError(f"entries of {self} were removed while they were read: try again")
         return bytes(found[0][0])
 
-    def _copy_to(self, target: Connection, facts: Sequence[Any]) -> None:
+    def _copy_to(self, target: Connection) -> None:
         """Copy the agent and its journal, in transactions of both databases."""
-        source, agent = self._need_transaction("copy_to")
-        target.run("INSERT INTO graphbandits_agents (name, last, first) VALUES (?, ?, ?)", facts)
-        [new] = target.rows("SELECT id FROM graphbandits_agents WHERE name = ?", (self.name,))
+        now = self._need_transaction("copy_to")
+        query = "INSERT INTO graphbandits_agents (name, last, first) VALUES (?, ?, ?)"
+        target.run(query, (self.name, now.last, self.first()))
+        [(agent,)] = target.rows("SELECT id FROM graphbandits_agents WHERE name = ?", (self.name,))
         for page in self._pages(0):
-            target.run_many(
-                "INSERT INTO graphbandits_entries VALUES (?, ?, ?, ?, ?, ?, ?)",
-                ((*new, *row[:5], self._data(row[0]) if row[6] else row[5]) for row in page),
-            )
+            rows = ((agent, *row[:5], self._data(row[0]) if row[6] else row[5]) for row in page)
+            target.run_many(_INSERT_ENTRY, rows)
         query = "SELECT number FROM graphbandits_snapshots WHERE agent = ?"
-        for number in source.rows(query, (agent,)):
-            query = "SELECT number, data FROM graphbandits_snapshots WHERE agent = ? AND number = ?"
-            for row in source.rows(query, (agent, *number)):
-                target.run("INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)", (*new, *row))
+        for (number,) in now.connection.rows(query, (now.agent,)):
+            query = "SELECT data FROM graphbandits_snapshots WHERE agent = ? AND number = ?"
+            [(data,)] = now.connection.rows(query, (now.agent, number))
+            target.run(_INSERT_SNAPSHOT, (agent, number, data))
 
     def _snapshot(self, order: str) -> Snapshot | None:
         query = f"""SELECT number, data FROM graphbandits_snapshots WHERE agent = {_AGENT}
@@ -288,13 +282,12 @@ class StoredJournal:
 
     def _keep_snapshots(self, keep: int) -> None:
         """Remove all snapshots except the oldest one and the newest ones."""
-        connection, agent = self._need_transaction("add_snapshot")
+        now = self._need_transaction("add_snapshot")
         query = "SELECT number FROM graphbandits_snapshots WHERE agent = ? ORDER BY number"
-        numbers = [row[0] for row in connection.rows(query, (agent,))]
+        numbers = [row[0] for row in now.connection.rows(query, (now.agent,))]
+        query = "DELETE FROM graphbandits_snapshots WHERE agent = ? AND number = ?"
         for number in numbers[1 : -max(keep - 1, 1)]:
-            connection.run(
-                "DELETE FROM graphbandits_snapshots WHERE agent = ? AND number = ?", (agent, number)
-            )
+            now.connection.run(query, (now.agent, number))
 
 
 class AgentStore:
@@ -323,7 +316,7 @@ class AgentStore:
         list of str
             The names, sorted.
         """
-        with self.connection() as connection:
+        with self._connection() as connection:
             return sorted(row[0] for row in connection.rows("SELECT name FROM graphbandits_agents"))
 
     @contextmanager
@@ -396,8 +389,8 @@ class AgentStore:
         if other is self:
             raise InputError(f"{self.place} cannot be copied to itself")
         with (
-            self.connection() as source,
-            other.connection() as target,
+            self._connection() as source,
+            other._connection() as target,
             source.transaction(source.database.begin_read),
             target.transaction(target.database.begin_write),
         ):
@@ -407,12 +400,11 @@ class AgentStore:
             target.run("DELETE FROM graphbandits_objects")  # no agent refers to them
             for key in source.rows("SELECT key FROM graphbandits_objects"):
                 query = "SELECT key, data FROM graphbandits_objects WHERE key = ?"
-                target.run_many(
-                    "INSERT INTO graphbandits_objects VALUES (?, ?)", source.rows(query, key)
-                )
-            query = "SELECT id, name, last, first FROM graphbandits_agents ORDER BY id"
-            for agent, *facts in source.rows(query):
-                StoredJournal(self, facts[0], _Transaction(source, agent))._copy_to(target, facts)
+                for row in source.rows(query, key):
+                    target.run(_INSERT_OBJECT, row)
+            query = "SELECT name, id, last FROM graphbandits_agents ORDER BY id"
+            for name, agent, last in source.rows(query):
+                StoredJournal(self, name, _Transaction(source, agent, last))._copy_to(target)
 
     def close(self) -> None:
         """Close the connections that are not in use. The next use opens a new one."""
@@ -428,14 +420,8 @@ class AgentStore:
         return f"<store of agents {self.place}>"
 
     @contextmanager
-    def connection(self) -> Iterator[Connection]:
-        """Lend a connection to this thread.
-
-        Yields
-        ------
-        Connection
-            The connection.
-        """
+    def _connection(self) -> Iterator[Connection]:
+        """Lend a connection to this thread."""
         connection = self._take() or self._connect(create=False)
         try:
             yield connection
@@ -528,7 +514,7 @@ def _migrate(connection: Connection, create: bool) -> None:
     if version == newest:
         return
     if not version and not create:
-        raise InputError(f"{database} has no agents: it is not a store yet")
+        raise no_store(database)
     with connection.transaction(database.begin_write):
         database.claim_schema(connection)
         version = _version(connection)  # another process may have been faster
