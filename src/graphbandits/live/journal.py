@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, Protocol
 
 
@@ -211,8 +211,18 @@ class MemoryJournal:
         self._snapshots: list[Snapshot] = []
         self._objects: dict[str, bytes] = {}
 
-    def write(self) -> AbstractContextManager[int]:
-        return nullcontext(self.last())
+    @contextmanager
+    def write(self) -> Iterator[int]:
+        before, snapshots = len(self._entries), self._snapshots
+        try:
+            yield self.last()
+        except BaseException:
+            for entry in self._entries[before:]:
+                if entry.decision is not None:
+                    self._by_decision[entry.decision].pop()
+            del self._entries[before:]
+            self._snapshots = snapshots
+            raise
 
     def append(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
