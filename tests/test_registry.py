@@ -196,7 +196,9 @@ def test_arrays_are_written_as_numbers_or_lists() -> None:
 
 
 def test_parameters_are_those_of_the_class_method_of() -> None:
-    assert parameters_of(Normal) == {"mean": 0.0, "sd": 1.0, "noise": 1.0, "accuracy": "simulation"}
+    own = {"mean": 0.0, "sd": 1.0, "noise": 1.0}
+    common = {"accuracy": "simulation", "discount": 1.0, "half_life": None}
+    assert parameters_of(Normal) == own | common
     assert parameters_of(Gaussian) == {"mean": 0.0, "sd": 1.0, "noise": 1.0, "fixed": None}
 
 

@@ -452,6 +452,7 @@ def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
             horizon=setup.horizon,
             trials=3,
             posterior=setup.posterior,
+            record=plan.recording.trajectories,
         )
         assert plan.settings() == alone.settings()
 

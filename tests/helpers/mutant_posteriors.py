@@ -81,10 +81,7 @@ class OnlyTheFirst(BetaBernoulli):
     """Learns in the first trial only."""
 
     def update(self, state: State, seen: Observations) -> State:
-        mine = seen.trial == 0
-        return super().update(
-            state, Observations(seen.trial[mine], seen.arm[mine], seen.reward[mine])
-        )
+        return super().update(state, seen.select(seen.trial == 0))
 
 
 @fails("bayes", "in trial 1 differs from Bayes' rule")
@@ -496,7 +493,7 @@ class DiscountsTwice(Discounted):
         return super()._factor(2.0 * age)
 
 
-@fails("discount", "two equal observations that count half differ from one, by")
+@fails("discount", r"the density differs from f\^g f_0\^\(1 - g\), normalised, by")
 class DiscountsThePrior(Discounted):
     """Forgets the prior, too."""
 
@@ -505,7 +502,7 @@ class DiscountsThePrior(Discounted):
             state[name][rows] *= factor[:, None]
 
 
-@fails("discount", "the density differs from f^g f_0^")
+@fails("discount", r"the density differs from f\^g f_0\^\(1 - g\), normalised, by")
 class DiscountsSlowlyAtFirst(Discounted):
     """Has a factor that is right after whole half-lives only."""
 

@@ -62,6 +62,18 @@ FAMILIES = {
         bounds=True,
         policies=("ids-n(gain=joint)", "exp3-set", "kl-ucb"),
     ),
+    "bernoulli-switch": Family(
+        "bernoulli-switch(a=2, b=3, changes=[9])",
+        "beta-bernoulli(a=2, b=3)",
+        "bernoulli-switch(a=2, b=3, changes=[8])",
+        "beta-bernoulli(a=2, b=3, discount=0.9)",
+        rewards=(1.0, 0.0, 1.0),
+        bad_rewards=(0.5, -1.0, 2.0, *_NUMBERS),
+        bad_parameters=("a=0", "b=-1", "a=nan", "b=inf", "a=[1, 2]", "a=x"),
+        means=(0.2, 0.7, 0.5),
+        bad_means="0.2,0.7,1.5",
+        joint=True,
+    ),
     "gaussian": Family(
         "gaussian(mean=0.5, sd=2, noise=0.75)",
         "normal(mean=0.5, sd=2, noise=0.75)",

@@ -24,6 +24,7 @@ from scipy.stats import norm
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision, load_plugin
 from graphbandits._types import Floats, State
 from graphbandits.engine import run_block
+from graphbandits.engine.loop import means_in_round
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, GraphLike, UniformFeedback, as_process
 from graphbandits.plugins import unload_plugin
@@ -423,7 +424,8 @@ def test_agent_of_every_family_decides_like_the_simulated_trial(family: str) -> 
             decision = agent.decide()
             plays[decision.arm] += 1
             seen = np.array(sorted(decision.reveals))
-            drawn = world.outcomes(theta, keys, t, np.zeros_like(seen), seen)
+            now = means_in_round(world, theta, keys, t)
+            drawn = world.outcomes(now, keys, t, np.zeros_like(seen), seen)
             agent.observe(decision, dict(zip(seen.tolist(), drawn.tolist(), strict=True)))
         block = run_block(as_policy(policy), world, process, 20, keys, np.array([20]))
         assert plays.tolist() == block.plays[0].tolist()

@@ -378,13 +378,13 @@ def discount(posterior: Posterior) -> None:
     if not all(same_bits(value, before[name]) for name, value in twice.items()):
         raise ContractViolation("discounted modified the state: return a new one")
     pairs = {
-        "two equal observations that count half differ from one": (
-            halved,
-            after((one, when + half)),
-        ),
         "two updates of the same time differ from one update": (
             after((one, when), (two, when)),
             posterior.update(posterior.init(1), both),
+        ),
+        "two equal observations that count half differ from one": (
+            halved,
+            after((one, when + half)),
         ),
         "an observation that arrives late differs from one that arrives in time": (
             after((two, when + half), (one, when)),

@@ -33,8 +33,9 @@ class BernoulliSwitch:
         Prior of the means, which Bayesian policies start from.
     changes : sequence of int
         First round of each period but the first, in increasing order.
-    fixed : array_like of shape (periods, K), optional
-        Means of the arms in each period, in every trial. If given, only the policies use the prior.
+    fixed : array_like of shape (periods, K) or (K,), optional
+        Means of the arms in each period, or in all of them, in every trial. If given, only the
+        policies use the prior.
 
     Examples
     --------
@@ -61,14 +62,15 @@ class BernoulliSwitch:
         if self.fixed is None:
             return
         try:
-            means = np.atleast_2d(np.array(self.fixed, np.float64))
+            means = np.array(self.fixed, np.float64)
         except (TypeError, ValueError):
-            means = np.empty((0, 0))
-        shape = (len(changes) + 1, self.arms)
-        if means.shape != shape or not ((means >= 0.0) & (means <= 1.0)).all():
+            means = np.empty(0)
+        shapes = ((self.arms,), (len(changes) + 1, self.arms))
+        if means.shape not in shapes or not ((means >= 0.0) & (means <= 1.0)).all():
             raise InputError(
-                f"fixed means must be numbers in [0, 1], in a list of the {shape[1]} arms for each "
-                f"period (here {shape[0]}); got {short_repr(self.fixed)}"
+                f"fixed means must be one number in [0, 1] for each of the {self.arms} arms, or a "
+                f"list of them for each of the {len(changes) + 1} periods; got "
+                f"{short_repr(self.fixed)}"
             )
         means.setflags(write=False)
         object.__setattr__(self, "fixed", means)
@@ -80,7 +82,7 @@ class BernoulliSwitch:
         a: float | Sequence[float] = 1.0,
         b: float | Sequence[float] = 1.0,
         changes: Sequence[int] = (),
-        fixed: Sequence[Sequence[float]] | Floats | None = None,
+        fixed: Sequence[Sequence[float]] | Sequence[float] | Floats | None = None,
     ) -> BernoulliSwitch:
         """Create a world from parameters of the prior for all arms, or for each arm.
 
@@ -92,8 +94,8 @@ class BernoulliSwitch:
             Parameters of the Beta prior.
         changes : sequence of int
             First round of each period but the first.
-        fixed : array_like of shape (periods, K), optional
-            Means of the arms in each period, in every trial.
+        fixed : array_like of shape (periods, K) or (K,), optional
+            Means of the arms in each period, or in all of them, in every trial.
 
         Returns
         -------
@@ -163,7 +165,8 @@ class BernoulliSwitch:
 
     def _means_of(self, period: int, keys: Keys) -> Floats:
         if self.fixed is not None:
-            return np.tile(self.fixed[period], (keys.trials, 1))
+            means = self.fixed if self.fixed.ndim == 1 else self.fixed[period]
+            return np.tile(means, (keys.trials, 1))
         return _drawn(self, period, keys).copy()
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
