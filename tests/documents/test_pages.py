@@ -24,7 +24,7 @@ SCRIPTS = {
     "docs/agent.md": 6,
     "docs/graphs.md": 4,
     "docs/rewards.md": 3,
-    "docs/simulation.md": 8,
+    "docs/simulation.md": 9,
     "docs/experiments.md": 1,
 }
 #: Pages whose Python blocks need files of an earlier run; the tests of results and stores run them.
