@@ -13,15 +13,20 @@ from helpers.messages import raises_pinned
 from helpers.stores import CHAIN, PRIOR, a_plan
 
 from graphbandits import Bernoulli, Results, simulate
-from graphbandits.engine import Plan, Shard
+from graphbandits._types import Floats
+from graphbandits.engine import Plan, RunMonitor, Shard
 from graphbandits.engine import provenance as provenance_module
 from graphbandits.engine.eligible import check_eligible, eligible_arms
 from graphbandits.engine.executors.worker_runtime import SentPlan, serialize_plan
+from graphbandits.engine.loop import decide
 from graphbandits.engine.provenance import series_of
 from graphbandits.engine.trajectories import check_trajectories
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.experiments.run import run_plan
-from graphbandits.graphs import as_process
+from graphbandits.graphs import Feedback, as_process
+from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.policies import Event, Problem, View, as_policy
+from graphbandits.posteriors import Observations
 from graphbandits.registry import registered
 from graphbandits.rng import Keys
 from graphbandits.store.record import describe_cell
@@ -144,11 +149,30 @@ def test_same_bits_in_processes(eligible: Any) -> None:
 def test_exponential_weights_divide_by_positive_probabilities() -> None:
     """An arm that is not eligible may be observed: only by the play of an eligible neighbour."""
     names = ["exp3-set", "exp3-ix", "exp3-g", "exp3-res"]
-    results = run(policies=names, eligible=0.3, graph="paper", world=None, horizon=200)
-    for name in names:
-        _, seen, allowed = parts(results, name)
-        assert (~allowed[seen.trial, seen.round - 1, seen.arm]).any()
-        assert np.isfinite(results[name].regret).all()  # type: ignore[arg-type]
+    least, unplayable = [], []
+
+    class Divisors(RunMonitor):
+        def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+            self.pi, self.chance = pi, graph.observed(pi)
+
+        def observed(self, t: int, seen: Observations) -> None:
+            least.append(self.chance[seen.trial, seen.arm].min())
+            unplayable.append((self.pi[seen.trial, seen.arm] == 0.0).sum())
+
+    run(policies=names, eligible=0.3, horizon=200, monitor=lambda *_: Divisors())
+    assert min(least) > 0.0
+    assert sum(unplayable) > 0
+    for name in names:  # the estimated losses stay finite
+        policy, keys, process = as_policy(name), Keys(3, 0, 5), as_process(CHAIN)
+        problem = Problem(PRIOR, 50, policy.needs, GraphInfo(process))
+        state, graph = policy.init(problem, keys), process.round(1, keys)
+        for t in range(1, 51):
+            allowed = eligible_arms(0.3, t, keys, 4)
+            pi, action = decide(policy, state, View(t, keys, problem, graph, allowed))
+            trial, arm = graph.reveal(action, keys, t)
+            seen = Observations(trial, arm, ((trial + arm + t) % 2).astype(float))
+            state = policy.update(state, Event(t, keys, problem, graph, pi, action, seen))
+        assert np.isfinite(state["loss"]).all()  # type: ignore[arg-type]
 
 
 def test_a_restricted_run_learns() -> None:

@@ -197,6 +197,8 @@ class Exp3(UCB):
 class KeptWeights(UCB):
     """Returns its state as its proposal: callers that keep the proposal must copy it."""
 
+    restrictable: ClassVar[bool] = False  # the weights of some arms do not add up to 1
+
     def init(self, problem: Problem, keys: Keys) -> State:
         return {"w": np.full((keys.trials, problem.arms), 1.0 / problem.arms)}
 

@@ -71,9 +71,9 @@ def eligible_arms(eligible: Eligible, t: int, keys: Keys, arms: int) -> Mask:
     meet the same eligible arms.
 
     >>> eligible_arms(0.5, 1, Keys(seed=1, trials=3), arms=4)
-    array([[ True,  True,  True,  True],
-           [False,  True, False, False],
-           [ True,  True, False,  True]])
+    array([[False,  True, False, False],
+           [ True,  True,  True, False],
+           [False,  True, False, False]])
     """
     if not isinstance(eligible, float):
         return eligible if len(eligible) == 1 else eligible[t - 1 : t]
