@@ -589,12 +589,16 @@ class Agent:
             return [Entry(state.number + 1, now, "observe", decision.number, body)], None
 
         self._run(prepare)
+        self._warn_of_prior()
+
+    def _warn_of_prior(self) -> None:
+        """Issue a warning to the caller of a method if its outcomes contradict the prior."""
         if self._state.warning:
             warnings.warn(
                 f"the rewards contradict the prior '{text_of(self._state.setup.posterior)}': "
                 f"{self._state.warning}; see inspect_prior, and consider another prior",
                 InputWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
 
     def close(self, decision: Decision | str) -> None:
@@ -677,7 +681,9 @@ class Agent:
             data = pack_learned(arm, reward, weight)
             return [Entry(state.number + 1, now, "learn", None, body, data)], outcomes
 
-        return self._run(prepare)
+        learned = self._run(prepare)
+        self._warn_of_prior()
+        return learned
 
     # A changing world -----------------------------------------------------------------------------
 
