@@ -469,7 +469,7 @@ class AgentState:
             type(number) is type(arm) is type(round_) is int
             and 0 < round_ <= number <= self.decisions
             and number not in self.open
-            and 0 <= arm < decision.process.arms
+            and 0 <= arm < decision.process.arms <= arms
             and type(decision.id) is str
             and number_in(decision.id) == number
             and all(type(one) in (int, float) and math.isfinite(one) for one in times)
