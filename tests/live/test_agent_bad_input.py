@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
+from helpers.agents import facts
 from helpers.bad_input import Proposes, label, refused, tree
 
 from graphbandits import Agent
@@ -36,13 +38,17 @@ NAN, INF = math.nan, math.inf
         ({"arms": [["ann"], ["bob"]]}, ["name", "['ann']"]),
         ({"policy": "ids-m"}, ["unknown policy 'ids-m'", "did you mean 'ids-n'"]),
         ({"policy": "ids-n(x=1)"}, ["'ids-n'", "no parameter 'x'"]),
-        ({"policy": None}, ["policy", "None"]),
+        ({"policy": None}, ["a new agent needs a policy", "Agent('ids-n', "]),
+        ({"policy": 5}, ["policy", "5"]),
         ({"policy": ["ids-n"]}, ["policy", "ids-n"]),
         ({"graph": "sta"}, ["unknown graph 'sta'", "did you mean 'star'"]),
-        ({"graph": None}, ["graph", "NoneType"]),
+        ({"graph": 5}, ["graph", "int"]),
         ({"seed": -1}, ["seed", "at least 0", "-1"]),
         ({"seed": 1.5}, ["seed", "whole number", "1.5"]),
-        ({"seed": None}, ["seed", "whole number", "None"]),
+        ({"seed": "1"}, ["seed", "whole number", "'1'"]),
+        ({"expires": 0}, ["expires", "seconds", "0"]),
+        ({"expires": timedelta(-1)}, ["expires", "seconds", "-86400"]),
+        ({"expires": "1 h"}, ["expires", "seconds", "'1 h'"]),
         ({"horizon": 0}, ["horizon", "at least 1", "0"]),
         ({"horizon": 2.5}, ["horizon", "whole number", "2.5"]),
         ({"trial": -1}, ["trial", "at least 0", "-1"]),
@@ -82,9 +88,9 @@ def everything(agent: Agent, place: Path) -> bytes:
 )
 def test_refused_rewards_change_nothing(agent: Agent, tmp_path: Path, reward: Any) -> None:
     before = everything(agent, tmp_path)
-    refused(lambda: agent.observe(1, {"bob": reward}), "0 or 1")
-    refused(lambda: agent.observe(1, {"bob": 1, "eve": reward}), "0 or 1")
-    assert agent.pending == (1,)
+    refused(lambda: agent.observe(agent.pending[0], {"bob": reward}), "0 or 1")
+    refused(lambda: agent.observe(agent.pending[0], {"bob": 1, "eve": reward}), "0 or 1")
+    assert len(agent.pending) == 1
     assert everything(agent, tmp_path) == before
 
 
@@ -92,14 +98,14 @@ def test_refused_rewards_change_nothing(agent: Agent, tmp_path: Path, reward: An
     "one", [1, 1.0, True, np.bool_(True), np.int8(1), np.float16(1), Decimal(1), Fraction(1)]
 )
 def test_a_number_of_any_type_is_a_reward(agent: Agent, one: Any) -> None:
-    agent.observe(1, {"bob": one, "eve": type(one)(0)})
+    agent.observe(agent.pending[0], {"bob": one, "eve": type(one)(0)})
     assert agent.state["a"] == {"ann": 1.0, "bob": 10.0, "eve": 1.0}
     assert agent.state["b"] == {"ann": 9.0, "bob": 1.0, "eve": 10.0}
 
 
 @pytest.mark.parametrize("reward", [0.5, 2, NAN, "x"])
 def test_refused_reward_is_in_the_message(agent: Agent, reward: Any) -> None:
-    refused(lambda: agent.observe(1, {"bob": reward}), repr(reward))
+    refused(lambda: agent.observe(agent.pending[0], {"bob": reward}), repr(reward))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +117,13 @@ def test_refused_reward_is_in_the_message(agent: Agent, reward: Any) -> None:
         ({None: 1}, ["unknown arm None", "bob"]),
         ({"ann": 1}, ["'bob'", "does not reveal 'ann'"]),
         ({"bob": 1, "eve": 0, "ann": 1}, ["'bob'", "does not reveal 'ann'"]),
-        (None, ["rewards", "None"]),
-        ([1, 0], ["rewards", "[1, 0]"]),
-        (1, ["rewards", "1"]),
+        ({"bob": 1, "ann": (1, 1)}, ["'bob'", "does not reveal 'ann'"]),
+        ({"bob": (3, 2)}, ["(successes, trials)", "(3, 2)"]),
+        ({"bob": (1, 0)}, ["(successes, trials)", "(1, 0)"]),
+        ({"bob": (0.5, 2)}, ["(successes, trials)", "(0.5, 2)"]),
+        (None, ["outcomes", "None"]),
+        ([1, 0], ["outcomes", "[1, 0]"]),
+        (1, ["outcomes", "1"]),
     ],
     ids=label,
 )
@@ -121,25 +131,33 @@ def test_refused_arms_change_nothing(
     agent: Agent, tmp_path: Path, rewards: Any, words: list[str]
 ) -> None:
     before = everything(agent, tmp_path)
-    refused(lambda: agent.observe(1, rewards), *words)
-    assert agent.pending == (1,)
+    for partial in (False, True):
+        how = {"partial": partial}
+        refused(lambda how=how: agent.observe(agent.pending[0], rewards, **how), *words)
+    assert len(agent.pending) == 1
     assert everything(agent, tmp_path) == before
 
 
-@pytest.mark.parametrize("number", [0, 2, -1, 99, "1", None, 1.5, [1], True, 1 + 0j], ids=label)
+NUMBERS = [0, 1, 2, -1, 99, "1", "", "-1", "x", "1-", "\uff11-x", None, 1.5, [1], True, 1 + 0j]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=label)
 def test_unknown_decisions_are_refused(agent: Agent, tmp_path: Path, number: Any) -> None:
+    """The agent has an open decision with the number 1, but its id has a random part."""
     before = everything(agent, tmp_path)
-    refused(
-        lambda: agent.observe(number, {"bob": 1}), "decision", repr(number), "open decisions: [1]"
-    )
+    whole = type(number) is int and number > 0
+    for call in (lambda: agent.observe(number, {"bob": 1}), lambda: agent.close(number)):
+        refused(call, "decision", repr(str(number) if whole else number))
+    refused(lambda: agent.decision(number), "decision")
     assert everything(agent, tmp_path) == before
 
 
 def test_very_large_integers_are_refused_with_a_short_message(agent: Agent) -> None:
     large = 10**5000
-    refused(lambda: agent.observe(1, {"bob": large}), "0 or 1", "int")
-    refused(lambda: agent.observe(1, {large: 1}), "unknown arm", "int", "bob")
-    refused(lambda: agent.observe(large, {"bob": 1}), "decision", "int", "open decisions: [1]")
+    refused(lambda: agent.observe(agent.pending[0], {"bob": large}), "0 or 1", "int")
+    refused(lambda: agent.observe(agent.pending[0], {large: 1}), "unknown arm", "int", "bob")
+    refused(lambda: agent.observe(large, {"bob": 1}), "decision", "int")
+    assert len(refused(lambda: agent.observe("9" * 5000, {"bob": 1}), "decision")) < 300
 
 
 def test_a_decision_is_observed_once(agent: Agent, tmp_path: Path) -> None:
@@ -147,13 +165,19 @@ def test_a_decision_is_observed_once(agent: Agent, tmp_path: Path) -> None:
     agent.observe(second, {second.arm: 1})
     before = everything(agent, tmp_path)
     for again in (second, second.id):
-        refused(
-            lambda again=again: agent.observe(again, {second.arm: 0}), "2", "open decisions: [1]"
-        )
-    assert agent.pending == (1,)
+        words = ["has the outcome 1 of 'bob', not 0", "cannot be changed", second.id]
+        refused(lambda again=again: agent.observe(again, {second.arm: 0}), *words)
+        words = ["is closed", "no outcome of 'eve'", "partial=True", second.id]
+        refused(lambda again=again: agent.observe(again, {"bob": 1, "eve": 0}), *words)
+        agent.observe(again, {second.arm: 1})  # the same outcome
+        agent.observe(again, {})
+        agent.close(again)
+    (first,) = agent.pending
     assert everything(agent, tmp_path) == before
-    agent.observe(1, {"bob": 1})
-    refused(lambda: agent.observe(1, {"bob": 1}), "1", "open decisions: none")
+    agent.observe(first, {"bob": 1})
+    refused(lambda: agent.observe(first, {"bob": 0}), "has the outcome 1 of 'bob'", first)
+    assert agent.pending == ()
+    assert agent.status()["outcomes"] == 2
 
 
 def test_refused_observations_do_not_affect_later_decisions(agent: Agent) -> None:
@@ -162,10 +186,19 @@ def test_refused_observations_do_not_affect_later_decisions(agent: Agent) -> Non
     other = Agent("ids-n", names, matrix, seed=1, prior=prior)
     other.decide()
     for rewards in ({"bob": 1, "eve": 0.5}, {"bob": 0, "ann": 1}, {"bob": 1, "x": 1}):
-        refused(lambda rewards=rewards: agent.observe(1, rewards))
+        refused(lambda rewards=rewards: agent.observe(agent.pending[0], rewards))
     for one in (agent, other):
-        one.observe(1, {"bob": 0, "eve": 1})
-    assert agent.decide() == other.decide()
+        one.observe(one.pending[0], {"bob": 0, "eve": 1})
+    assert facts(agent.decide()) == facts(other.decide())
+
+
+@pytest.mark.parametrize("now", [NAN, INF, -INF])
+def test_clock_without_a_finite_time_changes_nothing(now: float) -> None:
+    times = iter([1.0, now, 2.0])
+    agent = Agent("ids-n", 2, seed=1, clock=lambda: next(times))
+    refused(agent.decide, "clock", repr(now), "finite")
+    assert agent.pending == ()
+    assert agent.decide().number == 1
 
 
 def test_policy_that_proposes_no_distribution_leaves_the_agent_unchanged() -> None:

@@ -48,7 +48,7 @@ def test_failed_update_does_not_change_state() -> None:
         with raises_pinned(PolicyError):
             agent.observe(decision, {decision.arm: 1})
     assert agent.state == before
-    assert agent.pending == (1,)
+    assert agent.pending == (decision.id,)
 
 
 class HalfBeta(BetaBernoulli):

@@ -227,7 +227,7 @@ def feed(agent: Agent, rounds: int) -> list[int]:
             warnings.simplefilter("always")
             agent.observe(decision, {"x": 0.25, "y": -0.5})
         assert {one.category for one in caught} <= {InputWarning}
-        warned += [decision.id] * len(caught)
+        warned += [decision.number] * len(caught)
     return warned
 
 
@@ -239,6 +239,15 @@ def test_agent_warns_once_and_names_prior_and_remedy() -> None:
     assert len(caught) == 1
     assert "normal(mean=50.0)" in text
     assert "inspect_prior" in text
+    assert caught[0].filename == __file__
+    assert feed(agent, 30) == []
+
+
+def test_agent_warns_if_learned_outcomes_contradict_the_prior() -> None:
+    agent = wrong()
+    with pytest.warns(InputWarning, match=r"normal\(mean=50.0\)") as caught:
+        agent.learn({"x": (1.5, 6), "y": -0.5})
+    assert len(caught) == 1
     assert caught[0].filename == __file__
     assert feed(agent, 30) == []
 
@@ -267,9 +276,9 @@ def test_refused_reward_is_not_counted() -> None:
     decision = agent.decide()
     with pytest.raises(Exception, match="reward"):
         agent.observe(decision, {"x": 1, "y": 0.5})
-    assert agent._prior_check.count == 0
+    assert agent._state.prior_check.count == 0
     agent.observe(decision, {"x": 1, "y": 0})
-    assert agent._prior_check.count == 2
+    assert agent._state.prior_check.count == 2
 
 
 def test_predictive_distribution_of_the_rewards_that_warn() -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 import numpy as np
 
 from graphbandits.errors import (
+    MOST_ROUNDS,
     InputError,
     InputWarning,
     StoreError,
@@ -419,9 +420,10 @@ class Agent:
         InputError
             If the agent has not made this decision, or its record was removed.
         """
+        id_ = _id_of(id)
         with self._lock:
-            state, entry = self._current(), self._made(id)
-            found = state.find(id)
+            state, entry = self._current(), self._made(id_)
+            found = state.find(id_)
             if found is None:
                 if entry.body.get("graph") is None and entry.number < state.graph_since:
                     state = self._replayed(entry.number)  # the graph has changed since
@@ -589,12 +591,16 @@ class Agent:
             return [Entry(state.number + 1, now, "observe", decision.number, body)], None
 
         self._run(prepare)
+        self._warn_of_prior()
+
+    def _warn_of_prior(self) -> None:
+        """Issue a warning to the caller of a method if its outcomes contradict the prior."""
         if self._state.warning:
             warnings.warn(
                 f"the rewards contradict the prior '{text_of(self._state.setup.posterior)}': "
                 f"{self._state.warning}; see inspect_prior, and consider another prior",
                 InputWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
 
     def close(self, decision: Decision | str) -> None:
@@ -677,7 +683,9 @@ class Agent:
             data = pack_learned(arm, reward, weight)
             return [Entry(state.number + 1, now, "learn", None, body, data)], outcomes
 
-        return self._run(prepare)
+        learned = self._run(prepare)
+        self._warn_of_prior()
+        return learned
 
     # A changing world -----------------------------------------------------------------------------
 
@@ -1086,7 +1094,7 @@ class Agent:
     def _replayed(self, until: int) -> AgentState:
         """Return the state after an entry, from the oldest snapshot and the entries after it."""
         base = self._journal.oldest_snapshot()
-        if base is not None:
+        if base is not None and base.data:  # in memory it has none
             state = self._restored(base)
         elif self._journal.first() == 1:
             state = AgentState(self._start, self._state.lifetime)
@@ -1167,7 +1175,7 @@ def _id_of(decision: object) -> str:
     """Return the id of a decision that a user has given."""
     if isinstance(decision, Decision):
         return decision.id
-    if isinstance(decision, int) and not isinstance(decision, bool):
+    if type(decision) is int and 0 < decision <= MOST_ROUNDS:
         return str(decision)  # the id of a decision in a file of version 0.8 or earlier
     if not isinstance(decision, str):
         raise InputError(f"decision must be a Decision or its id, not {short_repr(decision)}")

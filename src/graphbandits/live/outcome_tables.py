@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def _from_columns(
         zip(columns["arm"], columns[name], counts, strict=True), 1
     ):
         try:
-            if arm not in numbers:
+            if not isinstance(arm, Hashable) or arm not in numbers:
                 numbers[arm] = setup.number_of(arm)
             index.append(numbers[arm])
             if name == "total":

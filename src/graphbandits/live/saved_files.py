@@ -30,7 +30,7 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.graphs._storage import Arrays, unpack_process
-from graphbandits.live.setup import Setup, pack_sparse
+from graphbandits.live.setup import Setup, check_sizes, pack_sparse
 from graphbandits.live.state import FORMAT, AgentState, OpenDecision
 from graphbandits.posteriors import Posterior
 from graphbandits.registry import registered
@@ -103,7 +103,7 @@ def _remove_abandoned(path: Path) -> None:
 def _from_format_1(meta: dict[str, Any], arrays: Arrays) -> AgentState:
     """Read an agent that was saved by version 0.8 or earlier. The ids of decisions are numbers."""
     prior = _saved_prior(meta, arrays)
-    _check_sizes(meta["graph"], prior.arms)
+    check_sizes(meta["graph"], prior.arms)
     setup = Setup.of(
         meta["policy"],
         meta["arms"],
@@ -117,6 +117,7 @@ def _from_format_1(meta: dict[str, Any], arrays: Arrays) -> AgentState:
     setup = Setup(**{**_fields(setup), "graph_text": text})
     state = AgentState(setup)
     state._restore(meta, arrays)
+    state.number = 1  # its creation: the entries before the load are not known
     state.decisions = check_integer(meta["t"], "t", least=0)
     if state.decisions > MOST_ROUNDS:
         raise InputError(f"it is damaged: it has made more than {MOST_ROUNDS} decisions")
@@ -128,7 +129,7 @@ def _from_format_1(meta: dict[str, Any], arrays: Arrays) -> AgentState:
         if not fits or not (pi >= 0.0).all() or not abs(pi.sum() - 1.0) < 1e-9:
             raise InputError(f"it is damaged: its open decision {short_repr(t)} is not valid")
         packed = pack_sparse(pi[0]) if setup.policy.exact else None
-        state.open[t] = OpenDecision(t, str(t), action, 0.0, None, packed, None, setup.process, t)
+        state.open[t] = OpenDecision(t, str(t), action, 0.0, None, packed, setup.process, t)
     return state
 
 
@@ -151,18 +152,3 @@ def _saved_prior(meta: Mapping[str, Any], arrays: Arrays) -> Posterior:
     saved |= {name: restored_value(value) for name, value in meta.get("prior", {}).items()}
     posterior: Posterior = known[name](**saved)
     return posterior
-
-
-def _check_sizes(graph: Any, arms: int) -> None:
-    """Raise InputError if a graph has the wrong number of arms, before it allocates memory."""
-    if isinstance(graph, dict):
-        for name in ("arms", "count"):
-            if graph.get(name, arms) != arms:
-                given = short_repr(graph[name])
-                raise InputError(
-                    f"it is damaged: its graph has {given} arms, but its prior has {arms}"
-                )
-        graph = list(graph.values())
-    if isinstance(graph, list):
-        for part in graph:
-            _check_sizes(part, arms)

@@ -44,6 +44,9 @@ from graphbandits.worlds.loaders import prior_parameters
 MODEL = ("arms", "graph", "posterior", "prior", "accuracy")
 #: Edges of a new arm: names of other arms, or a mapping from names to probabilities.
 EdgesLike = Iterable[Arm] | Mapping[Arm, float]
+#: Maximum size of an unpacked object; larger ones compress at most by the factor MOST_RATIO.
+MOST_UNPACKED = 2**25
+MOST_RATIO = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,18 +395,27 @@ class Setup:
     @classmethod
     def unpack(cls, meta: Mapping[str, Any], get: Callable[[str], bytes]) -> Setup:
         """Restore a setup from the result of :meth:`pack`; ``get`` returns a stored object."""
-        arms = meta["arms"]
-        names = tuple(range(arms)) if isinstance(arms, int) else tuple(_unpack_json(get(arms)))
         posterior: Posterior = unpack_plugin(*_unpack_npz(get(meta["prior"])))
-        process, text = unpack_graph(get(meta["graph"]))
-        if not len(names) == posterior.arms == process.arms:
+        arms = meta["arms"]
+        given, count = names_and_number(_unpack_json(get(arms)) if isinstance(arms, str) else arms)
+        if count != posterior.arms:  # before it allocates memory
             raise InputError(
-                f"it is damaged: its graph has {process.arms} arms, its prior {posterior.arms}, "
-                f"and it has {len(names)} names"
+                f"it is damaged: it has {short_repr(count)} arms, but its prior has "
+                f"{posterior.arms}"
             )
+        process, text = unpack_graph(get(meta["graph"]), posterior.arms)
+        if process.arms != posterior.arms:
+            raise InputError(
+                f"it is damaged: its graph has {process.arms} arms, but its prior has "
+                f"{posterior.arms}"
+            )
+        names = given if given is not None else tuple(range(posterior.arms))
+        if len(set(names)) != len(names):
+            raise InputError("it is damaged: two arms have the same name")
         keys = Keys(meta["seed"], meta["trial"])
         policy = as_policy(meta["policy"])
-        return cls(policy, names, posterior, process, text, meta["horizon"], keys).checked()
+        horizon = None if meta["horizon"] is None else check_horizon(meta["horizon"])
+        return cls(policy, names, posterior, process, text, horizon, keys).checked()
 
 
 def extended_state(before: State, fresh: State, name: str) -> State:
@@ -438,10 +450,29 @@ def pack_graph(process: Process, text: str | None) -> bytes:
     return _pack_npz({"graph": pack_process(process, text, arrays), "text": text}, arrays)
 
 
-def unpack_graph(data: bytes) -> tuple[Process, str | None]:
-    """Restore a graph and its text form from the result of :func:`pack_graph`."""
+def unpack_graph(data: bytes, arms: int) -> tuple[Process, str | None]:
+    """Restore a graph and its text form from the result of :func:`pack_graph`.
+
+    A graph of more than ``arms`` arms is damaged.
+    """
     meta, arrays = _unpack_npz(data)
+    check_sizes(meta["graph"], arms)
     return unpack_process(meta["graph"], arrays), meta["text"]
+
+
+def check_sizes(graph: Any, arms: int) -> None:
+    """Raise InputError if a packed graph has too many arms, before it allocates memory."""
+    if isinstance(graph, dict):
+        for name in ("arms", "count"):
+            if not graph.get(name, arms) <= arms:
+                given = short_repr(graph[name])
+                raise InputError(
+                    f"it is damaged: its graph has {given} arms, but its prior has {arms}"
+                )
+        graph = list(graph.values())
+    if isinstance(graph, list):
+        for part in graph:
+            check_sizes(part, arms)
 
 
 def pack_sparse(row: Floats) -> bytes:
@@ -453,31 +484,52 @@ def pack_sparse(row: Floats) -> bytes:
     index = np.flatnonzero(row)
     raw = index.astype("<i4").tobytes() + row[index].astype("<f8").tobytes()
     # many arms have few different probabilities, which compress well
-    return b"r" + raw if len(raw) <= 1000 else b"z" + zlib.compress(raw, 1)
+    return b"r" + raw if len(raw) <= 1000 else b"z" + _compress(raw)
 
 
 def unpack_sparse(data: bytes) -> tuple[Ints, Floats]:
     """Return the indices and values of the result of :func:`pack_sparse`."""
-    raw = data[1:] if data[:1] == b"r" else zlib.decompress(data[1:])
+    raw = data[1:] if data[:1] == b"r" else _decompress(data[1:])
     count = len(raw) // 12
     index = np.frombuffer(raw, "<i4", count).astype(np.int64)
     return index, np.frombuffer(raw, "<f8", count, 4 * count).astype(np.float64)
 
 
 def _pack_json(value: Any) -> bytes:
-    return zlib.compress(json.dumps(value).encode(), 1)
+    return _compress(json.dumps(value).encode())
 
 
 def _unpack_json(data: bytes) -> Any:
-    return json.loads(zlib.decompress(data))
+    return json.loads(_decompress(data))
 
 
 def _pack_npz(meta: Mapping[str, Any], arrays: Arrays) -> bytes:
-    return zlib.compress(to_npz(meta, arrays), 1)
+    return _compress(to_npz(meta, arrays))
 
 
 def _unpack_npz(data: bytes) -> tuple[dict[str, Any], Arrays]:
-    return from_npz(zlib.decompress(data))
+    return from_npz(_decompress(data))
+
+
+def _compress(raw: bytes) -> bytes:
+    data = zlib.compress(raw, 1)
+    # what would not be unpacked is stored as it is
+    return data if len(raw) <= _most_unpacked(data) else zlib.compress(raw, 0)
+
+
+def _decompress(data: bytes) -> bytes:
+    """Return the result of :func:`_compress` as it was; a small object cannot fill the memory."""
+    unpacker, most = zlib.decompressobj(), _most_unpacked(data)
+    raw = unpacker.decompress(data, most + 1)
+    if len(raw) > most:
+        raise InputError(f"it is damaged: {len(data):,} bytes unpack to more than {most:,}")
+    if not unpacker.eof or unpacker.unused_data:
+        raise InputError("it is damaged: a compressed part has the wrong length")
+    return raw
+
+
+def _most_unpacked(data: bytes) -> int:
+    return max(MOST_UNPACKED, MOST_RATIO * len(data))
 
 
 def _plain(value: Any) -> Any:

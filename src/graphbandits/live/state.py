@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import math
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +15,13 @@ import numpy as np
 from graphbandits._io import from_npz, to_npz
 from graphbandits._types import Floats, Ints, State
 from graphbandits.engine.loop import draw_graph, update_state
-from graphbandits.errors import InputError
+from graphbandits.errors import (
+    MOST_ROUNDS,
+    InputError,
+    check_integer,
+    check_positive,
+    short_repr,
+)
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs._storage import Arrays
 from graphbandits.live.journal import Entry
@@ -29,9 +37,10 @@ from graphbandits.policies import Event
 from graphbandits.policies.base import check_saved
 from graphbandits.policies.bayesian import OwnOutcomePolicy, PosteriorPolicy
 from graphbandits.policies.index import CountPolicy, OwnOutcomeIndexPolicy
-from graphbandits.posteriors import Observations, is_discounted
+from graphbandits.posteriors import Observations, Posterior, is_discounted
 from graphbandits.posteriors.base import StateChecked
 from graphbandits.posteriors.discounting import with_time
+from graphbandits.posteriors.support import REAL, reward_support
 from graphbandits.registry import name_of
 
 #: Version of the format of snapshots and saved agents.
@@ -61,10 +70,8 @@ class OpenDecision:
         Time at which the decision expires.
     pi : bytes or None
         Distribution of the play, packed; None if the policy draws the arm itself.
-    graph : str or None
-        Key of the graph of this decision; None for the graph of the agent at that time.
     process : Process
-        The graph.
+        Its graph.
     round : int
         Round of the process.
     seen : dict of int to (float, float)
@@ -77,7 +84,6 @@ class OpenDecision:
     time: float
     expires: float | None
     pi: bytes | None
-    graph: str | None
     process: Process
     round: int
     seen: dict[int, Outcome] = field(default_factory=dict)
@@ -93,7 +99,6 @@ class OpenDecision:
             entry.time,
             body.get("expires"),
             entry.data,
-            body.get("graph"),
             process,
             body.get("round", number),
         )
@@ -171,7 +176,7 @@ class AgentState:
         if key not in self._graphs:
             if len(self._graphs) >= MOST_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
-            self._graphs[key] = unpack_graph(get(key))[0]
+            self._graphs[key] = unpack_graph(get(key), len(self.setup.arms))[0]
         return self._graphs[key]
 
     def feedback(self, decision: OpenDecision) -> Feedback:
@@ -248,7 +253,7 @@ class AgentState:
                 setup = setup.with_arm(body["name"], body["prior"], process)
                 arrays = extended_state(arrays, setup.init(), name_of(setup.policy))
             case "set_graph":
-                setup = setup.with_graph(*unpack_graph(get(body["graph"])))
+                setup = setup.with_graph(*unpack_graph(get(body["graph"]), len(setup.arms)))
             case "set_policy":
                 setup = setup.with_policy(body["policy"])
                 if body["reset"]:
@@ -380,7 +385,7 @@ class AgentState:
         graphs[id(self.setup.process)] = meta["graph"]
         decisions = []
         for one in self.open.values():
-            key = one.graph or graphs.get(id(one.process))
+            key = graphs.get(id(one.process))
             if key is None:
                 key = graphs[id(one.process)] = put(pack_graph(one.process, None))
             if one.pi is not None:
@@ -417,7 +422,12 @@ class AgentState:
             )
         state = cls(Setup.unpack(meta, get), meta["lifetime"])
         state._restore(meta, arrays)
-        state.number, state.decisions = int(meta["number"]), int(meta["decisions"])
+        state.number = check_integer(meta["number"], "number", least=0)
+        state.decisions = check_integer(meta["decisions"], "decisions", least=0)
+        if state.decisions > MOST_ROUNDS:
+            raise InputError(f"it is damaged: it has made more than {MOST_ROUNDS} decisions")
+        if state.lifetime is not None:
+            check_positive(state.lifetime, "it is damaged: the time after which decisions expire")
         arms = len(state.setup.arms)
         state.paused = _arm_set(meta["paused"], arms)
         state.retired = {int(arm): int(n) for arm, n in meta["retired"]}
@@ -428,26 +438,45 @@ class AgentState:
         processes: dict[str, Process] = {meta["graph"]: state.setup.process}
         for number, id_, arm, time, expires, key, round_, seen in meta["open"]:
             if key not in processes:
-                processes[key] = unpack_graph(get(key))[0]
+                processes[key] = unpack_graph(get(key), arms)[0]
             pi = arrays.get(f"pi/{number}")
-            if not (0 < number <= state.decisions and 0 <= arm < arms):
-                raise InputError(f"it is damaged: its open decision {number} is not valid")
-            state.open[number] = OpenDecision(
+            decision = OpenDecision(
                 number,
                 id_,
                 arm,
                 time,
                 expires,
                 None if pi is None else pi.tobytes(),
-                None if processes[key] is state.setup.process else key,
                 processes[key],
                 round_,
-                {int(i): (float(reward), float(weight)) for i, reward, weight in seen},
+                {i: (reward, weight) for i, reward, weight in seen},
             )
-            _check_pi(state.open[number], arms)
+            if not state._may_be_open(decision):
+                raise InputError(
+                    f"it is damaged: its open decision {short_repr(number)} is not valid"
+                )
+            state.open[number] = decision
             if expires is not None:
                 heapq.heappush(state._due, (expires, number))
         return state
+
+    def _may_be_open(self, decision: OpenDecision) -> bool:
+        """Return whether a decision from a file is valid: kernels do not check what it has."""
+        number, arm, round_ = decision.number, decision.arm, decision.round
+        arms, posterior = len(self.setup.arms), self.setup.posterior
+        times = (decision.time, decision.time if decision.expires is None else decision.expires)
+        return (
+            type(number) is type(arm) is type(round_) is int
+            and 0 < round_ <= number <= self.decisions
+            and number not in self.open
+            and 0 <= arm < decision.process.arms <= arms
+            and type(decision.id) is str
+            and number_in(decision.id) == number
+            and all(type(one) in (int, float) and math.isfinite(one) for one in times)
+            and (decision.pi is None or _is_distribution(decision.pi, arms))
+            and all(type(i) is int and 0 <= i < arms for i in decision.seen)
+            and all(_is_outcome(pair, posterior) for pair in decision.seen.values())
+        )
 
     def _restore(self, meta: dict[str, Any], arrays: Arrays) -> None:
         """Restore the state of the policy and of the check of the prior, checked."""
@@ -608,18 +637,34 @@ def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Fl
     return reach
 
 
-def _check_pi(decision: OpenDecision, arms: int) -> None:
-    """Raise InputError if the distribution of an open decision from a file is not valid."""
-    if decision.pi is None:
-        return
+def _is_outcome(pair: Outcome, posterior: Posterior) -> bool:
+    """Return whether a pair from a file may be the reward and the weight of an outcome."""
+    reward, weight = pair
+    if type(reward) is not float or type(weight) is not float or not math.isfinite(weight):
+        return False
+    support = reward_support(posterior)
     try:
-        index, values = unpack_sparse(decision.pi)
-        valid = len(index) and 0 <= index.min() <= index.max() < arms
-        valid = valid and (values >= 0.0).all() and abs(values.sum() - 1.0) < 1e-9
-    except Exception:
-        valid = False
-    if not valid:
-        raise InputError(f"it is damaged: its open decision {decision.number} is not valid")
+        REAL.check(reward)
+        if weight == 1.0:
+            posterior.check_reward(reward)
+            return True
+    except InputError:
+        return False
+    weighted = getattr(posterior, "weighted", False)
+    return weighted and weight > 0.0 and support.low <= reward <= support.high
+
+
+def _is_distribution(packed: bytes, arms: int) -> bool:
+    """Return whether a packed row has a distribution over the arms."""
+    try:
+        index, values = unpack_sparse(packed)
+    except (InputError, ValueError, zlib.error):
+        return False
+    return (
+        len(index) > 0
+        and bool(index[0] >= 0 and index[-1] < arms and (np.diff(index) > 0).all())
+        and bool((values >= 0.0).all() and abs(values.sum() - 1.0) < 1e-9)
+    )
 
 
 def _arm_set(arms: Iterable[int], count: int) -> set[int]:
