@@ -271,8 +271,10 @@ def is_abandoned(name: str) -> bool:
     return match is not None and match[2] == machine_id() and not is_alive(int(match[3], 16))
 
 
-def json_text(value: Any) -> str:
+def json_text(value: Any, indent: int | None = 2) -> str:
     """Format a value as JSON in ASCII, with null for numbers that are not finite.
+
+    With ``indent=None`` it is one line.
 
     >>> print(json_text({"interval": [1.0, float("nan")]}))
     {
@@ -282,7 +284,7 @@ def json_text(value: Any) -> str:
       ]
     }
     """
-    return json.dumps(_finite(value), indent=2, allow_nan=False)
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

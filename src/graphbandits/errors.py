@@ -58,8 +58,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     "did you mean 'ids-n'? Known: ids-n, ts-n"
     """
     names = sorted(known)
-    # a comparison with very many names takes minutes
-    close = [] if len(names) > 10**4 else difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    # a comparison with very many names, or of a very long one, takes minutes
+    comparable = len(names) <= 10**4 and len(name) <= 1000
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5) if comparable else []
     hint = f"did you mean '{close[0]}'? Known: " if close else "choose from "
     listed = names if len(names) <= MOST_LISTED else [*names[:2], "...", names[-1]]
     count = "" if len(names) <= MOST_LISTED else f" ({len(names)} names)"

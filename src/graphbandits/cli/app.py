@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from graphbandits._version import __version__
+from graphbandits.cli.agent_commands import agent
 from graphbandits.cli.catalogue_commands import list_, new
 from graphbandits.cli.check_commands import audit, check
 from graphbandits.cli.inspect_commands import graph, inspect
@@ -110,6 +111,7 @@ def _root(
 
 for command in (reproduce, simulate, run, audit, check, inspect, graph, list_, compare, report):
     app.command(command.__name__.rstrip("_"))(command)
+app.add_typer(agent, name="agent")
 app.add_typer(new, name="new")
 app.add_typer(store, name="store")
 

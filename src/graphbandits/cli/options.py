@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +43,27 @@ def number(help: str) -> Any:
 def seconds(help: str) -> Any:
     """Define an option for a duration in seconds."""
     return option("SECONDS", help, parser=_parser(float, "a number of seconds"))
+
+
+def lifetime(help: str) -> Any:
+    """Define an option for a duration in seconds, minutes, hours or days."""
+    return option("TIME", help, parser=_parser(_seconds, "a time such as 90, 30m, 12h or 3d"))
+
+
+def _seconds(text: str) -> float:
+    """Read a duration.
+
+    >>> _seconds("90"), _seconds("1.5h"), _seconds("3d")
+    (90.0, 5400.0, 259200.0)
+    """
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    unit = units.get(text[-1:])
+    return float(text) if unit is None else float(text[:-1]) * unit
+
+
+def date(help: str) -> Any:
+    """Define an option for a date, or a time in ISO format."""
+    return option("DATE", help, parser=_parser(datetime.fromisoformat, "a date such as 2026-01-31"))
 
 
 def flag(name: str, help: str) -> Any:
