@@ -301,3 +301,20 @@ def test_graph_of_a_decision_is_stored_with_it(store_url: str) -> None:
     assert other.decision(decision.id).reveals == {"bob": 1.0, "joe": 0.5}
     with pytest.raises(InputError, match="does not reveal"):
         other.observe(other.decide(among=["bob"]), {"joe": 1})
+
+
+def test_an_outcome_counts_once_although_its_decision_was_removed(store_url: str) -> None:
+    clock = [1000.0]
+    agent = new_agent(store_url, clock=lambda: clock[0])
+    decision = agent.decide(among=["bob"])
+    agent.observe(decision, {"bob": 1}, partial=True)
+    clock[0] = 2000.0
+    agent.decide()
+    assert agent.forget(1500.0) == 3
+    assert agent.decision(decision.id).reveals == decision.reveals
+    agent.observe(decision, {"eve": 0})
+    for given in ({"bob": 1}, {"eve": 0}, {"bob": 1, "eve": 0}, {}):
+        agent.observe(decision.id, given)
+    refused(lambda: agent.observe(decision.id, {"bob": 0}), "outcome 1 of 'bob'")
+    assert agent.status()["outcomes"] == 2
+    agent.verify()

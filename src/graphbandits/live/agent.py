@@ -9,7 +9,8 @@ import secrets
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
@@ -155,6 +156,7 @@ class Agent:
         }
         self._clock, self._lock = clock, threading.RLock()
         self._entries_since_snapshot, self._snapshot_interval = 0, SNAPSHOT_ENTRIES
+        self._invalid = False
         self._store: AgentStore | None = None
         seconds = None if expires is None else _seconds(expires, "expires")
         if store is None:
@@ -424,6 +426,8 @@ class Agent:
         with self._lock:
             state, entry = self._current(), self._made(id_)
             found = state.find(id_)
+            if found is None and entry.kind != "decide":
+                raise InputError(f"the record of decision {id_} was removed, except for its end")
             if found is None:
                 if entry.body.get("graph") is None and entry.number < state.graph_since:
                     state = self._replayed(entry.number)  # the graph has changed since
@@ -916,6 +920,7 @@ class Agent:
         agent = object.__new__(cls)
         agent._clock, agent._lock = clock, threading.RLock()
         agent._entries_since_snapshot, agent._snapshot_interval = 0, SNAPSHOT_ENTRIES
+        agent._invalid = False
         agent._store, agent.name = None, "default"
         agent._journal, agent._state = MemoryJournal(state.number), state
         agent._start = state.setup
@@ -1035,17 +1040,40 @@ class Agent:
                         entries = _closes(state, now, due, "expired")
                     else:
                         entries, result = prepare(state, now)
+                    if self._journal.first() > 1:
+                        entries = [self._complete(state, entry) for entry in entries]
                     change = state.prepare(entries, self._get)
                     if entries:
                         self._journal.append(entries)
                 # the transaction is committed; if that failed, the state is as before
-                state.install(change, self._get)
+                with self._changing():
+                    state.install(change, self._get)
                 self._entries_since_snapshot += len(entries)
                 if not due:
                     break
             if self._store and self._entries_since_snapshot >= self._snapshot_interval:
-                self._snapshot()
+                self._entries_since_snapshot = 0
+                with suppress(StoreError):  # the event is stored; the next snapshot comes later
+                    self._snapshot()
             return cast(T, result)
+
+    def _complete(self, state: AgentState, entry: Entry) -> Entry:
+        """Add the id and the known outcomes to the end of a decision whose entries were removed."""
+        if entry.decision is None or not entry.body.get("closes"):
+            return entry
+        kinds = {one.kind for one in self._journal.of_decision(entry.decision)}
+        if "decide" in kinds:
+            return entry
+        decision = state.open[entry.decision]
+        known = [[arm, *pair] for arm, pair in decision.seen.items()]
+        return entry._replace(body=entry.body | {"id": decision.id, "known": known})
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Mark the state as invalid if its change is interrupted, for example by Ctrl-C."""
+        self._invalid = True
+        yield
+        self._invalid = False
 
     def _now(self) -> float:
         now = float(self._clock())
@@ -1055,33 +1083,35 @@ class Agent:
 
     def _current(self) -> AgentState:
         """Return the state after all entries so far."""
-        return self._catch_up(self._journal.last())
+        with self._lock:
+            return self._catch_up(self._journal.last())
 
     def _catch_up(self, last: int) -> AgentState:
         """Apply the entries of other processes up to the last one."""
         state = self._state
-        if last == state.number:
+        if last == state.number and not self._invalid:
             return state
-        if last < state.number or self._journal.first() > state.number + 1:
-            # the store was replaced by a copy, or entries were removed
+        removed = self._journal.first() > state.number + 1
+        if self._invalid or removed or last < state.number:  # or the store is an older copy
             return self._load_newest()
-        try:
-            state.replay(self._journal.entries(state.number), self._get)
-        except BaseException:
-            self._load_newest()
-            raise
-        self._entries_since_snapshot += last - state.number
+        before = state.number
+        with self._changing():
+            state.replay(self._journal.entries(before), self._get)
+        self._entries_since_snapshot += state.number - before
         return state
 
     def _load_newest(self) -> AgentState:
+        """Load the newest snapshot, and apply the entries after it."""
         snapshot = self._journal.newest_snapshot()
-        if snapshot is None:
-            raise StoreError(f"the agent '{self.name}' in {self._place} has no snapshot")
-        self._state = self._restored(snapshot)
-        self._state.replay(self._journal.entries(snapshot.number), self._get)
-        self._entries_since_snapshot = self._state.number - snapshot.number
-        self._snapshot_interval = max(SNAPSHOT_ENTRIES, len(snapshot.data) // SNAPSHOT_BYTES)
-        return self._state
+        if snapshot is None or not snapshot.data:  # in memory
+            state = self._replayed(self._journal.last())
+        else:
+            state = self._restored(snapshot)
+            state.replay(self._journal.entries(snapshot.number), self._get)
+            self._entries_since_snapshot = state.number - snapshot.number
+            self._snapshot_interval = max(SNAPSHOT_ENTRIES, len(snapshot.data) // SNAPSHOT_BYTES)
+        self._state, self._invalid = state, False
+        return state
 
     def _restored(self, snapshot: Snapshot) -> AgentState:
         try:
@@ -1118,8 +1148,10 @@ class Agent:
     def _made(self, id_: str) -> Entry:
         """Return the entry of a decision; raise InputError if the agent has not made it."""
         for entry in self._journal.of_decision(number_in(id_)):
-            if entry.kind == "decide" and entry.body["id"] == id_:
+            if entry.body.get("id") == id_:
                 return entry
+        if found := self._state.find(id_):  # its entry was removed, or it is from a saved file
+            return found.as_entry()
         where = f"the agent '{self.name}'" + (f" in {self._place}" if self._store else "")
         raise InputError(
             f"unknown decision {short_repr(id_)}: {where} has not made it, or its record was "

@@ -27,7 +27,7 @@ def describe(
         if number is not None:
             if number not in ids:
                 made = [entry, *journal.of_decision(number)]
-                known = (one.body["id"] for one in made if one.kind == "decide")
+                known = (one.body["id"] for one in made if "id" in one.body)
                 ids[number] = next(known, str(number))  # its entry may have been removed
             line["decision"] = ids[number]
         found.append(line | _details(entry, arms))

@@ -66,6 +66,7 @@ def late_outcomes(
     known, reason = dict[int, Outcome](), ""
     for entry in entries:
         known |= outcomes_of(entry.body)
+        known |= {arm: (reward, weight) for arm, reward, weight in entry.body.get("known", ())}
         reason = entry.body.get("reason", reason)
     new = _unknown(given, known, arms, id_)
     if not new:

@@ -103,6 +103,15 @@ class OpenDecision:
             body.get("round", number),
         )
 
+    def as_entry(self) -> Entry:
+        """Return the entry of the decision, as far as it is known; the context is not."""
+        probability = None
+        if self.pi is not None:
+            index, values = unpack_sparse(self.pi)
+            probability = float(values[index == self.arm][0])
+        body = {"id": self.id, "arm": self.arm, "p": probability, "expires": self.expires}
+        return Entry(0, self.time, "decide", self.number, body, self.pi)
+
 
 class AgentState:
     """State of an agent after some entries of its journal.
