@@ -13,7 +13,7 @@ def test_a_packaged_experiment_can_be_run(name: str) -> None:
     plans = experiment.plans()
     assert len(plans) == experiment.runs == len(experiment.setups())
     for plan, setup in zip(plans, experiment.setups(), strict=True):
-        assert plan.horizon == setup.horizon == 1000
+        assert plan.horizon == setup.horizon == (2000 if name == "drift" else 1000)
         assert plan.process.arms == setup.arms
         assert len(plan.policies) == len(setup.policies)
         assert plan.trials == experiment.trials

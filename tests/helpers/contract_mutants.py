@@ -103,7 +103,7 @@ ALSO_FAILS: dict[str, set[str]] = {
     # the marginal likelihood is that of the updates
     "Forgetful": {"evidence", "discount"},
     "DrawsHalves": {"evidence"},
-    "UnfinishedPosterior": GRID,
+    "UnfinishedPosterior": GRID | {"discount"},
     # rewards are drawn with the means of sample
     "FromThePrior": {"rewards"},
     "OwnDraws": {"rewards"},

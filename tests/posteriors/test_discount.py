@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -315,6 +316,13 @@ def test_time_is_ignored_without_a_discount(name: str) -> None:
         assert (timed[key] == value).all()
         assert (nonsense[key] == value).all()
     assert discounted(posterior, plain, 1e9) is plain
+
+
+def test_plug_in_with_a_parameter_of_this_name_is_not_discounted() -> None:
+    """Without the method ``discounted`` its states are its own."""
+    own = SimpleNamespace(discount=0.9, half_life=None)
+    state = {"a": np.ones((1, 2))}
+    assert discounted(own, state, 5.0) is state  # type: ignore[arg-type]
 
 
 def test_trials_have_their_own_times() -> None:

@@ -35,6 +35,8 @@ def is_discounted(posterior: object) -> bool:
     >>> is_discounted(BetaBernoulli.of(arms=2)), is_discounted(BetaBernoulli.of(2, discount=0.99))
     (False, True)
     """
+    if not hasattr(posterior, "discounted"):  # a plug-in may have a parameter of such a name
+        return False
     discount, half_life = getattr(posterior, "discount", 1.0), getattr(posterior, "half_life", None)
     return discount != 1.0 or half_life is not None
 
