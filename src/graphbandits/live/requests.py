@@ -38,6 +38,8 @@ MOST_BYTES = 2**24
 MOST_DECISIONS = 10_000
 #: Most digits of an integer, so that it is also a finite float, and levels of nested values.
 MOST_DIGITS, MOST_DEPTH = 300, 50
+#: Longest lifetime of a decision: a later date has no ISO format.
+MOST_SECONDS = 1e11
 #: Longest error message, in characters.
 MOST_CHARACTERS = 2000
 
@@ -112,7 +114,7 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
     """
     if not isinstance(request, Mapping):
         raise InputError(
-            f'a request must be an object such as {{"op": "decide"}}, not {short_repr(request)}'
+            f'a request must be an object such as {{"op": "decide"}}, not {_shown(request)}'
         )
     given = {key: value for key, value in request.items() if value is not None}
     op = given.pop("op", None)
@@ -123,7 +125,7 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
     required, allowed = keys_of(op)
     for key in given:
         if key not in allowed:
-            hint = nearest(key, allowed) if allowed else "it has none"
+            hint = nearest(str(key), allowed) if allowed else "it has none"
             raise InputError(f"'{op}' has no key {short_repr(key)}: {hint}")
     for key in required:
         if key not in given:
@@ -131,7 +133,7 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
     for key, value in given.items():
         kind, is_valid = KINDS[key]
         if not is_valid(value):
-            raise InputError(f"'{key}' must be {kind}; not {short_repr(value)}")
+            raise InputError(f"'{key}' must be {kind}; not {_shown(value)}")
     if "graph" in given:
         given["graph"] = _graph(agent, given["graph"], files)
     return OPERATIONS[op](agent, **given) or {}
@@ -372,6 +374,15 @@ def _is_shallow(value: Any, most: int = MOST_DEPTH) -> bool:
     return most > 0 and all(_is_shallow(one, most - 1) for one in members)
 
 
+def _shown(value: Any, most: int = 80) -> str:
+    """Return a value as JSON, shortened; a value that is not JSON in the form of Python."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return short_repr(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 _ARMS = "a list of arms, each a text or an integer"
 _EDGES = "a list of arms, or an object with the probability of each arm"
 _FLAG = "true or false"
@@ -386,7 +397,10 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "edges": (_EDGES, _is_edges),
     "estimate": (_FLAG, _is_flag),
     "exclude": (_ARMS, _is_arms),
-    "expires": ("a number of seconds", _is_number),
+    "expires": (
+        f"a number of seconds of at most {MOST_SECONDS:g}",
+        lambda value: _is_number(value) and value <= MOST_SECONDS,
+    ),
     "extra": (_FLAG, _is_flag),
     "graph": (
         'a text such as "star", or an object such as {"edges": [["ann", "bob"], ["bob", "eve", '
@@ -426,8 +440,9 @@ def _graph(agent: Agent, value: Any, files: bool) -> GraphLike:
         return _from_edges(agent.arms, value["edges"], value.get("directed", False))
     if files:
         return value
-    made = build("graph", value)
-    if isinstance(made, File):
+    # the text itself is not passed on: an error could show whether there is a file of this name
+    made = None if value.startswith("file:") else build("graph", value)
+    if made is None or isinstance(made, File):
         raise InputError("a graph cannot be read from a file here: give its edges")
     return made
 
@@ -497,11 +512,13 @@ def read_json(text: str | bytes) -> Any:
         raise
     except json.JSONDecodeError as error:
         shown = short_repr(found[max(0, error.pos - 10) : error.pos + 20])
-        raise InputError(f"not valid JSON: {error.msg} at character {error.pos}: {shown}") from None
-    except (UnicodeDecodeError, UnicodeEncodeError) as error:
-        raise InputError(f"not valid UTF-8: {error.reason} at position {error.start}") from None
+        raise InputError(f"not valid JSON at character {error.pos}, in {shown}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"not valid UTF-8: {error.reason} at byte {error.start}") from None
+    except UnicodeEncodeError:
+        raise InputError("a text has one half of a surrogate pair, such as \\ud800") from None
     except RecursionError:
-        raise InputError("not valid JSON for a request: it is nested too deeply") from None
+        raise InputError("the JSON is nested too deeply") from None
     return value
 
 

@@ -1,0 +1,475 @@
+"""Tests of live/requests.py: requests in JSON do what the methods of an agent do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import ROOT
+from helpers.messages import check_message, raises_pinned
+
+from graphbandits import Agent
+from graphbandits.errors import InputError, StoreError
+from graphbandits.live.requests import (
+    KINDS,
+    MOST_BYTES,
+    MOST_DECISIONS,
+    MOST_DEPTH,
+    MOST_SECONDS,
+    OPERATIONS,
+    answer,
+    handle,
+    keys_of,
+    read_json,
+)
+
+NAMES = ["ann", "bob", "eve"]
+
+
+def new(**change: Any) -> Agent:
+    settings: dict[str, Any] = {"policy": "ids-n", "arms": NAMES, "graph": "path", "seed": 1}
+    return Agent(**(settings | change), clock=lambda: 1e9)
+
+
+def without_ids(agent: Agent) -> list[Any]:
+    """Return what an agent shows of its state, without the random parts of ids."""
+    text = json.dumps([agent.status(), agent.state, agent.history(), agent.pending])
+    found: list[Any] = json.loads(re.sub(r"(\d+)-[0-9a-f]{12}", r"\1", text))
+    return [*found, agent.arms]
+
+
+def refusal(agent: Agent, line: str | bytes) -> str:
+    """Return the error of a refused request, which has not changed the agent."""
+    before = without_ids(agent)
+    found = answer(agent, line)
+    assert found.keys() == {"ok", "error"}
+    assert found["ok"] is False
+    assert without_ids(agent) == before
+    assert "internal" not in found["error"]
+    return str(found["error"])
+
+
+# --- operations ---------------------------------------------------------------------------------
+
+#: Requests, and the same calls in Python. "$1" is the id of the first open decision.
+CALLS: list[tuple[dict[str, Any], Callable[[Agent], object]]] = [
+    ({"op": "decide"}, lambda a: a.decide(1)),
+    ({"op": "decide", "n": 2, "distinct": True}, lambda a: a.decide(2, distinct=True)),
+    ({"op": "decide", "among": ["bob"]}, lambda a: a.decide(among=["bob"])),
+    ({"op": "decide", "exclude": ["bob"]}, lambda a: a.decide(exclude=["bob"])),
+    ({"op": "decide", "graph": "complete"}, lambda a: a.decide(graph="complete")),
+    ({"op": "decide", "context": {"day": [3]}}, lambda a: a.decide(context={"day": [3]})),
+    ({"op": "decide", "pending": "expected"}, lambda a: a.decide(pending="expected")),
+    ({"op": "decide", "expires": 5}, lambda a: a.decide(expires=5)),
+    (
+        {"op": "observe", "id": "$1", "outcomes": {"bob": 1}},
+        lambda a: a.observe(a.pending[0], {"bob": 1}),
+    ),
+    (
+        {"op": "observe", "id": "$1", "outcomes": {"bob": [3, 10]}, "partial": True},
+        lambda a: a.observe(a.pending[0], {"bob": (3, 10)}, partial=True),
+    ),
+    (
+        {"op": "observe", "id": "$1", "outcomes": dict.fromkeys(NAMES, 0), "extra": True},
+        lambda a: a.observe(a.pending[0], dict.fromkeys(NAMES, 0), extra=True),
+    ),
+    ({"op": "close", "id": "$1"}, lambda a: a.close(a.pending[0])),
+    (
+        {"op": "learn", "outcomes": {"ann": [3, 10], "eve": 1}, "key": "k"},
+        lambda a: a.learn({"ann": (3, 10), "eve": 1}, key="k"),
+    ),
+    (
+        {"op": "learn", "outcomes": [{"arm": "eve", "reward": 1}, {"arm": "ann", "reward": 0}]},
+        lambda a: a.learn({"eve": 1, "ann": 0}),
+    ),
+    (
+        {"op": "learn", "outcomes": [{"arm": "eve", "total": 2, "count": 5}]},
+        lambda a: a.learn({"eve": (2, 5)}),
+    ),
+    (
+        {"op": "add_arm", "name": "joe", "prior": [2, 5], "edges": {"ann": 0.5}},
+        lambda a: a.add_arm("joe", (2, 5), {"ann": 0.5}),
+    ),
+    (
+        {"op": "add_arm", "name": "joe", "reveals": ["ann"], "revealed_by": ["bob"]},
+        lambda a: a.add_arm("joe", reveals=["ann"], revealed_by=["bob"]),
+    ),
+    ({"op": "retire", "arms": ["ann"]}, lambda a: a.retire("ann")),
+    ({"op": "pause", "arms": ["ann"]}, lambda a: a.pause("ann")),
+    ({"op": "resume", "arms": ["eve"]}, lambda a: a.resume("eve")),
+    ({"op": "set_graph", "graph": "complete"}, lambda a: a.set_graph("complete")),
+    ({"op": "set_policy", "policy": "ts-n"}, lambda a: a.set_policy("ts-n")),
+    (
+        {"op": "set_policy", "policy": "ucb-n", "reset": True},
+        lambda a: a.set_policy("ucb-n", reset=True),
+    ),
+    ({"op": "reset"}, lambda a: a.reset()),
+]
+
+
+@pytest.mark.parametrize(
+    ("request_", "call"), CALLS, ids=[json.dumps(request)[:60] for request, _ in CALLS]
+)
+def test_request_does_what_the_method_does(
+    request_: dict[str, Any], call: Callable[[Agent], object]
+) -> None:
+    one, other = new(), new()
+    for agent in (one, other):
+        agent.decide(among=["bob"])
+        agent.pause("eve")
+    text = json.dumps(request_).replace("$1", one.pending[0])
+    before = without_ids(one)
+    found = answer(one, text)
+    assert found["ok"], found
+    call(other)
+    assert without_ids(one) == without_ids(other) != before
+    assert one.decide(graph="complete").arm == other.decide(graph="complete").arm
+
+
+def test_every_operation_has_a_test() -> None:
+    reads = {"beliefs", "status", "history"}
+    assert {request["op"] for request, _ in CALLS} | reads == set(OPERATIONS)
+    used = {key for request, _ in CALLS for key in request} | {"op"}
+    wanted = {key for op in OPERATIONS if op not in reads for key in keys_of(op)[1]}
+    assert wanted - used == {"pi"}
+
+
+def test_keys_have_a_kind() -> None:
+    assert {key for op in OPERATIONS for key in keys_of(op)[1]} == set(KINDS)
+
+
+def test_answer_to_decide_has_the_decisions() -> None:
+    agent = new(policy="ts-n", graph=np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    found = answer(agent, '{"op": "decide", "n": 2, "among": ["ann"], "context": [1], "pi": true}')
+    assert [one.pop("id") for one in found["decisions"]] == list(agent.pending)
+    expected = {
+        "arm": "ann",
+        "probability": 1.0,
+        "reveals": {"ann": 1.0, "bob": 0.5},
+        "time": "2001-09-09T01:46:40+00:00",
+        "context": [1],
+        "pi": {"ann": 1.0},
+    }
+    assert found == {"ok": True, "decisions": [expected, expected]}
+
+
+def test_a_decision_has_no_empty_entries() -> None:
+    [made] = handle(new(), {"op": "decide"})["decisions"]
+    assert set(made) == {"id", "arm", "probability", "reveals", "time"}
+    [made] = handle(new(), {"op": "decide", "expires": 60})["decisions"]
+    assert datetime.fromisoformat(made["expires"]).timestamp() == 1e9 + 60
+
+
+def test_pi_of_a_policy_that_draws_itself_is_null() -> None:
+    [made] = handle(new(policy="ts-n-sampled"), {"op": "decide", "pi": True})["decisions"]
+    assert made["pi"] is made["probability"] is None
+
+
+def test_names_of_numbered_arms_are_texts_in_keys() -> None:
+    agent = new(arms=3, graph="complete")
+    [made] = handle(agent, {"op": "decide", "among": [0, "1"]})["decisions"]
+    assert made["arm"] in (0, 1)
+    assert made["reveals"] == {"0": 1.0, "1": 1.0, "2": 1.0}
+    assert answer(agent, json.dumps({"op": "observe", "id": made["id"], "outcomes": {"2": 1}}))[
+        "ok"
+    ]
+    assert agent.state["a"] == {0: 1.0, 1: 1.0, 2: 2.0}
+
+
+def test_reading_operations_return_what_the_methods_return() -> None:
+    agent = new()
+    agent.observe(agent.decide(), {"bob": 1})
+    assert answer(agent, '{"op": "status"}') == {"ok": True, "status": agent.status()}
+    assert answer(agent, '{"op": "history"}') == {"ok": True, "entries": agent.history()}
+    last = answer(agent, '{"op": "history", "last": 1}')["entries"]
+    assert last == agent.history()[-1:]
+    wanted = agent.beliefs("strict", estimate=True)
+    found = answer(agent, '{"op": "beliefs", "accuracy": "strict", "estimate": true}')
+    assert found == {
+        "ok": True,
+        "beliefs": {arm: vars(wanted[arm]) for arm in NAMES},
+        "rho": wanted.rho,
+        "error_estimate": wanted.error,
+    }
+    assert "error_estimate" not in answer(agent, '{"op": "beliefs"}')
+
+
+def test_learn_returns_the_number_of_outcomes() -> None:
+    agent = new()
+    line = '{"op": "learn", "outcomes": [{"arm": "ann", "reward": 1, "count": 3}], "key": "a"}'
+    assert answer(agent, line) == {"ok": True, "learned": 3}
+    assert answer(agent, line) == {"ok": True, "learned": 0}
+
+
+def test_null_is_the_default() -> None:
+    one, other = new(), new()
+    assert answer(one, '{"op": "decide", "n": null, "among": null, "expires": null}')["ok"]
+    assert answer(other, '{"op": "decide"}')["ok"]
+    assert without_ids(one) == without_ids(other)
+
+
+@pytest.mark.parametrize(
+    ("graph", "ann", "bob"),
+    [
+        ({"edges": [["ann", "bob"]]}, {"ann": 1, "bob": 1}, {"ann": 1, "bob": 1}),
+        ({"edges": [["ann", "bob"]], "directed": True}, {"ann": 1, "bob": 1}, {"bob": 1}),
+        (
+            {"edges": [["eve", "bob", 0.25], ["bob", "ann", 1]]},
+            {"ann": 1, "bob": 1},
+            {"ann": 1, "bob": 1, "eve": 0.25},
+        ),
+        ({"edges": []}, {"ann": 1}, {"bob": 1}),
+        ("edges(1>2:0.5)", {"ann": 1, "bob": 0.5}, {"bob": 1}),
+    ],
+)
+def test_graphs_of_requests(graph: Any, ann: dict[str, float], bob: dict[str, float]) -> None:
+    agent = new(graph="complete")
+    assert handle(agent, {"op": "set_graph", "graph": graph}) == {}
+    assert agent.decide(among=["ann"]).reveals == ann
+    assert agent.decide(among=["bob"]).reveals == bob
+    other = new(graph="complete", policy="ts-n")
+    [made] = handle(other, {"op": "decide", "among": ["ann"], "graph": graph})["decisions"]
+    assert made["reveals"] == ann
+    assert other.decide(among=["ann"]).reveals == dict.fromkeys(NAMES, 1.0)
+
+
+def test_edges_of_numbered_arms() -> None:
+    agent = new(arms=3)
+    handle(agent, {"op": "set_graph", "graph": {"edges": [[0, "2"]]}})
+    assert agent.decide(among=[0]).reveals == {0: 1.0, 2: 1.0}
+
+
+def test_files_of_graphs_can_be_forbidden(tmp_path: Path) -> None:
+    path = tmp_path / "edges.txt"
+    path.write_text("ann bob\nbob eve\n")
+    for text in (f"file:{path}", f"file(path={path})"):
+        agent = new()
+        assert handle(agent, {"op": "set_graph", "graph": text}) == {}
+        for op in ("set_graph", "decide"):
+            with pytest.raises(InputError) as caught:
+                handle(agent, {"op": op, "graph": text}, files=False)
+            check_message(str(caught.value).replace(str(path), "PATH"))
+    # nor does an error show whether a file exists
+    messages = set()
+    for name in (path, tmp_path / "missing.txt"):
+        found = answer(new(), json.dumps({"op": "set_graph", "graph": str(name)}), files=False)
+        messages.add(found["error"].replace(str(name), "PATH"))
+    assert len(messages) == 1
+    agent = new(graph="complete")
+    assert answer(agent, '{"op": "set_graph", "graph": "star"}', files=False)["ok"]
+    assert agent.decide(among=["bob"]).reveals == {"ann": 1.0, "bob": 1.0}
+
+
+# --- refused requests ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "nonsense",
+        "[]",
+        '"decide"',
+        "3",
+        "null",
+        '{"op": "decide"',
+        '{"op": "decide"} {}',
+        "{'op': 'decide'}",
+        '{"op": "decide", "n": 1, "n": 2}',
+        '{"op": "learn", "outcomes": {"ann": 1, "ann": 1}}',
+        '{"op": "learn", "outcomes": {"ann": NaN}}',
+        '{"op": "learn", "outcomes": {"ann": -Infinity}}',
+        '{"op": "learn", "outcomes": {"ann": 1e999}}',
+        f'{{"op": "decide", "n": {"9" * 301}}}',
+        f'{{"op": "decide", "n": {"9" * 5000}}}',
+        '{"op": "decide", "context": "\\ud800"}',
+        '{"op": "decide", "context": "a\nb"}',
+    ],
+    ids=lambda line: line[:50],
+)
+def test_invalid_json_is_refused(line: str) -> None:
+    check_message(refusal(new(), line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"op": "d\xe9cide"}',
+        b"\xff\xfe{\x00}\x00",
+        b'{"op": "decide", "context": "\xed\xa0\x80"}',
+        b'{"op": "decide"\x00}',
+    ],
+)
+def test_invalid_bytes_are_refused(line: bytes) -> None:
+    check_message(refusal(new(), line))
+
+
+def test_utf_8_is_read_with_and_without_a_mark() -> None:
+    agent = new(arms=["é", "日本"])
+    for start in (b"", b"\xef\xbb\xbf"):
+        line = (
+            start + '{"op": "decide", "among": ["日本"], "context": "\\ud83d\\ude00"}\r\n'.encode()
+        )
+        [made] = answer(agent, line)["decisions"]
+        assert (made["arm"], made["context"]) == ("日本", "😀")
+
+
+def test_text_with_half_a_character_is_refused() -> None:
+    check_message(refusal(new(), '{"op": "decide", "context": "\ud800"}'))
+
+
+def test_long_request_is_refused() -> None:
+    line = '{"op": "decide", "context": ""}'
+    fill = " " * (MOST_BYTES - len(line))
+    assert answer(new(), line + fill)["ok"]
+    check_message(refusal(new(), line + fill + " "))
+
+
+def test_nesting_has_a_limit() -> None:
+    def line(depth: int) -> str:
+        return f'{{"op": "decide", "context": {"[" * depth + "]" * depth}}}'
+
+    agent = new()
+    assert answer(agent, line(MOST_DEPTH))["ok"]
+    for depth in (MOST_DEPTH + 1, 900, 10**6):
+        check_message(refusal(agent, line(depth)))
+    check_message(refusal(agent, '{"a":' * 10**5))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"op": 3},
+        {"op": "decid"},
+        {"op": "x" * 10**6},
+        {"op": "decide", "amongst": ["ann"]},
+        {"op": "reset", "arms": ["ann"]},
+        {"op": "observe", "outcomes": {"ann": 1}},
+        {"op": "observe", "id": "1-0123456789ab"},
+        {"op": "close", "id": None},
+        {"op": "close", "id": 1},
+        {"op": "close", "id": "1-0123456789ab"},
+        {"op": "decide", "n": 0},
+        {"op": "decide", "n": 1.5},
+        {"op": "decide", "n": True},
+        {"op": "decide", "n": MOST_DECISIONS + 1},
+        {"op": "decide", "n": 4, "distinct": True},
+        {"op": "decide", "distinct": "yes"},
+        {"op": "decide", "among": "ann"},
+        {"op": "decide", "among": [["ann"]]},
+        {"op": "decide", "among": [True]},
+        {"op": "decide", "among": [1.0]},
+        {"op": "decide", "among": ["anne"]},
+        {"op": "decide", "among": []},
+        {"op": "decide", "exclude": ["x" * 10**6]},
+        {"op": "decide", "pending": "both"},
+        {"op": "decide", "expires": "1h"},
+        {"op": "decide", "expires": 0},
+        {"op": "decide", "expires": 2 * MOST_SECONDS},
+        {"op": "decide", "graph": "sta"},
+        {"op": "decide", "graph": ["star"]},
+        {"op": "decide", "graph": {"edge": []}},
+        {"op": "decide", "graph": {"edges": {"ann": "bob"}}},
+        {"op": "decide", "graph": {"edges": [["ann"]]}},
+        {"op": "decide", "graph": {"edges": [["ann", "joe"]]}},
+        {"op": "decide", "graph": {"edges": [["ann", "bob", 2]]}},
+        {"op": "decide", "graph": {"edges": [["ann", "bob", "1"]]}},
+        {"op": "decide", "graph": {"edges": [["ann", "ann", 0.5]]}},
+        {"op": "decide", "graph": {"edges": [["ann", "bob", 1], ["bob", "ann", 0.5]]}},
+        {"op": "set_graph", "graph": {"edges": [], "directed": 1}},
+        {"op": "set_graph", "graph": "file:missing.csv"},
+        {"op": "learn", "outcomes": {}},
+        {"op": "learn", "outcomes": []},
+        {"op": "learn", "outcomes": "data.csv"},
+        {"op": "learn", "outcomes": {"ann": True}},
+        {"op": "learn", "outcomes": {"ann": [1]}},
+        {"op": "learn", "outcomes": {"ann": 0.5}},
+        {"op": "learn", "outcomes": {"joe": 1}},
+        {"op": "learn", "outcomes": [{"arm": "ann"}]},
+        {"op": "learn", "outcomes": [{"arm": ["ann"], "reward": 1}]},
+        {"op": "learn", "outcomes": [{"arm": "ann", "reward": "1"}]},
+        {"op": "learn", "outcomes": [{"arm": "ann", "reward": 1}, {"arm": "ann", "total": 1}]},
+        {"op": "learn", "outcomes": [{"arm": "ann", "reward": 1, "count": 0.5}]},
+        {"op": "learn", "outcomes": [["ann", 1]]},
+        {"op": "learn", "outcomes": {"ann": 1}, "key": ""},
+        {"op": "add_arm", "name": "ann"},
+        {"op": "add_arm", "name": 3},
+        {"op": "add_arm", "name": "joe", "prior": 2},
+        {"op": "add_arm", "name": "joe", "prior": {"a": "x"}},
+        {"op": "add_arm", "name": "joe", "edges": {"ann": 2}},
+        {"op": "add_arm", "name": "joe", "edges": {"ann": "1"}},
+        {"op": "pause", "arms": []},
+        {"op": "set_policy", "policy": "idsn"},
+        {"op": "set_policy", "policy": "ucb-n"},
+        {"op": "beliefs", "accuracy": "high"},
+        {"op": "history", "last": 0},
+        {"op": "history", "last": -1},
+    ],
+    ids=lambda request: json.dumps(request)[:70],
+)
+def test_invalid_requests_are_refused(request_: dict[str, Any]) -> None:
+    check_message(refusal(new(), json.dumps(request_)))
+
+
+def test_late_and_contradicting_outcomes_are_refused() -> None:
+    agent = new(graph="complete")
+    id_ = agent.decide().id
+    for outcomes in ({"ann": 1}, {"bob": 0}):
+        line = json.dumps({"op": "observe", "id": id_, "outcomes": outcomes, "partial": True})
+        assert answer(agent, line) == answer(agent, line) == {"ok": True}
+    line = json.dumps({"op": "observe", "id": id_, "outcomes": {"ann": 0}})
+    assert "cannot be changed" in refusal(agent, line)
+    assert agent.status()["outcomes"] == 2
+    assert answer(agent, json.dumps({"op": "close", "id": id_})) == {"ok": True}
+    assert "is closed" in refusal(agent, line.replace("ann", "eve"))
+
+
+def test_error_of_the_store_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **options: object) -> None:
+        raise StoreError("the disk\nis full")
+
+    monkeypatch.setattr(Agent, "decide", fail)
+    assert answer(new(), '{"op": "decide"}') == {"ok": False, "error": "the disk is full"}
+
+
+def test_unexpected_error_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("x" * 10**6)
+
+    monkeypatch.setattr(Agent, "status", fail)
+    found = answer(new(), '{"op": "status"}')
+    assert found["error"].startswith("internal error, please report it: KeyError: 'xxx")
+    assert len(found["error"]) == 2000
+
+
+def test_requests_as_values_are_checked_too() -> None:
+    with raises_pinned(InputError):
+        handle(new(), ["decide"])
+    with raises_pinned(InputError):
+        handle(new(), {"op": "decide", 3: 4})
+
+
+def test_read_json_returns_the_value() -> None:
+    text = '{"a": [1, -2.5, 1e3, true, null, "\\u00e9"], "b": {}}'
+    assert read_json(text) == {"a": [1, -2.5, 1000.0, True, None, "é"], "b": {}}
+
+
+# --- documentation ------------------------------------------------------------------------------
+
+
+def test_page_of_the_protocol_lists_every_operation_with_its_keys() -> None:
+    page = (ROOT / "docs" / "agent-protocol.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+? \|$", page, re.MULTILINE)
+    found = {op: tuple(re.findall(r"`(\w+)`", keys)) for op, keys, _ in rows if op in OPERATIONS}
+    required = {op: tuple(re.findall(r"\*\*`(\w+)`\*\*", keys)) for op, keys, _ in rows}
+    assert found == {op: keys_of(op)[1] for op in OPERATIONS}
+    assert {op: required[op] for op in found} == {op: keys_of(op)[0] for op in OPERATIONS}
+    keys = re.findall(r"^\| `(\w+)` \| [^|]+ \|$", page, re.MULTILINE)
+    assert keys == sorted(KINDS)
