@@ -153,10 +153,16 @@ def driven(policy: str) -> Agent:
 
 def going_on(agent: Agent) -> tuple[Facts, Arrays]:
     """The open decisions of an agent, and the next ones; none of them is observed."""
-    opened = list(agent.pending)
+    opened = [int(id_.partition("-")[0]) for id_ in agent.pending]
     decisions = [agent.decide() for _ in range(GOES_ON)]
     facts = {"pending": opened, "arms": [decision.arm for decision in decisions]}
-    return facts, {"pi": np.array([list(decision.pi.values()) for decision in decisions])}
+    pi = np.zeros((GOES_ON, len(agent.arms)))
+    index = {arm: i for i, arm in enumerate(agent.arms)}
+    for row, decision in zip(pi, decisions, strict=True):
+        # a policy that draws the arm itself was recorded with the probability 1 of this arm
+        for arm, p in (decision.pi or {decision.arm: 1.0}).items():
+            row[index[arm]] = p
+    return facts, {"pi": pi}
 
 
 def agent_file(path: Path) -> tuple[Facts, Arrays]:

@@ -27,6 +27,7 @@ import numpy as np
 import pytest
 from golden import record
 from golden.record import Arrays, Facts
+from helpers.agents import SavedAgent
 
 from graphbandits import Agent, Results, open_study
 from graphbandits._old_words import translate_keys
@@ -147,10 +148,11 @@ def test_every_policy_has_a_recorded_run(policy: str) -> None:
 @pytest.mark.parametrize("policy", record.policies())
 def test_agents_write_the_same_files(policy: str, tmp_path: Path) -> None:
     exact, _ = golden("agents")
-    facts, arrays = record.agent_file(record.driven(policy).save(tmp_path / "agent.npz"))
+    saved = SavedAgent.read(record.driven(policy).save(tmp_path / "agent.npz")).as_format_1()
     wanted, numbers = record.agent_file(AGENTS / f"{policy}.npz")
-    includes(facts, wanted)
-    all_same({name: arrays[name] for name in numbers}, numbers, None if exact else COMPUTED)
+    includes(saved.meta, wanted)
+    found = {name: saved.arrays[name] for name in numbers}
+    all_same(found, numbers, None if exact else COMPUTED)
 
 
 @pytest.mark.parametrize("policy", record.policies())
@@ -169,7 +171,7 @@ def test_agent_of_version_0_6_0_continues() -> None:
     wanted, numbers = parts[record.AGENT]
     assert facts == wanted
     all_same(arrays, numbers, None if exact else COMPUTED)
-    agent.observe(facts["pending"][0], {})  # the decision that was open when it was saved
+    agent.observe(agent.pending[0], {})  # the decision that was open when it was saved
     assert agent.decide().arm in agent.arms
 
 

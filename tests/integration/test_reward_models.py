@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import SRC
+from helpers.agents import facts
 from helpers.bad_input import refused
 from helpers.command_line import answer, read_json, refused_command
 from helpers.executor_tasks import alone, computed, tasks_of
@@ -242,8 +243,8 @@ def test_saved_agent_of_every_family_continues_bit_for_bit(family: str, tmp_path
         for one in (agent, other):
             one.observe(left_open.id, {left_open.arm: given.rewards[0]})
         assert play(agent, given, 15) == play(other, given, 15)
-        for name, values in agent._state.items():
-            assert values.tobytes() == other._state[name].tobytes(), (policy, name)
+        for name, values in agent._state.policy_state.items():
+            assert values.tobytes() == other._state.policy_state[name].tobytes(), (policy, name)
 
 
 def play(agent: Agent, family: Family, rounds: int) -> list[tuple[Any, ...]]:
@@ -251,11 +252,11 @@ def play(agent: Agent, family: Family, rounds: int) -> list[tuple[Any, ...]]:
     made = []
     for _ in range(rounds):
         decision = agent.decide()
-        made.append((decision.id, decision.arm, decision.pi, decision.reveals))
+        made.append(facts(decision))
         choices = family.rewards
         agent.observe(
             decision,
-            {arm: choices[(decision.id + int(arm)) % len(choices)] for arm in decision.reveals},
+            {arm: choices[(decision.number + int(arm)) % len(choices)] for arm in decision.reveals},
         )
     return made
 
@@ -265,11 +266,12 @@ def test_refused_reward_leaves_the_agent_unchanged(family: str) -> None:
     given = FAMILIES[family]
     agent = Agent("ts-n", 3, GRAPH, seed=2, posterior=given.posterior)
     decision = agent.decide()
-    before = {name: values.copy() for name, values in agent._state.items()}
+    before = {name: values.copy() for name, values in agent._state.policy_state.items()}
     for bad in given.bad_rewards:
         refused(lambda bad=bad: agent.observe(decision, {decision.arm: bad}))
         assert agent.pending == (decision.id,)
-        assert all((agent._state[name] == values).all() for name, values in before.items())
+        after = agent._state.policy_state
+        assert all((after[name] == values).all() for name, values in before.items())
     agent.observe(decision, {decision.arm: given.rewards[0]})
     assert agent.pending == ()
 

@@ -126,7 +126,7 @@ def test_arm_is_not_dropped_with_too_few_observations() -> None:
         agent.observe(decision, {decision.arm: int(decision.arm == 0)} if new else {})
         seen.add(decision.arm)
     assert agent.state["left"] == {0: True, 1: True}
-    assert agent._state["phase"].tolist() == [1]
+    assert agent._state.policy_state["phase"].tolist() == [1]
 
 
 @pytest.mark.oracle
