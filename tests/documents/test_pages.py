@@ -94,7 +94,8 @@ def test_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert names["decision"].reveals == dict.fromkeys(  # type: ignore[attr-defined]
         ("ann", "bob", "eve", "joe"), 1.0
     )
-    assert (tmp_path / "agent.npz").is_file()
+    stored = graphbandits.Agent(store=tmp_path / "campaign.db").status()
+    assert (stored["outcomes"], stored["open"]) == (3, 0)
     exec(simulation, names)
     assert (tmp_path / "my-results" / "manifest.json").is_file()
 
