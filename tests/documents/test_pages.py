@@ -38,6 +38,7 @@ COMMANDS = [
         f"docs/{name}.md"
         for name in (
             "agent",
+            "agent-protocol",
             "command-line",
             "experiments",
             "graphs",

@@ -466,7 +466,7 @@ def test_read_json_returns_the_value() -> None:
 
 def test_page_of_the_protocol_lists_every_operation_with_its_keys() -> None:
     page = (ROOT / "docs" / "agent-protocol.md").read_text("utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+? \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|(.*?)\|(.*?)\|.+?\|$", page, re.MULTILINE)
     found = {op: tuple(re.findall(r"`(\w+)`", keys)) for op, keys, _ in rows if op in OPERATIONS}
     required = {op: tuple(re.findall(r"\*\*`(\w+)`\*\*", keys)) for op, keys, _ in rows}
     assert found == {op: keys_of(op)[1] for op in OPERATIONS}

@@ -333,7 +333,7 @@ def run(store: Place, name: Name = "default", plugin: options.Plugin = None) -> 
         from graphbandits.live.requests import MOST_BYTES, answer
 
         while line := termination.wait_for(lambda: _read_line(sys.stdin.buffer, MOST_BYTES)):
-            if line.isspace():
+            if line.isspace() and len(line) <= MOST_BYTES:
                 continue
             with redirect_stdout(sys.stderr):  # of a plug-in that prints
                 found = answer(opened, line)
