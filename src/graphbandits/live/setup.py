@@ -245,22 +245,21 @@ class Setup:
                 f"the posterior '{name_of(self.posterior)}' has no class method 'of', which is "
                 "needed to add an arm"
             )
-        written = {
-            name: value
-            for name, value in text_parameters(self.posterior).items()
-            if not (isinstance(value, np.ndarray) and value.ndim)
-        }
-        if prior is not None:
-            given = prior_parameters(prior, cls, 1, written)
-            return written | {name: _plain(value) for name, value in given.items()}
+        written, different = dict[str, Any](), list[str]()
         for name, value in text_parameters(self.posterior).items():
-            if isinstance(value, np.ndarray) and value.ndim:
-                if not (value == value[0]).all():
-                    raise InputError(
-                        f"the arms have different priors: give prior=... (parameter '{name}')"
-                    )
+            if not isinstance(value, np.ndarray) or not value.ndim:
+                written[name] = value
+            elif (value == value[0]).all():
                 written[name] = value[:1].tolist()
-        return written
+            else:
+                different.append(name)
+        given = {} if prior is None else prior_parameters(prior, cls, 1, written)
+        missing = [name for name in different if name not in given]
+        if missing:
+            raise InputError(
+                f"the arms have different priors: give prior=... (parameter '{missing[0]}')"
+            )
+        return written | {name: _plain(value) for name, value in given.items()}
 
     def with_arm(
         self,
