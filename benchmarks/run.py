@@ -20,6 +20,7 @@ import every_policy
 import inside
 import invariants
 import keeping
+import live_agents
 import long_run
 import machine
 import many_arms
@@ -48,6 +49,7 @@ SECTIONS: dict[str, ModuleType] = {
     "long-run": long_run,
     "workers": workers,
     "stores": keeping,
+    "live-agents": live_agents,
     "invariants": invariants,
 }
 ROOT = Path(__file__).parents[1]

@@ -44,6 +44,17 @@ class Settings:
     #: The paper's experiments in a store; and a summary of so many trials.
     store_trials: int = 1_000
     summary_trials: int = 100_000
+    #: Live agents: arms, different histories among them, seconds for each pair of calls.
+    live_arms: tuple[int, ...] = (5, 1_000, 100_000)
+    live_distinct: int = 100
+    live_seconds: float = 2.0
+    #: Events that are replayed, decisions over which memory grows, and the arms of both.
+    live_events: int = 1_000_000
+    live_decisions: int = 500
+    live_some_arms: int = 1_000
+    #: Processes that share an agent, and seconds for each pass.
+    live_writers: tuple[int, ...] = (1, 2, 4)
+    live_write_seconds: float = 1.5
     #: The numbers of a graph: random ones of all densities, sparse ones, seconds for each number.
     graph_arms: tuple[int, ...] = (20, 40, 60, 80, 100, 1_000)
     sparse_arms: tuple[int, ...] = (100_000,)
@@ -67,6 +78,12 @@ class Settings:
             worker_trials=200,
             store_trials=100,
             summary_trials=10_000,
+            live_arms=(5, 1_000),
+            live_seconds=0.3,
+            live_events=20_000,
+            live_decisions=50,
+            live_writers=(1, 2),
+            live_write_seconds=0.3,
             graph_arms=(20, 40),
             sparse_arms=(10_000,),
             graph_seconds=1.0,

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import ROOT
+from helpers import postgres as helpers_postgres
 from helpers.messages import raises_pinned
 from helpers.oracles import exact_beliefs
 from rich.console import Console
 
+from graphbandits import Agent
 from graphbandits.errors import InputError
 
 pytestmark = pytest.mark.process
@@ -60,6 +62,14 @@ def results(tmp_path_factory) -> dict[str, Any]:
         worker_rounds=5,
         store_trials=2,
         summary_trials=40,
+        live_arms=(5,),
+        live_distinct=3,
+        live_seconds=0.02,
+        live_events=60,
+        live_decisions=3,
+        live_some_arms=20,
+        live_writers=(1, 2),
+        live_write_seconds=0.05,
         graph_arms=(5, 150),
         sparse_arms=(60,),
         graph_seconds=0.02,
@@ -134,6 +144,67 @@ def test_the_graph_of_many_arms_is_directed_and_has_the_requested_degree(tmp_pat
     degree = (len(column) - 2000) / 2000
     assert 20 * (1 - 20 / 2000) - 4.5 * np.sqrt(20 / 2000) <= degree <= 20 + 4.5 * np.sqrt(0.01)
     assert sum((j, i) in edges for i, j in edges if i != j) < len(edges) / 10
+
+
+def test_the_journal_that_is_replayed_is_that_of_an_agent(tmp_path) -> None:
+    """It has the events that an agent writes, and what they say is what is learned."""
+    module, settings = load("live_agents"), load("settings").Settings
+    place = str(tmp_path / "agents.db")
+    module.write_journal(place, settings(live_events=2 * module.PATTERN + 40, live_some_arms=7))
+    agent = Agent(store=place)
+    decisions = module.PATTERN + 20
+    status = agent.status()
+    assert (status["decisions"], status["open"], status["outcomes"]) == (
+        decisions,
+        0,
+        3 * decisions,
+    )
+    ones, zeros = dict.fromkeys(range(7), 1), dict.fromkeys(range(7), 1)
+    for event in agent.history():
+        for arm, reward in event.get("outcomes", {}).items():
+            (ones if reward else zeros)[int(arm)] += 1
+    assert agent.state == {"a": ones, "b": zeros}
+    written = agent._journal.of_decision(decisions)
+    number = agent.decide().number
+    assert number == decisions + 1
+    agent.observe(agent.pending[0], {})
+    for old, new in zip(written, agent._journal.of_decision(number), strict=True):
+        assert (old.kind, old.body.keys()) == (new.kind, new.body.keys())
+    # what is repeated has ids of its own
+    assert agent.decision(written[0].body["id"]).number == decisions
+
+
+def test_live_agents_have_different_histories() -> None:
+    module, settings = load("live_agents"), load("settings").Settings
+    state = module.experienced_agent(50, settings(live_distinct=10)).state
+    assert len(set(zip(state["a"].values(), state["b"].values(), strict=True))) == 10
+
+
+def test_without_postgresql_the_rows_state_it(results, monkeypatch) -> None:
+    module = load("live_agents")
+    monkeypatch.setattr(helpers_postgres, "_program", {"initdb": None, "postgres": None}.get)
+    monkeypatch.delenv("GRAPHBANDITS_REQUIRE_POSTGRES", raising=False)
+    with module.databases() as (places, missing):
+        assert list(places) == ["SQLite"]
+    assert missing == {"PostgreSQL": "PostgreSQL is not installed"}
+    section = {**results["sections"]["live-agents"], "missing": missing}
+    for part in ("calls", "replay", "writers"):
+        section[part] = [row for row in section[part] if row["store"] != "PostgreSQL"]
+        assert section[part]
+    *stored, memory = module.tables(section)
+    for table in stored:
+        (row,) = (row for row in table.rows if "PostgreSQL" in row)
+        assert len(row) == len(table.columns)
+        assert row[row.index("PostgreSQL") + 1] == "not available"
+        assert table.note.endswith(" PostgreSQL: PostgreSQL is not installed.")
+    assert "PostgreSQL" not in memory.note
+
+
+def test_a_rate_counts_the_steps_of_its_time(monkeypatch) -> None:
+    module = load("live_agents")
+    moments = iter([10.0, 11.0, 14.0, 15.0])
+    monkeypatch.setattr(module.time, "perf_counter", lambda: next(moments))
+    assert module.rate_of(iter([None] * 9), 4.5) == (3 / 5.0, 3.0)
 
 
 def test_the_document_is_filled_again_to_the_same_text(results, tmp_path) -> None:
