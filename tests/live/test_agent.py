@@ -6,11 +6,15 @@ import copy
 import dataclasses
 import json
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import ClassVar
+from queue import SimpleQueue
+from typing import Any, ClassVar
 
 import networkx
 import numpy as np
@@ -31,7 +35,7 @@ from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, GraphLike, UniformFeedback, as_process
 from graphbandits.plugins import unload_plugin
 from graphbandits.policies import Event, Needs, Problem, View, as_policy
-from graphbandits.posteriors import Beliefs, Normal
+from graphbandits.posteriors import Arm, Beliefs, Normal
 from graphbandits.rng import Keys
 from graphbandits.worlds import as_world
 
@@ -358,6 +362,414 @@ def test_message_does_not_list_too_many_arms() -> None:
     with raises_pinned(InputError) as raised:
         Agent("ts-n", [*reversed((graph.names or ())[1:]), "node x"], graph, seed=1)
     assert len(str(raised.value)) < 120
+
+
+# Promises -----------------------------------------------------------------------------------------
+
+
+def test_ids_are_never_reused(tmp_path: Path) -> None:
+    """Agents from one file make the same decisions with different ids."""
+    agent = Agent("ts-n", 3, "star", seed=1)
+    path = agent.save(tmp_path / "agent.npz")
+    runs = [one.decide(4) for one in (agent, *(Agent.load(path) for _ in range(5)))]
+    for run in runs:
+        assert [facts(one) for one in run] == [facts(one) for one in runs[0]]
+        assert [one.id.partition("-")[0] for one in run] == ["1", "2", "3", "4"]
+    assert len({one.id for run in runs for one in run}) == 24
+
+
+def test_decision_that_a_crash_has_lost_is_refused(tmp_path: Path) -> None:
+    """Its outcome is not credited to the decision that has its number after the restart."""
+    agent = Agent("ts-n", 3, "star", seed=1)
+    path = agent.save(tmp_path / "agent.npz")
+    lost = agent.decide()
+    again = Agent.load(path)
+    refused(lambda: again.observe(lost, {lost.arm: 1}), "unknown decision", lost.id)
+    new = again.decide()
+    assert facts(new) == facts(lost)
+    for call in (again.close, again.decision, lambda id_: again.observe(id_, {lost.arm: 1})):
+        refused(lambda call=call: call(lost.id), "unknown decision", lost.id)
+    assert again.pending == (new.id,)
+    assert again.status()["outcomes"] == 0
+    again.observe(new, {new.arm: 1})
+    refused(lambda: agent.observe(new, {new.arm: 1}), "unknown decision", new.id)
+
+
+def test_decisions_of_other_agents_are_refused(tmp_path: Path) -> None:
+    one, other = (Agent("ts-n", 3, "complete", seed=1) for _ in range(2))
+    mine, foreign = one.decide(), other.decide()
+    other.observe(foreign, {0: 1})
+    for decision in (foreign, foreign.id):
+        refused(lambda decision=decision: one.observe(decision, {0: 1}), "unknown decision")
+        refused(lambda decision=decision: one.close(decision), "unknown decision")
+    assert one.pending == (mine.id,)
+    assert one.state == Agent("ts-n", 3, seed=1).state
+
+
+def test_threads_share_an_agent() -> None:
+    """Each thread observes decisions of any thread; every outcome counts once."""
+    agent = Agent("ts-n", 3, "complete", seed=1)
+    made: SimpleQueue[Decision] = SimpleQueue()
+    threads, rounds = 8, 200
+
+    def rewards(number: int) -> dict[Arm, float]:
+        return {0: number % 2, 1: number // 2 % 2, 2: number % 3 == 0}
+
+    def work(_: int) -> list[Decision]:
+        found = []
+        for _ in range(rounds):
+            found.append(agent.decide())
+            made.put(found[-1])
+            other = made.get()
+            agent.observe(other, rewards(other.number))
+            agent.observe(other.id, rewards(other.number))  # once more
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        decisions = [one for found in pool.map(work, range(threads)) for one in found]
+    total = threads * rounds
+    assert sorted(one.number for one in decisions) == list(range(1, total + 1))
+    assert len({one.id for one in decisions}) == total
+    assert agent.pending == ()
+    assert agent.status() | {"entries": 0} == {
+        "name": "default",
+        "policy": "ts-n",
+        "arms": 3,
+        "decisions": total,
+        "open": 0,
+        "outcomes": 3 * total,
+        "learned": 0,
+        "late": 0,
+        "expired": 0,
+        "paused": [],
+        "retired": [],
+        "entries": 0,
+    }
+    ones = [sum(rewards(number)[arm] for number in range(1, total + 1)) for arm in range(3)]
+    assert agent.state["a"] == {arm: 1 + ones[arm] for arm in range(3)}
+    assert agent.state["b"] == {arm: 1 + total - ones[arm] for arm in range(3)}
+    agent.verify()
+
+
+#: Policies that learn when a decision is closed.
+AT_THE_CLOSE = {"exp3-g", "exp3-ix", "exp3-res", "exp3-set", "ucb-lp"}
+#: Directed: a reveals b, b reveals all, c reveals a.
+DIRECTED = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+
+
+def policy_bytes(agent: Agent) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in agent._state.policy_state.items()}
+
+
+@pytest.mark.parametrize(
+    ("policy", "posterior"),
+    [(name, None) for name in able(DIRECTED, 3, 60)]
+    + [(name, "normal(noise=0.7)") for name in ("ts-n", "ids-n", "v-ids", "ts", "greedy")],
+)
+def test_outcomes_one_by_one_are_those_at_once(policy: str, posterior: str | None) -> None:
+    """Bit for bit, in any order, for every policy; some learn when the decision is closed."""
+    at_once, one_by_one, backwards = (
+        Agent(policy, ["a", "b", "c"], DIRECTED, seed=5, horizon=60, posterior=posterior)
+        for _ in range(3)
+    )
+    rng, changes = np.random.default_rng(1), 0
+    for _ in range(25):
+        decisions = [agent.decide() for agent in (at_once, one_by_one, backwards)]
+        assert facts(decisions[0]) == facts(decisions[1]) == facts(decisions[2])
+        drawn = rng.random(3) if posterior else rng.integers(0, 2, 3)
+        rewards = {arm: drawn["abc".index(str(arm))].item() for arm in decisions[0].reveals}
+        at_once.observe(decisions[0], rewards)
+        for agent, decision, order in (
+            (one_by_one, decisions[1], list(rewards)),
+            (backwards, decisions[2], list(reversed(rewards))),
+        ):
+            before = policy_bytes(agent)
+            for arm in order:
+                agent.observe(decision, {arm: rewards[arm]}, partial=True)
+                agent.observe(decision, {arm: rewards[arm]}, partial=True)  # repeated
+            if policy in AT_THE_CLOSE:
+                assert policy_bytes(agent) == before
+            agent.close(decision)
+            changes += policy_bytes(agent) != before
+            assert policy_bytes(agent) == policy_bytes(at_once)
+            assert agent.status()["outcomes"] == at_once.status()["outcomes"]
+    assert changes > 25 or policy == "uniform"
+
+
+def test_partial_outcomes_are_learned_at_once_or_at_the_close() -> None:
+    for name in able(DIRECTED, 3, 60):
+        agent = Agent(name, 3, DIRECTED, seed=5, horizon=60)
+        before = policy_bytes(agent)
+        agent.observe(decision := agent.decide(), {}, partial=True)
+        agent.observe(decision, {decision.arm: 1}, partial=True)
+        learns = policy_bytes(agent) != before
+        assert learns == (name not in AT_THE_CLOSE | {"uniform"}), name
+        assert agent.pending == (decision.id,)
+
+
+@pytest.mark.parametrize("policy", ["ids-n", "exp3-ix"])
+def test_refused_part_changes_nothing(policy: str) -> None:
+    agent = Agent(policy, 3, DIRECTED, seed=5, horizon=60)
+    decision = agent.decide(among=[1]) if policy == "ids-n" else agent.decide()
+    agent.observe(decision, {decision.arm: 1}, partial=True)
+    before, entries = policy_bytes(agent), agent.status()["entries"]
+    for outcomes in ({decision.arm: 0}, {decision.arm: (1, 2)}, {decision.arm: 1, "x": 1}):
+        for partial in (True, False):
+            how = {"partial": partial}
+            refused(lambda o=outcomes, how=how: agent.observe(decision, o, **how))
+    assert policy_bytes(agent) == before
+    assert agent.status()["entries"] == entries
+    assert agent.pending == (decision.id,)
+
+
+# Integer nodes ------------------------------------------------------------------------------------
+
+
+def test_integer_nodes_of_networkx_stay_integers(tmp_path: Path) -> None:
+    graph = networkx.DiGraph([(33, 7), (7, 10)])
+    agent = Agent("ids-n", graph=graph, seed=1)
+    assert agent.arms == (33, 7, 10)
+    decision = agent.decide(among=[33])
+    assert (decision.arm, decision.reveals) == (33, {33: 1.0, 7: 1.0})
+    assert type(decision.arm) is int
+    agent.observe(decision, {33: 1}, partial=True)
+    agent.observe(decision, {"7": 0})  # as in JSON
+    other = Agent.load(agent.save(tmp_path / "agent.npz"))
+    for one in (agent, other):
+        assert one.state == {"a": {33: 2.0, 7: 1.0, 10: 1.0}, "b": {33: 1.0, 7: 2.0, 10: 1.0}}
+        refused(lambda one=one: one.observe(one.decide(), {0: 1}), "unknown arm 0")
+    again = other.decide(among=[np.int64(7)])
+    other.observe(again, {np.int64(10): 1})
+    assert other.state["a"][10] == 2.0
+
+
+def test_error_of_a_weighted_graph_has_advice_that_works() -> None:
+    """Weights of the karate club are counts of contacts."""
+    graph = networkx.karate_club_graph()
+    message = refused(lambda: Agent("ids-n", graph=graph), "weight 4", "probability")
+    (advice,) = re.findall(r"Agent\(\.\.\., (\w+)=(\w+)\)", message)
+    assert advice == ("weight", "None")
+    agent = Agent("ids-n", graph=graph, weight=None, seed=1)
+    assert agent.arms == tuple(range(34))
+    decision = agent.decide(among=[33])
+    assert decision.reveals == dict.fromkeys(sorted([33, *graph[33]]), 1.0)
+    agent.observe(decision, {33: 1, 32: 0})
+    assert agent.state["a"][33] == agent.state["b"][32] == 2.0
+
+
+# Several decisions --------------------------------------------------------------------------------
+
+
+def alpha_of(a: Any, b: Any) -> Any:
+    posterior = BetaBernoulli(np.asarray(a, float), np.asarray(b, float))
+    return posterior.beliefs(posterior.init(1)).alpha[0]
+
+
+def test_distinct_decisions_are_made_among_the_arms_that_are_left() -> None:
+    """Each pi is alpha of the arms that are left."""
+    rng = np.random.default_rng(2)
+    names = [f"arm {i}" for i in range(30)]
+    a, b = rng.integers(1, 9, (2, 30)).astype(float)
+    agent = Agent("ts-n", names, "ring", seed=1, prior=list(zip(a, b, strict=True)))
+    left = names[2:29]
+    decisions = agent.decide(25, distinct=True, among=left, context={"page": 1})
+    assert [one.number for one in decisions] == list(range(1, 26))
+    assert {one.time for one in decisions} == {decisions[0].time}
+    assert all(one.context == {"page": 1} for one in decisions)
+    left = list(left)
+    for one in decisions:
+        index = [names.index(arm) for arm in left]
+        wanted = dict(zip(left, alpha_of(a[index], b[index]), strict=True))
+        assert one.pi == pytest.approx(wanted, abs=1e-12)
+        assert one.probability == (one.pi or {})[one.arm]
+        left.remove(str(one.arm))
+    assert len(left) == 2
+    refused(lambda: agent.decide(28, distinct=True, among=names[2:29]), "28", "only 27")
+    refused(lambda: agent.decide(31, distinct=True), "31", "only 30")
+    assert len(agent.pending) == 25
+
+
+def test_several_decisions_have_the_same_pi_and_their_own_draws() -> None:
+    agent = Agent("ts-n", 4, "star", seed=3, prior=[(1, 2), (2, 1), (3, 3), (1, 1)])
+    decisions = agent.decide(400)
+    pi = whole_pi(agent, decisions[0])
+    assert all(one.pi == decisions[0].pi for one in decisions)
+    plays = np.bincount([int(one.arm) for one in decisions], minlength=4) / 400
+    assert (abs(plays - pi) <= 4.0 * np.sqrt(np.multiply(pi, 1.0 - np.array(pi)) / 400)).all()
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"n": 0}, ["n must be", "0"]),
+        ({"n": 1.5}, ["n must be", "1.5"]),
+        ({"n": True}, ["n must be", "True"]),
+        ({"distinct": 1}, ["distinct", "1"]),
+        ({"among": []}, ["no arm may be played"]),
+        ({"among": "x"}, ["among must be a list of arms", "'x'"]),
+        ({"among": ["bib"]}, ["unknown arm 'bib'"]),
+        ({"among": ["x"], "exclude": ["x"]}, ["no arm may be played"]),
+        ({"exclude": 5}, ["exclude must be a list of arms", "5"]),
+        ({"pending": "all"}, ["pending", "'ignore' or 'expected'", "'all'"]),
+        ({"context": {1, 2}}, ["context must be a JSON value"]),
+        ({"context": {"x": np.nan}}, ["context must be a JSON value"]),
+        ({"expires": -1}, ["expires", "-1"]),
+        ({"expires": "soon"}, ["expires", "'soon'"]),
+    ],
+    ids=str,
+)
+def test_bad_requests_of_decisions_are_refused(how: dict[str, Any], words: list[str]) -> None:
+    agent = Agent("ts-n", ["x", "y"], seed=1)
+    refused(lambda: agent.decide(**how), *words)
+    assert agent.status()["entries"] == 1
+
+
+# Expected outcomes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["ts-n", "ts"])
+def test_expected_outcomes_of_open_decisions(policy: str) -> None:
+    """Beta(a, b) with the mean m and the weight w counts as Beta(a + w m, b + w (1 - m)).
+
+    The weight of an arm is the sum of its probabilities of observation in open decisions; for
+    ``ts``, which learns from its own plays, the number of these.
+    """
+    rng = np.random.default_rng(4)
+    graph = np.where(np.eye(5) > 0, 1.0, rng.random((5, 5)) * (rng.random((5, 5)) < 0.6))
+    a, b = rng.integers(1, 6, (2, 5)).astype(float)
+    agent = Agent(policy, 5, graph, seed=2, prior=list(zip(a, b, strict=True)))
+    rows = graph if policy == "ts-n" else np.eye(5)
+    open_ = agent.decide(4)
+    agent.observe(open_[0], {open_[0].arm: 1}, partial=True)
+    agent.observe(open_[1], {})
+    a[int(open_[0].arm)] += 1.0
+    weight = sum(rows[int(one.arm)] for one in (open_[0], *open_[2:]))
+    weight[int(open_[0].arm)] -= 1.0  # its outcome is known
+    state = agent.state
+    for decision in agent.decide(3, pending="expected"):
+        mean = a / (a + b)
+        wanted = alpha_of(a + weight * mean, b + weight * (1.0 - mean))
+        assert whole_pi(agent, decision) == pytest.approx(wanted, abs=1e-12)
+        weight = weight + rows[int(decision.arm)]
+    assert agent.state == state  # nothing is learned
+    assert whole_pi(agent, agent.decide()) == pytest.approx(alpha_of(a, b), abs=1e-15)
+
+
+@pytest.mark.statistical
+def test_expected_outcomes_spread_decisions_over_equal_arms() -> None:
+    """25 open decisions of 25 arms; expected without it: 25 (1 - (24/25)^25) = 16 arms."""
+    rng = np.random.default_rng(5)
+    graph = np.where(np.eye(25) > 0, 1.0, rng.random((25, 25)) * (rng.random((25, 25)) < 0.04))
+    arms = {"ignore": list[int](), "expected": list[int]()}
+    for pending, found in arms.items():
+        for seed in range(30):
+            agent = Agent("ts-n", 25, graph, seed=seed)
+            found.append(len({agent.decide(pending=pending).arm for _ in range(25)}))
+    apart = np.subtract(arms["expected"], arms["ignore"])
+    assert apart.mean() > 4.0 * apart.std(ddof=1) / np.sqrt(30)
+    error = np.std(arms["ignore"], ddof=1) / np.sqrt(30)
+    assert np.mean(arms["ignore"]) == pytest.approx(25 * (1 - 0.96**25), abs=4.0 * error)
+
+
+@pytest.mark.parametrize("policy", ["ucb1", "exp3-ix", "uniform"])
+def test_policies_without_a_posterior_expect_nothing(policy: str) -> None:
+    agent = Agent(policy, 3, "star", seed=1, horizon=9)
+    refused(lambda: agent.decide(pending="expected"), f"'{policy}'", "pending='ignore'")
+
+
+# Context and expiry -------------------------------------------------------------------------------
+
+
+def test_context_is_kept_with_the_decision() -> None:
+    agent = Agent("ts-n", 3, "star", seed=1)
+    context: dict[str, Any] = {"user": 5, "tags": ["a", None, 1.5], "où": {"x": True}}
+    decision = agent.decide(context=context)
+    wanted = copy.deepcopy(context)
+    context["tags"].append("later")
+    assert decision.context == agent.decision(decision.id).context == wanted
+    agent.observe(decision, {})
+    assert agent.decision(decision.id).context == agent.history()[1]["context"] == wanted
+    assert agent.decide().context is None
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("expires", [60, 60.0, timedelta(minutes=1)])
+def test_outcomes_after_the_expiry_are_late(expires: Any) -> None:
+    clock = Clock()
+    agent = Agent("ts-n", 3, "complete", seed=1, expires=expires, clock=clock)
+    decision, short = agent.decide(), agent.decide(expires=timedelta(seconds=5))
+    assert decision.time == datetime(1970, 1, 1, 0, 16, 40, tzinfo=UTC)
+    assert decision.expires == decision.time + timedelta(seconds=60)
+    assert short.expires == decision.time + timedelta(seconds=5)
+    clock.now = 1059.5
+    agent.observe(decision, {0: 1}, partial=True)
+    assert agent.pending == (decision.id,)
+    assert agent.status()["expired"] == 1
+    clock.now = 1060.0
+    agent.observe(decision, {0: 1, 1: 0})  # arm 0 is known, arm 1 is late
+    agent.observe(decision, {1: 0})
+    refused(lambda: agent.observe(decision, {1: 1}), "has the outcome 0 of 1")
+    assert agent.pending == ()
+    assert agent.state == {"a": {0: 2.0, 1: 1.0, 2: 1.0}, "b": {0: 1.0, 1: 1.0, 2: 1.0}}
+    status = agent.status()
+    assert (status["expired"], status["late"], status["outcomes"]) == (2, 1, 1)
+    agent.verify()
+
+
+def test_policy_that_learns_at_the_close_learns_at_the_expiry() -> None:
+    clock = Clock()
+    one = Agent("exp3-ix", 3, "complete", seed=1, horizon=9, expires=60, clock=clock)
+    other = Agent("exp3-ix", 3, "complete", seed=1, horizon=9)
+    one.observe(one.decide(), {0: 1, 2: 0}, partial=True)
+    other.observe(other.decide(), {0: 1, 2: 0})
+    clock.now += 60.0
+    assert facts(one.decide()) == facts(other.decide())
+    assert one.state == other.state
+
+
+def test_expiry_survives_saving(tmp_path: Path) -> None:
+    clock = Clock()
+    agent = Agent("ts-n", 3, "complete", seed=1, expires=60, clock=clock)
+    first = agent.decide()
+    clock.now += 30.0
+    agent.decide()
+    other = Agent.load(agent.save(tmp_path / "agent.npz"), clock=clock)
+    clock.now += 30.0
+    third = other.decide()
+    assert other.pending == (agent.pending[1], third.id)
+    assert third.expires == datetime.fromtimestamp(1120.0, UTC)
+    assert first.id not in other.pending
+
+
+def test_clock_that_goes_back_changes_no_promise() -> None:
+    clock = Clock()
+    agent = Agent("ts-n", 3, "complete", seed=1, expires=60, clock=clock)
+    one = agent.decide()
+    clock.now = 10.0
+    other = agent.decide()
+    agent.observe(one, {0: 1})
+    clock.now = 70.0
+    agent.observe(other, {0: 1})
+    assert agent.status()["late"] == 1
+    assert agent.state["a"][0] == 2.0
+    agent.verify()
+
+
+def test_seed_is_random_if_it_is_not_given() -> None:
+    seeds = {Agent("ts-n", 3).seed for _ in range(5)}
+    assert len(seeds) == 5
+    agent = Agent("ts-n", 3)
+    again = Agent("ts-n", 3, seed=agent.seed)
+    assert play(agent, 5) == play(again, 5)
 
 
 # Other posteriors --------------------------------------------------------------------------------
