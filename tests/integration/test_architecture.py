@@ -62,6 +62,7 @@ HELPERS = {
     "errors": "a base module",
     "posteriors.base": "helpers of posteriors",
     "posteriors.discounting": "whether observations are discounted",
+    "live._packing": "the probabilities of a decision as bytes",
 }
 BESIDE = HELPERS | {
     "cli.*": "typer reads the options of all commands",

@@ -27,7 +27,7 @@ from graphbandits import Agent, Results, simulate
 from graphbandits._io import from_npz, to_npz, write_bytes
 from graphbandits._process_info import machine_id
 from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.live.setup import MOST_UNPACKED
+from graphbandits.live._packing import MOST_UNPACKED
 
 NAN, INF = math.nan, math.inf
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0

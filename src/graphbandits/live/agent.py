@@ -30,13 +30,14 @@ from graphbandits.errors import (
 from graphbandits.graphs import GraphLike, Process
 from graphbandits.graphs.named import recipe_text
 from graphbandits.live import saved_files
+from graphbandits.live._packing import pack_graph
 from graphbandits.live.deciding import Request, as_decision, make_decisions
 from graphbandits.live.decision import Decision
 from graphbandits.live.history import describe
 from graphbandits.live.journal import Entry, Journal, MemoryJournal, Snapshot
 from graphbandits.live.outcome_tables import read_outcomes
 from graphbandits.live.outcomes import Reward, checked_outcomes, late_outcomes, new_outcomes
-from graphbandits.live.setup import MODEL, EdgesLike, Setup, pack_graph
+from graphbandits.live.setup import MODEL, EdgesLike, Setup
 from graphbandits.live.state import AgentState, OpenDecision, number_in, pack_learned
 from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import Arm, BeliefsByArm, Posterior

@@ -15,9 +15,9 @@ from graphbandits._types import Ints, State
 from graphbandits.engine.loop import decide, draw_graph
 from graphbandits.errors import MOST_ROUNDS, InputError, check_bool, check_integer
 from graphbandits.graphs import Feedback, GraphLike, Process
+from graphbandits.live._packing import pack_graph, pack_sparse
 from graphbandits.live.decision import Decision
 from graphbandits.live.journal import Entry
-from graphbandits.live.setup import pack_graph, pack_sparse
 from graphbandits.live.state import AgentState, OpenDecision, own_plays_only
 from graphbandits.policies import View
 from graphbandits.policies.base import check_needs

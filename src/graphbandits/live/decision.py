@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from graphbandits._types import Floats, Ints
-from graphbandits.live.setup import unpack_sparse
+from graphbandits.live._packing import unpack_sparse
 from graphbandits.posteriors import Arm
 
 

@@ -30,7 +30,8 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.graphs._storage import Arrays, unpack_process
-from graphbandits.live.setup import Setup, check_sizes, pack_sparse
+from graphbandits.live._packing import check_sizes, pack_sparse
+from graphbandits.live.setup import Setup
 from graphbandits.live.state import FORMAT, AgentState, OpenDecision
 from graphbandits.posteriors import Posterior
 from graphbandits.registry import registered

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,9 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from graphbandits._io import from_npz, to_npz
 from graphbandits._serialization import pack_plugin, unpack_plugin
-from graphbandits._types import Floats, Ints, State
+from graphbandits._types import State
 from graphbandits.engine.loop import init_state
 from graphbandits.errors import (
     InputError,
@@ -26,11 +23,19 @@ from graphbandits.errors import (
 )
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
 from graphbandits.graphs._shape import edge_arrays
-from graphbandits.graphs._storage import Arrays, fingerprint, pack_process, unpack_process
+from graphbandits.graphs._storage import Arrays, fingerprint
 from graphbandits.graphs.feedback import from_edges
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import recipe_text
 from graphbandits.graphs.processes import Fixed, check_names, fixed_feedback
+from graphbandits.live._packing import (
+    pack_graph,
+    pack_json,
+    pack_npz,
+    unpack_graph,
+    unpack_json,
+    unpack_npz,
+)
 from graphbandits.policies import Policy, Problem, as_policy
 from graphbandits.policies.base import check_needs, check_problem
 from graphbandits.posteriors import Arm, Posterior
@@ -44,9 +49,6 @@ from graphbandits.worlds.loaders import prior_parameters
 MODEL = ("arms", "graph", "posterior", "prior", "accuracy")
 #: Edges of a new arm: names of other arms, or a mapping from names to probabilities.
 EdgesLike = Iterable[Arm] | Mapping[Arm, float]
-#: Maximum size of an unpacked object; larger ones compress at most by the factor MOST_RATIO.
-MOST_UNPACKED = 2**25
-MOST_RATIO = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +194,7 @@ class Setup:
 
     def _packed_prior(self) -> bytes:
         arrays: Arrays = {}
-        return _pack_npz(pack_plugin(self.posterior, arrays, "prior"), arrays)
+        return pack_npz(pack_plugin(self.posterior, arrays, "prior"), arrays)
 
     # Changes --------------------------------------------------------------------------------------
 
@@ -383,7 +385,7 @@ class Setup:
         numbered = self.arms == tuple(range(len(self.arms)))
         return {
             "policy": text,
-            "arms": len(self.arms) if numbered else put(_pack_json(list(self.arms))),
+            "arms": len(self.arms) if numbered else put(pack_json(list(self.arms))),
             "prior": put(self._packed_prior()),
             "graph": put(pack_graph(self.process, self.graph_text)),
             "horizon": self.horizon,
@@ -394,9 +396,9 @@ class Setup:
     @classmethod
     def unpack(cls, meta: Mapping[str, Any], get: Callable[[str], bytes]) -> Setup:
         """Restore a setup from the result of :meth:`pack`; ``get`` returns a stored object."""
-        posterior: Posterior = unpack_plugin(*_unpack_npz(get(meta["prior"])))
+        posterior: Posterior = unpack_plugin(*unpack_npz(get(meta["prior"])))
         arms = meta["arms"]
-        given, count = names_and_number(_unpack_json(get(arms)) if isinstance(arms, str) else arms)
+        given, count = names_and_number(unpack_json(get(arms)) if isinstance(arms, str) else arms)
         if count != posterior.arms:  # before it allocates memory
             raise InputError(
                 f"it is damaged: it has {short_repr(count)} arms, but its prior has "
@@ -441,94 +443,6 @@ def extended_state(before: State, fresh: State, name: str) -> State:
                 "have one entry per arm"
             )
     return found
-
-
-def pack_graph(process: Process, text: str | None) -> bytes:
-    """Convert a graph to bytes."""
-    arrays: Arrays = {}
-    return _pack_npz({"graph": pack_process(process, text, arrays), "text": text}, arrays)
-
-
-def unpack_graph(data: bytes, arms: int) -> tuple[Process, str | None]:
-    """Restore a graph and its text form from the result of :func:`pack_graph`.
-
-    A graph of more than ``arms`` arms is damaged.
-    """
-    meta, arrays = _unpack_npz(data)
-    check_sizes(meta["graph"], arms)
-    return unpack_process(meta["graph"], arrays), meta["text"]
-
-
-def check_sizes(graph: Any, arms: int) -> None:
-    """Raise InputError if a packed graph has too many arms, before it allocates memory."""
-    if isinstance(graph, dict):
-        for name in ("arms", "count"):
-            if not graph.get(name, arms) <= arms:
-                given = short_repr(graph[name])
-                raise InputError(
-                    f"it is damaged: its graph has {given} arms, but its prior has {arms}"
-                )
-        graph = list(graph.values())
-    if isinstance(graph, list):
-        for part in graph:
-            check_sizes(part, arms)
-
-
-def pack_sparse(row: Floats) -> bytes:
-    """Convert the positive entries of a row of probabilities to bytes.
-
-    >>> unpack_sparse(pack_sparse(np.array([0.25, 0.0, 0.75])))
-    (array([0, 2]), array([0.25, 0.75]))
-    """
-    index = np.flatnonzero(row)
-    raw = index.astype("<i4").tobytes() + row[index].astype("<f8").tobytes()
-    # many arms have few different probabilities, which compress well
-    return b"r" + raw if len(raw) <= 1000 else b"z" + _compress(raw)
-
-
-def unpack_sparse(data: bytes) -> tuple[Ints, Floats]:
-    """Return the indices and values of the result of :func:`pack_sparse`."""
-    raw = data[1:] if data[:1] == b"r" else _decompress(data[1:])
-    count = len(raw) // 12
-    index = np.frombuffer(raw, "<i4", count).astype(np.int64)
-    return index, np.frombuffer(raw, "<f8", count, 4 * count).astype(np.float64)
-
-
-def _pack_json(value: Any) -> bytes:
-    return _compress(json.dumps(value).encode())
-
-
-def _unpack_json(data: bytes) -> Any:
-    return json.loads(_decompress(data))
-
-
-def _pack_npz(meta: Mapping[str, Any], arrays: Arrays) -> bytes:
-    return _compress(to_npz(meta, arrays))
-
-
-def _unpack_npz(data: bytes) -> tuple[dict[str, Any], Arrays]:
-    return from_npz(_decompress(data))
-
-
-def _compress(raw: bytes) -> bytes:
-    data = zlib.compress(raw, 1)
-    # what would not be unpacked is stored as it is
-    return data if len(raw) <= _most_unpacked(data) else zlib.compress(raw, 0)
-
-
-def _decompress(data: bytes) -> bytes:
-    """Return the result of :func:`_compress` as it was; a small object cannot fill the memory."""
-    unpacker, most = zlib.decompressobj(), _most_unpacked(data)
-    raw = unpacker.decompress(data, most + 1)
-    if len(raw) > most:
-        raise InputError(f"it is damaged: {len(data):,} bytes unpack to more than {most:,}")
-    if not unpacker.eof or unpacker.unused_data:
-        raise InputError("it is damaged: a compressed part has the wrong length")
-    return raw
-
-
-def _most_unpacked(data: bytes) -> int:
-    return max(MOST_UNPACKED, MOST_RATIO * len(data))
 
 
 def _plain(value: Any) -> Any:

@@ -24,15 +24,10 @@ from graphbandits.errors import (
 )
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs._storage import Arrays
+from graphbandits.live._packing import pack_graph, unpack_graph, unpack_sparse
 from graphbandits.live.journal import Entry
 from graphbandits.live.prior_check import PriorCheck
-from graphbandits.live.setup import (
-    Setup,
-    extended_state,
-    pack_graph,
-    unpack_graph,
-    unpack_sparse,
-)
+from graphbandits.live.setup import Setup, extended_state
 from graphbandits.policies import Event
 from graphbandits.policies.base import check_saved
 from graphbandits.policies.bayesian import OwnOutcomePolicy, PosteriorPolicy
@@ -517,14 +512,8 @@ class AgentState:
 
     def digest(self) -> str:
         """Return a hash of the state, for comparisons."""
-        keys = dict[str, bytes]()
-
-        def put(data: bytes) -> str:
-            key = hashlib.sha256(data).hexdigest()
-            keys[key] = data
-            return key
-
-        return hashlib.sha256(self.pack(put)).hexdigest()
+        data = self.pack(lambda part: hashlib.sha256(part).hexdigest())
+        return hashlib.sha256(data).hexdigest()
 
 
 @dataclass(frozen=True)
