@@ -21,7 +21,6 @@ from graphbandits.live.requests import (
     MOST_BYTES,
     MOST_DECISIONS,
     MOST_DEPTH,
-    MOST_SECONDS,
     OPERATIONS,
     answer,
     handle,
@@ -372,7 +371,7 @@ def test_nesting_has_a_limit() -> None:
         {"op": "decide", "pending": "both"},
         {"op": "decide", "expires": "1h"},
         {"op": "decide", "expires": 0},
-        {"op": "decide", "expires": 2 * MOST_SECONDS},
+        {"op": "decide", "expires": 2e11},
         {"op": "decide", "graph": "sta"},
         {"op": "decide", "graph": ["star"]},
         {"op": "decide", "graph": {"edge": []}},
@@ -429,6 +428,23 @@ def test_late_and_contradicting_outcomes_are_refused() -> None:
     assert agent.status()["outcomes"] == 2
     assert answer(agent, json.dumps({"op": "close", "id": id_})) == {"ok": True}
     assert "is closed" in refusal(agent, line.replace("ann", "eve"))
+
+
+@pytest.mark.parametrize("reward", [1e308, 3e50])
+def test_agent_is_usable_after_extreme_rewards(tmp_path: Path, reward: float) -> None:
+    agent = new(posterior="normal(noise=2)", policy="ts-n", store=tmp_path / "a.db")
+    requests = [
+        {"op": "observe", "id": agent.decide(among=["ann"]).id, "outcomes": {"ann": reward}},
+        {"op": "learn", "outcomes": {"bob": reward}},
+    ]
+    for request in requests:
+        if reward > 1e50 / 0.2:  # the posterior mean is 0.2 times the reward
+            check_message(refusal(agent, json.dumps(request)))
+        else:  # outside the range of the weaker priors, which are compared with the prior
+            assert answer(agent, json.dumps(request))["ok"]
+    assert answer(agent, '{"op": "decide"}')["ok"]
+    agent.verify()
+    assert Agent(store=tmp_path / "a.db").state == agent.state
 
 
 def test_error_of_the_store_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,10 +31,9 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 FLAGS = st.booleans()
 ARM_LISTS = st.lists(ARMS, max_size=3)
 EDGES = ARM_LISTS | st.dictionaries(ARMS.map(str), NUMBERS, max_size=3)
-SMALL = NUMBERS.filter(lambda number: not (isinstance(number, int | float) and number > 1e50))
-REWARDS = SMALL | st.lists(SMALL, min_size=2, max_size=2)
+REWARDS = NUMBERS | st.lists(NUMBERS, min_size=2, max_size=2)
 ROWS = st.fixed_dictionaries(
-    {"arm": ARMS}, optional={"reward": SMALL, "total": SMALL, "count": SMALL}
+    {"arm": ARMS}, optional={"reward": NUMBERS, "total": NUMBERS, "count": NUMBERS}
 )
 GRAPHS = ["star", "complete", "ring", "random(r=0.5)", "paper", "edges(1-2 2>3:0.5)", "file:no.csv"]
 #: Values that each key may have; most of them are valid.
@@ -102,7 +101,7 @@ def state_of(agent: Agent) -> str:
 
 
 def check(setup: dict[str, Any], lines: list[str]) -> None:
-    agent = Agent(**setup, seed=1)
+    agent = Agent(**setup, seed=1, clock=lambda: 1e9)  # no decision expires meanwhile
     agent.decide(2)
     for line in lines:
         if agent.arms[0] == 0:

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from graphbandits.live.store import AgentStore
 
 T = TypeVar("T")
+#: Longest lifetime of a decision: a datetime cannot hold a much later date.
+MOST_SECONDS = 1e11
 #: A snapshot is written after this many entries, or more if a snapshot is large.
 SNAPSHOT_ENTRIES = 1000
 #: Bytes of a snapshot per entry between two of them: so snapshots at most double the size.
@@ -1179,7 +1181,10 @@ def _hash_only(data: bytes) -> str:
 def _seconds(value: object, what: str) -> float:
     """Return a duration in seconds."""
     number = value.total_seconds() if isinstance(value, timedelta) else value
-    return check_positive(number, f"{what} (a timedelta, or seconds)")
+    seconds = check_positive(number, f"{what} (a timedelta, or seconds)")
+    if seconds > MOST_SECONDS:
+        raise InputError(f"{what} must be at most {MOST_SECONDS:g} seconds, not {seconds:g}")
+    return seconds
 
 
 def _timestamp(value: object, what: str) -> float:

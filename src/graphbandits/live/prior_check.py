@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import State
+from graphbandits.errors import InputError
 from graphbandits.posteriors import Observations, Posterior, is_discounted
 
 #: Number of observations after which the prior matters little and is not checked any more.
@@ -71,10 +72,14 @@ class PriorCheck:
         self.states = [
             model.update(state, seen) for model, state in zip(self.models, self.states, strict=True)
         ]
-        evidence = [
-            float(np.sum(model.log_evidence(state)))
-            for model, state in zip(self.models, self.states, strict=True)
-        ]
+        try:
+            evidence = [
+                float(np.sum(model.log_evidence(state)))
+                for model, state in zip(self.models, self.states, strict=True)
+            ]
+        except InputError:  # extreme rewards are outside the range of a weaker prior
+            self.done = True
+            return ""
         against = float(np.logaddexp(evidence[1], evidence[2]) - math.log(2.0) - evidence[0])
         self.done = self.count >= EARLY or against >= math.log(CONTRADICTION)
         if not against >= math.log(CONTRADICTION):

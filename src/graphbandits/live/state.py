@@ -202,7 +202,7 @@ class AgentState:
     def prepare(self, entries: Sequence[Entry], get: Callable[[str], bytes]) -> Change:
         """Compute the change of the policy by entries, without a change of the state.
 
-        An error of the policy is raised here, before anything is written.
+        An error of the policy, or an invalid state, is raised here, before anything is written.
         """
         setup, arrays = self.setup, self.policy_state
         copied = False
@@ -218,6 +218,12 @@ class AgentState:
                 whole = entry._replace(body=entry.body | {"closes": True})
                 self._after_outcomes(whole, setup, trial)
             setup, arrays = self._learned(entry, setup, arrays, get)
+        if copied:
+            # an entry that leads to an invalid state would make the journal unusable
+            try:
+                check_saved(setup.policy, arrays, setup.problem)
+            except InputError as error:
+                raise InputError(f"the policy would have an invalid state: {error}") from None
         return Change(entries, setup, arrays)
 
     def install(self, change: Change, get: Callable[[str], bytes]) -> None:
