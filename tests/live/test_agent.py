@@ -944,7 +944,7 @@ def test_agent_with_a_posterior_that_checks_no_states_is_loaded(tmp_path: Path) 
     assert play(agent, 10) == play(other, 10)
 
 
-#: Prints the memory after 1000 rounds and after 1000 more, and the open decisions.
+#: Prints the memory after 1000 decisions and after 1000 more, and the open decisions.
 MEMORY = """
 import gc, time, tracemalloc
 from graphbandits import Agent
@@ -961,7 +961,7 @@ def rounds(count):
     return tracemalloc.get_traced_memory()[0]
 
 tracemalloc.start()
-print(rounds(1000), rounds(1000), len(agent.pending))
+print(rounds(500), rounds(500), len(agent.pending))
 """
 
 
