@@ -60,6 +60,7 @@ def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
             "some_arms": settings.live_some_arms,
             "write_seconds": settings.live_write_seconds,
             "missing": missing,
+            "versions": {kind: version(kind, new()) for kind, new in stored},
             "calls": [
                 {"store": kind, "arms": arms, **time_calls(new(), arms, settings)}
                 for arms in settings.live_arms
@@ -90,6 +91,13 @@ def databases() -> Iterator[tuple[Places, dict[str, str]]]:
             return
         stack.callback(server.remove)
         yield {**places, POSTGRES: server.new_address}, {}
+
+
+def version(kind: str, place: str) -> str:
+    """The version of a database, such as 3.40.1."""
+    query = "SHOW server_version" if kind == POSTGRES else "SELECT sqlite_version()"
+    with closing(_database_of(place).connect(create=True)) as connection:
+        return str(connection.rows(query)[0][0]).split()[0]
 
 
 # Calls --------------------------------------------------------------------------------------------
@@ -351,16 +359,17 @@ def _calls(section: dict[str, Any]) -> Table:
             cells += [seconds(case[call][clock]) for clock in ("wall", "cpu")]
             cells.append(digits(case[call]["wall"] / commit["wall"]) if commit else "-")
         rows.append([count(case["arms"]), case["store"], *cells])
+    versions = ", ".join(f"{kind} {number}" for kind, number in section["versions"].items())
     columns = ["arms", "store", "commit", "decide", "CPU", "ratio", "observe", "CPU", "ratio"]
     return Table(
         f"Live agents: one decision, and its outcomes, of {POLICY} on the graph {GRAPH}",
         columns,
         [*rows, *_missing_rows(section, ["", POSTGRES], columns)],
-        "Median wall time of a call, and CPU time of the process of the agent in the columns "
-        f"'CPU'. The arms have at most {section['distinct']} different histories. A decision "
-        "reveals three arms, or all arms if there are fewer, and observe reports all of them. "
-        "commit: insert and commit one small row in the same database. The three alternate. "
-        "Ratio: wall time divided by that of the commit." + _why_missing(section),
+        f"{versions}. Median wall time of a call, and CPU time of the process of the agent in the "
+        f"columns 'CPU'. The arms have at most {section['distinct']} different histories. A "
+        "decision reveals three arms, and observe reports their outcomes. commit: insert and "
+        "commit one small row in the same database. The three alternate. Ratio: wall time divided "
+        "by that of the commit." + _why_missing(section),
         texts=2,
     )
 
