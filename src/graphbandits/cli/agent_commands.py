@@ -306,6 +306,9 @@ def learn(
     key: Annotated[
         str | None, option("KEY", "Name of the data. Data with the same key is learned once.")
     ] = None,
+    skip_unknown: Annotated[
+        bool, typer.Option("--skip-unknown", help="Leave out arms that the agent does not have.")
+    ] = False,
     name: Name = "default",
     plugin: options.Plugin = None,
 ) -> None:
@@ -315,12 +318,15 @@ def learn(
     """
     if (file is None) == (outcomes is None):
         raise InputError("give a file with outcomes, or outcomes as JSON with --outcomes")
+    unknown = "skip" if skip_unknown else "error"
     if file is None:
-        learned = _call(store, name, plugin, "learn", outcomes=_json(outcomes), key=key)["learned"]
+        given = {"outcomes": _json(outcomes), "key": key, "unknown": unknown}
+        learned = _call(store, name, plugin, "learn", **given)["learned"]
     else:
         with _opened(store, name, plugin) as opened:
-            learned = opened.learn(file, key=key)
-    print_line(f"Learned {count(learned, 'outcome')}.")
+            learned = opened.learn(file, key=key, unknown=unknown)
+    known = "" if learned else f": the data '{key}' were learned before"
+    print_line(f"Learned {count(learned, 'outcome')}{known}.")
 
 
 @agent.command()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import random
 import sqlite3
+import time
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +17,8 @@ from graphbandits.errors import GraphBanditsError, InputError, StoreError
 
 #: Seconds after which waiting for another writer is an error.
 WAIT = 60.0
+#: Range of the pause between two attempts of a writer to start, in seconds.
+LEAST_PAUSE, MOST_PAUSE = 0.0002, 0.002
 #: Marks a file of SQLite as a store of agents: "gban" in ASCII.
 APPLICATION_ID = 0x6762616E
 #: Bytes of the smallest page of SQLite.
@@ -187,6 +191,7 @@ class SQLite:
 
     def connect(self, create: bool) -> Connection:
         self._check_path(create)
+        self._open_side_files()
         uri = f"{self.path.as_uri()}?mode={'rwc' if create else 'rw'}"
         try:
             raw = sqlite3.connect(
@@ -208,10 +213,31 @@ class SQLite:
         return connection
 
     def execute(self, raw: Any, sql: str, values: Sequence[Any]) -> Any:
-        return raw.execute(sql, values)
+        return self._begin_write(raw) if sql == self.begin_write else raw.execute(sql, values)
 
     def execute_many(self, raw: Any, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         raw.executemany(sql, rows)
+
+    def _begin_write(self, raw: Any) -> Any:
+        """Start a transaction, and wait for other writers.
+
+        SQLite itself sleeps up to 0.1 s between two attempts, in which a busy writer starves the
+        others, and does not notice Ctrl-C.
+        """
+        until = time.monotonic() + WAIT
+        raw.execute("PRAGMA busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    return raw.execute(self.begin_write)
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                        raise
+                    if time.monotonic() > until:
+                        raise
+                time.sleep(random.uniform(LEAST_PAUSE, MOST_PAUSE))
+        finally:
+            raw.execute(f"PRAGMA busy_timeout = {round(1000 * WAIT)}")
 
     def claim_schema(self, connection: Connection) -> None:
         connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -231,12 +257,26 @@ class SQLite:
             sqlite3.SQLITE_BUSY: f"another writer has been at work for {WAIT:g} s: try again",
             sqlite3.SQLITE_FULL: "the disk is full: free space and try again",
             sqlite3.SQLITE_IOERR: f"{error}: check the disk and its free space, and try again",
-            sqlite3.SQLITE_READONLY: "it is read-only: make the file and its directory writable",
+            sqlite3.SQLITE_READONLY: "it is read-only: make the file, those beside it with "
+            "-wal and -shm, and the directory writable",
             sqlite3.SQLITE_CANTOPEN: "its files cannot be opened: make them and the directory "
             "readable and writable, or copy the file to another directory",
             sqlite3.SQLITE_CORRUPT: f"it is damaged ({error}): restore it from a copy",
         }.get(code, f"{error}")
         return StoreError(f"cannot use {self}: {why}")
+
+    def _open_side_files(self) -> None:
+        """Give the files beside a writable file its rights.
+
+        SQLite creates them with the rights of the file at that time, which may have been read-only.
+        """
+        with suppress(OSError):
+            if not os.access(self.path, os.W_OK):
+                return
+            for ending in ("-wal", "-shm"):
+                beside = self.path.with_name(self.path.name + ending)
+                if beside.exists() and not os.access(beside, os.W_OK):
+                    beside.chmod(self.path.stat().st_mode & 0o777)
 
     def _file(self) -> tuple[int, int] | None:
         """Return what identifies the file, also after a rename; None if there is none."""
@@ -355,8 +395,12 @@ class Postgres:
         return raw.execute(sql.replace("?", "%s"), values, binary=True)
 
     def execute_many(self, raw: Any, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        rows, sql = list(rows), sql.replace("?", "%s")
+        if len(rows) == 1:  # the usual case, and faster
+            raw.execute(sql, rows[0])
+            return
         with raw.cursor() as cursor:
-            cursor.executemany(sql.replace("?", "%s"), rows)
+            cursor.executemany(sql, rows)
 
     def claim_schema(self, connection: Connection) -> None:
         connection.rows("SELECT pg_advisory_xact_lock(?)", (APPLICATION_ID,))

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -236,12 +236,18 @@ class Agent:
             if all(reasons):
                 raise InputError(
                     f"the arguments contradict the agent '{self.name}' in {self._place}: "
-                    f"{reasons[0]}. Omit them to open it, or choose another name"
+                    f"{reasons[-1]}. Omit them to open it, or choose another name"
                 )
 
     @property
     def _place(self) -> str:
         return "memory" if self._store is None else self._store.place
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.disconnect()
 
     # Reading --------------------------------------------------------------------------------------
 
@@ -299,7 +305,8 @@ class Agent:
     def pending(self) -> tuple[str, ...]:
         """Ids of the open decisions."""
         with self._lock:
-            return tuple(one.id for one in self._current().open.values())
+            now = self._now()
+            return tuple(one.id for one in self._current().open.values() if not one.is_due(now))
 
     def status(self) -> dict[str, Any]:
         """Count decisions and outcomes.
@@ -314,14 +321,15 @@ class Agent:
         """
         with self._lock:
             state = self._current()
-            arms = state.setup.arms
+            arms, due = state.setup.arms, len(state.due(self._now()))
+            counts = state.counts | {"expired": state.counts["expired"] + due}
             return {
                 "name": self.name,
                 "policy": text_of(state.setup.policy),
                 "arms": len(arms),
                 "decisions": state.decisions,
-                "open": len(state.open),
-                **state.counts,
+                "open": len(state.open) - due,
+                **counts,
                 "paused": [arms[i] for i in sorted(state.paused)],
                 "retired": [arms[i] for i in sorted(state.retired)],
                 "entries": state.number,
@@ -636,7 +644,7 @@ class Agent:
 
         self._run(prepare)
 
-    def learn(self, table: object, *, key: str | None = None) -> int:
+    def learn(self, table: object, *, key: str | None = None, unknown: str = "error") -> int:
         """Learn from outcomes without a decision, such as earlier data.
 
         Parameters
@@ -648,6 +656,8 @@ class Agent:
             is a pandas or polars data frame, a pyarrow table, or the path of a CSV or Parquet file.
         key : str, optional
             Name of the data. A table with the same key is learned once.
+        unknown : {"error", "skip"}, default="error"
+            What to do with outcomes of arms that the agent does not have.
 
         Returns
         -------
@@ -672,6 +682,8 @@ class Agent:
         """
         if key is not None and (not isinstance(key, str) or not key):
             raise InputError(f"key must be a text, not {short_repr(key)}")
+        if unknown not in ("error", "skip"):
+            raise InputError(f"unknown must be 'error' or 'skip', not {short_repr(unknown)}")
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], int]:
             setup = state.setup
@@ -683,7 +695,7 @@ class Agent:
                 )
             if key is not None and key in state.tables:
                 return [], 0
-            arm, reward, weight, outcomes = read_outcomes(table, setup)
+            arm, reward, weight, outcomes = read_outcomes(table, setup, unknown == "skip")
             body: dict[str, Any] = {"outcomes": outcomes}
             if key is not None:
                 body["key"] = key
@@ -783,6 +795,12 @@ class Agent:
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
             numbers = state.setup.numbers_of(arms, "arms")
+            gone = [arm for arm in numbers if arm in state.retired]
+            if gone and kind != "retire":
+                raise InputError(
+                    f"the arm {state.setup.arms[gone[0]]!r} is retired, which is final: add it "
+                    "again under another name, and pause arms that may come back"
+                )
             changed = {
                 "retire": [arm for arm in numbers if arm not in state.retired],
                 "pause": [arm for arm in numbers if arm not in state.paused],
@@ -937,7 +955,7 @@ class Agent:
                 self._snapshot()
             self._journal.compact()
 
-    def forget(self, before: datetime | float) -> int:
+    def forget(self, before: date | str | float) -> int:
         """Remove all entries of the journal before a date, and keep what was learned from them.
 
         The state at that date is kept as a snapshot, with the decisions that were open. Ids of
@@ -945,8 +963,9 @@ class Agent:
 
         Parameters
         ----------
-        before : datetime or float
-            The date; seconds since 1970 if it is a number.
+        before : date, datetime, str or float
+            The date, or its text such as "2026-01-31"; seconds since 1970 if it is a number. A date
+            without a time zone is local time.
 
         Returns
         -------
@@ -1188,13 +1207,22 @@ def _seconds(value: object, what: str) -> float:
 
 
 def _timestamp(value: object, what: str) -> float:
-    """Return a date as seconds since 1970; a datetime without a time zone is local time."""
+    """Return a date as seconds since 1970; without a time zone it is local time."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise InputError(
+                f"{what} must be a date such as 2026-01-31, not {short_repr(value)}"
+            ) from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, datetime.min.time())
     if isinstance(value, datetime):
         return value.timestamp()
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(cast(float, value)):
         raise InputError(
-            f"{what} must be a datetime, or seconds since 1970, not {short_repr(value)}"
+            f"{what} must be a date, a datetime, or seconds since 1970, not {short_repr(value)}"
         )
     return float(cast(float, value))
 

@@ -121,7 +121,10 @@ def eligible_arms(
         return None
     mask = np.full(len(setup.arms), among is None)
     if among is not None:
-        mask[setup.numbers_of(among, "among")] = True
+        numbers = setup.numbers_of(among, "among")
+        if not numbers:
+            raise InputError("among is empty: name at least one arm that may be played")
+        mask[numbers] = True
     if exclude is not None:
         mask[setup.numbers_of(exclude, "exclude")] = False
     mask[gone] = False

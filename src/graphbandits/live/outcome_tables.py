@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import InputError, nearest, short_repr
+from graphbandits.errors import InputError, short_repr
+from graphbandits.live.outcomes import checked_outcomes
 from graphbandits.live.setup import Setup
 from graphbandits.posteriors._capabilities import check_evidence
 
-#: Columns of a table: an arm, and a reward or a total, with the number of outcomes.
-COLUMNS = ("arm", "reward", "total", "count")
 #: Maximum of outcomes of one row for a posterior that takes single rewards.
 MOST_REPEATED = 10**6
 
 
-def read_outcomes(table: object, setup: Setup) -> tuple[Ints, Floats, Floats, int]:
+def read_outcomes(
+    table: object, setup: Setup, skip: bool = False
+) -> tuple[Ints, Floats, Floats, int]:
     """Return arms, rewards and weights of outcomes, and their number, all checked.
+
+    Unknown arms are an error, or left out if ``skip`` is True.
 
     >>> from graphbandits.live.setup import Setup
     >>> setup = Setup.of("ts-n", ["ann", "bob"], "empty", seed=1)
@@ -29,21 +32,15 @@ def read_outcomes(table: object, setup: Setup) -> tuple[Ints, Floats, Floats, in
     (array([1, 0]), array([0.75, 1.  ]), array([4., 1.]), 5)
     """
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
-        arms = list(table)
-        rewards = list(table.values())
-        values = [
-            check_evidence(setup.posterior, reward)
-            if isinstance(reward, tuple | list)
-            else (setup.posterior.check_reward(reward), 1.0)
-            for reward in rewards
-        ]
-        index = [setup.number_of(arm) for arm in arms]
+        known = {arm: reward for arm, reward in table.items() if not skip or setup.has(arm)}
+        found = checked_outcomes(setup, known)
+        index, values = list(found), list(found.values())
     else:
-        index, values = _from_columns(_columns(table), setup)
+        index, values = _from_columns(_columns(table), setup, skip)
     if not index:
         raise InputError("the table has no outcomes: give at least one")
-    found = np.array(values, np.float64).reshape(-1, 2)
-    arm, reward, weight = np.array(index, np.int64), found[:, 0].copy(), found[:, 1].copy()
+    pairs = np.array(values, np.float64).reshape(-1, 2)
+    arm, reward, weight = np.array(index, np.int64), pairs[:, 0].copy(), pairs[:, 1].copy()
     outcomes = round(float(weight.sum()))
     if not getattr(setup.posterior, "weighted", False) and not (weight == 1.0).all():
         # a posterior of single rewards learns each outcome
@@ -54,20 +51,16 @@ def read_outcomes(table: object, setup: Setup) -> tuple[Ints, Floats, Floats, in
 
 
 def _from_columns(
-    columns: dict[str, list[Any]], setup: Setup
+    columns: dict[str, list[Any]], setup: Setup, skip: bool
 ) -> tuple[list[int], list[tuple[float, float]]]:
     """Return the numbers of arms, and pairs of an average reward and a weight."""
-    unknown = [name for name in columns if name not in COLUMNS]
-    if unknown:
-        raise InputError(
-            f"unknown column '{unknown[0]}' of outcomes: {nearest(str(unknown[0]), COLUMNS)}"
-        )
     wanted = {"arm", "total", "count"} if "total" in columns else {"arm", "reward"}
-    missing = wanted - columns.keys()
-    if missing or {"total", "reward"} <= columns.keys():
+    if not wanted <= columns.keys() <= wanted | {"count"}:
+        [only] = columns if len(columns) == 1 else [""]
+        hint = "; separate the columns by commas" if ";" in only or "\t" in only else ""
         raise InputError(
-            "a table of outcomes needs the columns arm and reward (and count, if a row has several "
-            f"outcomes), or arm, total and count; it has {', '.join(columns) or 'none'}"
+            "a table of outcomes has the columns arm and reward (and count, if a row has several "
+            f"outcomes), or arm, total and count; this one has {', '.join(columns) or 'none'}{hint}"
         )
     index = list[int]()
     values = list[tuple[float, float]]()
@@ -77,6 +70,8 @@ def _from_columns(
     for row, (arm, reward, count) in enumerate(
         zip(columns["arm"], columns[name], counts, strict=True), 1
     ):
+        if skip and not setup.has(arm):
+            continue
         try:
             if not isinstance(arm, Hashable) or arm not in numbers:
                 numbers[arm] = setup.number_of(arm)

@@ -26,10 +26,13 @@ def checked_outcomes(setup: Setup, outcomes: Mapping[Arm, Reward]) -> dict[int, 
         arm = setup.number_of(name)
         if arm in found:
             raise InputError(f"the arm {setup.arms[arm]!r} is given twice: give one outcome")
-        if isinstance(reward, tuple | list):
-            found[arm] = check_evidence(setup.posterior, reward)
-        else:
-            found[arm] = setup.posterior.check_reward(reward), 1.0
+        try:
+            if isinstance(reward, tuple | list):
+                found[arm] = check_evidence(setup.posterior, reward)
+            else:
+                found[arm] = setup.posterior.check_reward(reward), 1.0
+        except InputError as error:
+            raise InputError(f"outcome of {setup.arms[arm]!r}: {error}") from None
     return found
 
 

@@ -205,9 +205,19 @@ def _close(agent: Agent, id: str) -> None:
     agent.close(id)
 
 
-def _learn(agent: Agent, outcomes: Any, key: str | None = None) -> dict[str, Any]:
+def _pending(agent: Agent) -> dict[str, Any]:
+    return {"pending": list(agent.pending)}
+
+
+def _show(agent: Agent, id: str, pi: bool = False) -> dict[str, Any]:
+    return {"decision": _decision(agent.decision(id), pi)}
+
+
+def _learn(
+    agent: Agent, outcomes: Any, key: str | None = None, unknown: str = "error"
+) -> dict[str, Any]:
     table = _Rows(outcomes) if isinstance(outcomes, list) else outcomes
-    return {"learned": agent.learn(table, key=key)}
+    return {"learned": agent.learn(table, key=key, unknown=unknown)}
 
 
 class _Rows:
@@ -283,6 +293,8 @@ OPERATIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
     "decide": _decide,
     "observe": _observe,
     "close": _close,
+    "pending": _pending,
+    "decision": _show,
     "learn": _learn,
     "add_arm": _add_arm,
     "retire": _retire,
@@ -360,7 +372,7 @@ def _is_graph(value: Any) -> bool:
 
 
 def _is_edge(value: Any) -> bool:
-    shape = isinstance(value, list) and 2 <= len(value) <= 3 and _is_arms(value[:2])
+    shape = isinstance(value, list) and 1 <= len(value) <= 3 and _is_arms(value[:2])
     return shape and all(map(_is_number, value[2:]))
 
 
@@ -426,6 +438,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "reset": (_FLAG, _is_flag),
     "revealed_by": (_EDGES, _is_edges),
     "reveals": (_EDGES, _is_edges),
+    "unknown": ("'error' or 'skip'", _is_text),
 }
 
 
@@ -443,24 +456,28 @@ def _graph(agent: Agent, value: Any, files: bool) -> GraphLike:
 
 
 def _from_edges(arms: tuple[Arm, ...], edges: list[list[Any]], directed: bool) -> Fixed:
-    """Build a graph from edges [arm, arm] or [arm, arm, probability].
+    """Build a graph from edges [arm, arm] or [arm, arm, probability]; [arm] has no edges.
 
-    >>> _from_edges(("ann", "bob"), [["ann", "bob", 0.5]], directed=True).feedback.reach([0, 1])
-    array([[1. , 0.5],
-           [0. , 1. ]])
+    >>> edges = [["ann", "bob", 0.5], ["eve"]]
+    >>> graph = _from_edges(("ann", "bob", "eve"), edges, directed=True)
+    >>> graph.names, graph.feedback.reach([0])
+    (('ann', 'bob', 'eve'), array([[1. , 0.5, 0. ]]))
     """
-    names = tuple(map(str, arms))
-    number = {name: i for i, name in enumerate(names)}
-    ends, chances = list[int](), list[float]()
+    known, number = set(map(str, arms)), dict[str, int]()
+    ends, chances = list[tuple[int, int]](), list[float]()
     for edge in edges:
         for arm in map(str, edge[:2]):
-            if arm not in number:
-                raise InputError(f"unknown arm {short_repr(arm)}: {nearest(arm, names)}")
-            ends.append(number[arm])
-        what = f"the probability of the edge {short_repr(edge[:2])}"
-        chances.append(check_probability(edge[2], what) if len(edge) == 3 else 1.0)
+            if arm not in known:
+                raise InputError(f"unknown arm {short_repr(arm)}: {nearest(arm, known)}")
+            number.setdefault(arm, len(number))
+        if len(edge) > 1:
+            ends.append((number[str(edge[0])], number[str(edge[1])]))
+            what = f"the probability of the edge {short_repr(edge[:2])}"
+            chances.append(check_probability(edge[2], what) if len(edge) == 3 else 1.0)
+    if not number:
+        raise InputError("a graph needs all arms: name an arm without edges as [arm]")
     source, target = np.array(ends, np.int64).reshape(-1, 2).T
-    return fixed_graph(names, source, target, np.array(chances, np.float64), not directed)
+    return fixed_graph(tuple(number), source, target, np.array(chances, np.float64), not directed)
 
 
 # JSON ---------------------------------------------------------------------------------------------
@@ -507,7 +524,9 @@ def read_json(text: str | bytes) -> Any:
         raise
     except json.JSONDecodeError as error:
         shown = short_repr(found[max(0, error.pos - 10) : error.pos + 20])
-        raise InputError(f"not valid JSON at character {error.pos}, in {shown}") from None
+        raise InputError(
+            f"not valid JSON: {error.msg} at character {error.pos + 1}, in {shown}"
+        ) from None
     except UnicodeDecodeError as error:
         raise InputError(f"not valid UTF-8: {error.reason} at byte {error.start}") from None
     except UnicodeEncodeError:

@@ -14,6 +14,7 @@ from graphbandits._serialization import pack_plugin, unpack_plugin
 from graphbandits._types import State
 from graphbandits.engine.loop import init_state
 from graphbandits.errors import (
+    GraphBanditsError,
     InputError,
     check_horizon,
     check_integer,
@@ -140,13 +141,21 @@ class Setup:
         """Whether the policy learns from parts of the outcomes of a decision."""
         return bool(getattr(self.policy, "incremental", False))
 
-    def number_of(self, arm: object) -> int:
-        """Return the number of an arm; the text of an integer name, as in JSON, is accepted."""
+    def _find(self, arm: object) -> int | None:
         found = None
         if isinstance(arm, str | int | np.integer) and not isinstance(arm, bool):
             found = self.index.get(cast(Arm, arm))
             if found is None and isinstance(arm, str):
                 found = self._index_of_text.get(arm)
+        return found
+
+    def has(self, arm: object) -> bool:
+        """Return whether there is an arm of this name."""
+        return self._find(arm) is not None
+
+    def number_of(self, arm: object) -> int:
+        """Return the number of an arm; the text of an integer name, as in JSON, is accepted."""
+        found = self._find(arm)
         if found is None:
             text = arm if isinstance(arm, str) else short_repr(arm)
             raise InputError(f"unknown arm {short_repr(arm)}: {nearest(text, map(str, self.arms))}")
@@ -168,7 +177,7 @@ class Setup:
         ``given`` has the arguments :data:`MODEL` and ``weight``; None if one was not given.
         """
         arms, graph = given["arms"], given["graph"]
-        if graph is None and arms is None:
+        if arms is None and (graph is None or isinstance(graph, str)):
             arms = self.arms
         same_prior = given["posterior"] is None and given["prior"] is None
         try:
@@ -177,20 +186,27 @@ class Setup:
                 arms,
                 (self.graph_text or self.process) if graph is None else graph,
                 seed=self.keys.seed,
-                posterior=self.posterior if same_prior else given["posterior"],
+                posterior=None if same_prior else given["posterior"],
                 prior=given["prior"],
                 horizon=self.horizon,
-                accuracy=given["accuracy"],
                 weight="auto" if graph is None else given["weight"],
             )
-        except InputError as error:
+        except GraphBanditsError as error:
             return str(error).rstrip(".")
+        for these, others, what in (
+            (made.arms, self.index, "the agent has no arm"),
+            (self.arms, made.index, "the arguments have no arm"),
+        ):
+            wrong = [arm for arm in these if arm not in others]
+            if wrong:
+                return f"{what} {wrong[0]!r} (and {len(wrong) - 1} more)"
         if made.arms != self.arms:
-            return "it has other arms"
+            return "the arms have another order"
         if graph is not None and fingerprint(made.process) != fingerprint(self.process):
-            return "it has another graph"
-        priors = [self._packed_prior(), made._packed_prior()]
-        return "" if priors[0] == priors[1] else "it has another prior"
+            return "the agent has another graph; set_graph changes it"
+        prior = self.posterior if same_prior else made.posterior
+        one = replace(made, posterior=with_accuracy(prior, given["accuracy"]))
+        return "" if one._packed_prior() == self._packed_prior() else "the agent has another prior"
 
     def _packed_prior(self) -> bytes:
         arrays: Arrays = {}

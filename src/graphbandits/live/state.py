@@ -41,6 +41,8 @@ from graphbandits.registry import name_of
 #: Version of the format of snapshots and saved agents.
 FORMAT = 2
 
+#: Number of outcomes that a replay learns together.
+MOST_TOGETHER = 100_000
 #: Number of graphs of single decisions that are kept in memory.
 MOST_GRAPHS = 8
 #: Reward and weight of an outcome.
@@ -97,6 +99,10 @@ class OpenDecision:
             process,
             body.get("round", number),
         )
+
+    def is_due(self, now: float) -> bool:
+        """Return whether the decision has expired."""
+        return self.expires is not None and self.expires <= now
 
     def as_entry(self) -> Entry:
         """Return the entry of the decision, as far as it is known; the context is not."""
@@ -566,6 +572,8 @@ class _Batch:
                 self._arm.append(arm)
                 self._reward.append(reward)
                 self._weight.append(weight)
+        if len(self._arm) >= MOST_TOGETHER:
+            self.flush()
         return True
 
     def flush(self) -> None:

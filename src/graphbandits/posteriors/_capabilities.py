@@ -161,7 +161,7 @@ def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float
     whole = whole and (support != BINARY or count == np.rint(count))
     if not (count > 0.0 and whole and support.low <= total / count <= support.high):
         kinds = {
-            BINARY: "whole numbers (successes, trials) with successes <= trials",
+            BINARY: "whole numbers (successes, trials), at least one trial, successes <= trials",
             COUNT: "(events, exposure), a whole number of events and an exposure above 0",
         }
         allowed = kinds.get(support, "(total, count) of rewards, with a count above 0")
