@@ -476,7 +476,7 @@ def test_large_objects_that_compress_well_are_saved_and_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What would be refused is not compressed."""
-    monkeypatch.setattr("graphbandits.live.setup.MOST_UNPACKED", 1000)
+    monkeypatch.setattr("graphbandits.live._packing.MOST_UNPACKED", 1000)
     names = [f"arm {i}" + " of very many" * 20 for i in range(300)]
     agent = Agent("ts-n", names, "complete", seed=1)
     play(agent, 2)
