@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import random
+import re
 import sqlite3
-import time
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
