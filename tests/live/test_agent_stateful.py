@@ -158,6 +158,7 @@ class AgentMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1.0, 30.0, 101.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
+        self.expire()
 
     @rule(data=st.data(), key=st.none() | st.sampled_from(["x", "y"]))
     def learn(self, data: st.DataObject, key: str | None) -> None:
@@ -177,6 +178,10 @@ class AgentMachine(RuleBasedStateMachine):
     @rule(data=st.data(), kind=st.sampled_from(["pause", "resume", "retire"]))
     def change_arms(self, data: st.DataObject, kind: str) -> None:
         arm = data.draw(st.sampled_from(self.arms))
+        if arm in self.retired and kind != "retire":
+            with pytest.raises(InputError, match="is retired"):
+                getattr(self.agent, kind)(arm)
+            return
         getattr(self.agent, kind)(arm)
         self.expire()
         if kind == "pause":
@@ -214,6 +219,7 @@ class AgentMachine(RuleBasedStateMachine):
         self.expire()
         for one in self.made.values():
             one.closed = one.closed or "reset"
+        self.keys.clear()
         for arm in self.arms:
             new = arm not in FIRST_ARMS
             self.a[arm], self.b[arm] = (2, 3) if new else (1, 1)

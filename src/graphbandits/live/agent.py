@@ -610,10 +610,13 @@ class Agent:
 
     def _warn_of_prior(self) -> None:
         """Issue a warning to the caller of a method if its outcomes contradict the prior."""
-        if self._state.warning:
+        with self._lock:
+            state = self._state
+            warning, state.warning = state.warning, ""
+        if warning:
             warnings.warn(
-                f"the rewards contradict the prior '{text_of(self._state.setup.posterior)}': "
-                f"{self._state.warning}; see inspect_prior, and consider another prior",
+                f"the rewards contradict the prior '{text_of(state.setup.posterior)}': {warning}; "
+                "see inspect_prior, and consider another prior",
                 InputWarning,
                 stacklevel=3,
             )

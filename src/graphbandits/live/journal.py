@@ -273,6 +273,8 @@ class MemoryJournal:
                     rows.append(entry)
         self._entries = self._entries[gone:]
         self._removed += gone
+        used = {one.body.get(name) for one in self._entries for name in ("graph", "among")}
+        self._objects = {key: data for key, data in self._objects.items() if key in used}
         self._snapshots = [base, *(one for one in self._snapshots if one.number > base.number)]
 
     def compact(self) -> None:

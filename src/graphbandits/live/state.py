@@ -235,7 +235,6 @@ class AgentState:
     def install(self, change: Change, get: Callable[[str], bytes]) -> None:
         """Apply a prepared change, after its entries were written."""
         self.setup, self.policy_state = change.setup, change.policy_state
-        self.warning = ""
         for entry in change.entries:
             self._record(entry, get)
 
@@ -357,6 +356,7 @@ class AgentState:
                 self.graph_since = entry.number
             case "reset":
                 self.prior_check = PriorCheck(self.setup.posterior)
+                self.tables.clear()  # they may be learned again
         assert number is None or number <= self.decisions
 
     def opened(self, entry: Entry, get: Callable[[str], bytes]) -> OpenDecision:
