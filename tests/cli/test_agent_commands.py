@@ -459,14 +459,13 @@ def test_closed_output_ends_the_process_quietly(store: Path) -> None:
 
 @pytest.mark.process
 def test_store_that_fails_is_an_answer(store: Path) -> None:
-    process = started()
-    (store / "a.db").rename(store / "moved.db")
-    found = ask(process, {"op": "decide"})
-    assert not found["ok"]
-    check_message(found["error"])
-    (store / "moved.db").rename(store / "a.db")
-    assert ask(process, {"op": "decide"})["ok"]
-    process.communicate(timeout=60)
+    with started() as process:
+        (store / "a.db").rename(store / "moved.db")
+        found = ask(process, {"op": "decide"})
+        assert not found["ok"]
+        check_message(found["error"])
+        (store / "moved.db").rename(store / "a.db")
+        assert ask(process, {"op": "decide"})["ok"]
 
 
 @pytest.mark.process
