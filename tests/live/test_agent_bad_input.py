@@ -194,7 +194,7 @@ def test_refused_observations_do_not_affect_later_decisions(agent: Agent) -> Non
 
 @pytest.mark.parametrize("now", [NAN, INF, -INF])
 def test_clock_without_a_finite_time_changes_nothing(now: float) -> None:
-    times = iter([1.0, now, 2.0])
+    times = iter([1.0, now, 2.0, 3.0])
     agent = Agent("ids-n", 2, seed=1, clock=lambda: next(times))
     refused(agent.decide, "clock", repr(now), "finite")
     assert agent.pending == ()

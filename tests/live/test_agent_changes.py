@@ -216,7 +216,7 @@ def test_retired_arms_are_neither_played_nor_revealed() -> None:
     assert by_arm(agent)["joe"] == (6.0, 4.0)
     refused(lambda: agent.observe(after, {"joe": 1}), "'eve' does not reveal 'joe'")
     refused(lambda: agent.decide(among=["joe"]), "no arm may be played")
-    agent.resume("joe")
+    refused(lambda: agent.resume("joe"), "retired", "final")
     assert agent.status()["retired"] == ["joe"]
     refused(lambda: agent.add_arm("joe", (1, 1)), "already")
     assert list(agent.beliefs()) == NAMES[:3]
@@ -272,7 +272,6 @@ def test_named_graph_may_have_another_order_and_omit_retired_arms() -> None:
     refused(lambda: agent.set_graph(graph), "no arm 'joe'", "retire it")
     agent.retire("joe")
     agent.set_graph(graph)
-    agent.pause("joe")
     found = {arm: agent.decide(among=[arm]).reveals for arm in NAMES[:3]}
     assert found == {
         "ann": {"ann": 1.0},

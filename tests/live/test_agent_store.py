@@ -63,7 +63,7 @@ def test_same_arguments_open_the_agent_also_after_changes(store_url: str) -> Non
         ({"trial": 1}, ["trial=1", "trial=0"]),
         ({"horizon": 10}, ["horizon=10", "None"]),
         ({"expires": 5}, ["expires=5", "None"]),
-        ({"arms": ["ann", "bob", "eve", "kim"]}, ["other arms"]),
+        ({"arms": ["ann", "bob", "eve", "kim"]}, ["'joe'"]),
         ({"arms": 5}, ["contradict"]),
         ({"graph": "complete", "arms": USERS}, ["another graph"]),
         ({"prior": (2, 2)}, ["another prior"]),
@@ -318,3 +318,30 @@ def test_an_outcome_counts_once_although_its_decision_was_removed(store_url: str
     refused(lambda: agent.observe(decision.id, {"bob": 0}), "outcome 1 of 'bob'")
     assert agent.status()["outcomes"] == 2
     agent.verify()
+
+
+def test_invalid_arguments_create_no_file(tmp_path: Path) -> None:
+    refused(lambda: Agent("idsn", 3, store=tmp_path / "a.db"), "idsn")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_learn_can_skip_arms_that_have_left(tmp_path: Path) -> None:
+    path = tmp_path / "last-year.csv"
+    path.write_text("arm,reward,count\nann,1,3\nzoe,0,5\nbob,0,2\n")
+    agent = Agent("ids-lp", USERS, GRAPH, seed=1)
+    refused(lambda: agent.learn(path), "row 2", "'zoe'")
+    assert agent.learn(path, unknown="skip") == 5
+    assert agent.learn({"ann": 1, "zoe": 0}, unknown="skip") == 1
+    assert agent.state["a"] == {"ann": 5.0, "bob": 1.0, "eve": 1.0, "joe": 1.0}
+
+
+def test_one_expired_decision_is_not_shown_as_open(tmp_path: Path) -> None:
+    clock = [0.0]
+    agent = new_agent(str(tmp_path / "a.db"), expires=10, clock=lambda: clock[0])
+    agent.decide()
+    clock[0] = 10.0
+    assert agent.pending == ()
+    status = agent.status()
+    assert (status["open"], status["expired"], status["entries"]) == (0, 1, 2)
+    agent.decide()
+    assert (agent.status()["open"], agent.status()["expired"]) == (1, 1)

@@ -132,11 +132,11 @@ def test_request_does_what_the_method_does(
 
 
 def test_every_operation_has_a_test() -> None:
-    reads = {"beliefs", "status", "history"}
+    reads = {"beliefs", "status", "history", "pending", "decision"}
     assert {request["op"] for request, _ in CALLS} | reads == set(OPERATIONS)
     used = {key for request, _ in CALLS for key in request} | {"op"}
     wanted = {key for op in OPERATIONS if op not in reads for key in keys_of(op)[1]}
-    assert wanted - used == {"pi"}
+    assert wanted - used == {"pi", "unknown"}
 
 
 def test_keys_have_a_kind() -> None:
@@ -216,14 +216,18 @@ def test_null_is_the_default() -> None:
 @pytest.mark.parametrize(
     ("graph", "ann", "bob"),
     [
-        ({"edges": [["ann", "bob"]]}, {"ann": 1, "bob": 1}, {"ann": 1, "bob": 1}),
-        ({"edges": [["ann", "bob"]], "directed": True}, {"ann": 1, "bob": 1}, {"bob": 1}),
+        ({"edges": [["ann", "bob"], ["eve"]]}, {"ann": 1, "bob": 1}, {"ann": 1, "bob": 1}),
+        (
+            {"edges": [["eve"], ["ann", "bob"]], "directed": True},
+            {"ann": 1, "bob": 1},
+            {"bob": 1},
+        ),
         (
             {"edges": [["eve", "bob", 0.25], ["bob", "ann", 1]]},
             {"ann": 1, "bob": 1},
             {"ann": 1, "bob": 1, "eve": 0.25},
         ),
-        ({"edges": []}, {"ann": 1}, {"bob": 1}),
+        ({"edges": [["eve"], ["bob"], ["ann"]]}, {"ann": 1}, {"bob": 1}),
         ("edges(1>2:0.5)", {"ann": 1, "bob": 0.5}, {"bob": 1}),
     ],
 )
@@ -240,8 +244,27 @@ def test_graphs_of_requests(graph: Any, ann: dict[str, float], bob: dict[str, fl
 
 def test_edges_of_numbered_arms() -> None:
     agent = new(arms=3)
-    handle(agent, {"op": "set_graph", "graph": {"edges": [[0, "2"]]}})
+    handle(agent, {"op": "set_graph", "graph": {"edges": [[0, "2"], [1]]}})
     assert agent.decide(among=[0]).reveals == {0: 1.0, 2: 1.0}
+
+
+@pytest.mark.parametrize("edges", [[], [["ann", "bob"]], [["ann", "bob"], ["ann", "bob"]]])
+def test_edges_must_name_all_arms(edges: list[list[str]]) -> None:
+    """A single new edge must not replace the whole graph by mistake."""
+    agent = new(graph="complete")
+    with pytest.raises(InputError, match=r"no arm 'eve'|needs all arms"):
+        handle(agent, {"op": "set_graph", "graph": {"edges": edges}})
+    assert len(agent.decide(among=["ann"]).reveals) == 3
+
+
+def test_open_decisions_are_found_after_a_crash() -> None:
+    agent = new()
+    [made] = handle(agent, {"op": "decide", "context": {"mail": 7}})["decisions"]
+    assert handle(agent, {"op": "pending"}) == {"pending": [made["id"]]}
+    assert handle(agent, {"op": "decision", "id": made["id"]}) == {"decision": made}
+    assert "pi" in handle(agent, {"op": "decision", "id": made["id"], "pi": True})["decision"]
+    agent.close(made["id"])
+    assert handle(agent, {"op": "pending"}) == {"pending": []}
 
 
 def test_files_of_graphs_can_be_forbidden(tmp_path: Path) -> None:

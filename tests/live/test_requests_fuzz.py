@@ -61,6 +61,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "outcomes": st.dictionaries(ARMS.map(str), REWARDS, max_size=3) | st.lists(ROWS, max_size=3),
     "partial": FLAGS,
     "pending": st.sampled_from(["ignore", "expected", "no"]),
+    "unknown": st.sampled_from(["error", "skip", "no"]),
     "pi": FLAGS,
     "policy": st.sampled_from(["ids-n", "ts-n", "ucb-n", "exp3-ix", "idsn", "ids-n(x=1)"]),
     "prior": st.sampled_from([[2, 5], "2,5", {"a": 2}, {"mean": 0, "sd": 2}, {"a": "x"}, [[1]]])

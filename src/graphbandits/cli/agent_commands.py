@@ -325,7 +325,7 @@ def learn(
     else:
         with _opened(store, name, plugin) as opened:
             learned = opened.learn(file, key=key, unknown=unknown)
-    known = "" if learned else f": the data '{key}' were learned before"
+    known = "" if learned or key is None else f": the data '{key}' were learned before"
     print_line(f"Learned {count(learned, 'outcome')}{known}.")
 
 
@@ -374,6 +374,8 @@ class _Termination:
     def wait_for(self, read: Callable[[], bytes]) -> bytes:
         """Read a request; a signal ends the process."""
         self._waiting = True
+        if self.requested:  # before this line
+            raise SystemExit(0)
         line = read()
         self._waiting = False
         return line

@@ -506,6 +506,18 @@ def update_state(policy: Policy, state: State, event: Event) -> State:
     return state
 
 
+def learn_state(policy: Policy, state: State, seen: Observations, problem: Problem) -> State:
+    """Return the state after observations that belong to no round, checked."""
+    check_weights(seen, policy)
+    able: Any = policy
+    try:
+        state = able.learn(state, seen, problem)
+    except (Exception, SystemExit) as error:
+        _raise_policy_error(policy, "in learn", error)
+    _check_state(policy, "learn", state)
+    return state
+
+
 def _check_state(policy: Policy, call: str, state: object) -> None:
     if not isinstance(state, dict):
         raise InputError(

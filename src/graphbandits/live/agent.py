@@ -19,6 +19,7 @@ import numpy as np
 
 from graphbandits.errors import (
     MOST_ROUNDS,
+    GraphBanditsError,
     InputError,
     InputWarning,
     StoreError,
@@ -38,7 +39,13 @@ from graphbandits.live.journal import Entry, Journal, MemoryJournal, Snapshot
 from graphbandits.live.outcome_tables import read_outcomes
 from graphbandits.live.outcomes import Reward, checked_outcomes, late_outcomes, new_outcomes
 from graphbandits.live.setup import MODEL, EdgesLike, Setup
-from graphbandits.live.state import AgentState, OpenDecision, number_in, pack_learned
+from graphbandits.live.state import (
+    AgentState,
+    MissingEntriesError,
+    OpenDecision,
+    number_in,
+    pack_learned,
+)
 from graphbandits.policies import Policy, as_policy
 from graphbandits.posteriors import Arm, BeliefsByArm, Posterior
 from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, select_arms
@@ -55,6 +62,10 @@ MOST_SECONDS = 1e11
 SNAPSHOT_ENTRIES = 1000
 #: Bytes of a snapshot per entry between two of them: so snapshots at most double the size.
 SNAPSHOT_BYTES = 200
+
+
+#: Attempts to load an agent while other processes remove entries.
+MOST_ATTEMPTS = 5
 
 
 class Agent:
@@ -184,8 +195,14 @@ class Agent:
         """Open the agent in a store, or create it."""
         from graphbandits.live.store import open_store
 
-        self._store = store = open_store(place, must_exist=given["policy"] is None)
-        self.name = name
+        try:
+            store = open_store(place, must_exist=True)
+        except InputError:
+            if given["policy"] is None:
+                raise
+            _new_setup(given)  # invalid arguments must not create a file
+            store = open_store(place)
+        self._store, self.name = store, name
         if name not in store.agents():
             if given["policy"] is None:
                 store.journal(name)  # raises an error that lists the names
@@ -203,7 +220,7 @@ class Agent:
                 state.created = state.setup.pack(journal.put_object)
                 state.created["expires"] = state.lifetime
                 entry = Entry(1, self._clock(), "create", None, state.created)
-                state.number = 1
+                state.number, state.time = 1, entry.time
                 journal.append([entry])
                 journal.add_snapshot(Snapshot(1, state.pack(journal.put_object)))
         except InputError:
@@ -643,7 +660,7 @@ class Agent:
             if found is None:
                 self._made(id_)
                 return [], None
-            return _closes(state, now, [found], "closed"), None
+            return _close_entries(state, now, [found], "closed"), None
 
         self._run(prepare)
 
@@ -753,10 +770,12 @@ class Agent:
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
             setup = state.setup
             new = setup.check_new_arm(name)
+            given = setup.new_arm_edges(edges, reveals, revealed_by)
+            graph = pack_graph(*setup.extended_process(new, given))
             body = {
                 "name": new,
                 "prior": setup.new_arm_prior(prior),
-                "edges": setup.new_arm_edges(edges, reveals, revealed_by),
+                "graph": self._journal.put_object(graph),
             }
             return [Entry(state.number + 1, now, "add_arm", None, body)], None
 
@@ -850,12 +869,13 @@ class Agent:
         policy : str or Policy
             The new policy.
         reset : bool, default=False
-            Whether the new policy starts from the prior. It must, if it keeps other statistics.
+            Whether to :meth:`reset` the agent first. It must be, unless both policies have a
+            posterior.
 
         Raises
         ------
         InputError
-            If the policy keeps other statistics than the current one, and ``reset`` is False.
+            If one of the policies has no posterior, and ``reset`` is False.
         """
         made = as_policy(policy)
         check_bool(reset, "reset")
@@ -863,22 +883,25 @@ class Agent:
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
             setup = state.setup.with_policy(made)
             setup.pack(_hash_only)  # a policy without a text form cannot be journaled
-            fresh = setup.init()
-            same = {name: array.shape for name, array in fresh.items()} == {
-                name: array.shape for name, array in state.policy_state.items()
-            }
-            if not same and not reset:
+            fresh, posterior = setup.init(), setup.posterior
+            kept = all(keeps_posterior(one, posterior) for one in (state.policy_state, fresh))
+            if not reset and not (kept and fresh.keys() == state.policy_state.keys()):
                 raise InputError(
-                    f"policy '{name_of(made)}' keeps other statistics than "
-                    f"'{name_of(state.setup.policy)}': use set_policy(..., reset=True) to start it "
-                    "from the prior"
+                    f"'{name_of(made)}' cannot take over what '{name_of(state.setup.policy)}' has "
+                    "learned, because one of them has no posterior: use set_policy(..., "
+                    "reset=True) to start from the prior"
                 )
+            if reset:
+                entries = _reset_entries(state, now)
+                body = {"policy": text_of(made), "reset": True}
+                last = state.number + len(entries) + 1
+                return [*entries, Entry(last, now, "set_policy", None, body)], None
             if state.open and not setup.incremental:
                 raise InputError(
                     f"policy '{name_of(made)}' learns when a decision is closed, and "
                     f"{len(state.open)} decisions of another policy are open: close them first"
                 )
-            body = {"policy": text_of(made), "reset": reset}
+            body = {"policy": text_of(made), "reset": False}
             return [Entry(state.number + 1, now, "set_policy", None, body)], None
 
         self._run(prepare)
@@ -890,9 +913,7 @@ class Agent:
         """
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            entries = _closes(state, now, list(state.open.values()), "reset")
-            last = state.number + len(entries) + 1
-            return [*entries, Entry(last, now, "reset", None, {})], None
+            return _reset_entries(state, now), None
 
         self._run(prepare)
 
@@ -1062,7 +1083,7 @@ class Agent:
                     state = self._catch_up(last)
                     result: Any = None
                     if due := state.due(now):
-                        entries = _closes(state, now, due, "expired")
+                        entries = _close_entries(state, now, due, "expired")
                     else:
                         entries, result = prepare(state, now)
                     if self._journal.first() > 1:
@@ -1078,7 +1099,7 @@ class Agent:
                     break
             if self._store and self._entries_since_snapshot >= self._snapshot_interval:
                 self._entries_since_snapshot = 0
-                with suppress(StoreError):  # the event is stored; the next snapshot comes later
+                with suppress(GraphBanditsError):  # the event is stored; a snapshot comes later
                     self._snapshot()
             return cast(T, result)
 
@@ -1120,13 +1141,28 @@ class Agent:
         if self._invalid or removed or last < state.number:  # or the store is an older copy
             return self._load_newest()
         before = state.number
-        with self._changing():
-            state.replay(self._journal.entries(before), self._get)
+        entries = self._journal.entries(before - 1)
+        same = next(entries, None)
+        if same is None or (same.number, same.time) != (before, state.time):
+            if self._journal.first() <= before:  # the store is another copy, with other events
+                return self._load_newest()
+            entries = self._journal.entries(before)
+        try:
+            with self._changing():
+                state.replay(entries, self._get)
+        except MissingEntriesError:
+            return self._load_newest()
         self._entries_since_snapshot += state.number - before
         return state
 
     def _load_newest(self) -> AgentState:
         """Load the newest snapshot, and apply the entries after it."""
+        for _ in range(MOST_ATTEMPTS):
+            with suppress(MissingEntriesError):  # another process has removed old entries
+                return self._load_once()
+        return self._load_once()
+
+    def _load_once(self) -> AgentState:
         snapshot = self._journal.newest_snapshot()
         if snapshot is None or not snapshot.data:  # in memory
             state = self._replayed(self._journal.last())
@@ -1141,10 +1177,11 @@ class Agent:
     def _restored(self, snapshot: Snapshot) -> AgentState:
         try:
             return AgentState.unpack(snapshot.data, self._get)
-        except InputError as error:
-            raise StoreError(
-                f"cannot load the agent '{self.name}' from {self._place}: {error}"
-            ) from error
+        except GraphBanditsError as error:
+            reason = str(error)
+        except Exception:  # a damaged snapshot may raise any exception
+            reason = "its snapshot is damaged"
+        raise StoreError(f"cannot load the agent '{self.name}' from {self._place}: {reason}")
 
     def _replayed(self, until: int) -> AgentState:
         """Return the state after an entry, from the oldest snapshot and the entries after it."""
@@ -1221,16 +1258,19 @@ def _timestamp(value: object, what: str) -> float:
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, datetime.min.time())
     if isinstance(value, datetime):
-        return value.timestamp()
+        try:
+            return value.timestamp()
+        except (ValueError, OverflowError, OSError):
+            raise InputError(f"{what} is a date out of range: {value}") from None
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(cast(float, value)):
+    if not number or not -MOST_SECONDS <= cast(float, value) <= MOST_SECONDS:
         raise InputError(
             f"{what} must be a date, a datetime, or seconds since 1970, not {short_repr(value)}"
         )
     return float(cast(float, value))
 
 
-def _closes(
+def _close_entries(
     state: AgentState, now: float, decisions: Sequence[OpenDecision], reason: str
 ) -> list[Entry]:
     body = {"reason": reason, "closes": True}
@@ -1238,6 +1278,11 @@ def _closes(
         Entry(number, now, "close", one.number, body)
         for number, one in enumerate(decisions, state.number + 1)
     ]
+
+
+def _reset_entries(state: AgentState, now: float) -> list[Entry]:
+    entries = _close_entries(state, now, list(state.open.values()), "reset")
+    return [*entries, Entry(state.number + len(entries) + 1, now, "reset", None, {})]
 
 
 def _id_of(decision: object) -> str:

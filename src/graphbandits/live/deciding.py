@@ -22,8 +22,9 @@ from graphbandits.live.state import AgentState, OpenDecision, own_plays_only
 from graphbandits.policies import View
 from graphbandits.policies.base import check_needs
 from graphbandits.policies.restriction import check_restrictable
-from graphbandits.posteriors import Arm
+from graphbandits.posteriors import Arm, is_discounted
 from graphbandits.posteriors._capabilities import expect_outcomes, keeps_posterior
+from graphbandits.posteriors.discounting import at_decision
 from graphbandits.registry import name_of
 from graphbandits.rng import draw_actions
 
@@ -71,6 +72,8 @@ def make_decisions(
             f"{request.count} distinct arms are asked for, but only {left} may be played: ask for "
             "fewer"
         )
+    if request.distinct and request.count > 1:
+        check_restrictable(setup.policy, setup.problem)
     process = _process(state, request.graph)
     body = _common_body(state, request, now)
     if request.among is not None or request.exclude is not None:
@@ -78,13 +81,14 @@ def make_decisions(
         body["among"] = put(np.packbits(among).tobytes())
     if request.graph is not None:
         body["graph"] = put(pack_graph(process, None))
+        state.keep_graph(body["graph"], process)
     if request.count > 1:
         body |= {"round": first, "distinct": request.distinct}
 
     policy, exact = setup.policy, setup.policy.exact
     feedback = draw_graph(process, first, setup.keys)
-    waiting = _ExpectedOutcomes(state) if request.pending == "expected" else None
     moment = now if getattr(setup.posterior, "half_life", None) is not None else float(first)
+    waiting = _ExpectedOutcomes(state, first, now) if request.pending == "expected" else None
     arrays, pi, entries, made = state.policy_state, None, list[Entry](), list[Decision]()
     for number in range(first, first + request.count):
         t = first if exact else number  # a policy that draws for itself needs new random numbers
@@ -187,7 +191,7 @@ def _json_value(context: object) -> Any:
 class _ExpectedOutcomes:
     """Posterior in which outcomes of open decisions count by their expectation."""
 
-    def __init__(self, state: AgentState) -> None:
+    def __init__(self, state: AgentState, t: int, now: float) -> None:
         policy = state.setup.policy
         if not keeps_posterior(state.policy_state, state.setup.posterior):
             raise InputError(
@@ -195,6 +199,7 @@ class _ExpectedOutcomes:
                 "none: use pending='ignore', or a policy such as ids-n"
             )
         self._agent, self._own = state, own_plays_only(policy)
+        self._t, self._now = t, now
         self._weight = np.zeros(len(state.setup.arms))
         for one in state.open.values():
             self.add(one)
@@ -206,12 +211,23 @@ class _ExpectedOutcomes:
             reach = np.where(np.arange(len(reach)) == decision.arm, reach, 0.0)
         missing = np.ones(len(reach), np.bool_)
         missing[[arm for arm in decision.seen if arm < len(reach)]] = False
-        self._weight[: len(reach)] += np.where(missing, reach, 0.0)
+        self._weight[: len(reach)] += np.where(missing, reach * self._discount(decision), 0.0)
+
+    def _discount(self, decision: OpenDecision) -> float:
+        """Return how much an outcome of a decision counts now."""
+        posterior: Any = self._agent.setup.posterior
+        if not is_discounted(posterior):
+            return 1.0
+        if posterior.half_life is not None:
+            return float(0.5 ** (max(0.0, self._now - decision.time) / posterior.half_life))
+        return float(posterior.discount ** max(0, self._t - 1 - decision.number))
 
     def state(self) -> State:
         """Return a copy of the state of the policy, with the expected outcomes."""
-        arrays = {name: np.array(array) for name, array in self._agent.policy_state.items()}
+        posterior = self._agent.setup.posterior
+        now = at_decision(posterior, self._agent.policy_state, self._t, self._now)
+        arrays = {name: np.array(array) for name, array in now.items()}
         arm = np.flatnonzero(self._weight)
         if not len(arm):
             return arrays
-        return expect_outcomes(self._agent.setup.posterior, arrays, arm, self._weight[arm])
+        return expect_outcomes(posterior, arrays, arm, self._weight[arm])

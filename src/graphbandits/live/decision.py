@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -69,7 +70,7 @@ class Decision:
         self.number = number
         self.arm = arms[body["arm"]]
         self.probability: float | None = body["p"]
-        self.context = body.get("context")
+        self.context = deepcopy(body.get("context"))  # the journal has its own
         self._arms, self._time, self._expires = arms, time, body.get("expires")
         self._pi_data, self._reach = pi, reach
         self._pi: dict[Arm, float] | None = None

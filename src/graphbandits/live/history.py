@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,7 +39,7 @@ def _details(entry: Entry, arms: tuple[Arm, ...]) -> dict[str, Any]:
     body = entry.body
     match entry.kind:
         case "decide":
-            context = {"context": body["context"]} if "context" in body else {}
+            context = {"context": deepcopy(body["context"])} if "context" in body else {}
             return {"arm": arms[body["arm"]], "probability": body["p"]} | context
         case "observe" | "close":
             outcomes = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Hashable, Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from graphbandits.posteriors._capabilities import check_evidence
 
 #: Maximum of outcomes of one row for a posterior that takes single rewards.
 MOST_REPEATED = 10**6
+#: Maximum of outcomes of a table.
+MOST_OUTCOMES = 1e15
 
 
 def read_outcomes(
@@ -41,7 +44,10 @@ def read_outcomes(
         raise InputError("the table has no outcomes: give at least one")
     pairs = np.array(values, np.float64).reshape(-1, 2)
     arm, reward, weight = np.array(index, np.int64), pairs[:, 0].copy(), pairs[:, 1].copy()
-    outcomes = round(float(weight.sum()))
+    total = math.fsum(weight.tolist()) if weight.max() <= MOST_OUTCOMES else math.inf
+    if not total <= MOST_OUTCOMES:
+        raise InputError(f"a table has at most {MOST_OUTCOMES:g} outcomes, not {total:g}")
+    outcomes = max(1, round(total))
     if not getattr(setup.posterior, "weighted", False) and not (weight == 1.0).all():
         # a posterior of single rewards learns each outcome
         times = weight.astype(np.int64)
@@ -103,6 +109,9 @@ def _columns(table: Any) -> dict[str, list[Any]]:
         found: dict[str, list[Any]] = table.to_pydict()
         return found
     if hasattr(table, "columns") and hasattr(table, "__getitem__"):  # pandas, polars
+        names = [str(name) for name in table.columns]
+        if len(set(names)) < len(names):
+            raise InputError(f"two columns have the same name: {', '.join(names)}")
         return {str(name): table[name].to_list() for name in table.columns}
     raise InputError(
         "outcomes must be a mapping {arm: reward}, a data frame, a pyarrow table, or the path of a "

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import State
-from graphbandits.errors import InputError
 from graphbandits.posteriors import Observations, Posterior, is_discounted
 
 #: Number of observations after which the prior matters little and is not checked any more.
@@ -69,15 +68,16 @@ class PriorCheck:
         if self.done or not len(seen.arm):
             return ""
         self.count += len(seen.arm)
-        self.states = [
-            model.update(state, seen) for model, state in zip(self.models, self.states, strict=True)
-        ]
         try:
+            self.states = [
+                model.update(state, seen)
+                for model, state in zip(self.models, self.states, strict=True)
+            ]
             evidence = [
                 float(np.sum(model.log_evidence(state)))
                 for model, state in zip(self.models, self.states, strict=True)
             ]
-        except InputError:  # extreme rewards are outside the range of a weaker prior
+        except Exception:  # extreme rewards, for example; a check must not stop an agent
             self.done = True
             return ""
         against = float(np.logaddexp(evidence[1], evidence[2]) - math.log(2.0) - evidence[0])

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def _from_format_1(meta: dict[str, Any], arrays: Arrays) -> AgentState:
         trial=meta["trial"],
     )
     text = meta["graph"].get("text")
-    setup = Setup(**{**_fields(setup), "graph_text": text})
+    setup = replace(setup, graph_text=text)
     state = AgentState(setup)
     state._restore(meta, arrays)
     state.number = 1  # its creation: the entries before the load are not known
@@ -132,11 +133,6 @@ def _from_format_1(meta: dict[str, Any], arrays: Arrays) -> AgentState:
         packed = pack_sparse(pi[0]) if setup.policy.exact else None
         state.open[t] = OpenDecision(t, str(t), action, 0.0, None, packed, setup.process, t)
     return state
-
-
-def _fields(setup: Setup) -> dict[str, Any]:
-    names = ("policy", "arms", "posterior", "process", "graph_text", "horizon", "keys")
-    return {name: getattr(setup, name) for name in names}
 
 
 def _saved_prior(meta: Mapping[str, Any], arrays: Arrays) -> Posterior:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -280,10 +281,7 @@ class Setup:
         return written | {name: _plain(value) for name, value in given.items()}
 
     def with_arm(
-        self,
-        name: Arm,
-        prior: Mapping[str, Any],
-        process: Process,
+        self, name: Arm, prior: Mapping[str, Any], process: Process, text: str | None
     ) -> Setup:
         """Return the setup with one more arm; ``prior`` is the result of :meth:`new_arm_prior`."""
         one: Any = type(self.posterior).of(1, **prior)  # type: ignore[attr-defined]
@@ -294,7 +292,11 @@ class Setup:
         }
         posterior = dataclasses.replace(cast(Any, self.posterior), **fields)
         return replace(
-            self, arms=(*self.arms, name), posterior=posterior, process=process
+            self,
+            arms=(*self.arms, name),
+            posterior=posterior,
+            process=process,
+            graph_text=text,
         ).checked()
 
     def check_new_arm(self, name: object) -> Arm:
@@ -344,21 +346,26 @@ class Setup:
                     found.append([arm, new, chance])
         return found
 
-    def extended_process(self, name: Arm, edges: list[list[Any]] | None) -> Process:
-        """Return the graph with one more arm.
+    def extended_process(
+        self, name: Arm, edges: list[list[Any]] | None
+    ) -> tuple[Process, str | None]:
+        """Return the graph with one more arm, and its text form if it has one.
 
         Without edges, a graph that is defined for any number of arms, such as "complete", is made
         again for one more arm; in any other graph the arm has no edges.
         """
         count = len(self.arms) + 1
         if edges is None:
-            if self.graph_text is not None and _fits_any_number(self.graph_text, count - 1, "auto"):
-                return make_process(self.graph_text, count)
+            if self.graph_text is not None:
+                with suppress(InputError):  # such as a file that is gone
+                    made = make_process(self.graph_text, count)
+                    if made.arms == count and made.names is None:
+                        return made, self.graph_text
             changing = fixed_feedback(self.process) is None
             if changing and dataclasses.is_dataclass(self.process):
                 fields = {field.name for field in dataclasses.fields(self.process)}
                 if {"arms", "names"} <= fields:
-                    return replace(cast(Any, self.process), arms=count, names=None)
+                    return replace(cast(Any, self.process), arms=count, names=None), None
         feedback = fixed_feedback(self.process)
         if feedback is None:
             raise InputError(
@@ -367,14 +374,14 @@ class Setup:
             )
         source, target, weight = edge_arrays(feedback)
         more = np.array(edges or [], np.float64).reshape(-1, 3)
-        made = from_edges(
+        extended = from_edges(
             count,
             np.append(source, more[:, 0].astype(np.int64)),
             np.append(target, more[:, 1].astype(np.int64)),
             np.append(weight, more[:, 2]),
         )
         names = None if isinstance(name, int) else tuple(map(str, (*self.arms, name)))
-        return Fixed(made, names)
+        return Fixed(extended, names), None
 
     # Storage --------------------------------------------------------------------------------------
 

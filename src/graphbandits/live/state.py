@@ -14,10 +14,11 @@ import numpy as np
 
 from graphbandits._io import from_npz, to_npz
 from graphbandits._types import Floats, Ints, State
-from graphbandits.engine.loop import draw_graph, update_state
+from graphbandits.engine.loop import draw_graph, learn_state, update_state
 from graphbandits.errors import (
     MOST_ROUNDS,
     InputError,
+    StoreError,
     check_integer,
     check_positive,
     short_repr,
@@ -28,7 +29,7 @@ from graphbandits.live._packing import pack_graph, unpack_graph, unpack_sparse
 from graphbandits.live.journal import Entry
 from graphbandits.live.prior_check import PriorCheck
 from graphbandits.live.setup import Setup, extended_state
-from graphbandits.policies import Event
+from graphbandits.policies import Event, Policy
 from graphbandits.policies.base import check_saved
 from graphbandits.policies.bayesian import OwnOutcomePolicy, PosteriorPolicy
 from graphbandits.policies.index import CountPolicy, OwnOutcomeIndexPolicy
@@ -114,6 +115,10 @@ class OpenDecision:
         return Entry(0, self.time, "decide", self.number, body, self.pi)
 
 
+class MissingEntriesError(StoreError):
+    """Entries that another process has removed during a replay."""
+
+
 class AgentState:
     """State of an agent after some entries of its journal.
 
@@ -152,7 +157,7 @@ class AgentState:
         self.setup = setup
         self.lifetime = lifetime
         self.policy_state = setup.init()
-        self.number = 0
+        self.number, self.time = 0, 0.0
         self.decisions = 0
         self.open: dict[int, OpenDecision] = {}
         self.paused: set[int] = set()
@@ -184,10 +189,14 @@ class AgentState:
     def graph(self, key: str, get: Callable[[str], bytes]) -> Process:
         """Return a stored graph; those of recent decisions are kept in memory."""
         if key not in self._graphs:
-            if len(self._graphs) >= MOST_GRAPHS:
-                del self._graphs[next(iter(self._graphs))]
-            self._graphs[key] = unpack_graph(get(key), len(self.setup.arms))[0]
+            self.keep_graph(key, unpack_graph(get(key), len(self.setup.arms))[0])
         return self._graphs[key]
+
+    def keep_graph(self, key: str, process: Process) -> None:
+        """Keep a graph of a decision in memory, in place of the oldest one."""
+        if len(self._graphs) >= MOST_GRAPHS:
+            del self._graphs[next(iter(self._graphs))]
+        self._graphs[key] = process
 
     def feedback(self, decision: OpenDecision) -> Feedback:
         """Return the feedback graph of a decision."""
@@ -218,12 +227,15 @@ class AgentState:
             if not copied:
                 arrays = {name: np.array(array) for name, array in arrays.items()}
                 copied = True
-            if entry.kind == "observe" and not setup.incremental and not entry.body["closes"]:
+            open_ = entry.body.get("closes") is False
+            if entry.kind == "observe" and not setup.incremental and open_:
                 # the policy learns at the close, but must not refuse the outcomes then
                 trial = {name: np.array(array) for name, array in arrays.items()}
                 whole = entry._replace(body=entry.body | {"closes": True})
                 self._after_outcomes(whole, setup, trial)
             setup, arrays = self._learned(entry, setup, arrays, get)
+        if copied and setup is self.setup:
+            _check_form(setup.policy, self.policy_state, arrays)
         if copied:
             # an entry that leads to an invalid state would make the journal unusable
             try:
@@ -242,6 +254,8 @@ class AgentState:
         """Apply entries that were written, with the same bits as one at a time."""
         batch = _Batch(self)
         for entry in entries:
+            if entry.number != self.number + 1:
+                raise MissingEntriesError(f"entry {self.number + 1} of the journal was removed")
             self.warning = ""
             if not batch.add(entry):
                 batch.flush()
@@ -260,12 +274,13 @@ class AgentState:
             case "observe" | "close":
                 arrays = self._after_outcomes(entry, setup, arrays)
             case "learn":
-                seen = _unpack_learned(entry)
-                policy: Any = setup.policy
-                arrays = policy.learn(arrays, seen, setup.problem)
+                by_time = getattr(setup.posterior, "half_life", None) is not None
+                now = entry.time if by_time else float(self.decisions)
+                seen = with_time(setup.posterior, _unpack_learned(entry), now)
+                arrays = learn_state(setup.policy, arrays, seen, setup.problem)
             case "add_arm":
-                process = setup.extended_process(body["name"], body["edges"])
-                setup = setup.with_arm(body["name"], body["prior"], process)
+                process, text = unpack_graph(get(body["graph"]), len(setup.arms) + 1)
+                setup = setup.with_arm(body["name"], body["prior"], process, text)
                 arrays = extended_state(arrays, setup.init(), name_of(setup.policy))
             case "set_graph":
                 setup = setup.with_graph(*unpack_graph(get(body["graph"]), len(setup.arms)))
@@ -289,10 +304,9 @@ class AgentState:
             if seen:
                 arrays = update_state(setup.policy, arrays, self._event(decision, setup, seen))
             if extra:
-                policy: Any = setup.policy
                 more = self._observations({arm: new[arm] for arm in sorted(extra)})
                 more = with_time(setup.posterior, more, self._moment(decision))
-                arrays = policy.learn(arrays, more, setup.problem)
+                arrays = learn_state(setup.policy, arrays, more, setup.problem)
         elif body["closes"]:
             event = self._event(decision, setup, decision.seen | new)
             arrays = update_state(setup.policy, arrays, event)
@@ -329,8 +343,8 @@ class AgentState:
 
     def _record(self, entry: Entry, get: Callable[[str], bytes]) -> None:
         """Update everything except the policy."""
-        body, number = entry.body, entry.decision
-        self.number = entry.number
+        body = entry.body
+        self.number, self.time = entry.number, entry.time
         match entry.kind:
             case "decide":
                 self._record_decision(entry, get)
@@ -357,7 +371,6 @@ class AgentState:
             case "reset":
                 self.prior_check = PriorCheck(self.setup.posterior)
                 self.tables.clear()  # they may be learned again
-        assert number is None or number <= self.decisions
 
     def opened(self, entry: Entry, get: Callable[[str], bytes]) -> OpenDecision:
         """Return the decision of an entry."""
@@ -413,6 +426,7 @@ class AgentState:
         meta |= {
             "format": FORMAT,
             "number": self.number,
+            "time": self.time,
             "decisions": self.decisions,
             "lifetime": self.lifetime,
             "open": decisions,
@@ -439,6 +453,7 @@ class AgentState:
         state = cls(Setup.unpack(meta, get), meta["lifetime"])
         state._restore(meta, arrays)
         state.number = check_integer(meta["number"], "number", least=0)
+        state.time = float(meta["time"])
         state.decisions = check_integer(meta["decisions"], "decisions", least=0)
         if state.decisions > MOST_ROUNDS:
             raise InputError(f"it is damaged: it has made more than {MOST_ROUNDS} decisions")
@@ -538,7 +553,7 @@ class Change:
 
 
 #: Kinds of entries that do not change the policy.
-_BOOKKEEPING = ("create", "decide", "pause", "resume", "retire", "forget")
+_BOOKKEEPING = ("create", "decide", "pause", "resume", "retire")
 
 
 class _Batch:
@@ -677,6 +692,18 @@ def _is_distribution(packed: bytes, arms: int) -> bool:
         and bool(index[0] >= 0 and index[-1] < arms and (np.diff(index) > 0).all())
         and bool((values >= 0.0).all() and abs(values.sum() - 1.0) < 1e-9)
     )
+
+
+def _check_form(policy: Policy, before: State, after: State) -> None:
+    """Raise InputError if a policy has changed the form of its state: it could not be restored."""
+    forms = [
+        {name: (array.shape, array.dtype) for name, array in one.items()} for one in (before, after)
+    ]
+    if forms[0] != forms[1]:
+        raise InputError(
+            f"policy '{name_of(policy)}' has changed the names, shapes or types of the arrays of "
+            "its state: keep those of init"
+        )
 
 
 def _arm_set(arms: Iterable[int], count: int) -> set[int]:

@@ -159,7 +159,9 @@ def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float
         total = count = math.nan
     whole = not support.integer or total == np.rint(total)
     whole = whole and (support != BINARY or count == np.rint(count))
-    if not (count > 0.0 and whole and support.low <= total / count <= support.high):
+    average = total / count if count > 0.0 else math.nan
+    inside = math.isfinite(average) and support.low <= average <= support.high
+    if not (whole and inside):
         kinds = {
             BINARY: "whole numbers (successes, trials), at least one trial, successes <= trials",
             COUNT: "(events, exposure), a whole number of events and an exposure above 0",
@@ -169,7 +171,7 @@ def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float
             f"a reward must be {support.description}, or several outcomes as {allowed}; not "
             f"{short_repr(given)}"
         )
-    return total / count, count
+    return average, count
 
 
 def expect_outcomes(posterior: Posterior, state: State, arm: Ints, weight: Floats) -> State:

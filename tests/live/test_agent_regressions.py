@@ -1,0 +1,214 @@
+"""Errors that a review of the agent has found, one test each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.bad_input import refused
+
+from graphbandits import Agent
+from graphbandits.errors import InputError, PolicyError, StoreError
+from graphbandits.live.journal import Entry
+from graphbandits.live.store import StoredJournal
+from graphbandits.policies.ts_n import TSN
+
+
+def test_new_arm_does_not_depend_on_the_file_of_the_graph(tmp_path: Path) -> None:
+    graph, store = tmp_path / "edges.csv", tmp_path / "a.db"
+    graph.write_text("source,target\nann,bob\n")
+    agent = Agent("ids-n", graph=f"file:{graph}", store=store)
+    agent.add_arm("eve", edges=["ann"])
+    graph.unlink()
+    agent.add_arm("joe")
+    again = Agent(store=store)
+    assert again.decide(among=["ann"]).reveals == {"ann": 1.0, "bob": 1.0, "eve": 1.0}
+    agent.verify()
+
+
+def test_edges_of_a_new_arm_are_kept_when_another_is_added() -> None:
+    agent = Agent("ts-n", ["ann", "bob"], "complete", seed=1)
+    agent.add_arm("kim", edges=["ann"])
+    agent.add_arm("lee")
+    assert agent.decide(among=["kim"]).reveals == {"ann": 1.0, "kim": 1.0}
+    assert agent.decide(among=["lee"]).reveals == {"lee": 1.0}
+
+
+def test_entries_that_are_removed_during_a_catch_up_are_not_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    agent = Agent("ts-n", 2, "complete", seed=1, store=tmp_path / "a.db", clock=lambda: clock[0])
+    reader = Agent(store=tmp_path / "a.db", clock=lambda: clock[0])
+    for _ in range(5):
+        agent.observe(agent.decide(), {0: 1})
+    read, forgotten = StoredJournal.entries, list[int]()
+
+    def entries(journal: StoredJournal, after: int = 0) -> Iterator[Entry]:
+        if journal is reader._journal and not forgotten:
+            forgotten.append(1)
+            clock[0] = 10.0
+            agent.forget(5.0)
+            agent.observe(agent.decide(), {0: 1})
+        return read(journal, after)
+
+    monkeypatch.setattr(StoredJournal, "entries", entries)
+    assert reader.status()["outcomes"] == 6
+    assert forgotten
+    reader.verify()
+
+
+@pytest.mark.parametrize("policy", ["exp3-ix", "exp3-res", "ids-n"])
+def test_late_outcome_is_journaled_for_every_kind_of_policy(policy: str) -> None:
+    clock = [0.0]
+    agent = Agent(policy, 2, "complete", seed=1, expires=5, clock=lambda: clock[0])
+    decision = agent.decide()
+    clock[0] = 6.0
+    agent.observe(decision, {0: 1})
+    assert agent.status()["late"] == 1
+    assert agent.status()["outcomes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("posterior", "pair"), [("normal", (1, 1e-320)), ("gamma-poisson", (10**20, 1e-300))]
+)
+def test_outcome_that_overflows_is_refused(
+    tmp_path: Path, posterior: str, pair: tuple[float, float]
+) -> None:
+    agent = Agent("uniform", 2, posterior=posterior, seed=1, store=tmp_path / "a.db")
+    with pytest.raises(InputError):
+        agent.learn({0: pair})
+    with pytest.raises(InputError):
+        agent.observe(agent.decide(among=[0]), {0: pair})
+    assert Agent(store=tmp_path / "a.db").status()["learned"] == 0
+
+
+def test_process_that_runs_while_an_older_copy_is_restored(tmp_path: Path) -> None:
+    store, copy = tmp_path / "a.db", tmp_path / "copy.db"
+    old = Agent("ts-n", 2, "complete", seed=1, store=store)
+    for t in range(6):
+        if t == 3:
+            old.backup(copy)
+        old.observe(old.decide(), {0: 1})
+    assert old.state["a"][0] == 7.0
+    old.disconnect()
+    for ending in ("", "-wal", "-shm"):
+        store.with_name(store.name + ending).unlink(missing_ok=True)
+    copy.rename(store)
+    other = Agent(store=store)
+    for _ in range(9):
+        other.observe(other.decide(), {0: 0})
+    assert old.state == other.state == {"a": {0: 4.0, 1: 1.0}, "b": {0: 10.0, 1: 1.0}}
+
+
+@pytest.mark.parametrize("options", ["half_life=10", "discount=0.5"])
+def test_learned_outcomes_have_no_age_when_they_are_learned(options: str) -> None:
+    clock = [0.0]
+    posterior = f"beta-bernoulli({options})"
+    agent = Agent("ts-n", ["ann"], posterior=posterior, seed=1, clock=lambda: clock[0])
+    agent.observe(agent.decide(), {"ann": 1})
+    for _ in range(5):
+        agent.decide()
+    clock[0] = 100.0
+    agent.learn({"ann": (50, 100)})
+    assert agent.state["a"]["ann"] == pytest.approx(51.0, abs=0.1)
+    clock[0] = 200.0
+    for _ in range(10):
+        agent.decide()
+    agent.observe(agent.decide(), {"ann": 0})
+    assert agent.state["a"]["ann"] == pytest.approx(1.0, abs=0.1)
+
+
+def test_expected_outcomes_of_a_discounted_posterior() -> None:
+    agent = Agent("ts-n", ["ann", "bob"], posterior="beta-bernoulli(discount=0.9)", seed=1)
+    for _ in range(30):
+        agent.decide(among=["ann"])
+    # sum of 0.9^age over 30 open decisions, split by the mean 1/2
+    weight = sum(0.9**age for age in range(30))
+    expected = Agent("ts-n", ["ann", "bob"], prior={"ann": (1 + weight / 2, 1 + weight / 2)})
+    pi = agent.decide(pending="expected").pi
+    assert pi == pytest.approx(expected.decide().pi, rel=1e-9)
+    wide = Agent("ids-n", ["ann", "bob"], posterior="beta-bernoulli(discount=0.9)", seed=1)
+    wide.learn({"ann": (8, 10)})
+    for _ in range(3):
+        wide.decide(among=["ann"])
+    assert wide.decide(pending="expected").pi is not None
+
+
+def test_policy_that_changes_the_form_of_its_state_is_refused(tmp_path: Path) -> None:
+    class Careless(TSN):
+        def update(self, state: Any, event: Any) -> Any:
+            return {name: array.astype("float32") for name, array in state.items()}
+
+    agent = Agent(Careless(), 2, seed=1)
+    decision = agent.decide()
+    refused(lambda: agent.observe(decision, {decision.arm: 1}), "names, shapes or types")
+
+
+def test_error_of_learn_names_the_policy() -> None:
+    class Broken(TSN):
+        def learn(self, state: Any, seen: Any, problem: Any) -> Any:
+            raise ZeroDivisionError("oops")
+
+    with pytest.raises(PolicyError, match=r"Broken.* in learn.*oops"):
+        Agent(Broken(), 2, seed=1).learn({0: 1})
+
+
+def test_a_graph_of_a_decision_is_not_read_after_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent("ts-n", 2, seed=1, store=tmp_path / "a.db")
+
+    def fail(*_: object) -> bytes:
+        raise StoreError("the database went away")
+
+    monkeypatch.setattr(StoredJournal, "get_object", fail)
+    decision = agent.decide(graph="complete")
+    assert agent.pending == (decision.id,)
+
+
+def test_policies_without_a_posterior_need_a_reset() -> None:
+    agent = Agent("ucb-n", 2, "complete", seed=1)
+    first = agent.decide()
+    agent.observe(first, {0: 1}, partial=True)
+    agent.learn({1: 1}, key="x")
+    refused(lambda: agent.set_policy("kl-ucb"), "reset=True")
+    agent.set_policy("ids-n", reset=True)
+    assert agent.state == {"a": {0: 1.0, 1: 1.0}, "b": {0: 1.0, 1: 1.0}}
+    assert agent.pending == ()
+    assert agent.learn({1: 1}, key="x") == 1
+    agent.observe(first, {1: 1})  # late
+    assert agent.status()["late"] == 1
+    agent.verify()
+
+
+def test_distinct_decisions_of_a_policy_that_needs_all_arms_are_refused() -> None:
+    agent = Agent("ucb-lp", 3, "star", seed=1, horizon=100)
+    refused(lambda: agent.decide(2, distinct=True), "ucb-lp", "all arms")
+    assert agent.status()["decisions"] == 0
+
+
+@pytest.mark.parametrize("before", [datetime.min, 10**400, "yesterday", None, float("nan")])
+def test_dates_out_of_range_are_refused(before: Any) -> None:
+    agent = Agent("ts-n", 2, seed=1)
+    refused(lambda: agent.forget(before), "before")
+
+
+def test_contexts_of_a_batch_are_not_shared() -> None:
+    agent = Agent("ts-n", 2, seed=1)
+    one, other = agent.decide(2, context={"k": 1})
+    one.context["k"] = 99  # type: ignore[index]
+    assert other.context == agent.decision(other.id).context == {"k": 1}
+    agent.history()[-1]["context"]["k"] = 99
+    assert agent.history()[-1]["context"] == {"k": 1}
+
+
+def test_tables_with_too_many_outcomes_or_equal_columns_are_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    agent = Agent("ts-n", 2, posterior="normal", seed=1)
+    refused(lambda: agent.learn({0: (1e308, 1e308), 1: (1e308, 1e308)}), "at most")
+    frame = pandas.DataFrame([["0", 1, 1]], columns=["arm", "reward", "reward"])
+    refused(lambda: agent.learn(frame), "two columns")
