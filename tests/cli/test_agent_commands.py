@@ -162,7 +162,10 @@ def test_numbered_arm_is_added(place: Path) -> None:
 def test_learn_from_a_file_and_from_json(store: Path) -> None:
     (store / "old.csv").write_text("arm,reward\nann,1\nann,0\neve,1\n")
     assert agent("learn", "old.csv", "--key=old") == "Learned 3 outcomes.\n"
-    assert agent("learn", "old.csv", "--key=old") == "Learned 0 outcomes.\n"
+    assert (
+        agent("learn", "old.csv", "--key=old")
+        == "Learned 0 outcomes: the data 'old' were learned before.\n"
+    )
     assert agent("learn", "--outcomes", '{"bob": [3, 10]}') == "Learned 10 outcomes.\n"
     assert agent("learn", "--outcomes", '[{"arm": "bob", "reward": 1}]') == "Learned 1 outcome.\n"
     assert Agent(store="a.db").state["a"] == {"ann": 2.0, "bob": 5.0, "eve": 2.0}

@@ -341,7 +341,7 @@ def test_new_policy_keeps_what_was_learned() -> None:
 def test_policy_with_other_statistics_starts_from_the_prior() -> None:
     agent = agent_of("ids-n", graph=EDGES)
     agent.learn({"ann": (3, 4)})
-    words = ["'ucb1'", "'ids-n'", "other statistics", "reset=True"]
+    words = ["'ucb1'", "'ids-n'", "cannot take over", "reset=True"]
     refused(lambda: agent.set_policy("ucb1"), *words)
     assert agent.status()["policy"] == "ids-n"
     agent.set_policy("ucb1", reset=True)

@@ -63,7 +63,7 @@ def test_same_arguments_open_the_agent_also_after_changes(store_url: str) -> Non
         ({"trial": 1}, ["trial=1", "trial=0"]),
         ({"horizon": 10}, ["horizon=10", "None"]),
         ({"expires": 5}, ["expires=5", "None"]),
-        ({"arms": ["ann", "bob", "eve", "kim"]}, ["'joe'"]),
+        ({"arms": ["ann", "bob", "eve", "kim"]}, ["'kim'"]),
         ({"arms": 5}, ["contradict"]),
         ({"graph": "complete", "arms": USERS}, ["another graph"]),
         ({"prior": (2, 2)}, ["another prior"]),

@@ -200,7 +200,8 @@ class Setup:
         ):
             wrong = [arm for arm in these if arm not in others]
             if wrong:
-                return f"{what} {wrong[0]!r} (and {len(wrong) - 1} more)"
+                more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+                return f"{what} {wrong[0]!r}{more}"
         if made.arms != self.arms:
             return "the arms have another order"
         if graph is not None and fingerprint(made.process) != fingerprint(self.process):
