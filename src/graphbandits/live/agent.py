@@ -896,11 +896,6 @@ class Agent:
                 body = {"policy": text_of(made), "reset": True}
                 last = state.number + len(entries) + 1
                 return [*entries, Entry(last, now, "set_policy", None, body)], None
-            if state.open and not setup.incremental:
-                raise InputError(
-                    f"policy '{name_of(made)}' learns when a decision is closed, and "
-                    f"{len(state.open)} decisions of another policy are open: close them first"
-                )
             body = {"policy": text_of(made), "reset": False}
             return [Entry(state.number + 1, now, "set_policy", None, body)], None
 
