@@ -212,3 +212,10 @@ def test_tables_with_too_many_outcomes_or_equal_columns_are_refused() -> None:
     refused(lambda: agent.learn({0: (1e308, 1e308), 1: (1e308, 1e308)}), "at most")
     frame = pandas.DataFrame([["0", 1, 1]], columns=["arm", "reward", "reward"])
     refused(lambda: agent.learn(frame), "two columns")
+
+
+def test_a_new_arm_cannot_have_another_value_of_a_common_parameter() -> None:
+    agent = Agent("ts-n", 2, posterior="normal(noise=0.5)", seed=1)
+    refused(lambda: agent.add_arm(2, {"mean": 1, "noise": 0.1}), "noise=0.5")
+    agent.add_arm(3, {"mean": 1, "noise": 0.5})
+    assert agent.state["mean"] == {0: 0.0, 1: 0.0, 3: 1.0}

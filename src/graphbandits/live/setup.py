@@ -265,15 +265,21 @@ class Setup:
                 f"the posterior '{name_of(self.posterior)}' has no class method 'of', which is "
                 "needed to add an arm"
             )
-        written, different = dict[str, Any](), list[str]()
+        written, shared, different = dict[str, Any](), dict[str, Any](), list[str]()
         for name, value in text_parameters(self.posterior).items():
             if not isinstance(value, np.ndarray) or not value.ndim:
-                written[name] = value
+                written[name] = shared[name] = value
             elif (value == value[0]).all():
                 written[name] = value[:1].tolist()
             else:
                 different.append(name)
         given = {} if prior is None else prior_parameters(prior, cls, 1, written)
+        for name in shared.keys() & given.keys():
+            if given[name] != shared[name]:
+                raise InputError(
+                    f"all arms have {name}={shared[name]!r}: a new arm cannot have another; remove "
+                    f"'{name}' from its prior"
+                )
         missing = [name for name in different if name not in given]
         if missing:
             raise InputError(
