@@ -22,7 +22,7 @@ def names_in(directory: Path) -> set[str]:
 def test_a_new_policy_passes_the_contract(plugin_place: Path) -> None:
     shown = run("new", "policy", "my-ucb")
     assert "Wrote my_ucb.py" in shown
-    assert run("check", "my_ucb.py").endswith("14 checks: 14 passed.\n\n")
+    assert run("check", "my_ucb.py").endswith("16 checks: 16 passed.\n\n")
     assert "MyUcb" in (plugin_place / "my_ucb.py").read_text()
 
 
