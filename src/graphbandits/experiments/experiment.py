@@ -606,7 +606,7 @@ def experiment_names() -> list[str]:
     Examples
     --------
     >>> experiment_names()[:4]
-    ['arms', 'density', 'eps-greedy-sensitivity', 'joint-gain']
+    ['arms', 'density', 'drift', 'eps-greedy-sensitivity']
     """
     names = (entry.name for entry in files(__package__).iterdir())
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))

@@ -14,8 +14,23 @@ from graphbandits.posteriors import Arm
 class Decision:
     """A decision of an agent: the arm to play, and the arms that may be observed.
 
-    ``pi`` and ``reveals`` are created when they are first used, because there may be a million
-    arms.
+    :meth:`Agent.decide` and :meth:`Agent.decision` create it. ``pi`` and ``reveals`` are created
+    when they are first used, because there may be a million arms.
+
+    Parameters
+    ----------
+    arms : tuple of str or int
+        Names of the arms.
+    body : dict
+        The entry of the decision in the journal.
+    number : int
+        Number of the decision.
+    time : float
+        Time of the decision, in seconds since 1970.
+    pi : bytes or None
+        Packed probabilities of the arms.
+    reach : tuple of ndarray
+        Numbers of the arms that may be observed, and their probabilities.
 
     Attributes
     ----------

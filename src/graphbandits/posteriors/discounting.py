@@ -31,6 +31,18 @@ TIME = "discounted_to"
 def is_discounted(posterior: object) -> bool:
     """Return whether a posterior discounts old observations.
 
+    Parameters
+    ----------
+    posterior : Posterior
+        The posterior.
+
+    Returns
+    -------
+    bool
+        True if it has a discount below 1 or a half-life.
+
+    Examples
+    --------
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> is_discounted(BetaBernoulli.of(arms=2)), is_discounted(BetaBernoulli.of(2, discount=0.99))
     (False, True)
