@@ -697,7 +697,8 @@ def _is_distribution(packed: bytes, arms: int) -> bool:
 def _check_form(policy: Policy, before: State, after: State) -> None:
     """Raise InputError if a policy has changed the form of its state: it could not be restored."""
     forms = [
-        {name: (array.shape, array.dtype) for name, array in one.items()} for one in (before, after)
+        {name: (np.shape(array), getattr(array, "dtype", None)) for name, array in one.items()}
+        for one in (before, after)
     ]
     if forms[0] != forms[1]:
         raise InputError(
