@@ -324,7 +324,9 @@ def test_edits_of_the_package_rename_the_series_whose_numbers_they_may_change(
     for place in ("cli", "plots", "report", "store", "results", "graphs.invariants"):
         assert any(module.startswith(f"graphbandits.{place}.") for module in others)
     assert "graphbandits.graphs.io.networks" in others
-    assert len(numeric) < 100 < len(others)
+    assert (
+        50 < len(numeric) < len(others)
+    )  # both kinds are common, and most modules are not numeric
     assert renamed() == set()
 
     # one constant of a kernel
