@@ -27,7 +27,7 @@ from graphbandits.graphs import Feedback, as_process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.policies import Event, Problem, View, as_policy
 from graphbandits.posteriors import Observations
-from graphbandits.registry import registered
+from graphbandits.registry import registered, text_of
 from graphbandits.rng import Keys
 from graphbandits.store.record import describe_cell
 from graphbandits.theory import audit, bounds_of
@@ -126,7 +126,7 @@ def test_probability_1_gives_the_numbers_without_eligible_arms() -> None:
 
 
 def test_all_arms_as_an_array_give_the_numbers_without_eligible_arms() -> None:
-    names = [name for name in registered("policy") if name != "ucb-lp"]
+    names = [text_of(as_policy(name)) for name in registered("policy") if name != "ucb-lp"]
     how = {"policies": names, "graph": "paper", "world": None, "record": (), "trials": 4}
     bare, full = (run(eligible=eligible, **how) for eligible in (None, np.ones(5, bool)))
     for name in names:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
+from graphbandits.policies import as_policy
 from graphbandits.registry import registered
 
 pytestmark = pytest.mark.process
@@ -102,6 +102,7 @@ for policy in sys.argv[4:]:
     settings = dict(horizon=rounds, trials=trials, seed=5, progress=False)
     results = simulate(policy, world, graph, **settings)
     assert results.graph.feedback is graph
+    (name,) = results.policies
     plays = np.zeros(arms, int)
     for trial in range(trials):
         agent = Agent(policy, arms, graph, seed=5, trial=trial, horizon=rounds)
@@ -116,8 +117,8 @@ for policy in sys.argv[4:]:
             agent.observe(decision, dict(zip(seen.tolist(), rewards)))
             plays[decision.arm] += 1
             regret += theta.max() - theta[0, decision.arm]
-        assert abs(results[policy].final[trial] - regret) <= 1e-12
-    assert (results[policy].plays == plays).all()
+        assert abs(results[name].final[trial] - regret) <= 1e-12
+    assert (results[name].plays == plays).all()
     print(policy)
 
 with tempfile.TemporaryDirectory() as folder:
@@ -155,6 +156,5 @@ def test_many_arms_fit_into_limited_memory(kind: str) -> None:
 )
 def test_simulation_and_agent_with_many_arms_agree(kind: str, arms: int, gib: int) -> None:
     """All policies that accept random feedback, with memory for the graph and a few vectors."""
-    known: dict[str, Any] = dict(registered("policy"))
-    policies = [name for name, policy in known.items() if not policy.needs.deterministic]
+    policies = [name for name in registered("policy") if not as_policy(name).needs.deterministic]
     assert run_alone(WHOLE_RUNS, kind, str(arms), str(gib), *policies) == set(policies)

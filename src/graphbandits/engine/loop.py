@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from graphbandits._types import Floats, Ints, State
+from graphbandits.engine.answers import AnswerQueue, Answers, joined
 from graphbandits.engine.eligible import Eligible, all_eligible_arms, eligible_arms
 from graphbandits.engine.shard import Plays, Ratios, Recording, Shard
 from graphbandits.engine.trajectories import (
@@ -115,6 +116,9 @@ class RunMonitor(Protocol):
     def observed(self, t: int, seen: Observations) -> None:
         """Receive the observations of a round, before the policy learns from them.
 
+        With delayed or missing answers, these are the outcomes that arrive in round t, and
+        ``seen.time`` is the round of the play of each.
+
         Parameters
         ----------
         t : int
@@ -142,6 +146,7 @@ def run_block(
     monitor: RunMonitor | None = None,
     posterior: Posterior | None = None,
     eligible: Eligible | None = None,
+    answers: Answers | None = None,
 ) -> BlockOutcome:
     """Run Algorithm 1 for all trials of a block.
 
@@ -172,6 +177,9 @@ def run_block(
     eligible : float or ndarray of bool, optional
         Arms that may be played: a probability for each arm, or an array of shape (1, K) or (T, K).
         The regret is that against the best eligible arm of the round. The default is all arms.
+    answers : Answers, optional
+        Delays of outcomes, and the probability that an outcome arrives. By default all arrive in
+        the round of the play.
 
     Returns
     -------
@@ -197,6 +205,7 @@ def run_block(
     kept = np.empty((keys.trials, len(record)))
     plays = np.zeros((keys.trials, world.arms), np.int64)
     recorded = 0
+    queue = None if answers is None else AnswerQueue(answers, policy)
     played = getattr(monitor, "played", None)  # earlier versions did not have this method
     for t in range(1, horizon + 1):
         graph = draw_graph(process, t, keys)
@@ -221,15 +230,34 @@ def run_block(
         else:
             regret += theta[rows, best] - theta[rows, action]
         plays[rows, action] += 1
-        if monitor is not None:
-            monitor.observed(t, seen)
-
-        state = update_state(policy, state, Event(t, keys, problem, graph, pi, action, seen))
+        event = Event(t, keys, problem, graph, pi, action, seen)
+        if queue is None:
+            if monitor is not None:
+                monitor.observed(t, seen)
+            state = update_state(policy, state, event)
+        else:
+            state = _receive_answers(policy, state, event, queue, monitor)
         if t == record[recorded]:
             kept[:, recorded] = regret
             recorded += 1
         advance(1)
     return BlockOutcome(kept, plays)
+
+
+def _receive_answers(
+    policy: Policy, state: State, event: Event, queue: AnswerQueue, monitor: RunMonitor | None
+) -> State:
+    """Return the state after the outcomes that arrive in the round of ``event``."""
+    queue.add(event)
+    arrived = queue.arrivals(event.t)
+    if monitor is not None:
+        monitor.observed(event.t, joined(arrived))
+    for lesson in queue.lessons(event.t, arrived):
+        if isinstance(lesson, Event):
+            state = update_state(policy, state, lesson)
+        else:
+            state = learn_state(policy, state, lesson, event.problem)
+    return state
 
 
 class RatioRecorder:
@@ -303,7 +331,8 @@ class TrajectoryRecorder:
         if self._is_weighted:
             self._weight.append(np.broadcast_to(1.0 if weight is None else weight, len(seen.arm)))
         self._trial.append(seen.trial)
-        self._round.append(np.broadcast_to(t, len(seen.arm)))
+        # of the play: a delayed outcome arrives later
+        self._round.append(np.broadcast_to(t, len(seen.arm)) if seen.time is None else seen.time)
         self._arm.append(seen.arm)
         self._reward.append(seen.reward)
         if self._reward.size > MAX_OBSERVATIONS:
@@ -321,8 +350,10 @@ class TrajectoryRecorder:
         trial, arm = self._trial.values, self._arm.values
         # the observations of each round are usually ordered by trial and arm; then a sort by trial
         # that keeps the order of equal trials suffices, and it is fast for 16 bits
-        following = np.diff(self._round.values) == 0
+        later = np.diff(self._round.values)
+        following = later == 0
         following &= (np.diff(trial) < 0) | ((np.diff(trial) == 0) & (np.diff(arm) < 0))
+        following |= later < 0
         if following.any() or self._trials > 2**16:
             order = np.lexsort((arm, self._round.values, trial))
         else:
@@ -405,6 +436,7 @@ def run_recorded(
     posterior: Posterior | None = None,
     monitor: RunMonitor | None = None,
     eligible: Eligible | None = None,
+    answers: Answers | None = None,
 ) -> Shard:
     """Run a block and record what ``recording`` asks for; ``monitor`` is one of the user."""
     prior = world.prior if posterior is None else posterior
@@ -422,7 +454,7 @@ def run_recorded(
     group = MonitorGroup(monitors) if monitors else None
     realised = recording.regret == "realised"
     arguments = (policy, world, process, horizon, keys, record, realised, advance, group)
-    played = run_block(*arguments, posterior=prior, eligible=eligible)
+    played = run_block(*arguments, posterior=prior, eligible=eligible, answers=answers)
     ratios = None if recorder is None else recorder.ratios
     seen = None if trajectories is None else trajectories.trajectories
     if recording.eligible and eligible is not None:

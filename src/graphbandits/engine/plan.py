@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphbandits.engine.answers import Answers
 from graphbandits.engine.eligible import Eligible, check_eligible, describe_eligible
 from graphbandits.engine.loop import RunMonitor, run_recorded
 from graphbandits.engine.provenance import versions
@@ -28,7 +29,7 @@ from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import recipe_text
 from graphbandits.plugins import data_files, file_of, source_hash
 from graphbandits.policies import Policy, Problem, as_policy
-from graphbandits.policies.base import check_needs, check_problem
+from graphbandits.policies.base import check_needs, check_problem, with_inner
 from graphbandits.policies.restriction import check_restrictable
 from graphbandits.posteriors import BetaBernoulli, Posterior, is_discounted
 from graphbandits.posteriors.support import reward_support
@@ -41,6 +42,8 @@ from graphbandits.worlds.loaders import check_world
 BLOCK = 250
 #: Maximum of trials times arms in a block of more than one trial.
 MAX_BLOCK_ENTRIES = 10**6
+#: Maximum of trials times arms times rounds until an outcome arrives, in such a block.
+MAX_WAITING_ENTRIES = 10**7
 #: A task fails after this many workers ended while they ran it.
 MAX_WORKER_DEATHS = 3
 
@@ -84,6 +87,9 @@ class Plan:
     eligible : float or ndarray of bool, optional
         Arms that may be played: a probability for each arm, or an array of shape (1, K) or (T, K).
         None if all arms are eligible in every round.
+    answers : Answers, optional
+        Delays of outcomes, and the probability that an outcome arrives. None if all arrive in the
+        round of the play.
     """
 
     policies: dict[str, Policy]
@@ -102,6 +108,7 @@ class Plan:
     name: str = ""
     lines: Mapping[str, str] = field(default_factory=dict)
     eligible: Eligible | None = None
+    answers: Answers | None = None
 
     @classmethod
     def of(
@@ -121,6 +128,8 @@ class Plan:
         rounds: int | Sequence[int] = MAX_POINTS,
         record: str | Iterable[str] = (),
         eligible: float | ArrayLike | None = None,
+        delay: int | Sequence[int] = 0,
+        answer_rate: float = 1.0,
     ) -> Plan:
         """Create a plan and check all settings.
 
@@ -157,6 +166,11 @@ class Plan:
         eligible : float or array of bool, optional
             Arms that may be played: a probability above 0 and at most 1 for each trial, round and
             arm, or an array of shape (K,) or (T, K). The default is all arms.
+        delay : int or pair of int, default=0
+            Rounds from a play to its outcomes, or the smallest and the largest number: each outcome
+            then has its own delay, and all numbers in between have the same probability.
+        answer_rate : float, default=1.0
+            Probability above 0 and at most 1 that an outcome arrives, for each outcome.
 
         Returns
         -------
@@ -202,6 +216,7 @@ class Plan:
             graph_text=given or type(graph).__name__,
             first_trial=check_integer(first_trial, "first_trial", least=0),
             eligible=check_eligible(eligible, horizon, process.arms),
+            answers=Answers.of(delay, answer_rate),
         )
         Keys(plan.seed, plan.first_trial, plan.trials)  # raises if a number is too large
         if process.rounds is not None and process.rounds < plan.horizon:
@@ -221,6 +236,12 @@ class Plan:
                 "information ratios are not defined for eligible arms, because the best eligible "
                 "arm differs between rounds: remove ratios or eligible"
             )
+        if ratios is not None and plan.answers is not None:
+            raise InputError(
+                "information ratios are not defined for delayed or missing answers, because a play "
+                "does not give its information in its round: remove ratios, or delay and "
+                "answer_rate"
+            )
         graphs = GraphInfo(process)
         for policy in plan.policies.values():
             check_needs(policy, process, plan.horizon)
@@ -237,8 +258,12 @@ class Plan:
 
     @property
     def block(self) -> int:
-        """Maximum number of trials in lockstep; smaller if there are very many arms."""
-        return min(BLOCK, max(1, MAX_BLOCK_ENTRIES // self.world.arms))
+        """Maximum number of trials in lockstep; smaller for very many arms or long delays."""
+        most = MAX_BLOCK_ENTRIES // self.world.arms
+        if self.answers is not None:  # the distributions of the plays are kept until their outcomes
+            waiting = min(self.answers.high, self.horizon) + 1
+            most = min(most, MAX_WAITING_ENTRIES // (self.world.arms * waiting))
+        return min(BLOCK, max(1, most))
 
     @property
     def where(self) -> str:
@@ -281,6 +306,7 @@ class Plan:
             self.posterior,
             monitor,
             self.eligible,
+            self.answers,
         )
 
     @property
@@ -302,6 +328,8 @@ class Plan:
         recorded |= {"record": list(kept.trajectories)} if kept.trajectories else {}
         if self.eligible is not None:
             recorded["eligible"] = describe_eligible(self.eligible)
+        if self.answers is not None:
+            recorded |= self.answers.settings()
         return {
             "graph": self.graph_text,
             **describe_graph(self.process, self.graph_spec),
@@ -357,7 +385,8 @@ def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
     >>> describe_policy(as_policy("exp3-res"), arms=5, horizon=1000)["note"][-8:]
     '= 0.863.'
     """
-    file = file_of(policy)
+    inner = with_inner(policy)[-1]  # its source decides most
+    file = file_of(inner)
     caveat = getattr(policy, "caveat", None)
     note = caveat(arms, horizon) if caveat is not None else ""
     return {
@@ -366,7 +395,7 @@ def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
         "needs": asdict(policy.needs),
         "exact": policy.exact,
         "plugin": None if file is None else file.name,
-        "source": source_hash(type(policy)),
+        "source": source_hash(type(inner)),
     } | ({"note": note} if note else {})
 
 

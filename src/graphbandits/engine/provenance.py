@@ -59,6 +59,7 @@ from graphbandits.graphs._storage import Arrays, pack_process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.plugins import Plugin, data_files, loaded_plugins, plugin_of
 from graphbandits.policies import as_policy
+from graphbandits.policies.base import with_inner
 from graphbandits.registry import PARSING, build, parse, registered
 from graphbandits.worlds._storage import models_of, pack_models
 
@@ -73,7 +74,7 @@ NUMERIC = (
     *("rng", "_rng_kernels", "_jit", "posteriors", "rules", "gains", "policies", "worlds"),
     *("graphs.feedback", "graphs._feedback_kernels", "graphs.processes", "graphs.graph_info"),
     *("graphs._outcome_space", "graphs.dominating_sets"),
-    *("engine.loop", "engine.eligible"),
+    *("engine.loop", "engine.answers", "engine.eligible"),
 )
 #: Modules that change no numbers, even if a plug-in imports them.
 NEUTRAL = (
@@ -236,6 +237,8 @@ def _problem(plan: Plan) -> dict[str, Any]:
     }
     if plan.eligible is not None:  # earlier versions had no eligible arms
         facts["eligible"] = describe_eligible(plan.eligible)
+    if plan.answers is not None:  # nor delayed and missing answers
+        facts["answers"] = plan.answers.settings()
     return facts
 
 
@@ -263,7 +266,7 @@ def unserializable_reason(plan: Plan) -> str:
             same = as_policy(text) == policy
         except InputError:
             same = False
-        if not same or not _is_importable(type(policy)):
+        if not same or not all(_is_importable(type(one)) for one in with_inner(policy)):
             return (
                 f"policy '{text}' cannot be sent to another process: register it in a file and "
                 "load the file with load_plugin"
@@ -331,7 +334,8 @@ def _sources_and_words(plan: Plan, policy: str) -> tuple[Sources, set[str]]:
             if text is not None and "text" in pack_process(plan.process, text, {}):
                 shared.append(graph_class_of(text))
             _SOURCES[plan] = {
-                name: sources_of([type(one), *shared], LOOP) for name, one in plan.policies.items()
+                name: sources_of([*map(type, with_inner(one)), *shared], LOOP)
+                for name, one in plan.policies.items()
             }
             if plan.eligible is not None:  # each set of arms has its own values
                 for found, words in _SOURCES[plan].values():

@@ -440,6 +440,17 @@ def as_policy(given: object) -> Policy:
     return checked
 
 
+def with_inner(policy: Policy) -> list[Policy]:
+    """Return a policy, and the policy that it contains, if there is one.
+
+    >>> from graphbandits.registry import text_of
+    >>> [text_of(one) for one in with_inner(as_policy("floor(policy=ts-n, mass=0.1)"))]
+    ['floor(policy=ts-n, mass=0.1)', 'ts-n']
+    """
+    inner = getattr(policy, "inner", None)
+    return [policy] if inner is None else [policy, *with_inner(inner)]
+
+
 def check_needs(policy: Policy, process: Process, horizon: int | None) -> None:
     """Raise NeedsError if a problem does not meet the needs of a policy; list alternatives."""
     missing = unmet(policy.needs, process, horizon)

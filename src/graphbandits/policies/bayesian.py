@@ -11,6 +11,7 @@ from graphbandits.errors import InputError
 from graphbandits.gains import joint_gain
 from graphbandits.gains.joint import check_outcomes
 from graphbandits.policies.base import Event, Needs, Problem, View
+from graphbandits.policies.incremental import learns_outcomes, selects
 from graphbandits.posteriors import Observations, StateChecked
 from graphbandits.posteriors._capabilities import (
     check_variance,
@@ -56,6 +57,7 @@ class PosteriorPolicy:
         """
         return problem.posterior.init(keys.trials)
 
+    @selects(own_plays=False)
     def learns_from(self, event: Event) -> Observations:
         """Return the observations that update the posterior: all of them.
 
@@ -71,6 +73,7 @@ class PosteriorPolicy:
         """
         return event.observations
 
+    @learns_outcomes
     def update(self, state: State, event: Event) -> State:
         """Update the posterior by the observations of a round.
 
@@ -131,6 +134,7 @@ class PosteriorPolicy:
 class OwnOutcomePolicy(PosteriorPolicy):
     """Base class of policies that learn only from the arm played, not from side observations."""
 
+    @selects(own_plays=True)
     def learns_from(self, event: Event) -> Observations:
         return event.played
 

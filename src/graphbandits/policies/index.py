@@ -9,6 +9,7 @@ import numpy as np
 from graphbandits._types import Floats, State
 from graphbandits.policies._count_kernels import add_counts
 from graphbandits.policies.base import Event, Needs, Problem, View, check_range
+from graphbandits.policies.incremental import learns_outcomes, selects
 from graphbandits.posteriors import Observations
 from graphbandits.posteriors.base import check_weights
 from graphbandits.posteriors.support import reward_support
@@ -79,6 +80,7 @@ class CountPolicy:
         shape = keys.trials, problem.arms
         return {"count": np.zeros(shape), "total": np.zeros(shape)}
 
+    @selects(own_plays=False)
     def learns_from(self, event: Event) -> Observations:
         """Return the observations that are counted: all of them.
 
@@ -126,6 +128,7 @@ class CountPolicy:
         """
         return reward_range(problem)
 
+    @learns_outcomes
     def update(self, state: State, event: Event) -> State:
         """Count the observations of a round, in place.
 
@@ -255,6 +258,7 @@ class IndexPolicy(CountPolicy):
 class OwnOutcomeIndexPolicy(IndexPolicy):
     """Base class of index policies that learn only from the arm played."""
 
+    @selects(own_plays=True)
     def learns_from(self, event: Event) -> Observations:
         return event.played
 

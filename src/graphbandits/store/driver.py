@@ -343,6 +343,8 @@ def simulate(
     rounds: int | Sequence[int] = MAX_POINTS,
     record: str | Iterable[str] = (),
     eligible: float | ArrayLike | None = None,
+    delay: int | Sequence[int] = 0,
+    answer_rate: float = 1.0,
     monitor: MonitorFactory | None = None,
     progress: Advance | bool = True,
 ) -> Results:
@@ -403,6 +405,12 @@ def simulate(
         eligible, each with the same probability. An array of shape (K,) or (T, K): the arms that
         are eligible in all rounds, or in each round, in all trials. The regret is that against the
         best eligible arm of the round. The default is all arms.
+    delay : int or pair of int, default=0
+        Rounds from a play to its outcomes; 0 is the round of the play. A pair is the smallest and
+        the largest number: each outcome then has its own delay, and all numbers in between have the
+        same probability. Outcomes that would arrive after the last round are lost.
+    answer_rate : float, default=1.0
+        Probability above 0 and at most 1 that an outcome arrives, for each outcome.
     monitor : callable, optional
         Called with the text form of a policy and the :class:`graphbandits.rng.Keys` of a block of
         trials, before the block runs. It returns an object with the methods of
@@ -447,6 +455,8 @@ def simulate(
         rounds=rounds,
         record=record,
         eligible=eligible,
+        delay=delay,
+        answer_rate=answer_rate,
     )
     return simulate_plan(
         plan, workers=workers, parallel=parallel, block=block, monitor=monitor, progress=progress

@@ -126,7 +126,7 @@ def _cost_group(task: Task) -> tuple[object, ...]:
     models = *map(type, models_of(plan)), getattr(plan.posterior, "accuracy", None)
     recording = plan.recording
     kinds = recording.regret, recording.ratios, recording.trajectories, plan.eligible is None
-    return task.policy, plan.world.arms, type(plan.process), *models, *kinds
+    return task.policy, plan.world.arms, type(plan.process), *models, *kinds, plan.answers
 
 
 def _numbers_per_trial(plan: Plan, rounds: int) -> int:

@@ -610,8 +610,9 @@ def audit(
     ----------
     plan
         Plan of the simulation. The means of the arms must be drawn from the prior of the world,
-        which the policies use, the rewards must be bounded or have a sub-Gaussian constant, and all
-        arms must be eligible in every round.
+        which the policies use, the rewards must be bounded or have a sub-Gaussian constant, all
+        arms must be eligible in every round, and all outcomes must arrive in the round of the
+        play.
     gain
         Denominator of Psi: the exact joint gain ("joint"), the bound G h ("bound"), or the joint
         gain if it is fast in every round ("auto").
@@ -645,7 +646,8 @@ def audit(
         raise InputError(
             "an audit needs arms whose means are drawn from the prior: do not fix the means"
         )
-    if reason := why_no_bounds(plan.world, getattr(plan, "posterior", None), plan.eligible):
+    prior = getattr(plan, "posterior", None)
+    if reason := why_no_bounds(plan.world, prior, plan.eligible, plan.answers):
         raise InputError(f"no audit: {reason}")
     chosen, why = _choose_gain(plan, gain)
     # policies use the same strict statistics: ratios of small numbers need this accuracy

@@ -52,6 +52,11 @@ ELIGIBLE_ARMS = (
     "only some arms are eligible in a round, but the bounds are on the regret against one best arm "
     "of all rounds"
 )
+#: Reason why there are no bounds if outcomes arrive late or not at all.
+LATE_ANSWERS = (
+    "outcomes arrive late or not at all, but the bounds are proved for outcomes that arrive in the "
+    "round of the play"
+)
 
 
 def entropy_of(posterior: Posterior) -> float:
@@ -170,7 +175,7 @@ def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
     >>> [(bound.name, round(bound.final, 2)) for bound in bounds_of(plan)]
     [('Corollary 2', 44.85)]
     """
-    if why_no_bounds(plan.world, getattr(plan, "posterior", None), plan.eligible):
+    if why_no_bounds(plan.world, getattr(plan, "posterior", None), plan.eligible, plan.answers):
         return ()
     keys = Keys(plan.seed, plan.first_trial, plan.trials)
     rounds, prior = plan.recording.record, plan.world.prior
@@ -233,11 +238,17 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     return tuple(found)
 
 
-def why_no_bounds(world: World, posterior: Posterior | None = None, eligible: object = None) -> str:
+def why_no_bounds(
+    world: World,
+    posterior: Posterior | None = None,
+    eligible: object = None,
+    answers: object = None,
+) -> str:
     """Return the reason why no bound is proved for a world; empty if the bounds hold.
 
     ``posterior`` is the model that the policies use, if it may differ from the prior of the world.
-    ``eligible`` are the eligible arms of the simulation, None if all arms are.
+    ``eligible`` are the eligible arms of the simulation, None if all arms are. ``answers`` are the
+    delays and the probability of an outcome, None if all outcomes arrive in the round of the play.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> from graphbandits.worlds import Bernoulli
@@ -250,6 +261,8 @@ def why_no_bounds(world: World, posterior: Posterior | None = None, eligible: ob
         return CHANGING_MEANS
     if eligible is not None:
         return ELIGIBLE_ARMS
+    if answers is not None:
+        return LATE_ANSWERS
     if getattr(world, "fixed", None) is not None:
         return FIXED_MEANS
     if posterior is not None and not same_model(posterior, world.prior):

@@ -162,7 +162,9 @@ class PriorWorld:
         return drawn
 
 
-def outcome_uniforms(keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
+def outcome_uniforms(
+    keys: Keys, t: int, trial: Ints, arm: Ints, purpose: str = "outcome"
+) -> Floats:
     """Draw a uniform number in (0, 1) for each (trial, arm) pair in round t.
 
     Parameters
@@ -175,6 +177,8 @@ def outcome_uniforms(keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
         Row of the trial in the block, for each pair.
     arm : ndarray of int
         The arm, for each pair.
+    purpose : str, default="outcome"
+        Name of the stream.
 
     Returns
     -------
@@ -190,5 +194,5 @@ def outcome_uniforms(keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
     True
     """
     out = np.empty(len(arm))
-    pair_uniforms(keys.key("outcome"), keys.first_trial, t, trial, arm, out)
+    pair_uniforms(keys.key(purpose), keys.first_trial, t, trial, arm, out)
     return out

@@ -12,6 +12,7 @@ from graphbandits.engine.plan import Plan
 from graphbandits.engine.provenance import unserializable_reason
 from graphbandits.errors import InputError
 from graphbandits.plugins import file_of
+from graphbandits.policies.base import with_inner
 from graphbandits.worlds._storage import models_of
 
 __all__ = ["DaskExecutor", "ProcessExecutor", "ThreadExecutor", "executor_for"]
@@ -87,9 +88,13 @@ def executor_for(
     if parallel == "auto" and workers > 1:
         if decisions is None:
             decisions = sum(plan.decisions for plan in plans)
-        from_files = any(
-            file_of(one) for plan in plans for one in (*plan.policies.values(), *models_of(plan))
-        )
+        pieces = [
+            one
+            for plan in plans
+            for policy in plan.policies.values()
+            for one in (*with_inner(policy), *models_of(plan))
+        ]
+        from_files = any(map(file_of, pieces))
         if (from_files or decisions >= LARGE) and not any(map(unserializable_reason, plans)):
             return ProcessExecutor(workers)
     return ThreadExecutor(workers)

@@ -38,6 +38,7 @@ from graphbandits.engine.shard import Shard
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
 from graphbandits.graphs._storage import unpack_process
 from graphbandits.policies import Policy, as_policy
+from graphbandits.policies.base import with_inner
 from graphbandits.rng import Keys
 from graphbandits.worlds._storage import models_of, unpack_models
 
@@ -71,7 +72,8 @@ class SentPlan:
 def serialize_plan(plan: Plan) -> tuple[str, bytes]:
     """Return a plan as bytes, and their sha256, which identifies the plan in workers."""
     models, graph, arrays = models_and_graph(plan)
-    pieces = [type(piece) for piece in (*plan.policies.values(), *models_of(plan))]
+    policies = [one for policy in plan.policies.values() for one in with_inner(policy)]
+    pieces = [type(piece) for piece in (*policies, *models_of(plan))]
     if "text" in graph:
         pieces.append(graph_class_of(graph["text"]))
     nothing: Any = None
