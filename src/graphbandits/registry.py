@@ -49,6 +49,8 @@ PARSING = RLock()
 KEYLESS = ""
 #: Metadata of fields that earlier versions did not have: default values are not stored.
 LATER = {"later": True}
+#: Metadata of fields that the text form always has, even at their defaults.
+ALWAYS = {"always": True}
 
 _REGISTERED: dict[str, dict[str, type]] = {kind: {} for kind in PACKAGES}
 _NAMES: dict[type, str] = {}
@@ -215,13 +217,15 @@ def text_of(plugin: object) -> str:
     """
     known = text_parameters(plugin) if dataclasses.is_dataclass(plugin) else {}
     defaults: dict[str, Any] = {}
+    always: set[str] = set()
     if known:
-        cls = type(plugin)
+        cls: Any = type(plugin)
+        always = {field.name for field in dataclasses.fields(cls) if "always" in field.metadata}
         defaults = dict(_arguments_of(cls) if hasattr(cls, "of") else _fields(cls))
     changed = []
     for name, value in known.items():
         short = _short_value(value)
-        if name in defaults and not _same(short, defaults[name]):
+        if name in always or (name in defaults and not _same(short, defaults[name])):
             changed.append(f"{name}={_value_text(short)}")
     return name_of(plugin) + (f"({', '.join(changed)})" if changed else "")
 

@@ -13,11 +13,12 @@ from graphbandits import simulate
 from graphbandits._types import Floats
 from graphbandits.graphs import (
     DenseFeedback,
+    SparseFeedback,
     UniformFeedback,
     as_process,
     dominating_sets,
 )
-from graphbandits.graphs.dominating_sets import fractional_dominating_set
+from graphbandits.graphs.dominating_sets import dominating_set, fractional_dominating_set
 
 
 @pytest.fixture
@@ -135,3 +136,27 @@ def test_many_arms_have_a_dominating_set() -> None:
     ring = as_process("ring(directed=true)", 150).feedback  # as lists of neighbours
     z = fractional_dominating_set(ring)[0]
     assert_optimal(z, ring.reach(np.arange(150)))
+
+
+@pytest.mark.parametrize("arms", [1, 2, 7, 40])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_arm_is_observed_from_the_greedy_set(arms: int, seed: int) -> None:
+    """Each arm is observed with a probability of at least 1/2; no arm of the set is redundant."""
+    rng = np.random.default_rng(seed)
+    matrix = np.where(rng.random((arms, arms)) < 0.2, rng.random((arms, arms)), 0.0)
+    np.fill_diagonal(matrix, 1.0)
+    chosen = dominating_set(DenseFeedback(matrix[None]))[0]
+
+    def is_observed(subset: Floats) -> bool:
+        return bool((matrix[subset].max(axis=0, initial=0.0) >= 0.5).all())
+
+    assert is_observed(chosen)
+    for arm in np.flatnonzero(chosen):
+        assert not is_observed(chosen & (np.arange(arms) != arm))
+    sparse = SparseFeedback.from_edges(arms, *np.nonzero(matrix), matrix[np.nonzero(matrix)])
+    np.testing.assert_array_equal(dominating_set(sparse)[0], chosen)
+
+
+def test_greedy_set_of_random_feedback() -> None:
+    assert dominating_set(UniformFeedback(0.5, 4)).tolist() == [[True, False, False, False]]
+    assert dominating_set(UniformFeedback(0.4, 4)).tolist() == [[True] * 4]

@@ -1,4 +1,4 @@
-"""Minimum covers by HiGHS, and the fractional dominating set of a graph."""
+"""Minimum covers by HiGHS, the fractional dominating set of a graph, and a greedy one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from graphbandits._types import Floats
@@ -31,7 +34,11 @@ ROUNDING = 1e-9
 #: Cached solutions of small graphs; there are 1024 undirected graphs of five arms.
 CACHE_SIZE = 2**16
 
+#: An arm belongs to the arms that a dominating set reveals from this probability on.
+LIKELY = 0.5
+
 _BY_GRAPH: WeakKeyDictionary[Feedback, Floats] = WeakKeyDictionary()
+_GREEDY: WeakKeyDictionary[Feedback, NDArray[np.bool_]] = WeakKeyDictionary()
 
 
 @contextmanager
@@ -141,3 +148,69 @@ def _solve(matrix: Any) -> Floats:
     if found is None:
         raise NumericalError(f"HiGHS found no dominating set of {matrix.shape[0]} arms")
     return found[0]
+
+
+def dominating_set(graph: Feedback) -> NDArray[np.bool_]:
+    """Return a small set of arms that reveal every arm, by the greedy algorithm.
+
+    Each arm is in the set, or an arm of the set reveals it with a probability of at least 1/2.
+
+    Parameters
+    ----------
+    graph : Feedback
+        Feedback graph of a round.
+
+    Returns
+    -------
+    ndarray of bool
+        Whether each arm is in the set; one row for all trials (1, K), or one per trial (B, K).
+
+    Examples
+    --------
+    >>> from graphbandits.graphs import as_process
+    >>> dominating_set(as_process("star", arms=4).feedback)
+    array([[ True, False, False, False]])
+    """
+    return cached_by_graph(_GREEDY, graph, _greedy_sets)
+
+
+def _greedy_sets(graph: Feedback) -> NDArray[np.bool_]:
+    arms = graph.arms
+    if isinstance(graph, UniformFeedback):  # an arm reveals itself with probability 1
+        first_arm = np.eye(1, arms, dtype=np.bool_)
+        return np.where(graph.r[:, None] >= LIKELY, first_arm, np.ones((1, arms), np.bool_))
+    if isinstance(graph, SparseFeedback):
+        rows = graph.weight, graph.column, graph.start
+        return _greedy_set(csr_array(rows, shape=(arms, arms)))[None]
+    dense = matrices(graph, 1)
+    return np.stack([_greedy_set(csr_array(matrix)) for matrix in dense])
+
+
+def _greedy_set(matrix: Any) -> NDArray[np.bool_]:
+    """Choose the arm that reveals most new arms repeatedly, then remove redundant arms.
+
+    In Python, because it runs once per graph, and compiling would take longer.
+    """
+    likely = matrix.data >= LIKELY
+    rows = [
+        matrix.indices[start:stop][likely[start:stop]]
+        for start, stop in pairwise(matrix.indptr.tolist())
+    ]
+    times = np.zeros(matrix.shape[0], np.int64)  # how often each arm is revealed
+    chosen = np.zeros(matrix.shape[0], np.bool_)
+    heap = [(-len(row), arm) for arm, row in enumerate(rows)]
+    heapify(heap)
+    while heap:
+        gain, arm = heappop(heap)
+        new = int((times[rows[arm]] == 0).sum())
+        if new < -gain:  # others have revealed some of its arms since
+            if new:
+                heappush(heap, (-new, arm))
+            continue
+        chosen[arm] = True
+        times[rows[arm]] += 1
+    for arm in np.flatnonzero(chosen).tolist():
+        if (times[rows[arm]] > 1).all():
+            chosen[arm] = False
+            times[rows[arm]] -= 1
+    return chosen
