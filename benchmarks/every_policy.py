@@ -38,8 +38,8 @@ def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
                     Keys(settings.seed, 0, BLOCK),
                     np.array([rounds]),
                 )
-                for name, policy in registered("policy").items()
-                if not unmet(policy.needs, process, rounds)
+                for name in registered("policy")
+                if not unmet(as_policy(name).needs, process, rounds)
             }
             least = least_cpu_in_turns(calls, settings.seconds)
             times = {name: time / (BLOCK * rounds) for name, time in least.items()}

@@ -132,7 +132,7 @@ def test_request_does_what_the_method_does(
 
 
 def test_every_operation_has_a_test() -> None:
-    reads = {"beliefs", "status", "history", "pending", "decision"}
+    reads = {"beliefs", "explain", "status", "health", "history", "pending", "decision"}
     assert {request["op"] for request, _ in CALLS} | reads == set(OPERATIONS)
     used = {key for request, _ in CALLS for key in request} | {"op"}
     wanted = {key for op in OPERATIONS if op not in reads for key in keys_of(op)[1]}
@@ -141,6 +141,15 @@ def test_every_operation_has_a_test() -> None:
 
 def test_keys_have_a_kind() -> None:
     assert {key for op in OPERATIONS for key in keys_of(op)[1]} == set(KINDS)
+
+
+def test_answer_to_explain_has_the_explanation() -> None:
+    agent = new()
+    made = agent.decide()
+    found = answer(agent, json.dumps({"op": "explain", "id": made.id}))
+    assert found == {"ok": True, "explanation": agent.explain(made).to_dict()}
+    assert json.loads(json.dumps(found)) == found
+    assert not answer(agent, '{"op": "explain", "id": "7-nonsense"}')["ok"]
 
 
 def test_answer_to_decide_has_the_decisions() -> None:

@@ -56,6 +56,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "id": st.sampled_from(["$0", "$0", "$1", "$1", "$2", "1-000000000000", "x"]),
     "key": TEXTS,
     "last": st.sampled_from([1, 2, 100, 0]),
+    "level": st.sampled_from([0.01, 0.5, 0, 1, 1e-300]),
     "n": st.sampled_from([1, 2, 3, 0, 10**6]),
     "name": ARMS | st.sampled_from(["kim", 3]),
     "outcomes": st.dictionaries(ARMS.map(str), REWARDS, max_size=3) | st.lists(ROWS, max_size=3),

@@ -2,5 +2,7 @@
 
 from graphbandits.live.agent import Agent
 from graphbandits.live.decision import Decision
+from graphbandits.live.explanation import Explanation
+from graphbandits.live.health import Health
 
-__all__ = ["Agent", "Decision"]
+__all__ = ["Agent", "Decision", "Explanation", "Health"]

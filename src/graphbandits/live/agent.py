@@ -10,8 +10,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from datetime import date, datetime, timedelta
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import UTC, date, datetime, timedelta
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -32,10 +33,13 @@ from graphbandits.graphs import GraphLike, Process
 from graphbandits.graphs.named import recipe_text
 from graphbandits.live import saved_files
 from graphbandits.live._packing import pack_graph
+from graphbandits.live._times import MOST_SECONDS, timestamp
 from graphbandits.live.deciding import Request, as_decision, make_decisions
 from graphbandits.live.decision import Decision
+from graphbandits.live.explanation import Explanation, explain
+from graphbandits.live.health import Health, HealthRecord, check_level
 from graphbandits.live.history import describe
-from graphbandits.live.journal import Entry, Journal, MemoryJournal, Snapshot
+from graphbandits.live.journal import Entry, Journal, MemoryJournal, PastJournal, Snapshot
 from graphbandits.live.outcome_tables import read_outcomes
 from graphbandits.live.outcomes import Reward, checked_outcomes, late_outcomes, new_outcomes
 from graphbandits.live.setup import MODEL, EdgesLike, Setup
@@ -47,23 +51,23 @@ from graphbandits.live.state import (
     pack_learned,
 )
 from graphbandits.policies import Policy, as_policy
+from graphbandits.policies.floor import ExplorationFloor
 from graphbandits.posteriors import Arm, BeliefsByArm, Posterior
 from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, select_arms
 from graphbandits.posteriors.discounting import at_decision
 from graphbandits.registry import name_of, text_of
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from graphbandits.live.log import DecisionLog
     from graphbandits.live.store import AgentStore
 
 T = TypeVar("T")
-#: Longest lifetime of a decision: a datetime cannot hold a much later date.
-MOST_SECONDS = 1e11
 #: A snapshot is written after this many entries, or more if a snapshot is large.
 SNAPSHOT_ENTRIES = 1000
 #: Bytes of a snapshot per entry between two of them: so snapshots at most double the size.
 SNAPSHOT_BYTES = 200
-
-
 #: Attempts to load an agent while other processes remove entries.
 MOST_ATTEMPTS = 5
 
@@ -102,6 +106,13 @@ class Agent:
     expires : timedelta or float, optional
         Time after which an open decision expires, in seconds if it is a number. By default a
         decision is open until it is observed or closed.
+    floor : float, optional
+        Probability of exploration that is mixed into every decision, so that the logged decisions
+        can be used to evaluate other policies. ``Agent("ids-n", floor=0.02)`` has the policy
+        "floor(policy=ids-n, mass=0.02)".
+    floor_over : {"arms", "dominating-set"}, default="arms"
+        Arms over which it is spread: all arms that may be played, or a small set of them from
+        which every arm can be observed.
     weight : str or None, default="auto"
         For a NetworkX graph: the edge attribute with the probabilities; None to ignore all
         attributes.
@@ -149,6 +160,8 @@ class Agent:
         trial: int | None = None,
         accuracy: str | None = None,
         expires: timedelta | float | None = None,
+        floor: float | None = None,
+        floor_over: str = "arms",
         weight: str | None = "auto",
         store: str | os.PathLike[str] | None = None,
         name: str = "default",
@@ -157,7 +170,7 @@ class Agent:
         if isinstance(arms, Iterable) and not isinstance(arms, str):
             arms = tuple(arms)
         given = {
-            "policy": policy,
+            "policy": _with_floor(policy, floor, floor_over),
             "arms": arms,
             "graph": graph,
             "seed": seed,
@@ -171,6 +184,7 @@ class Agent:
         self._clock, self._lock = clock, threading.RLock()
         self._entries_since_snapshot, self._snapshot_interval = 0, SNAPSHOT_ENTRIES
         self._invalid = False
+        self._health: HealthRecord | None = None
         self._store: AgentStore | None = None
         seconds = None if expires is None else _seconds(expires, "expires")
         if store is None:
@@ -375,6 +389,46 @@ class Agent:
             )
             return describe(entries, state.setup.arms, self._journal)
 
+    def log(self) -> DecisionLog:
+        """Return all decisions with their probabilities and outcomes, as a table.
+
+        Decisions whose entries were removed by :meth:`forget` are not in it. Decisions that have
+        expired by now are closed.
+
+        Returns
+        -------
+        DecisionLog
+            One row per decision.
+
+        Raises
+        ------
+        StoreError
+            If the agent is in memory, and its first entries were removed.
+
+        Examples
+        --------
+        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
+        >>> agent.observe(agent.decide(among=["bob"]), {"bob": 1})
+        >>> agent.log().to_arrow()["eligible"].to_pylist()
+        [['bob']]
+        """
+        from graphbandits.live.log import DecisionLog
+
+        with self._lock:
+            state = self._current()
+            start = self._base_state(self._journal.oldest_snapshot())
+            entries = self._journal.entries(start.number)
+            made = takewhile(lambda one: one.number <= state.number, entries)
+            # the next operation will write these entries
+            expired = state.due(self._now())
+            due = [
+                entry._replace(time=one.expires or 0.0)
+                for entry, one in zip(
+                    _close_entries(state, 0.0, expired, "expired"), expired, strict=True
+                )
+            ]
+            return DecisionLog._of_journal(start, chain(made, due), self._get)
+
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
         """Compute the current statistics alpha, Delta and h of each arm.
 
@@ -432,6 +486,71 @@ class Agent:
             found = compute_beliefs(posterior, arrays, accuracy, estimate)
             return BeliefsByArm.of(found, arms, index)
 
+    def health(self, level: float = 0.01) -> Health:
+        """Report whether outcomes contradict the posterior, and which answers are missing.
+
+        A sequential test compares the outcomes with the predictions of the posterior
+        (:mod:`graphbandits.live.evidence`). If the model is right and the parameters of the arms
+        are drawn from the prior, it ever warns with a probability of at most ``level``, however
+        often it is called. :meth:`reset` starts it again, and so does :meth:`forget`, from what was
+        learned. The first call reads the journal; further calls read what is new.
+
+        Parameters
+        ----------
+        level : float, default=0.01
+            Level of the tests.
+
+        Returns
+        -------
+        Health
+            Warnings, counts, the test, and the shares of answers by arm.
+
+        Raises
+        ------
+        InputError
+            If the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
+        >>> agent.learn({"ann": (30, 50), "bob": (25, 50)})
+        100
+        >>> agent.health().verdict
+        'ok'
+        >>> agent.learn({"ann": (0, 40), "bob": (21, 40)})  # the tracking of ann is broken
+        80
+        >>> found = agent.health()
+        >>> found.verdict, found.test.arms[0].arm
+        ('warning', 'ann')
+        """
+        level = check_level(level)
+        with self._lock:
+            for _ in range(MOST_ATTEMPTS):
+                with suppress(MissingEntriesError):  # another process has removed old entries
+                    return self._health_record().report(self._now(), level)
+                self._health = None
+            return self._health_record().report(self._now(), level)
+
+    def _health_record(self) -> HealthRecord:
+        """Return the record of the health after all entries so far."""
+        state, known, first = self._current(), self._health, self._journal.first()
+        if known is not None and self._store is not None:
+            # as in _catch_up: old entries were removed, or the store is another copy
+            last = next(self._journal.entries(known.last[0] - 1), None)
+            if known.first != first or last is None or known.last != (last.number, last.time):
+                known = None
+        if known is None:
+            base = self._journal.oldest_snapshot()
+            if first > 1 and (base is None or not base.data):  # in memory: it cannot be stored
+                known = HealthRecord(state.shadow())
+            else:
+                known = HealthRecord(self._replayed(first - 1), first)
+        self._health = None  # if the next line is interrupted
+        entries = self._journal.entries(known.last[0])
+        known.add((one for one in entries if one.number <= state.number), self._get)
+        self._health = known
+        return known
+
     def decision(self, id: str) -> Decision:
         """Return a decision, open or closed.
 
@@ -458,9 +577,190 @@ class Agent:
                 raise InputError(f"the record of decision {id_} was removed, except for its end")
             if found is None:
                 if entry.body.get("graph") is None and entry.number < state.graph_since:
-                    state = self._replayed(entry.number)  # the graph has changed since
+                    state = self._past(entry.number)  # the graph has changed since
                 found = state.opened(entry, self._get)
             return as_decision(state, entry, found, state.feedback(found))
+
+    def explain(self, decision: Decision | str, arms: int = 5) -> Explanation:
+        """Explain why an arm was played, from the journal alone.
+
+        The state before the decision is replayed: later outcomes and changes of policy, graph and
+        arms do not change the explanation.
+
+        Parameters
+        ----------
+        decision : Decision or str
+            The decision, or its id; open or closed.
+        arms : int, default=5
+            Number of arms to list: the played one, and those that are most relevant.
+
+        Returns
+        -------
+        Explanation
+            The explanation: ``text``, ``to_dict()``, a table of rich, ``figure()``.
+
+        Raises
+        ------
+        InputError
+            If the agent has not made this decision, or its record was removed.
+
+        Examples
+        --------
+        >>> agent = Agent("ids-n", ["ann", "bob"], prior={"ann": (8, 2), "bob": (1, 1)}, seed=1)
+        >>> [round(one.alpha, 2) for one in agent.explain(agent.decide()).arms]
+        [0.8, 0.2]
+        """
+        id_, most = _id_of(decision), check_integer(arms, "arms")
+        with self._lock:
+            self._current()
+            entry = self._made(id_)
+            if entry.kind != "decide" or not entry.number:
+                raise InputError(
+                    f"decision {id_} cannot be explained: its entry was removed from the journal, "
+                    "or the agent was loaded from a file after it"
+                )
+            number = entry.decision or 0
+            made = [
+                one
+                for earlier in range(entry.body.get("round", number), number)
+                for one in self._journal.of_decision(earlier)
+                if one.kind == "decide"
+            ]
+            made.append(entry)
+            before = self._past(made[0].number - 1)
+            return explain(before, made, self._get, most)
+
+    def figure(self, arms: int = 40, width: float = 7.2) -> Figure:
+        """Draw the graph with the beliefs, and the plays and outcomes in the journal.
+
+        Colours show the probability that an arm is the best, sizes the number of its outcomes. The
+        three different arms that were played last are marked.
+
+        Parameters
+        ----------
+        arms : int, default=40
+            Largest number of arms to draw: those around the arms that were played last or are
+            likely the best.
+        width : float, default=7.2
+            Width in inches.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        most = check_integer(arms, "arms")
+        from graphbandits.live.overview import draw_agent
+
+        with self._lock:
+            state = self._current()
+            return draw_agent(state, self._journal, self._known_beliefs(state), most, width)
+
+    def overview(self, arms: int = 10, last: int = 5) -> dict[str, Any]:
+        """Return the beliefs, plays and outcomes by arm, and the last decisions, as JSON values.
+
+        Parameters
+        ----------
+        arms : int, default=10
+            Number of arms to list: those that are most likely the best, then the most played ones.
+        last : int, default=5
+            Number of decisions to list.
+
+        Returns
+        -------
+        dict
+            ``status`` as in :meth:`status`; ``arms``, a list with ``arm``, ``status``, ``alpha``,
+            ``delta``, ``h`` (None without a posterior), ``plays``, ``outcomes`` and ``state``; the
+            number of ``others``; and ``decisions``, as in :meth:`history`.
+
+        Examples
+        --------
+        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
+        >>> agent.learn({"bob": (3, 4)})
+        4
+        >>> [(one["arm"], one["outcomes"]) for one in agent.overview()["arms"]]
+        [('bob', 4.0), ('ann', 0.0)]
+        """
+        most = check_integer(arms, "arms")
+        count = check_integer(last, "last", least=0)
+        from graphbandits.live.overview import arm_table
+
+        with self._lock:
+            state = self._current()
+            table, others = arm_table(state, self._journal, self._known_beliefs(state), most)
+            first = state.decisions - count + 1
+            made = [
+                one
+                for number in range(max(1, first), state.decisions + 1)
+                for one in self._journal.of_decision(number)
+                if one.kind == "decide"
+            ]
+            decisions = describe(made, state.setup.arms, self._journal)
+            return {
+                "status": self.status(),
+                "arms": table,
+                "others": others,
+                "decisions": decisions[::-1],
+            }
+
+    def _known_beliefs(self, state: AgentState) -> BeliefsByArm | None:
+        """Return the beliefs; None if the policy has no posterior, or no arm is active."""
+        known = keeps_posterior(state.policy_state, state.setup.posterior)
+        active = len(state.inactive()) < len(state.setup.arms)
+        return self.beliefs() if known and active else None
+
+    def at(self, time: date | str | float) -> Agent:
+        """Return the agent as it was at a time. It can be read, and not changed.
+
+        Beliefs, status, history, decisions and explanations are those of that time. The journal of
+        the agent is used, and it must have the entries since that time.
+
+        Parameters
+        ----------
+        time : date, datetime, str or float
+            The time, or its text such as "2026-01-31 12:00"; seconds since 1970 if it is a number.
+            A date is its first moment. Without a time zone it is local time.
+
+        Returns
+        -------
+        Agent
+            The past agent. Its methods that change an agent raise InputError.
+
+        Raises
+        ------
+        InputError
+            If the time is before the creation of the agent or before entries that were removed, or
+            if it is in the future.
+
+        Examples
+        --------
+        >>> now = 0.0
+        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1, clock=lambda: now)
+        >>> now = 60.0
+        >>> agent.learn({"ann": (3, 10)})
+        10
+        >>> agent.at(30).state["b"], agent.state["b"]
+        ({'ann': 1.0, 'bob': 1.0}, {'ann': 8.0, 'bob': 1.0})
+        """
+        moment = timestamp(time, "time")
+        with self._lock:
+            self._current()
+            if moment > self._now():
+                raise InputError(f"time must not be in the future: {_utc(moment)}")
+            state = self._base_state(self._journal.oldest_snapshot())
+            start = state.number
+            if not start or _is_past(state.time, moment):
+                entries = self._journal.entries(start)
+                state.replay(takewhile(lambda one: _is_past(one.time, moment), entries), self._get)
+            if not state.number or not _is_past(state.time, moment):
+                first = state.time if start else next(self._journal.entries()).time
+                removed = f"entries before {_utc(first)} were removed"
+                what = removed if start > 1 else f"the agent was created at {_utc(first)}"
+                raise InputError(f"{what}: choose a later time than {_utc(moment)}")
+            journal = PastJournal(self._journal, state.number)
+            past = self._of_journal(journal, state, lambda: moment, self.name)
+            past._start = getattr(self, "_start", state.setup)
+            return past
 
     # Decisions ------------------------------------------------------------------------------------
 
@@ -957,13 +1257,21 @@ class Agent:
             If the file is missing, damaged or too new, or if its policy is not registered.
         """
         state = saved_files.load(Path(path))
+        journal = MemoryJournal(state.number)
+        journal.add_snapshot(Snapshot(state.number, state.pack(journal.put_object)))
+        return cls._of_journal(journal, state, clock, "default")
+
+    @classmethod
+    def _of_journal(
+        cls, journal: Journal, state: AgentState, clock: Callable[[], float], name: str
+    ) -> Agent:
+        """Return an agent without a store; ``state`` is that after the last entry."""
         agent = object.__new__(cls)
         agent._clock, agent._lock = clock, threading.RLock()
         agent._entries_since_snapshot, agent._snapshot_interval = 0, SNAPSHOT_ENTRIES
-        agent._invalid = False
-        agent._store, agent.name = None, "default"
-        agent._journal, agent._state = MemoryJournal(state.number), state
-        agent._start = state.setup
+        agent._invalid, agent._store, agent.name = False, None, name
+        agent._journal, agent._state, agent._start = journal, state, state.setup
+        agent._health = None
         return agent
 
     def compact(self) -> None:
@@ -991,7 +1299,7 @@ class Agent:
         int
             Number of removed entries.
         """
-        date = _timestamp(before, "before")
+        date = timestamp(before, "before")
         with self._lock:
             with self._journal.write() as last:
                 self._catch_up(last)
@@ -1004,11 +1312,14 @@ class Agent:
                 if removed <= 0:
                     return 0
                 data = b""
-                if self._store is not None:
+                with nullcontext() if self._store else suppress(InputError, StoreError):
+                    # an agent in memory may have a policy or a prior that cannot be stored
                     data = self._replayed(old).pack(self._journal.put_object)
                 self._journal.forget(Snapshot(old, data))
             if self._store is not None:
                 self._snapshot()
+            # the next report starts from the snapshot; without one, at this moment
+            self._health = None if data else HealthRecord(self._state.shadow())
             return removed
 
     def backup(self, place: str | os.PathLike[str]) -> None:
@@ -1024,6 +1335,8 @@ class Agent:
         InputError
             If the agent has no store, or the new store has agents.
         """
+        if isinstance(self._journal, PastJournal):
+            self._journal.write()  # raises an error
         if self._store is None:
             raise InputError("an agent in memory has no store to copy: use save(path)")
         from graphbandits.live.store import open_store
@@ -1178,21 +1491,32 @@ class Agent:
             reason = "its snapshot is damaged"
         raise StoreError(f"cannot load the agent '{self.name}' from {self._place}: {reason}")
 
-    def _replayed(self, until: int) -> AgentState:
-        """Return the state after an entry, from the oldest snapshot and the entries after it."""
-        base = self._journal.oldest_snapshot()
-        if base is not None and base.data:  # in memory it has none
-            state = self._restored(base)
-        elif self._journal.first() == 1:
-            state = AgentState(self._start, self._state.lifetime)
-        else:
-            raise StoreError(
-                "the entries of this agent were removed, or it was loaded from a file: its journal "
-                "cannot be replayed"
-            )
+    def _past(self, until: int) -> AgentState:
+        """Return the state after an entry, from the newest snapshot before it."""
+        newest = self._journal.newest_snapshot()
+        recent = newest is not None and newest.data and newest.number <= until
+        return self._replayed(until, newest if recent else None)
+
+    def _replayed(self, until: int, base: Snapshot | None = None) -> AgentState:
+        """Return the state after an entry, from a snapshot and the entries after it.
+
+        The default is the oldest snapshot.
+        """
+        state = self._base_state(self._journal.oldest_snapshot() if base is None else base)
         entries = self._journal.entries(state.number)
-        state.replay((entry for entry in entries if entry.number <= until), self._get)
+        state.replay(takewhile(lambda entry: entry.number <= until, entries), self._get)
         return state
+
+    def _base_state(self, base: Snapshot | None) -> AgentState:
+        """Return the state of a snapshot; without one, that before the first entry."""
+        if base is not None and base.data:  # in memory it may have none
+            return self._restored(base)
+        if self._journal.first() == 1:
+            return AgentState(self._start, self._state.lifetime)
+        raise StoreError(
+            "the entries of this agent were removed: its journal cannot be replayed, because its "
+            "policy or prior cannot be stored"
+        )
 
     def _snapshot(self) -> None:
         with self._journal.write() as last:
@@ -1228,6 +1552,19 @@ def _new_setup(given: dict[str, Any]) -> Setup:
     return Setup.of(**arguments)
 
 
+def _with_floor(policy: str | Policy | None, floor: float | None, over: str) -> str | Policy | None:
+    """Return the policy with the exploration floor, if there is one."""
+    if floor is None:
+        if over != "arms":
+            raise InputError(f"floor_over={over!r} needs a floor: give floor, such as floor=0.02")
+        return policy
+    if policy is None:
+        raise InputError(
+            "the floor is part of the policy: give the policy, too; or omit both to open an agent"
+        )
+    return ExplorationFloor(as_policy(policy), floor, over)
+
+
 def _hash_only(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -1241,28 +1578,17 @@ def _seconds(value: object, what: str) -> float:
     return seconds
 
 
-def _timestamp(value: object, what: str) -> float:
-    """Return a date as seconds since 1970; without a time zone it is local time."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise InputError(
-                f"{what} must be a date such as 2026-01-31, not {short_repr(value)}"
-            ) from None
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime.combine(value, datetime.min.time())
-    if isinstance(value, datetime):
-        try:
-            return value.timestamp()
-        except (ValueError, OverflowError, OSError):
-            raise InputError(f"{what} is a date out of range: {value}") from None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not -MOST_SECONDS <= cast(float, value) <= MOST_SECONDS:
-        raise InputError(
-            f"{what} must be a date, a datetime, or seconds since 1970, not {short_repr(value)}"
-        )
-    return float(cast(float, value))
+def _is_past(time: float, moment: float) -> bool:
+    """Compare times in microseconds, as dates have them: that of a decision includes it."""
+    return round(time, 6) <= round(moment, 6)
+
+
+def _utc(seconds: float) -> str:
+    """Format a time for a message."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:g} s"
 
 
 def _close_entries(

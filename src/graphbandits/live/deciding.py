@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,10 @@ from graphbandits.graphs import Feedback, GraphLike, Process
 from graphbandits.live._packing import pack_graph, pack_sparse
 from graphbandits.live.decision import Decision
 from graphbandits.live.journal import Entry
-from graphbandits.live.state import AgentState, OpenDecision, own_plays_only
+from graphbandits.live.state import AgentState, OpenDecision
 from graphbandits.policies import View
 from graphbandits.policies.base import check_needs
+from graphbandits.policies.incremental import own_plays_only
 from graphbandits.policies.restriction import check_restrictable
 from graphbandits.posteriors import Arm, is_discounted
 from graphbandits.posteriors._capabilities import expect_outcomes, keeps_posterior
@@ -87,16 +88,13 @@ def make_decisions(
 
     policy, exact = setup.policy, setup.policy.exact
     feedback = draw_graph(process, first, setup.keys)
-    moment = now if getattr(setup.posterior, "half_life", None) is not None else float(first)
     waiting = _ExpectedOutcomes(state, first, now) if request.pending == "expected" else None
     arrays, pi, entries, made = state.policy_state, None, list[Entry](), list[Decision]()
     for number in range(first, first + request.count):
         t = first if exact else number  # a policy that draws for itself needs new random numbers
         if pi is None or request.distinct or waiting is not None or not exact:
             arrays = arrays if waiting is None else waiting.state()
-            mask = None if eligible is None else eligible[None, :]
-            view = View(t, setup.keys, setup.problem, feedback, mask, moment)
-            pi, action = decide(policy, arrays, view)
+            pi, action = decide(policy, arrays, _view(state, t, first, now, feedback, eligible))
         arm = int((action if number == t else draw_actions(pi, setup.keys, number))[0])
         own = {
             "id": f"{number}-{secrets.token_hex(6)}",
@@ -114,6 +112,53 @@ def make_decisions(
             eligible = np.ones(len(setup.arms), np.bool_) if eligible is None else eligible.copy()
             eligible[arm] = False
     return entries, made
+
+
+def view_of(
+    state: AgentState, made: Sequence[Entry], get: Callable[[str], bytes]
+) -> tuple[State, View]:
+    """Return the state of the policy and the view with which a decision was made.
+
+    ``made`` has the entries of the decisions of one request, up to this decision. ``state`` is the
+    state before them. :func:`~graphbandits.engine.loop.decide` gives the same pi again.
+    """
+    setup, entry = state.setup, made[-1]
+    body, number, first = entry.body, entry.decision or 0, made[0].decision or 0
+    arms = len(setup.arms)
+    if "among" in body:
+        packed = np.frombuffer(get(body["among"]), np.uint8)
+        mask = np.unpackbits(packed, count=arms).astype(np.bool_)
+        eligible = None if mask.all() else mask
+    else:
+        eligible = eligible_arms(state, None, None)
+    if body.get("distinct") and len(made) > 1:
+        eligible = np.ones(arms, np.bool_) if eligible is None else eligible
+        eligible[[one.body["arm"] for one in made[:-1]]] = False
+    opened = [state.opened(one, get) for one in made]
+    arrays = state.policy_state
+    if body.get("pending") == "expected":
+        waiting = _ExpectedOutcomes(state, first, entry.time)
+        for one in opened[:-1]:
+            waiting.add(one)
+        arrays = waiting.state()
+    t = first if setup.policy.exact else number
+    feedback = state.feedback(opened[-1])
+    return arrays, _view(state, t, first, entry.time, feedback, eligible)
+
+
+def _view(
+    state: AgentState,
+    t: int,
+    first: int,
+    now: float,
+    feedback: Feedback,
+    eligible: NDArray[np.bool_] | None,
+) -> View:
+    """Return the view of a decision; ``first`` is the first one of its request."""
+    setup = state.setup
+    moment = now if getattr(setup.posterior, "half_life", None) is not None else float(first)
+    mask = None if eligible is None else eligible[None, :]
+    return View(t, setup.keys, setup.problem, feedback, mask, moment)
 
 
 def eligible_arms(
@@ -172,6 +217,8 @@ def _common_body(state: AgentState, request: Request, now: float) -> dict[str, A
     body = dict[str, Any]()
     if request.context is not None:
         body["context"] = request.context
+    if request.pending != "ignore":
+        body["pending"] = request.pending
     lifetime = state.lifetime if request.lifetime is None else request.lifetime
     if lifetime is not None:
         body["expires"] = now + lifetime

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
+from graphbandits._types import Floats
 from graphbandits.live.journal import Entry, Journal
-from graphbandits.live.state import outcomes_of
+from graphbandits.live.state import outcomes_of, unpack_learned
 from graphbandits.posteriors import Arm
 
 
@@ -33,6 +37,33 @@ def describe(
             line["decision"] = ids[number]
         found.append(line | _details(entry, arms))
     return found
+
+
+def count_by_arm(entries: Iterable[Entry], arms: int) -> tuple[Floats, Floats, list[int]]:
+    """Count the plays and the outcomes of each arm in a journal, and list the plays.
+
+    Several outcomes that were reported as one count by their number. Late outcomes are not counted.
+
+    Returns
+    -------
+    plays, outcomes : ndarray of shape (K,)
+        Number of decisions for each arm, and of its outcomes with and without a decision.
+    played : list of int
+        Arms by decision, the last one first.
+    """
+    plays, outcomes = np.zeros(arms), np.zeros(arms)
+    played = deque[int]()
+    for entry in entries:
+        if entry.kind == "decide":
+            plays[entry.body["arm"]] += 1.0
+            played.appendleft(entry.body["arm"])
+        elif entry.kind in ("observe", "close") and not entry.body.get("late"):
+            for arm, (_, weight) in outcomes_of(entry.body).items():
+                outcomes[arm] += weight
+        elif entry.kind == "learn":
+            seen = unpack_learned(entry)
+            np.add.at(outcomes, seen.arm, 1.0 if seen.weight is None else seen.weight)
+    return plays, outcomes, list(played)
 
 
 def _details(entry: Entry, arms: tuple[Arm, ...]) -> dict[str, Any]:

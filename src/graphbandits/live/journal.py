@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NamedTuple, Protocol
+from itertools import takewhile
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+from graphbandits.errors import InputError, StoreError
 
 
 class Entry(NamedTuple):
@@ -273,12 +276,81 @@ class MemoryJournal:
                     rows.append(entry)
         self._entries = self._entries[gone:]
         self._removed += gone
-        used = {one.body.get(name) for one in self._entries for name in ("graph", "among")}
-        self._objects = {key: data for key, data in self._objects.items() if key in used}
         self._snapshots = [base, *(one for one in self._snapshots if one.number > base.number)]
+        used = {one.body.get(name) for one in self._entries for name in ("graph", "among")}
+        self._objects = {
+            key: data
+            for key, data in self._objects.items()
+            # the data of snapshots are not compressed
+            if key in used or any(key.encode() in one.data for one in self._snapshots)
+        }
 
     def compact(self) -> None:
         self._snapshots = self._snapshots[:1] + self._snapshots[1:][-1:]
 
     def close(self) -> None:
         """Do nothing: the journal is in memory."""
+
+
+class PastJournal:
+    """Read-only view of a journal that ends at an earlier entry: the journal as it was then.
+
+    Parameters
+    ----------
+    journal : Journal
+        The whole journal.
+    last : int
+        Number of the last entry.
+    """
+
+    def __init__(self, journal: Journal, last: int) -> None:
+        self._journal, self._last, self._first = journal, last, journal.first()
+
+    def last(self) -> int:
+        return self._last
+
+    def first(self) -> int:
+        if self._journal.first() != self._first:
+            raise StoreError(
+                "entries of this past state were removed by forget: call at(...) of the agent again"
+            )
+        return self._first
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        self.first()
+        return takewhile(lambda entry: entry.number <= self._last, self._journal.entries(after))
+
+    def of_decision(self, decision: int) -> list[Entry]:
+        return [one for one in self._journal.of_decision(decision) if one.number <= self._last]
+
+    def newest_snapshot(self) -> Snapshot | None:
+        newest = self._journal.newest_snapshot()
+        recent = newest is not None and newest.number <= self._last
+        return newest if recent else self.oldest_snapshot()
+
+    def oldest_snapshot(self) -> Snapshot | None:
+        return self._journal.oldest_snapshot()
+
+    def get_object(self, key: str) -> bytes:
+        return self._journal.get_object(key)
+
+    def close(self) -> None:
+        self._journal.close()
+
+    def write(self) -> NoReturn:
+        raise InputError("a past state cannot be changed: use the agent itself, not agent.at(...)")
+
+    def append(self, entries: Sequence[Entry]) -> NoReturn:
+        self.write()
+
+    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> NoReturn:
+        self.write()
+
+    def put_object(self, data: bytes) -> NoReturn:
+        self.write()
+
+    def forget(self, base: Snapshot) -> NoReturn:
+        self.write()
+
+    def compact(self) -> NoReturn:
+        self.write()

@@ -280,8 +280,16 @@ def _beliefs(agent: Agent, accuracy: str | None = None, estimate: bool = False) 
     return {"beliefs": beliefs, "rho": found.rho, **error}
 
 
+def _explain(agent: Agent, id: str) -> dict[str, Any]:
+    return {"explanation": agent.explain(id).to_dict()}
+
+
 def _status(agent: Agent) -> dict[str, Any]:
     return {"status": agent.status()}
+
+
+def _health(agent: Agent, level: float = 0.01) -> dict[str, Any]:
+    return {"health": agent.health(level).to_dict()}
 
 
 def _history(agent: Agent, last: int | None = None) -> dict[str, Any]:
@@ -304,7 +312,9 @@ OPERATIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
     "set_policy": _set_policy,
     "reset": _reset,
     "beliefs": _beliefs,
+    "explain": _explain,
     "status": _status,
+    "health": _health,
     "history": _history,
 }
 
@@ -417,6 +427,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "id": ("the id of a decision, a text", _is_text),
     "key": ("a text", _is_text),
     "last": ("a number of entries", _is_whole),
+    "level": ("a number between 0 and 1", _is_number),
     "n": (
         f"a whole number of at most {MOST_DECISIONS}",
         lambda value: _is_whole(value) and value <= MOST_DECISIONS,

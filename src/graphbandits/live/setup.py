@@ -106,7 +106,7 @@ class Setup:
                 f"graph {graph!r} does not determine the number of arms: give arms=... as well"
             )
         order = _arm_names(names, _integer_nodes(graph), process)
-        made = _prior(posterior, prior, names or order, order)
+        made = make_prior(posterior, prior, names or order, order)
         return cls(
             as_policy(policy),
             order,
@@ -525,7 +525,7 @@ def _arm_names(
     return tuple(map(int, process.names)) if integers else process.names
 
 
-def _prior(
+def make_prior(
     posterior: str | Posterior | None,
     prior: object,
     given_order: tuple[Arm, ...],

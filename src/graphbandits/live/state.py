@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import heapq
 import math
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,7 @@ from graphbandits.live.prior_check import PriorCheck
 from graphbandits.live.setup import Setup, extended_state
 from graphbandits.policies import Event, Policy
 from graphbandits.policies.base import check_saved
-from graphbandits.policies.bayesian import OwnOutcomePolicy, PosteriorPolicy
-from graphbandits.policies.index import CountPolicy, OwnOutcomeIndexPolicy
+from graphbandits.policies.incremental import own_plays_only
 from graphbandits.posteriors import Observations, Posterior, is_discounted
 from graphbandits.posteriors.base import StateChecked
 from graphbandits.posteriors.discounting import with_time
@@ -208,6 +208,17 @@ class AgentState:
         reach: Floats = graph.reach(np.array([decision.arm]))[0]
         return without_retired(reach, self.retired, decision.number)
 
+    def shadow(self) -> AgentState:
+        """Return a copy that can :meth:`follow` the journal; graphs and prior are shared."""
+        made = copy.copy(self)
+        made.open = {n: replace(one, seen=dict(one.seen)) for n, one in self.open.items()}
+        made.paused, made.tables = set(self.paused), set(self.tables)
+        made.retired, made.counts = dict(self.retired), dict(self.counts)
+        made._due, made._graphs = list(self._due), dict(self._graphs)
+        made.prior_check = copy.copy(self.prior_check)
+        made.prior_check.done = True
+        return made
+
     def inactive(self) -> list[int]:
         """Return the arms that cannot be played at present."""
         return sorted(self.paused | self.retired.keys())
@@ -265,29 +276,30 @@ class AgentState:
             self._record(entry, get)
         batch.flush()
 
+    def follow(self, entry: Entry, get: Callable[[str], bytes]) -> None:
+        """Apply an entry to everything except the state of the policy, which learns nothing."""
+        if entry.number != self.number + 1:
+            raise MissingEntriesError(f"entry {self.number + 1} of the journal was removed")
+        self.setup = _changed_setup(entry, self.setup, get)
+        self._record(entry, get)
+
     def _learned(
         self, entry: Entry, setup: Setup, arrays: State, get: Callable[[str], bytes]
     ) -> tuple[Setup, State]:
         """Return the setup and the state of the policy after an entry; may write into arrays."""
-        body = entry.body
+        setup = _changed_setup(entry, setup, get)
         match entry.kind:
             case "observe" | "close":
                 arrays = self._after_outcomes(entry, setup, arrays)
             case "learn":
                 by_time = getattr(setup.posterior, "half_life", None) is not None
                 now = entry.time if by_time else float(self.decisions)
-                seen = with_time(setup.posterior, _unpack_learned(entry), now)
+                seen = with_time(setup.posterior, unpack_learned(entry), now)
                 arrays = learn_state(setup.policy, arrays, seen, setup.problem)
             case "add_arm":
-                process, text = unpack_graph(get(body["graph"]), len(setup.arms) + 1)
-                setup = setup.with_arm(body["name"], body["prior"], process, text)
                 arrays = extended_state(arrays, setup.init(), name_of(setup.policy))
-            case "set_graph":
-                setup = setup.with_graph(*unpack_graph(get(body["graph"]), len(setup.arms)))
-            case "set_policy":
-                setup = setup.with_policy(body["policy"])
-                if body["reset"]:
-                    arrays = setup.init()
+            case "set_policy" if entry.body["reset"]:
+                arrays = setup.init()
             case "reset":
                 arrays = setup.init()
         return setup, arrays
@@ -353,7 +365,7 @@ class AgentState:
             case "learn":
                 self.counts["learned"] += int(body["outcomes"])
                 if not self.prior_check.done:
-                    self.warning = self.prior_check.observe(_unpack_learned(entry))
+                    self.warning = self.prior_check.observe(unpack_learned(entry))
                 if body.get("key") is not None:
                     self.tables.add(body["key"])
             case "pause":
@@ -552,6 +564,20 @@ class Change:
     policy_state: State
 
 
+def _changed_setup(entry: Entry, setup: Setup, get: Callable[[str], bytes]) -> Setup:
+    """Return the setup after an entry."""
+    body = entry.body
+    match entry.kind:
+        case "add_arm":
+            process, text = unpack_graph(get(body["graph"]), len(setup.arms) + 1)
+            return setup.with_arm(body["name"], body["prior"], process, text)
+        case "set_graph":
+            return setup.with_graph(*unpack_graph(get(body["graph"]), len(setup.arms)))
+        case "set_policy":
+            return setup.with_policy(body["policy"])
+    return setup
+
+
 #: Kinds of entries that do not change the policy.
 _BOOKKEEPING = ("create", "decide", "pause", "resume", "retire")
 
@@ -601,18 +627,6 @@ class _Batch:
             self._arm, self._reward, self._weight = [], [], []
 
 
-def own_plays_only(policy: object) -> bool | None:
-    """Return whether a policy learns from own plays only; None if it is not a built-in kind."""
-    method = getattr(type(policy), "learns_from", None)
-    update = getattr(type(policy), "update", None)
-    if update not in (PosteriorPolicy.update, CountPolicy.update):
-        return None
-    if method in (PosteriorPolicy.learns_from, CountPolicy.learns_from):
-        return False
-    own = (OwnOutcomePolicy.learns_from, OwnOutcomeIndexPolicy.learns_from)
-    return True if method in own else None
-
-
 def _observed(arm: Ints, reward: Floats, weight: Floats) -> Observations:
     """Return observations of one trial."""
     given = None if (weight == 1.0).all() else weight
@@ -636,7 +650,8 @@ def pack_learned(arm: Ints, reward: Floats, weight: Floats) -> bytes:
     )
 
 
-def _unpack_learned(entry: Entry) -> Observations:
+def unpack_learned(entry: Entry) -> Observations:
+    """Return the outcomes of an entry without a decision."""
     data = entry.data or b""
     count = len(data) // 20
     arm = np.frombuffer(data, "<i4", count).astype(np.int64)

@@ -1,0 +1,240 @@
+"""Columns of a log as arrays, with numbers of arms instead of names."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, short_repr
+from graphbandits.live._log_table import Origin, arm_type
+
+
+@dataclass(frozen=True, eq=False)
+class ArmLists:
+    """A list of arms with values for each row: those of row t are ``start[t]:start[t + 1]``."""
+
+    start: Ints
+    arm: Ints
+    value: Floats
+    known: NDArray[np.bool_]
+
+    def dense(self, rows: Ints, arms: int) -> Floats:
+        """Return the values of some rows as an array, with zeros elsewhere."""
+        found = np.zeros((len(rows), arms))
+        where, place = spread(self.start, rows)
+        found[where, self.arm[place]] = self.value[place]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeLists:
+    """Outcomes of each row: those of row t are ``start[t]:start[t + 1]``."""
+
+    start: Ints
+    row: Ints
+    arm: Ints
+    reward: Floats
+    weight: Floats
+    late: NDArray[np.bool_]
+    extra: NDArray[np.bool_]
+    entry: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class LogArrays:
+    """Columns of a log as arrays, with numbers of arms instead of names."""
+
+    number: Ints
+    time: Floats
+    arm: Ints
+    probability: Floats
+    pi: ArmLists
+    reveals: ArmLists
+    eligible: ArmLists
+    outcomes: OutcomeLists
+    closed: NDArray[np.bool_]
+    closed_entry: Ints
+    arms: Ints
+    graph: Ints
+    round: Ints
+    entry: Ints
+
+    @classmethod
+    def of(cls, table: pa.Table, origin: Origin) -> LogArrays:
+        """Convert a table; raise InputError if a value is not allowed."""
+        names = pa.array(list(origin.arms), arm_type(origin.arms))
+        columns = {name: _one_chunk(table[name]) for name in table.column_names}
+
+        def numbers(values: pa.Array, what: str) -> Ints:
+            index = pc.index_in(values, value_set=names)
+            if index.null_count:
+                wrong = values[int(np.flatnonzero(index.is_null().to_numpy(False))[0])].as_py()
+                raise InputError(
+                    f"the column '{what}' of the log has the unknown arm {short_repr(wrong)}: give "
+                    "all names in arms"
+                )
+            found: Ints = index.to_numpy().astype(np.int64)
+            return found
+
+        def lists(name: str, valued: bool = True) -> ArmLists:
+            column = columns[name]
+            parts = column.flatten()
+            arm, value = parts.flatten() if valued else (parts, None)
+            chances = np.ones(len(arm)) if value is None else _floats(value)
+            return ArmLists(_starts(column), numbers(arm, name), chances, _known(column))
+
+        column = columns["outcomes"]
+        arm, reward, weight, _, late, extra, entry = column.flatten().flatten()
+        start = _starts(column)
+        outcomes = OutcomeLists(
+            start,
+            np.repeat(np.arange(len(column)), np.diff(start)),
+            numbers(arm, "outcomes"),
+            _floats(reward),
+            _floats(weight),
+            _flags(late),
+            _flags(extra),
+            _integers(entry),
+        )
+        made = cls(
+            _integers(columns["number"]),
+            _integers(columns["time"].cast(pa.int64())) / 1e6,
+            numbers(columns["arm"], "arm"),
+            _floats(columns["probability"]),
+            lists("pi"),
+            lists("reveals"),
+            lists("eligible", valued=False),
+            outcomes,
+            _known(columns["closed"]),
+            _integers(columns["closed"].flatten()[2]),
+            _integers(columns["arms"]),
+            _integers(columns["graph"], -1),
+            _integers(columns["round"]),
+            _integers(columns["entry"]),
+        )
+        made._check(len(origin.arms), len(origin.graphs))
+        return made
+
+    def _check(self, arms: int, graphs: int) -> None:
+        """Raise InputError if numbers are not valid: kernels do not check what they get."""
+        for name, valid in (
+            ("number", (np.diff(self.number, prepend=0) > 0).all()),
+            ("round", (self.round > 0).all()),
+            ("arms", ((self.arms > 0) & (self.arms <= arms)).all()),
+            ("graph", (self.graph < graphs).all()),
+        ):
+            if not valid:
+                raise InputError(
+                    f"the column '{name}' of the log is not valid: numbers and rounds are "
+                    "positive, and numbers increase; leave out the column to count the rows"
+                )
+        weight = self.outcomes.weight
+        if not ((weight > 0.0) & np.isfinite(weight)).all():
+            raise InputError("the column 'outcomes' of the log has a weight that is not above 0")
+        empty = self.eligible.known & (np.diff(self.eligible.start) == 0)
+        if empty.any():
+            raise InputError(
+                f"the column 'eligible' of the log has no arm in decision "
+                f"{self.number[empty.argmax()]}: it must be null if all arms could be played"
+            )
+
+    def own_outcomes(self) -> Ints:
+        """Return the position of the outcome of the played arm of each row; -1 if there is none."""
+        seen = self.outcomes
+        own = np.flatnonzero((seen.arm == self.arm[seen.row]) & ~seen.extra)
+        found = np.full(len(self.arm), -1)
+        found[seen.row[own]] = own
+        return found
+
+    def check_propensities(self, rows: Ints) -> None:
+        """Raise InputError if probabilities of decisions are missing or are no distribution."""
+        p = self.probability[rows]
+        missing = np.isnan(p)
+        if missing.any():
+            raise InputError(
+                f"{missing.sum()} of {len(rows)} decisions have no probability; a policy that "
+                "draws the arm itself has none: log with a policy with exact probabilities, such "
+                "as ts-n instead of ts-n-sampled"
+            )
+        wrong = ~((p > 0.0) & (p <= 1.0 + 1e-9))
+        if wrong.any():
+            row = rows[wrong.argmax()]
+            raise InputError(
+                f"the arm of decision {self.number[row]} was played with probability "
+                f"{self.probability[row]:g}: it must be above 0 and at most 1"
+            )
+        place = self.pi
+        if ((place.value < 0.0) | ~np.isfinite(place.value)).any():
+            raise InputError("the column 'pi' has an entry that is negative or not finite")
+        total = np.bincount(
+            np.repeat(np.arange(len(self.arm)), np.diff(place.start)), place.value, len(self.arm)
+        )
+        off = np.where(place.known, np.abs(total - 1.0), 0.0)[rows]
+        if (off > 1e-6).any():
+            row = rows[off.argmax()]
+            raise InputError(
+                f"the probabilities pi of decision {self.number[row]} sum to {total[row]:g}, not 1"
+            )
+        where, at = spread(place.start, rows)
+        own = place.arm[at] == self.arm[rows][where]
+        listed = np.zeros(len(rows))
+        listed[where[own]] = place.value[at[own]]
+        off = np.where(place.known[rows], np.abs(listed - p), 0.0)
+        if (off > 1e-6).any():
+            row = rows[off.argmax()]
+            raise InputError(
+                f"decision {self.number[row]} has the probability {self.probability[row]:g}, but "
+                f"its pi gives the arm {listed[off.argmax()]:g}: they must agree"
+            )
+
+
+def spread(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Return the row and the position of each entry of the lists of some rows.
+
+    >>> spread(np.array([0, 2, 2, 3]), np.array([0, 2]))
+    (array([0, 0, 1]), array([0, 1, 2]))
+    """
+    count = start[rows + 1] - start[rows]
+    where = np.repeat(np.arange(len(rows)), count)
+    first = np.repeat(start[rows] - np.cumsum(count) + count, count)
+    return where, first + np.arange(len(where))
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    combined = column.combine_chunks()
+    if isinstance(combined, pa.ChunkedArray):  # of an empty table, or more than 2 GB
+        combined = (
+            pa.concat_arrays(combined.chunks) if combined.num_chunks else pa.array([], column.type)
+        )
+    return combined
+
+
+def _starts(column: pa.Array) -> Ints:
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _known(column: pa.Array) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return found
+
+
+def _floats(values: pa.Array) -> Floats:
+    found: Floats = pc.fill_null(values, math.nan).to_numpy().astype(np.float64)
+    return found
+
+
+def _integers(values: pa.Array, missing: int = 0) -> Ints:
+    found: Ints = pc.fill_null(values, missing).to_numpy().astype(np.int64)
+    return found
+
+
+def _flags(values: pa.Array) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,653 @@
+"""Tests of live/explanation.py: every number of an explanation, and that it never changes.
+
+Graphs are directed and priors asymmetric, so that no two arms and no two directions are confused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from helpers.bad_input import refused
+from helpers.recorded_runs import able
+from rich.console import Console
+
+from graphbandits import Agent, Decision, Explanation, inspect_decision
+from graphbandits.live.agent import SNAPSHOT_ENTRIES
+from graphbandits.policies import as_policy
+
+NAMES = ["ann", "bob", "eve", "joe"]
+PRIOR = [(1.0, 3.0), (4.0, 2.0), (2.0, 2.0), (5.0, 4.0)]
+GRAPH = np.array(
+    [
+        [1.0, 0.5, 0.0, 0.0],
+        [0.0, 1.0, 0.25, 0.0],
+        [0.75, 0.0, 1.0, 1.0],
+        [0.0, 0.0, 0.0, 1.0],
+    ]
+)
+#: As GRAPH, with entries 0 and 1 only.
+EDGES = (GRAPH > 0.0).astype(float)
+
+
+def agent_of(policy: str = "ids-n", **more: Any) -> Agent:
+    given: dict[str, Any] = {"graph": GRAPH, "seed": 1, "prior": PRIOR, "horizon": 100}
+    return Agent(policy, NAMES, **given | more)
+
+
+def answer(agent: Agent, decision: Decision) -> None:
+    """Observe rewards that depend on the arm and the number of the decision."""
+    rewards = {
+        arm: (len(str(arm)) * 7 + ord(str(arm)[0]) + decision.number * 3) % 5 % 2
+        for arm in decision.reveals
+    }
+    agent.observe(decision, rewards)
+
+
+def two_mixed(**more: Any) -> tuple[Agent, Decision]:
+    """Return an agent whose last decision mixes two arms."""
+    agent = agent_of(**more)
+    for _ in range(60):
+        made = agent.decide()
+        if made.pi is not None and len(made.pi) == 2:
+            return agent, made
+        answer(agent, made)
+    raise AssertionError("no decision mixes two arms")
+
+
+def pairs(agent: Agent) -> list[tuple[float, float]]:
+    state = agent.state
+    return [(state["a"][arm], state["b"][arm]) for arm in agent.arms]
+
+
+def by_arm(values: Iterable[Any], names: Iterable[Any] = NAMES) -> dict[Any, Any]:
+    return dict(zip(names, values, strict=True))
+
+
+def column(found: Explanation, name: str) -> dict[Any, Any]:
+    return {one.arm: getattr(one, name) for one in found.arms}
+
+
+# Numbers ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["ids-n", "idsn-lp", "ids-lp", "ts-n", "ids-n(gain=joint)"])
+def test_numbers_are_those_of_an_independent_inspection(policy: str) -> None:
+    agent = agent_of(policy)
+    for _ in range(6):
+        posterior = pairs(agent)
+        made = agent.decide()
+        found = agent.explain(made)
+        strict = inspect_decision(posterior, GRAPH)
+        for name, wanted in (("alpha", strict.alpha), ("delta", strict.delta), ("h", strict.h)):
+            assert column(found, name) == pytest.approx(by_arm(wanted), abs=1e-9)
+        joint = "joint" in policy
+        gain = strict.gain["joint" if joint else "bound"]
+        assert column(found, "gain") == pytest.approx(by_arm(gain), abs=1e-9)
+        assert column(found, "probability") == pytest.approx(by_arm(strict.pi[policy]), abs=1e-7)
+        ratios = strict.joint_ratio if joint else strict.ratio
+        assert ratios is not None
+        assert found.ratio == pytest.approx(ratios[policy], abs=1e-7)
+        assert found.rho == pytest.approx(strict.rho, abs=1e-9)
+        entropy = -sum(p * math.log(p) for p in strict.alpha)
+        assert found.entropy == pytest.approx(entropy, abs=1e-8)
+        assert found.regret == pytest.approx(np.dot(strict.pi[policy], strict.delta), abs=1e-7)
+        assert found.information == pytest.approx(np.dot(strict.pi[policy], gain), abs=1e-7)
+        assert column(found, "mean") == {
+            arm: pytest.approx(a / (a + b)) for arm, (a, b) in zip(NAMES, posterior, strict=True)
+        }
+        assert column(found, "state") == {
+            arm: {"a": a, "b": b} for arm, (a, b) in zip(NAMES, posterior, strict=True)
+        }
+        assert column(found, "reveals") == {
+            arm: {other: p for other, p in zip(NAMES, row.tolist(), strict=True) if p > 0.0}
+            for arm, row in zip(NAMES, GRAPH, strict=True)
+        }
+        assert found.arms[0].arm == made.arm
+        assert (found.eligible, found.total, found.others, found.reproduced) == (4, 4, 0, True)
+        answer(agent, made)
+
+
+def test_gain_of_the_policies_without_a_graph_is_that_of_the_own_outcome() -> None:
+    for policy in ("ids", "ts", "bayes-ucb"):
+        agent = agent_of(policy)
+        found = agent.explain(agent.decide())
+        assert column(found, "gain") == column(found, "h")
+        assert "(h)" in str(found.gain)
+
+
+def test_gain_of_variance_policies_is_the_variance() -> None:
+    strict = inspect_decision(PRIOR, GRAPH)
+    assert strict.v is not None
+    for policy, gain in (("v-ids", strict.v), ("v-ids-n", (GRAPH @ strict.v).tolist())):
+        agent = agent_of(policy)
+        found = agent.explain(agent.decide())
+        assert column(found, "gain") == pytest.approx(by_arm(gain), abs=1e-9)
+        assert column(found, "h") == pytest.approx(by_arm(strict.h), abs=1e-9)
+        assert "nats" not in found.text.splitlines()[1]
+
+
+def test_statistics_are_those_of_the_arms_that_could_be_played() -> None:
+    agent = agent_of()
+    agent.pause("bob")
+    made = agent.decide(exclude=["ann"])
+    found = agent.explain(made)
+    part = [2, 3]
+    strict = inspect_decision([PRIOR[i] for i in part], GRAPH[np.ix_(part, part)])
+    names = [NAMES[i] for i in part]
+    assert column(found, "alpha") == pytest.approx(by_arm(strict.alpha, names), abs=1e-9)
+    gain = strict.gain["bound"]
+    assert column(found, "gain") == pytest.approx(by_arm(gain, names), abs=1e-9)
+    # arms that may not be played can be observed
+    assert column(found, "reveals")["eve"] == {"ann": 0.75, "eve": 1.0, "joe": 1.0}
+    assert (found.eligible, found.total) == (2, 4)
+    assert "2 of 4 arms could be played" in found.text
+
+
+def test_retired_arms_are_not_shown() -> None:
+    agent = agent_of()
+    agent.retire("joe")
+    found = agent.explain(agent.decide())
+    assert "joe" not in column(found, "reveals")
+    assert column(found, "reveals")["eve"] == {"ann": 0.75, "eve": 1.0}
+
+
+def test_expected_outcomes_count_as_in_the_decision() -> None:
+    agent = agent_of()
+    agent.decide(among=["eve"])
+    one, two = (agent.explain(made) for made in agent.decide(2, pending="expected"))
+    # eve is open and reveals ann with 0.75, eve and joe
+    weights = np.array([0.75, 0.0, 1.0, 1.0])
+    for found in (one, two):
+        expected = [
+            (a + w * a / (a + b), b + w * b / (a + b))
+            for (a, b), w in zip(PRIOR, weights, strict=True)
+        ]
+        strict = inspect_decision(expected, GRAPH)
+        assert column(found, "alpha") == pytest.approx(by_arm(strict.alpha), abs=1e-9)
+        assert "expectation" in found.notes[0]
+        weights = weights + GRAPH[NAMES.index(str(one.decision.arm))]
+    plain = agent.explain(agent.decide())
+    strict = inspect_decision(PRIOR, GRAPH)
+    assert column(plain, "alpha") == pytest.approx(by_arm(strict.alpha), abs=1e-9)
+    assert all(one.reproduced for one in (one, two, plain))
+
+
+def test_distinct_batch_leaves_out_earlier_arms() -> None:
+    agent = agent_of("ts-n")
+    made = agent.decide(3, distinct=True)
+    for place, one in enumerate(made):
+        found = agent.explain(one)
+        left = [i for i, arm in enumerate(NAMES) if arm not in {d.arm for d in made[:place]}]
+        strict = inspect_decision([PRIOR[i] for i in left], "empty")
+        wanted = by_arm(strict.alpha, [NAMES[i] for i in left])
+        assert column(found, "alpha") == pytest.approx(wanted, abs=1e-9)
+        assert found.reproduced
+    assert "2 earlier decisions" in found.text
+
+
+def test_batch_without_distinct_has_one_explanation_for_all() -> None:
+    agent = agent_of("ts-n")
+    explained = [agent.explain(made) for made in agent.decide(5)]
+    assert len({tuple(sorted(column(one, "probability").items())) for one in explained}) == 1
+    assert all(one.reproduced and one.eligible == 4 for one in explained)
+
+
+def test_graph_of_a_decision_is_used() -> None:
+    agent = agent_of()
+    found = agent.explain(agent.decide(graph=EDGES.T))
+    strict = inspect_decision(PRIOR, EDGES.T)
+    gain = strict.gain["bound"]
+    assert column(found, "gain") == pytest.approx(by_arm(gain), abs=1e-9)
+    assert column(found, "reveals")["joe"] == {"eve": 1.0, "joe": 1.0}
+
+
+def test_discounted_posterior_is_that_of_the_time_of_the_decision() -> None:
+    now = 1000.0
+    agent = agent_of(posterior="beta-bernoulli(half_life=100)", clock=lambda: now)
+    agent.learn({"ann": (8, 10)})
+    now = 1100.0
+    made = agent.decide()
+    now = 5000.0
+    found = agent.explain(made)
+    assert column(found, "state")["ann"] == pytest.approx({"a": 1.0 + 4.0, "b": 3.0 + 1.0})
+    strict = inspect_decision([(5.0, 4.0), *PRIOR[1:]], GRAPH)
+    assert column(found, "alpha") == pytest.approx(by_arm(strict.alpha), abs=1e-9)
+
+
+# The same numbers later ---------------------------------------------------------------------------
+
+
+def eventful(agent: Agent, advance: Callable[[], None]) -> dict[str, dict[str, Any]]:
+    """Make decisions of all kinds among changes of all kinds; return the explanations at once."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def keep(*made: Decision) -> None:
+        for one in made:
+            found[one.id] = agent.explain(one).to_dict()
+            advance()
+
+    for _ in range(3):
+        made = agent.decide()
+        keep(made)
+        answer(agent, made)
+    keep(agent.decide(among=["bob", "joe"]))
+    agent.learn({"ann": (3, 10)})
+    keep(*agent.decide(3, distinct=True, exclude=["ann"]))
+    keep(*agent.decide(2, pending="expected"))
+    agent.set_policy("ts-n")
+    keep(agent.decide(), agent.decide(graph=EDGES))
+    agent.set_graph(EDGES.T)
+    keep(agent.decide())
+    agent.add_arm("kim", prior=(3, 3), edges=["ann"])
+    agent.set_policy("idsn-lp")
+    keep(agent.decide(), *agent.decide(2, distinct=True, pending="expected"))
+    agent.retire("bob")
+    agent.pause("eve")
+    keep(agent.decide())
+    agent.resume("eve")
+    agent.set_policy("ts-n-sampled")
+    keep(*agent.decide(2))
+    agent.reset()
+    agent.set_policy("ucb-n", reset=True)
+    made = agent.decide()
+    keep(made)
+    answer(agent, made)
+    keep(agent.decide(exclude=["kim"]))
+    agent.set_policy("exp3-ix", reset=True)
+    made = agent.decide()
+    keep(made)
+    answer(agent, made)
+    agent.set_policy("ids-n", reset=True)
+    keep(agent.decide())
+    assert all(one["reproduced"] for one in found.values())
+    return found
+
+
+def test_explanation_is_the_same_years_later(store_url: str) -> None:
+    now = 1e9
+
+    def advance() -> None:
+        nonlocal now
+        now += 3600.0
+
+    given: dict[str, Any] = {"posterior": "beta-bernoulli(half_life=7200)", "clock": lambda: now}
+    agent = agent_of(**given, store=store_url)
+    found = eventful(agent, advance)
+    now += 1e8
+    answer(agent, agent.decide())
+    again = Agent(store=store_url, clock=lambda: now)
+    assert {id_: again.explain(id_).to_dict() for id_ in found} == found
+    agent.compact()  # the newest snapshot is at the end
+    again = Agent(store=store_url)
+    assert {id_: again.explain(id_).to_dict() for id_ in found} == found
+    assert {id_: agent.explain(id_).to_dict() for id_ in found} == found
+
+
+def test_explanation_is_the_same_in_memory_and_after_forget() -> None:
+    now = 1e9
+
+    def advance() -> None:
+        nonlocal now
+        now += 3600.0
+
+    agent = agent_of(clock=lambda: now)
+    found = eventful(agent, advance)
+    assert {id_: agent.explain(id_).to_dict() for id_ in found} == found
+    kept = list(found)[8:]
+    assert agent.forget(agent.decision(kept[0]).time)
+    assert {id_: agent.explain(id_).to_dict() for id_ in kept} == {id_: found[id_] for id_ in kept}
+    gone = next(iter(found))
+    refused(lambda: agent.explain(gone), gone)
+
+
+def test_explanation_starts_from_a_snapshot_before_the_decision(tmp_path: Path) -> None:
+    agent = agent_of(store=tmp_path / "a.db")
+    first = agent.decide()
+    for _ in range(SNAPSHOT_ENTRIES // 2):
+        made = agent.decide(among=["joe"])
+        agent.observe(made, {"joe": made.number % 2})
+    last = agent.decide()
+    journal = agent._journal
+    newest = journal.newest_snapshot()
+    assert newest is not None
+    assert newest.number > 900
+    starts, entries = list[int](), journal.entries
+
+    def spied(after: int = 0) -> Any:
+        starts.append(after)
+        return entries(after)
+
+    journal.entries = spied  # type: ignore[method-assign]
+    assert agent.explain(last).reproduced
+    assert starts == [newest.number]
+    assert agent.explain(first).reproduced
+    assert starts[1:] == [1]
+
+
+def test_loaded_agent_explains_what_it_decides(tmp_path: Path) -> None:
+    agent = agent_of()
+    old = agent.decide()
+    answer(agent, agent.decide())
+    loaded = Agent.load(agent.save(tmp_path / "a.npz"))
+    mine, its = agent.explain(agent.decide()).to_dict(), loaded.explain(loaded.decide()).to_dict()
+    same = mine.keys() - {"decision", "time", "text"}
+    assert {key: mine[key] for key in same} == {key: its[key] for key in same}
+    refused(lambda: loaded.explain(old), "cannot be explained", "loaded from a file")
+
+
+def test_other_probabilities_than_the_recorded_ones_are_reported() -> None:
+    agent, made = two_mixed()
+    assert agent.explain(made).reproduced
+    journal: Any = agent._journal
+    entry = journal.of_decision(made.number)[0]
+    data = bytearray(entry.data)
+    chances = np.array(list((made.pi or {}).values())) + np.array([0.01, -0.01])
+    data[1 + 8 :] = chances.tobytes()
+    journal._by_decision[made.number][0] = entry._replace(data=bytes(data))
+    found = agent.explain(made)
+    assert not found.reproduced
+    assert "Not reproduced" in found.text
+    assert "0.01" in found.notes[-1]
+    assert sorted(p for p in column(found, "probability").values() if p) == sorted(chances)
+
+
+def test_another_arm_than_the_recorded_one_is_reported() -> None:
+    agent = agent_of("ts-n-sampled")
+    made = agent.decide()
+    journal: Any = agent._journal
+    entry = journal.of_decision(made.number)[0]
+    other = (NAMES.index(str(made.arm)) + 1) % 4
+    journal._by_decision[made.number][0] = entry._replace(body=entry.body | {"arm": other})
+    assert "gives another arm" in agent.explain(made.id).text
+
+
+# Every policy -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", able(EDGES, 4, 100))
+def test_every_policy_can_be_explained(policy: str) -> None:
+    agent = agent_of(policy, graph=EDGES)
+    for _ in range(3):
+        made = agent.decide()
+        found = agent.explain(made)
+        assert found.reproduced
+        assert found.decision.arm == made.arm
+        values = found.to_dict()
+        assert json.loads(json.dumps(values, allow_nan=False)) == values
+        assert values["arms"][0]["arm"] == made.arm
+        assert column(found, "reveals")[made.arm] == made.reveals
+        if as_policy(policy).exact:
+            pi = made.pi or {}
+            assert column(found, "probability") == {arm: pi.get(arm, 0.0) for arm in NAMES}
+        else:
+            assert set(column(found, "probability").values()) == {None}
+            assert "draws the arm itself" in found.text
+        if found.gain is None:
+            assert "has no posterior" in found.text
+            state = agent.state
+            assert column(found, "state") == {
+                arm: {name: state[name][arm] for name in state} for arm in NAMES
+            }
+            refused(found.figure, "no posterior")
+        answer(agent, made)
+
+
+def test_index_is_that_of_the_policy() -> None:
+    agent = agent_of("ucb-n")
+    first = agent.explain(agent.decide(among=["eve"]))
+    assert set(column(first, "index").values()) == {None}  # never observed
+    agent.learn({"ann": (1, 2), "bob": (3, 4), "eve": (1, 4)})
+    found = agent.explain(agent.decide())
+    t = found.decision.number
+    wanted = {
+        arm: total / count + math.sqrt(2.0 * math.log(t) / count)
+        for arm, total, count in (("ann", 1, 2), ("bob", 3, 4), ("eve", 1, 4))
+    }
+    assert column(found, "index") == pytest.approx(wanted | {"joe": None})
+
+
+# Words --------------------------------------------------------------------------------------------
+
+
+def test_text_has_the_numbers_of_the_dict() -> None:
+    agent, made = two_mixed()
+    found = agent.explain(made)
+    values = found.to_dict()
+    lines = found.text.splitlines()
+    assert f"{values['arm']} was drawn with probability {values['probability']:.3g}" in lines[0]
+    for line, one in zip(lines[1:], values["arms"], strict=False):
+        percent = re.search(r"([\d.]+) % likely the best", line)
+        assert percent
+        assert float(percent[1]) == pytest.approx(100 * one["alpha"], abs=0.5)
+        assert f"costs {one['delta']:.3g} in expectation" in line
+        assert f"gains {one['gain']:.3g} nats" in line
+        for other, p in one["reveals"].items():
+            shown = other if p == 1.0 else f"{other} ({p:.3g})"
+            assert (shown in line.partition("also shows")[2]) == (other != one["arm"])
+    second = values["arms"][1]
+    assert lines[2].startswith(f"Mixed with {second['arm']} ({second['probability']:.3g}): ")
+    assert lines[3].startswith("Not drawn: ")
+    for key in ("regret", "information", "ratio", "entropy"):
+        assert f"{values[key]:.3g}" in lines[5]
+    assert values["text"] == found.text == str(found)
+
+
+def test_table_has_the_numbers() -> None:
+    agent, made = two_mixed()
+    found = agent.explain(made)
+    console = Console(width=200, record=True)
+    with console.capture() as captured:
+        console.print(found)
+    shown = captured.get()
+    for one in found.arms:
+        [row] = [line for line in shown.splitlines() if line.strip().startswith(f"{one.arm} ")][-1:]
+        for value in (one.probability, one.delta, one.gain, one.mean):
+            assert f"{value:.3g}" in row.split()
+    assert shown.splitlines()[0].strip() == found.text.splitlines()[0]
+
+
+def test_names_are_not_markup() -> None:
+    agent = Agent("ids-n", ["[red]a[/red]", "$b$"], "complete", seed=1)
+    found = agent.explain(agent.decide())
+    console = Console(width=200, record=True)
+    with console.capture() as captured:
+        console.print(found)
+    assert "[red]a[/red]" in captured.get()
+    found.figure()
+
+
+def test_of_many_arms_the_most_relevant_are_listed() -> None:
+    count = 3000
+    rng = np.random.default_rng(1)
+    prior = [(float(a), float(b)) for a, b in rng.uniform(1.0, 6.0, (count, 2))]
+    graph = nx.random_regular_graph(4, count, seed=1)
+    graph.add_edges_from((7, other) for other in range(100, 140))
+    agent = Agent("ids-n", graph=graph, prior=prior, seed=1)
+    found = agent.explain(agent.decide(among=[7]))
+    assert (found.others, found.eligible, found.total) == (0, 1, count)
+    assert len(found.arms[0].reveals) == 11
+    assert 7 in found.arms[0].reveals
+    assert found.arms[0].reveals_more + 11 == len(agent.decide(among=[7]).reveals)
+    made = agent.decide()
+    found = agent.explain(made)
+    assert len(found.arms) == 5
+    assert found.others == count - 5
+    assert f"{count - 5} more arms" in found.text
+    assert len(json.dumps(found.to_dict())) < 10_000
+    listed = [one.arm for one in found.arms]
+    assert listed[0] == made.arm
+    assert set(made.pi or {}) <= set(listed)
+    beliefs = agent.beliefs()
+    assert beliefs.arms[beliefs.alpha.argmax()] in listed
+    assert len(agent.explain(made, arms=1).arms) == 1
+
+
+# Figure -------------------------------------------------------------------------------------------
+
+
+def test_two_mixed_arms_are_neighbours_on_the_frontier() -> None:
+    agent, made = two_mixed()
+    found = agent.explain(made)
+    places = [found.frontier.index(arm) for arm in made.pi or {}]
+    assert abs(places[0] - places[1]) == 1
+    # no arm is below the line through the two, to the right of its gain
+    one, two = sorted(
+        (one for one in found.arms if one.probability), key=lambda arm: arm.delta or 0.0
+    )
+    assert one.gain is not None
+    assert two.gain is not None
+    assert one.delta is not None
+    assert two.delta is not None
+    for arm in found.arms:
+        assert arm.gain is not None
+        assert arm.delta is not None
+        slope = (two.delta - one.delta) / (two.gain - one.gain)
+        assert arm.delta >= one.delta + slope * (arm.gain - one.gain) - 1e-12
+
+
+def test_frontier_is_the_lower_right_hull() -> None:
+    agent = agent_of("ts-n")
+    for _ in range(5):
+        found = agent.explain(agent.decide())
+        assert found.points is not None
+        gain, delta = found.points.gain, found.points.delta
+        # an arm is a vertex if some weight of the gain makes it the only best one
+        weights = np.concatenate([[1e-9], np.geomspace(1e-6, 1e6, 200_001)])
+        best = np.argmin(delta[:, None] - weights * gain[:, None], axis=0)
+        assert {found.points.arms[i] for i in best} == set(found.frontier)
+        answer(agent, found.decision)
+
+
+def test_figure_has_the_arms_the_hull_and_the_mixture() -> None:
+    agent, made = two_mixed()
+    found = agent.explain(made)
+    axes = found.figure().axes[0]
+    drawn = {one.get_gid(): one for one in axes.collections}
+    listed = {one.arm: one for one in found.arms}
+    mixed = {(listed[arm].gain, listed[arm].delta) for arm in made.pi or {}}
+    others = {(one.gain, one.delta) for one in found.arms} - mixed
+    assert {tuple(place) for place in drawn["drawn"].get_offsets().tolist()} == mixed
+    assert {tuple(place) for place in drawn["others"].get_offsets().tolist()} == others
+    played = listed[made.arm]
+    assert drawn["played"].get_offsets().tolist() == [[played.gain, played.delta]]
+    lines = {line.get_gid(): line.get_xydata().tolist() for line in axes.lines}
+    hull = [[listed[arm].gain, listed[arm].delta] for arm in found.frontier]
+    assert lines["hull"] == hull
+    assert {tuple(place) for place in lines["mixed"]} == mixed
+    labels = {text.get_text(): text.xy for text in axes.texts}
+    for arm, p in (made.pi or {}).items():
+        assert labels[f"{arm} ({p:.2g})"] == (listed[arm].gain, listed[arm].delta)
+    assert axes.get_xlabel().replace("\n", " ") == found.gain
+    assert axes.get_ylabel() == "expected regret"
+
+
+def test_labels_are_those_of_the_policy_and_of_the_frontier() -> None:
+    """Of 60 arms, exploration could draw all; the labels do not depend on the listed arms."""
+    rng = np.random.default_rng(2)
+    prior = [(float(a), float(b)) for a, b in rng.uniform(1.0, 9.0, (60, 2))]
+    agent = Agent("ids-n", graph=nx.path_graph(60), prior=prior, seed=1, floor=0.3)
+    for made in agent.decide(4):
+        found = agent.explain(made, arms=1)
+        points = found.points
+        assert points is not None
+        policy = {i for i, p in enumerate(points.pi if points.pi is not None else []) if p > 0.006}
+        wanted = {points.played, *policy, points.hull[0], points.hull[-1]}
+        labelled = points.labelled()
+        assert labelled[0] == points.played
+        assert wanted <= set(labelled) <= wanted | set(points.hull)
+        assert len(labelled) <= 6
+        shown = {text.get_text().partition(" ")[0] for text in found.figure().axes[0].texts}
+        assert shown <= {str(points.arms[i]) for i in labelled}
+
+
+def test_labels_of_many_probable_arms_leave_room_for_the_frontier() -> None:
+    agent = Agent("ts-n", graph=nx.path_graph(30), prior=[(1 + i % 7, 3) for i in range(30)])
+    found = agent.explain(agent.decide())
+    assert found.points is not None
+    assert len(found.points.labelled()) == 6
+    assert {found.points.hull[0], found.points.hull[-1]} <= set(found.points.labelled())
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+
+def test_unknown_decisions_are_refused() -> None:
+    agent, other = agent_of(), agent_of()
+    refused(lambda: agent.explain("7-nonsense"), "unknown decision")
+    refused(lambda: agent.explain(other.decide()), "unknown decision")
+    refused(lambda: agent.explain(None), "decision must be a Decision or its id")  # type: ignore[arg-type]
+    made = agent.decide()
+    refused(lambda: agent.explain(made, arms=0), "arms")
+
+
+def test_decision_that_was_open_at_forget_has_no_explanation() -> None:
+    now = 100.0
+    agent = agent_of(clock=lambda: now)
+    made = agent.decide()
+    now = 200.0
+    agent.forget(150.0)
+    assert agent.pending == (made.id,)
+    refused(lambda: agent.explain(made), made.id, "removed from the journal")
+    agent.close(made)
+    refused(lambda: agent.explain(made), made.id, "removed from the journal")
+
+
+def test_floor_is_separated_from_the_policy() -> None:
+    """Each probability is that of ids-n times 0.8, plus 0.2/4 of exploration."""
+    common = {"arms": 4, "graph": "edges(1>2 1>3 3>4)", "prior": [(1, 9), (9, 1), (3, 5), (2, 2)]}
+    plain, floored = (Agent("ids-n", seed=1, **common, floor=floor) for floor in (None, 0.2))
+    bare = {one.arm: one for one in plain.explain(plain.decide()).arms}
+    found = floored.explain(floored.decide())
+    assert found.reproduced
+    for one in found.arms:
+        mine = bare[one.arm]
+        assert one.exploration == 0.05
+        assert one.probability == pytest.approx(0.8 * mine.probability + 0.05, abs=1e-15)
+        assert (one.alpha, one.delta, one.gain) == (mine.alpha, mine.delta, mine.gain)
+        named = f"Exploration only: {one.arm}" in found.text
+        assert named == (mine.probability == 0.0 and one.arm != found.decision.arm)
+    assert "Exploration has a probability of 0.2, spread evenly over 4 arms." in found.text
+    assert found.to_dict()["arms"][0]["exploration"] == 0.05
+
+
+def test_an_arm_that_was_drawn_by_exploration_is_said_to_be() -> None:
+    common = {"arms": NAMES, "graph": EDGES, "prior": PRIOR, "seed": 1}
+    plain = Agent("ids-n", **common).decide().pi or {}
+    agent = Agent("ids-n", floor=0.4, **common)
+    for made in agent.decide(60):
+        found = agent.explain(made)
+        lines = found.text.splitlines()
+        by_floor = made.arm not in plain
+        assert lines[0].startswith(f"{made.arm} was drawn by exploration, with") == by_floor
+        second = found.arms[1]
+        likely = max((arm for arm in NAMES if arm != made.arm), key=lambda arm: plain.get(arm, 0.0))
+        assert lines[2].startswith(f"Most probable: {likely} ({second.probability:.3g}): ") == (
+            by_floor
+        )
+        assert found.text.count("Most probable") == by_floor
+        console = Console(width=200, record=True)
+        with console.capture() as captured:
+            console.print(found)
+        header, *rows = captured.get().splitlines()[2:]
+        assert "exploration" in header.split()
+        shown = {row.split()[0]: row.split()[2] for row in rows[1:5]}
+        assert shown == {arm: "0.1" if arm in plain else "only" for arm in NAMES}
+        if by_floor:
+            return
+    raise AssertionError("no arm was drawn by exploration")
+
+
+def test_table_has_no_exploration_without_a_floor() -> None:
+    agent = agent_of()
+    console = Console(width=200, record=True)
+    with console.capture() as captured:
+        console.print(agent.explain(agent.decide()))
+    assert "exploration" not in captured.get()

@@ -1,0 +1,606 @@
+"""Tests of live/health.py: counts, answers, warnings, and the same report from any reading."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.messages import raises_pinned
+from scipy.stats import binomtest, fisher_exact
+
+from graphbandits import Agent, Health, InputError
+from graphbandits.live.evidence import SequentialTest
+from graphbandits.live.health import ArmAnswers, low_shares
+from graphbandits.live.requests import answer
+from graphbandits.policies import as_policy
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.posteriors._natural import natural_family
+
+#: The warning of the prior at the first outcomes is another one.
+pytestmark = pytest.mark.filterwarnings("ignore::graphbandits.errors.InputWarning")
+NAMES = ["ann", "bob", "eve"]
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def new(policy: str = "ts-n", **more: Any) -> Agent:
+    settings: dict[str, Any] = {"arms": NAMES, "graph": "complete", "seed": 1}
+    return Agent(policy, **(settings | more))
+
+
+def rounds(agent: Agent, count: int, mean: Callable[[str], float], seed: int = 1) -> None:
+    """Make decisions, and report all outcomes at once."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        decision = agent.decide()
+        outcomes = {arm: int(rng.random() < mean(str(arm))) for arm in sorted(decision.reveals)}
+        agent.observe(decision, outcomes)
+
+
+def plain(found: Health) -> Health:
+    """Return a report without the ages, which depend on the moment."""
+    return replace(found, oldest=None, median=None)
+
+
+def direct(prior: BetaBernoulli, outcomes: list[tuple[int, float, float]]) -> SequentialTest:
+    """Return the test of outcomes (arm, reward, weight), in one call."""
+    family = natural_family(prior)
+    assert family is not None
+    test = SequentialTest(family)
+    arm, reward, weight = (np.array(one, float) for one in zip(*outcomes, strict=True))
+    test.add(arm.astype(np.int64), reward, weight, np.zeros(len(arm)))
+    return test
+
+
+# --- the test -------------------------------------------------------------------------------------
+
+
+def test_a_new_agent_is_ok() -> None:
+    found = new().health()
+    assert (found.verdict, found.warnings, found.answers) == ("ok", (), ())
+    assert (found.decisions, found.outcomes, found.oldest, found.median) == (0, 0, None, None)
+    assert found.test is not None
+    assert (found.test.outcomes, found.test.highest_ratio, found.test.ratio) == (0, 1.0, 1.0)
+    assert found.test.highest_time is None
+    assert [note for note in found.notes if "cannot be detected" in note] == list(found.notes)
+
+
+def test_a_change_is_reported_with_its_arm_and_advice() -> None:
+    clock = Clock()
+    agent = new(clock=clock)
+    rounds(agent, 100, lambda arm: 0.6)
+    assert agent.health().verdict == "ok"
+    clock.now += 60.0
+    rounds(agent, 60, lambda arm: 0.0 if arm == "bob" else 0.6)
+    found = agent.health()
+    (line,) = found.warnings
+    assert line.startswith("the outcomes of bob contradict its posterior: they are ")
+    assert "times more likely if older outcomes are forgotten" in line
+    assert "discount, or reset()" in line
+    assert found.test is not None
+    assert found.test.contradicts
+    assert found.test.threshold == 100.0
+    assert found.test.highest_time is not None
+    assert found.test.highest_time.timestamp() == clock.now
+    worst = found.test.arms[0]
+    assert (worst.arm, worst.contradicts, worst.outcomes) == ("bob", True, 160)
+    a, b = agent.state["a"]["bob"], agent.state["b"]["bob"]
+    assert worst.posterior_mean == pytest.approx(a / (a + b), rel=1e-12)
+    assert worst.recent_mean == 0.0
+    assert [one.contradicts for one in found.test.arms[1:]] == [False, False]
+    # the average has one half of all arms together, and one sixth of each of 3 arms
+    assert [one.threshold for one in found.test.arms] == pytest.approx([600.0] * 3)
+    assert "(warning from 600; posterior mean" in line
+
+
+def test_a_wrong_prior_of_all_arms_is_reported_together() -> None:
+    """Each arm alone has too few outcomes."""
+    arms = [f"user {i}" for i in range(40)]
+    agent = new("uniform", arms=arms, prior=(45, 5), graph="empty")
+    agent.learn({arm: (i % 2, 2) for i, arm in enumerate(arms)})
+    found = agent.health()
+    (line,) = found.warnings
+    assert line.startswith("the outcomes contradict the posteriors of all arms together")
+    assert "under a weaker prior" in line
+    assert "another prior" in line
+
+
+def test_many_contradictions_are_counted() -> None:
+    arms = [f"user {i}" for i in range(8)]
+    agent = new("uniform", arms=arms, prior=(90, 10), graph="empty")
+    agent.learn(dict.fromkeys(arms, (0, 50)))
+    lines = agent.health().warnings
+    assert len(lines) == 5
+    assert lines[0].startswith("the outcomes contradict the posteriors of all arms together")
+    assert lines[-1] == "so do the outcomes of 5 more arms"
+
+
+def test_broken_tracking_of_all_arms_comes_before_single_arms() -> None:
+    agent = new("uniform")
+    rounds(agent, 100, lambda arm: 0.6)
+    rounds(agent, 30, lambda arm: 0.0)
+    history = [one for e in agent.history() for one in e.get("outcomes", {}).values()]
+    zeros = list(reversed(history)).index(1)
+    first, together, *single = agent.health().warnings
+    assert zeros >= 90
+    assert first == f"the last {zeros} outcomes are all 0: check how outcomes are recorded"
+    assert together.startswith("the outcomes contradict the posteriors of all arms together")
+    assert together.endswith("(warning from 200)")
+    assert len(single) == 3
+    assert not any("discount" in line for line in (together, *single))
+    rounds(agent, 1, lambda arm: 1.0)
+    first, *_ = agent.health().warnings
+    assert first.startswith("the outcomes contradict the posteriors of all arms together")
+    assert first.endswith("consider a discount, or reset()")
+
+
+@pytest.mark.parametrize(("zeros", "usual"), [(19, 2), (20, 2), (40, 40), (41, 40)])
+def test_equal_outcomes_are_reported_if_they_are_unusual(zeros: int, usual: int) -> None:
+    agent = new("uniform", graph="empty", prior=(900, 100))
+    outcomes = [1, *[0] * usual, 1, *[0] * zeros]
+    for k, outcome in enumerate(outcomes):
+        agent.learn({NAMES[k % 3]: outcome})
+    first = agent.health().warnings[0]
+    reported = first == f"the last {zeros} outcomes are all 0: check how outcomes are recorded"
+    assert reported == (zeros in (20, 41))
+
+
+def test_level_is_the_reciprocal_of_the_threshold() -> None:
+    agent = new(prior=(20, 5))
+    agent.learn({"ann": (2, 10)})
+    ratio = agent.health().test.highest_ratio  # type: ignore[union-attr]
+    assert ratio > 2.0
+    assert agent.health(level=0.999 / ratio).verdict == "ok"
+    assert agent.health(level=1.001 / ratio).verdict == "warning"
+
+
+def test_outcomes_are_tested_once_in_the_order_of_the_journal() -> None:
+    """In pieces, repeated, weighted, extra, and without a decision; late ones are not learned."""
+    clock = Clock()
+    matrix = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    agent = new(graph=matrix, expires=100.0, prior=(5, 2), clock=clock)
+    first = agent.decide(among=["ann"])
+    second = agent.decide(among=["ann"])
+    agent.observe(second, {"ann": 0}, partial=True)
+    agent.observe(first, {"bob": (3, 10)}, partial=True)
+    agent.observe(second, {"ann": 0, "bob": 1}, partial=True)  # ann is known
+    agent.observe(second, {"eve": 0}, extra=True)
+    agent.learn({"eve": (1, 4), "bob": 0})
+    clock.now += 101.0
+    agent.observe(first, {"ann": 1})  # late
+    third = agent.decide(among=["eve"])
+    agent.observe(third, {"eve": 1})
+    expected = direct(
+        BetaBernoulli.of(3, 5.0, 2.0),
+        [
+            (0, 0.0, 1.0),
+            (1, 0.3, 10.0),
+            (1, 1.0, 1.0),
+            (2, 0.0, 1.0),
+            (2, 0.25, 4.0),
+            (1, 0.0, 1.0),
+            (2, 1.0, 1.0),
+        ],
+    )
+    found = agent.health()
+    assert found.test is not None
+    assert found.test.outcomes == 7
+    assert found.test.ratio == pytest.approx(math.exp(expected.now()), rel=1e-12)
+    assert found.test.highest_ratio == pytest.approx(math.exp(expected.highest()), rel=1e-12)
+    assert (found.outcomes, found.learned, found.late, found.expired) == (5, 5, 1, 1)
+    by_arm = {one.arm: (one.revealed, one.received) for one in found.answers}
+    # the first decision has no outcome of ann in time; eve of the second one was extra
+    assert by_arm == {"ann": (2.0, 1), "bob": (2.0, 2), "eve": (1.0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"posterior": "beta-bernoulli(discount=0.9)"}, "forgets old outcomes"),
+        ({"posterior": "normal(half_life=60)"}, "forgets old outcomes"),
+        ({"posterior": "beta-interval"}, "no exact probability"),
+    ],
+)
+def test_a_posterior_without_exact_predictions_is_not_tested(
+    settings: dict[str, Any], reason: str
+) -> None:
+    agent = new(**settings)
+    agent.observe(agent.decide(), {"ann": 1})
+    found = agent.health()
+    assert found.test is None
+    assert reason in found.notes[0]
+    assert (found.verdict, found.outcomes) == ("ok", 1)
+    assert json.loads(json.dumps(found.to_dict()))["test"] is None
+
+
+def test_policies_without_a_posterior_are_tested_by_their_prior() -> None:
+    found = []
+    for policy in ("exp3-ix", "ucb-n", "ts-n"):
+        agent = new(policy, prior=(5, 2))
+        for k in range(12):
+            agent.observe(agent.decide(), {"ann": k % 2, "bob": 0})
+        found.append(agent.health().test)
+    assert found[0] == replace(found[1], highest_time=found[0].highest_time)  # type: ignore[type-var, union-attr]
+    assert found[0] == replace(found[2], highest_time=found[0].highest_time)  # type: ignore[type-var, union-attr]
+
+
+def test_an_extreme_outcome_ends_the_test() -> None:
+    agent = new("uniform", posterior="normal", graph="empty")
+    agent.learn({"ann": 1e200})
+    found = agent.health()
+    assert found.test is None
+    assert "too extreme" in found.notes[0]
+    assert agent.health() == found
+
+
+# --- changes of the agent -------------------------------------------------------------------------
+
+
+def test_reset_starts_the_test_again() -> None:
+    agent = new(prior=(90, 10))
+    agent.learn({"ann": (0, 30)})
+    left = agent.decide()
+    assert agent.health().verdict == "warning"
+    agent.reset()
+    found = agent.health()
+    assert found.verdict == "ok"
+    assert found.test is not None
+    assert (found.test.outcomes, found.test.highest_ratio) == (0, 1.0)
+    agent.observe(left, {"ann": 0})  # late
+    assert agent.health().test == found.test
+    # it was not expected any more, so it is not unanswered
+    assert (agent.health().unanswered, agent.health().late) == (0, 1)
+    agent.learn({"ann": (0, 30)})
+    agent.set_policy("exp3-ix", reset=True)
+    assert agent.health().verdict == "ok"
+    agent.observe(agent.decide(), {"bob": 1})
+    assert agent.health().test.outcomes == 1  # type: ignore[union-attr]
+
+
+def test_arms_can_be_added_and_retired() -> None:
+    agent = new(prior=(5, 2))
+    rounds(agent, 5, lambda arm: 0.6)
+    agent.health()
+    agent.add_arm("kim", prior=(80, 20), edges=["ann"])
+    rounds(agent, 5, lambda arm: 0.6)
+    agent.retire("bob")
+    agent.learn({"kim": (0, 40)})
+    rounds(agent, 5, lambda arm: 0.6)
+    found = agent.health()
+    assert found.test is not None
+    assert found.test.arms[0].arm == "kim"
+    assert found.warnings[0].startswith("the outcomes of kim contradict")
+    assert {one.arm for one in found.answers} == {"ann", "bob", "eve", "kim"}
+    assert all(one.share == 1.0 for one in found.answers)
+
+
+def busy(agent: Agent) -> None:
+    """Do everything that changes a report."""
+    rounds(agent, 4, lambda arm: 0.6)
+    agent.learn({"ann": (3, 10), "eve": 1})
+    left = agent.decide(3)
+    agent.observe(left[0], {"bob": 1}, partial=True)
+    agent.observe(left[1], {"ann": 0})
+    agent.close(left[2])
+    agent.add_arm("kim", prior=(8, 2), edges=["ann"])
+    agent.set_policy("ids-n")
+    agent.retire("bob")
+    agent.set_graph("star")
+    rounds(agent, 4, lambda arm: 0.3, seed=2)
+    agent.observe(left[0], {"ann": 1, "eve": 1})
+    agent.decide(graph=np.eye(4))
+
+
+def test_report_is_the_same_step_by_step_and_from_a_store(store_url: str) -> None:
+    steps = new(store=store_url)
+    called = []
+    real = steps._run
+
+    def observed(prepare: Any) -> Any:
+        found = real(prepare)
+        called.append(steps.health())
+        return found
+
+    steps._run = observed  # type: ignore[method-assign]
+    busy(steps)
+    once = Agent(store=store_url)
+    assert plain(once.health()) == plain(called[-1])
+    assert len(called) > 20
+    assert called[-1].test.outcomes == 4 * 3 + 2 + 1 + 1 + 2 + _revealed_later(once)  # type: ignore[union-attr]
+    # another process writes in between
+    once.learn({"eve": (5, 6)})
+    rounds(once, 3, lambda arm: 0.9)
+    assert plain(steps.health()) == plain(once.health()) == plain(Agent(store=store_url).health())
+    steps.compact()
+    assert plain(Agent(store=store_url).health()) == plain(once.health())
+
+
+def _revealed_later(agent: Agent) -> int:
+    """Return the number of outcomes of decisions 8 to 11, which report all that they reveal."""
+    entries = [e for e in agent.history() if e["kind"] == "observe"]
+    ids = {f"{number}" for number in range(8, 12)}
+    return sum(len(e["outcomes"]) for e in entries if e["decision"].partition("-")[0] in ids)
+
+
+def test_memory_and_store_give_the_same_report(store_url: str) -> None:
+    clock = Clock()
+    found = []
+    for more in ({}, {"store": store_url}):
+        agent = new(clock=clock, **more)
+        busy(agent)
+        found.append(agent.health())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_after_forget_the_test_starts_from_what_was_learned(stored: bool, store_url: str) -> None:
+    clock = Clock()
+    more = {"store": store_url} if stored else {}
+    agent = new(prior=(5, 2), clock=clock, **more)
+    rounds(agent, 20, lambda arm: 0.5)
+    before = agent.state
+    assert agent.health().test.outcomes == 60  # type: ignore[union-attr]
+    clock.now += 10.0
+    agent.learn({"ann": (2, 3)})
+    agent.forget(before=clock.now)
+    family = natural_family(agent.posterior)
+    assert family is not None
+    start = np.array([[before["a"][arm], before["b"][arm]] for arm in NAMES])
+    test = SequentialTest(family, start)
+    test.add(np.array([0]), np.array([2 / 3]), np.array([3.0]), np.array([0.0]))
+    agents = [agent, Agent(store=store_url, clock=clock)] if stored else [agent]
+    for one in agents:
+        found = one.health()
+        assert found.test is not None
+        assert found.test.outcomes == 1
+        assert found.test.ratio == pytest.approx(math.exp(test.now()), rel=1e-12)
+        assert (found.decisions, found.outcomes, found.learned) == (20, 60, 3)
+        assert one.health() == found
+
+
+def test_forget_of_an_agent_that_cannot_be_stored_starts_the_test_at_the_call() -> None:
+    @dataclass(frozen=True)
+    class Local(as_policy("ts-n").__class__):  # type: ignore[misc]
+        """A policy that is not registered."""
+
+    clock = Clock()
+    agent = Agent(Local(), NAMES, "complete", seed=1, clock=clock)
+    for _ in range(2):  # the second time there is no earlier state
+        rounds(agent, 5, lambda arm: 0.5)
+        clock.now += 10.0
+        rounds(agent, 5, lambda arm: 0.5)
+        assert agent.forget(before=clock.now) > 0
+        assert agent.health().test.outcomes == 0  # type: ignore[union-attr]
+        agent.learn({"ann": 1})
+        assert agent.health().test.outcomes == 1  # type: ignore[union-attr]
+
+
+def test_the_health_of_an_earlier_time_is_that_of_then() -> None:
+    clock = Clock()
+    agent = new(clock=clock)
+    rounds(agent, 20, lambda arm: 0.6)
+    before = agent.health()
+    time, clock.now = clock.now, clock.now + 10.0
+    rounds(agent, 60, lambda arm: 0.0)
+    assert agent.health().verdict == "warning"
+    assert agent.at(time).health() == before
+    assert agent.at(clock.now).health() == agent.health()
+
+
+def test_after_load_the_test_starts_from_what_was_learned(tmp_path: Path) -> None:
+    clock = Clock()
+    agent = new(clock=clock)
+    rounds(agent, 10, lambda arm: 0.5)
+    left = agent.decide()
+    agent.observe(left, {"ann": 1}, partial=True)
+    agent.save(tmp_path / "agent.npz")
+    loaded = Agent.load(tmp_path / "agent.npz", clock=clock)
+    loaded.observe(left.id, {"bob": 0})
+    found = loaded.health()
+    assert found.test is not None
+    assert (found.test.outcomes, found.outcomes) == (1, 32)
+    (bob,) = found.test.arms
+    a, b = loaded.state["a"]["bob"], loaded.state["b"]["bob"]
+    assert bob.posterior_mean == pytest.approx(a / (a + b), rel=1e-12)
+    by_arm = {answers.arm: answers.received for answers in found.answers}
+    assert by_arm == {"ann": 1, "bob": 1, "eve": 0}
+    assert loaded.health() == found
+
+
+def test_without_a_posterior_the_test_ends_with_its_entries(tmp_path: Path) -> None:
+    clock = Clock()
+    agent = new("exp3-ix", clock=clock)
+    agent.observe(agent.decide(), {"ann": 1})
+    clock.now += 10.0
+    agent.save(tmp_path / "agent.npz")
+    found = Agent.load(tmp_path / "agent.npz", clock=clock).health()
+    assert found.test is None
+    assert "not in the journal any more" in found.notes[0]
+
+
+def test_health_does_not_change_the_agent(store_url: str) -> None:
+    agent = new(store=store_url, expires=1e6)
+    busy(agent)
+    before = agent.status(), agent.state, agent.history()
+    agent.health()
+    assert (agent.status(), agent.state, agent.history()) == before
+    agent.verify()
+
+
+# --- counts and answers ---------------------------------------------------------------------------
+
+
+def test_counts_are_those_of_the_journal() -> None:
+    clock = Clock()
+    agent = new(expires=100.0, clock=clock)
+    made = agent.decide(6)
+    agent.observe(made[0], {"ann": 1})
+    agent.observe(made[1], {})
+    agent.close(made[2])
+    agent.observe(made[3], {"bob": 1}, partial=True)
+    clock.now += 60.0
+    (later,) = agent.decide(1)
+    clock.now += 10.0
+    agent.decide(2)
+    found = agent.health()
+    assert (found.decisions, found.open, found.expired, found.unanswered) == (9, 6, 0, 2)
+    assert (found.oldest, found.median) == (70.0, pytest.approx(40.0))
+    clock.now += 35.0  # three decisions expire; the journal has no entry of it yet
+    found = agent.health()
+    assert (found.open, found.expired, found.unanswered) == (3, 3, 4)
+    assert (found.oldest, found.median) == (45.0, 35.0)
+    status = agent.status()
+    assert (status["open"], status["expired"]) == (3, 3)
+    agent.observe(later, {"ann": 1})
+    found = agent.health()
+    assert (found.open, found.expired, found.unanswered) == (2, 3, 4)
+    by_arm = {one.arm: (one.revealed, one.received) for one in found.answers}
+    assert by_arm == {"ann": (7.0, 2), "bob": (7.0, 1), "eve": (7.0, 0)}
+
+
+def test_revealed_outcomes_are_counted_by_their_probabilities() -> None:
+    matrix = np.array([[1.0, 0.25, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 1.0]])
+    agent = new(graph=matrix)
+    for arm, graph in (("ann", None), ("ann", None), ("eve", None), ("eve", np.eye(3))):
+        agent.observe(agent.decide(among=[arm], graph=graph), {arm: 1})
+    by_arm = {one.arm: (one.revealed, one.received, one.share) for one in agent.health().answers}
+    assert by_arm == {"ann": (2.0, 2, 1.0), "bob": (1.0, 0, 0.0), "eve": (2.0, 2, 1.0)}
+    agent.retire("bob")
+    agent.observe(agent.decide(among=["ann"]), {"ann": 1})
+    assert {one.arm: one.revealed for one in agent.health().answers}["bob"] == 1.0
+
+
+def test_graphs_that_change_every_round_are_counted_round_by_round() -> None:
+    agent = new(graph="revealed-er(p=0.5)")
+    expected = dict.fromkeys(NAMES, 0.0)
+    for _ in range(12):
+        decision = agent.decide()
+        for arm, chance in decision.reveals.items():
+            expected[str(arm)] += chance
+        agent.observe(decision, dict.fromkeys(decision.reveals, 1))
+    found = agent.health()
+    assert {one.arm: one.revealed for one in found.answers} == pytest.approx(expected)
+    assert {one.share for one in found.answers} == {1.0}
+
+
+def test_low_shares_are_reported() -> None:
+    agent = new("uniform")
+    for k in range(60):
+        outcomes = {"ann": 1, "eve": 0} if k % 3 else {"ann": 1, "bob": 0, "eve": 0}
+        agent.observe(agent.decide(), outcomes)
+    found = agent.health()
+    few = [line for line in found.notes if line.startswith("few answers")]
+    assert few == [
+        "few answers for bob (20 of 60): of all arms 140 of 180 outcomes were received; check how "
+        "these outcomes are recorded"
+    ]
+    assert found.answers[0] == ArmAnswers("bob", 60.0, 20, 1 / 3, True)
+
+
+def test_share_of_an_arm_is_compared_by_an_exact_test() -> None:
+    """Fisher's test of each arm against the others; SciPy computes it from the table."""
+    revealed = np.array([40.0, 55.0, 10.0, 30.0])
+    received = np.array([31.0, 40.0, 3.0, 29.0])
+    chances = []
+    for k in range(4):
+        rest = np.arange(4) != k
+        table = [
+            [received[k], revealed[k] - received[k]],
+            [received[rest].sum(), (revealed - received)[rest].sum()],
+        ]
+        chances.append(fisher_exact(table, alternative="less").pvalue)
+    for level in (0.001, 0.01, 0.05, 0.2, 0.9):
+        found = low_shares(revealed, received, level, certain=True)
+        assert found.tolist() == [chance <= level / 4 for chance in chances]
+    assert low_shares(revealed, received, 0.05, certain=True).any()
+
+
+def test_uncertain_shares_are_compared_by_a_binomial_test() -> None:
+    revealed, received = np.array([40.5, 55.0, 30.5]), np.array([14.0, 40.0, 25.0])
+    chances = [
+        binomtest(int(one), 79, part / 126.0, alternative="less").pvalue
+        for one, part in zip(received, revealed, strict=True)
+    ]
+    for level in (0.001, 0.02, 0.05, 0.9):
+        found = low_shares(revealed, received, level, certain=False)
+        assert found.tolist() == [chance <= level / 3 for chance in chances]
+    assert not low_shares(np.array([3.0]), np.array([0.0]), 0.9, certain=True).any()
+    assert low_shares(np.zeros(0), np.zeros(0), 0.9, certain=True).tolist() == []
+
+
+def test_many_late_outcomes_are_reported() -> None:
+    clock = Clock()
+    agent = new(expires=7200.0, clock=clock)
+    made = agent.decide(10)
+    rounds(agent, 25, lambda arm: 0.5)
+    clock.now += 7201.0
+    for number, decision in enumerate(made, 1):
+        agent.observe(decision, {"ann": 1})
+        late = [line for line in agent.health().warnings if "were not learned" in line]
+        assert bool(late) == (number == 10)
+    assert "10 of 85 outcomes" in late[0]
+    assert "(now 2 hours)" in late[0]
+
+
+# --- output and bad input -------------------------------------------------------------------------
+
+
+def test_to_dict_has_json_values_and_every_attribute() -> None:
+    agent = new(prior=(90_000, 10_000))
+    agent.learn({"ann": (0, 3000)})
+    found = agent.health()
+    given = found.to_dict()
+    assert json.loads(json.dumps(given, allow_nan=False)) == given
+    assert given["verdict"] == "warning"
+    assert set(given) == {"verdict", *Health.__dataclass_fields__}
+    assert given["test"]["arms"][0]["highest_ratio"] == 1e300  # the largest that is shown
+    assert answer(agent, '{"op": "health"}') == {"ok": True, "health": given}
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 2.0, math.nan, math.inf, "0.1", None, True])
+def test_a_level_must_be_between_0_and_1(level: Any) -> None:
+    with raises_pinned(InputError):
+        new().health(level)
+
+
+# --- real agents ----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["ids-n", "ts-n"])
+def test_false_alarms_of_real_agents(policy: str) -> None:
+    """500 agents with means from the prior; half of the answers are lost at random."""
+    rng, highest, agents = np.random.default_rng(8), [], 500
+    for number in range(agents):
+        theta = dict(zip(NAMES, rng.random(3), strict=True))
+        agent = new(policy, graph="star", seed=number)
+        for _ in range(100):
+            decision = agent.decide()
+            outcomes = {
+                arm: int(rng.random() < theta[str(arm)])
+                for arm in sorted(decision.reveals)
+                if rng.random() < 0.5
+            }
+            agent.observe(decision, outcomes)
+        test = agent.health().test
+        assert test is not None
+        assert test.contradicts == (test.highest_ratio >= 100.0)
+        highest.append(test.highest_ratio)
+    for level in (0.5, 0.2, 0.05, 0.01):
+        share = (np.array(highest) >= 1.0 / level).mean()
+        assert share <= level + 4.0 * math.sqrt(level * (1.0 - level) / agents), level
+    assert max(highest) > 3.0

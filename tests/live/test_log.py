@@ -1,0 +1,509 @@
+"""Tests of live/log.py: the log against its agent, files, and logs of other systems."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from helpers.bad_input import refused
+from helpers.messages import raises_pinned
+
+from graphbandits import Agent, DecisionLog
+from graphbandits.errors import InputError, InputWarning
+
+NAMES = ["ann", "bob", "eve", "joe"]
+GRAPH = np.array(
+    [
+        [1.0, 0.5, 0.0, 0.0],
+        [0.0, 1.0, 0.25, 0.0],
+        [0.75, 0.0, 1.0, 1.0],
+        [0.0, 0.0, 0.0, 1.0],
+    ]
+)
+START = 1_700_000_000.0
+
+
+class Clock:
+    """A clock that tests advance."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def eventful(
+    policy: str = "ts-n", store: Path | str | None = None, **more: Any
+) -> tuple[Agent, Clock]:
+    """An agent with every kind of event: batches, late answers, other graphs, arms and policies."""
+    clock, day = Clock(), 86400.0
+    given: dict[str, Any] = {"graph": GRAPH, "seed": 7, "clock": clock, "expires": 10 * day}
+    agent = Agent(policy, NAMES, store=store, **given | more)
+    waiting = []
+
+    def decide(*args: Any, **keys: Any) -> list[Any]:
+        clock.now += 100.0
+        made = agent.decide(*args, **keys)
+        return made if isinstance(made, list) else [made]
+
+    agent.learn({"ann": (3, 4), "joe": 1})
+    for one in decide(3, context={"day": 1.5, "visits": 2}):
+        agent.observe(one, {one.arm: one.number % 2})
+    waiting += decide(2, distinct=True)
+    waiting += decide(among=["bob", "eve"])
+    agent.pause("ann")
+    waiting += decide()
+    agent.observe(waiting[0], {waiting[0].arm: 1}, partial=True)
+    agent.set_graph(GRAPH.T.copy())
+    waiting += decide()
+    agent.resume("ann")
+    waiting += decide(graph="complete")
+    agent.add_arm("kim", prior=(1, 9), edges={"ann": 1.0, "joe": 0.5})
+    waiting += decide(exclude=["ann"])
+    agent.retire("bob")
+    other = next(arm for arm in NAMES if arm not in waiting[2].reveals)
+    agent.observe(waiting[2], {waiting[2].arm: 0, other: 1}, extra=True)
+    waiting += decide(4)
+    for one in waiting[5:]:
+        agent.observe(one, dict.fromkeys(one.reveals, one.number % 3 % 2))
+    late = decide(expires=50.0)[0]
+    clock.now += 60.0
+    decide()
+    agent.observe(late, {late.arm: 1})
+    agent.close(waiting[3])
+    agent.reset()
+    for one in decide(2):
+        agent.observe(one, {one.arm: (2, 5)})
+    agent.set_policy("ids-n")
+    decide()
+    return agent, clock
+
+
+def pairs(entries: Any) -> dict[Any, float] | None:
+    return None if entries is None else {one["arm"]: one["probability"] for one in entries}
+
+
+def test_a_log_of_every_kind_of_store_is_that_of_an_agent_in_memory(store_url: str) -> None:
+    stored, clock = eventful(store=store_url)
+    in_memory, _ = eventful()
+    one, other = (agent.log() for agent in (stored, in_memory))
+    assert one.to_arrow().drop_columns("id").equals(other.to_arrow().drop_columns("id"))
+    assert one.origin.graphs == other.origin.graphs
+    with Agent(store=store_url, clock=clock) as again:
+        assert again.log().to_arrow().equals(one.to_arrow(), check_metadata=True)
+    stored.disconnect()
+
+
+def test_decisions_that_have_expired_are_closed_in_the_log() -> None:
+    """The journal gets the entry at the next operation; the log does not wait for it."""
+    clock = Clock()
+    agent = Agent("ts-n", 2, seed=1, expires=100, clock=clock)
+    made = [agent.decide(), agent.decide(expires=1e6)]
+    start, clock.now = clock.now, clock.now + 500.0
+    entries = agent.status()["entries"]
+    first, second = agent.log().to_arrow().to_pylist()
+    assert (first["id"], second["id"]) == (made[0].id, made[1].id)
+    assert first["closed"]["reason"] == "expired"
+    assert first["closed"]["time"].timestamp() == pytest.approx(start + 100.0, abs=1e-5)
+    assert second["closed"] is None
+    assert agent.status()["entries"] == entries
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_columns_agree_with_the_decisions_of_the_agent(stored: bool, tmp_path: Path) -> None:
+    agent, _ = eventful(store=tmp_path / "a.db" if stored else None)
+    rows = agent.log().to_arrow().to_pylist()
+    assert [row["number"] for row in rows] == list(range(1, agent.status()["decisions"] + 1))
+    for row in rows:
+        decision = agent.decision(row["id"])
+        assert row["arm"] == decision.arm
+        assert row["probability"] == decision.probability
+        assert pairs(row["pi"]) == decision.pi
+        assert pairs(row["reveals"]) == decision.reveals
+        assert abs(row["time"] - decision.time) < timedelta(microseconds=2)
+        assert (None if row["context"] is None else json.loads(row["context"])) == decision.context
+        eligible = row["eligible"] or agent.arms[: row["arms"]]
+        assert set(decision.pi or ()) <= set(eligible)
+    assert [row["policy"] for row in rows][-2:] == ["ts-n", "ids-n"]
+
+
+def test_eligible_arms_and_closes_of_every_kind() -> None:
+    agent, _ = eventful()
+    rows = {row["number"]: row for row in agent.log().to_arrow().to_pylist()}
+    assert rows[1]["eligible"] is None
+    assert rows[4]["eligible"] is None
+    assert rows[5]["eligible"] == [arm for arm in NAMES if arm != rows[4]["arm"]]  # distinct
+    assert rows[6]["eligible"] == ["bob", "eve"]  # among
+    assert rows[7]["eligible"] == ["bob", "eve", "joe"]  # ann is paused
+    assert rows[9]["eligible"] is None
+    assert rows[10]["eligible"] == ["bob", "eve", "joe", "kim"]
+    assert rows[11]["eligible"] == ["ann", "eve", "joe", "kim"]  # bob is retired
+    assert {row["arms"] for row in rows.values()} == {4, 5}
+    reasons = [None if row["closed"] is None else row["closed"]["reason"] for row in rows.values()]
+    assert reasons[:3] == ["observed"] * 3
+    assert {"expired", "closed", "reset", None} <= set(reasons)
+    assert reasons[-1] is None
+
+
+def test_outcomes_have_their_times_weights_and_kinds() -> None:
+    agent, _ = eventful()
+    rows = agent.log().to_arrow().to_pylist()
+    outcomes = [dict(one, number=row["number"]) for row in rows for one in row["outcomes"]]
+    status = agent.status()
+    assert sum(not one["late"] for one in outcomes) == status["outcomes"]
+    assert sum(one["late"] for one in outcomes) == status["late"] == 1
+    extra = [one for one in outcomes if one["extra"]]
+    assert [(one["number"], one["reward"]) for one in extra] == [(6, 1.0)]
+    assert extra[0]["arm"] not in (pairs(rows[5]["reveals"]) or {})
+    assert {one["weight"] for one in outcomes} == {1.0, 5.0}
+    journal = {line["number"]: line for line in agent.history()}
+    for one in outcomes:
+        line = journal[one["entry"]]
+        assert line["kind"] == "observe"
+        assert one["arm"] in line["outcomes"]
+        when = datetime.fromisoformat(line["time"])
+        assert abs(one["time"] - when) < timedelta(microseconds=2)
+
+
+@pytest.mark.parametrize("graph", ["random(r=uniform)", "revealed-er(p=0.5)", "random(r=0.25)"])
+def test_feedback_of_random_graphs_is_built_again(graph: str, tmp_path: Path) -> None:
+    agent = Agent("ts-n", NAMES, graph, seed=3, trial=5)
+    for one in (*agent.decide(3), agent.decide(), agent.decide()):
+        agent.observe(one, {one.arm: 1})
+    agent.log().to_parquet(tmp_path / "log.parquet")
+    log = DecisionLog.read(tmp_path / "log.parquet")
+    for row, line in enumerate(log.to_arrow().to_pylist()):
+        feedback = log.feedback(row)
+        assert feedback is not None
+        reach = feedback.reach(np.array([NAMES.index(line["arm"])]))[0]
+        found = {NAMES[i]: p for i, p in enumerate(reach.tolist()) if p > 0.0}
+        assert found == pairs(line["reveals"]) == agent.decision(line["id"]).reveals
+
+
+def test_a_policy_that_draws_itself_has_no_probabilities() -> None:
+    agent = Agent("ts-n-sampled", 3, seed=1)
+    agent.observe(agent.decide(), {agent.log().to_arrow()["arm"][0].as_py(): 1})
+    [row] = agent.log().to_arrow().to_pylist()
+    assert row["probability"] is None
+    assert row["pi"] is None
+    assert row["reveals"] == [{"arm": row["arm"], "probability": 1.0}]
+    assert type(row["arm"]) is int
+
+
+def test_removed_decisions_are_not_in_the_log(tmp_path: Path) -> None:
+    agent, _ = eventful(store=tmp_path / "a.db")
+    whole = agent.log().to_arrow().to_pylist()
+    middle = whole[8]["time"].timestamp() - 1.0
+    agent.forget(middle)
+    left = agent.log().to_arrow().to_pylist()
+    assert [row["number"] for row in left] == [row["number"] for row in whole[8:]]
+    for row, before in zip(left, whole[8:], strict=True):
+        assert {key: row[key] for key in row if key != "graph"} == {
+            key: before[key] for key in before if key != "graph"
+        }
+    in_memory, _ = eventful()
+    in_memory.forget(middle)
+    kept = in_memory.log().to_arrow().to_pylist()
+    assert [row["number"] for row in kept] == [row["number"] for row in whole[8:]]
+
+
+def test_an_agent_without_decisions_has_an_empty_log(tmp_path: Path) -> None:
+    log = Agent("ts-n", 2, seed=1).log()
+    assert len(log) == 0
+    log.to_parquet(tmp_path / "empty.parquet")
+    assert len(DecisionLog.read(tmp_path / "empty.parquet")) == 0
+
+
+# Files and data frames ----------------------------------------------------------------------------
+
+
+def test_parquet_keeps_everything(tmp_path: Path) -> None:
+    log = eventful()[0].log()
+    path = log.to_parquet(tmp_path / "log.parquet")
+    again = DecisionLog.read(path)
+    assert again.to_arrow().equals(log.to_arrow(), check_metadata=True)
+    assert again.arms == log.arms == ("ann", "bob", "eve", "joe", "kim")
+    for row in range(len(log)):
+        one, other = log.feedback(row), again.feedback(row)
+        assert one is not None
+        assert other is not None
+        action = np.arange(one.arms)
+        assert (one.reach(action) == other.reach(action)).all()
+    assert [file.name for file in tmp_path.iterdir()] == ["log.parquet"]
+
+
+@pytest.mark.parametrize("arms", [NAMES, [3, 1, 4, 15]])
+@pytest.mark.parametrize("way", ["pandas", "polars", "arrow", "rows", "csv", "jsonl"])
+def test_the_table_survives_other_formats(way: str, arms: Any, tmp_path: Path) -> None:
+    agent = Agent("ts-n", arms, "complete", seed=1, clock=Clock())
+    for one in agent.decide(3, context={"x": 1}):
+        agent.observe(one, {arms[0]: 1, arms[1]: 0})
+    agent.decide(among=arms[:2])
+    log = agent.log()
+    data: Any
+    match way:
+        case "pandas":
+            data = log.to_pandas()
+        case "polars":
+            data = log.to_polars()
+        case "arrow":
+            data = log.to_arrow()
+        case "rows":
+            data = log.to_arrow().to_pylist()
+        case _:
+            data = log.write(tmp_path / f"log.{way}")
+    again = DecisionLog.of(data, arms=arms, graph="complete")
+    assert again.to_arrow().to_pylist() == log.to_arrow().to_pylist()
+
+
+def test_a_table_with_metadata_keeps_graph_and_prior(tmp_path: Path) -> None:
+    log = eventful()[0].log()
+    for data in (log.to_arrow(), log.to_parquet(tmp_path / "log.parquet")):
+        again = DecisionLog.of(data)
+        assert again.to_arrow().equals(log.to_arrow(), check_metadata=True)
+        assert again.origin.prior is not None
+    assert DecisionLog.of(log.to_arrow(), arms=log.arms).origin.prior is None
+
+
+def test_eligible_arms_with_and_without_a_new_arm() -> None:
+    """The masks of 3 and 4 arms are the same byte."""
+    agent = Agent("uniform", ["a", "b", "c"], seed=1)
+    agent.decide(among=["a", "b", "c"])
+    agent.add_arm("d")
+    agent.decide(among=["a", "b", "c"])
+    found = [row["eligible"] for row in agent.log().to_arrow().to_pylist()]
+    assert found == [None, ["a", "b", "c"]]
+
+
+def test_read_accepts_text_files_of_a_log(tmp_path: Path) -> None:
+    log = eventful()[0].log()
+    for name in ("log.csv", "log.jsonl"):
+        again = DecisionLog.read(log.write(tmp_path / name))
+        assert again.arms == ("ann", "bob", "eve", "joe", "kim")
+        columns = ["id", "arm", "probability", "pi", "reveals", "eligible", "outcomes", "closed"]
+        one, other = (found.to_arrow().select(columns) for found in (log, again))
+        assert one.to_pylist() == other.to_pylist()
+
+
+def test_a_minimal_log() -> None:
+    rows = [
+        {"arm": "a", "probability": 0.25, "reward": 1.5},
+        {"arm": "b", "probability": 0.75, "reward": None},
+    ]
+    log = DecisionLog.of(rows)
+    assert log.arms == ("a", "b")
+    first, second = log.to_arrow().to_pylist()
+    assert first["pi"] is None
+    assert first["outcomes"][0]["reward"] == 1.5
+    assert second["outcomes"] == []
+    assert second["closed"]["reason"] == "observed"
+
+
+def test_outcomes_of_unplayed_arms_are_extra_without_a_graph() -> None:
+    rows = [{"arm": "a", "pi": {"a": 0.5, "b": 0.5}, "outcomes": {"a": 1, "b": 0}}]
+    for graph, extra in ((None, [False, True]), ("complete", [False, False])):
+        arms = ["a", "b"]
+        [row] = DecisionLog.of(rows, arms=arms, graph=graph).to_arrow().to_pylist()
+        assert [one["extra"] for one in row["outcomes"]] == extra
+        assert row["probability"] == 0.5
+
+
+def test_outcomes_of_other_systems_are_ordered_by_their_times() -> None:
+    def at(second: float) -> datetime:
+        return datetime.fromtimestamp(second, UTC)
+
+    late = [{"arm": "a", "reward": 1, "time": at(25)}]
+    rows = [
+        {"arm": "a", "probability": 1.0, "outcomes": late, "time": at(10)},
+        {"arm": "a", "probability": 1.0, "outcomes": {"a": 0}, "time": at(20)},
+        {"arm": "a", "probability": 1.0, "outcomes": {"a": 0}, "time": at(30)},
+    ]
+    found = DecisionLog.of(rows).to_arrow().to_pylist()
+    decisions = [row["entry"] for row in found]
+    outcomes = [row["outcomes"][0]["entry"] for row in found]
+    assert decisions == sorted(decisions)
+    assert decisions[0] < decisions[1] < outcomes[0] < decisions[2] < outcomes[2]
+    assert decisions[1] < outcomes[1] < decisions[2]
+
+
+@pytest.mark.parametrize("partly", [False, True])
+def test_entries_of_some_events_only_are_not_used(partly: bool) -> None:
+    """Otherwise outcomes would come before their decisions, and nothing would be learned."""
+    first: dict[str, Any] = {"arm": "a", "reward": 1} | ({"entry": 15} if partly else {})
+    rows = [
+        {"arm": "a", "probability": 1.0, "outcomes": [first], "entry": 10},
+        {"arm": "a", "probability": 1.0, "outcomes": {"a": 0}, "entry": 20},
+    ]
+    found = DecisionLog.of(rows).to_arrow().to_pylist()
+    entries = [x for row in found for x in (row["entry"], row["outcomes"][0]["entry"])]
+    assert entries == sorted(set(entries))
+    assert all(row["closed"]["entry"] == row["outcomes"][0]["entry"] for row in found)
+
+
+def test_given_entries_are_kept() -> None:
+    late = [{"arm": "a", "reward": 1, "entry": 25}]
+    rows = [
+        {"arm": "a", "probability": 1.0, "outcomes": late, "entry": 10},
+        {"arm": "a", "probability": 1.0, "reward": None, "entry": 20},
+    ]
+    first, second = DecisionLog.of(rows).to_arrow().to_pylist()
+    assert (first["entry"], first["outcomes"][0]["entry"], first["closed"]["entry"]) == (10, 25, 25)
+    assert (second["entry"], second["closed"]["entry"]) == (20, 20)
+
+
+def test_names_given_as_texts_are_found_as_integers() -> None:
+    rows = [{"arm": 10, "pi": {10: 0.5, 20: 0.5}, "outcomes": {10: 1, 20: 0}}]
+    log = DecisionLog.of(rows, arms=["10", "20"], graph="complete")
+    [row] = log.to_arrow().to_pylist()
+    assert row["arm"] == "10"
+    assert [one["arm"] for one in row["outcomes"]] == ["10", "20"]
+
+
+# Open Bandit Pipeline -----------------------------------------------------------------------------
+
+
+def test_format_of_open_bandit_pipeline() -> None:
+    agent, _ = eventful()
+    log = agent.log()
+    answered = [
+        row
+        for row in log.to_arrow().to_pylist()
+        if row["closed"] and any(one["arm"] == row["arm"] for one in row["outcomes"])
+    ]
+    with pytest.warns(InputWarning, match=f"^{len(log) - len(answered)} of {len(log)} decisions"):
+        found = log.to_obp()
+    assert found["n_rounds"] == len(answered) < len(log)
+    assert found["n_actions"] == 5
+    assert [log.arms[i] for i in found["action"]] == [row["arm"] for row in answered]
+    assert found["pscore"].tolist() == [row["probability"] for row in answered]
+    for i, row in enumerate(answered):
+        own = [one["reward"] for one in row["outcomes"] if one["arm"] == row["arm"]]
+        assert found["reward"][i] == own[0]
+        assert dict(zip(log.arms, found["pi_b"][i, :, 0], strict=True)) == {
+            arm: (pairs(row["pi"]) or {}).get(arm, 0.0) for arm in log.arms
+        }
+    assert found["position"] is None
+    assert found["context"].shape == (len(answered), 1)
+    assert np.issubdtype(found["action"].dtype, np.integer)
+    assert (found["pscore"] > 0.0).all()
+
+
+def test_contexts_of_numbers_are_kept_for_open_bandit_pipeline() -> None:
+    agent = Agent("uniform", 2, seed=1)
+    for x in (1.5, 2.5):
+        one = agent.decide(context={"x": x, "y": 7})
+        agent.observe(one, {one.arm: 1})
+    assert agent.log().to_obp()["context"].tolist() == [[1.5, 7.0], [2.5, 7.0]]
+
+
+@pytest.mark.parametrize(
+    ("contexts", "expected"),
+    [
+        ([{"x": 1, "y": 2}, {"y": 4, "x": 3}], [[1, 2], [3, 4]]),
+        ([{"x": 1, "y": 2}, {"x": 3, "z": 4}], [[1], [1]]),
+        ([[1, 2], {"x": 3, "y": 4}], [[1], [1]]),
+        ([[1, 2], [3, 4]], [[1, 2], [3, 4]]),
+        ([[1, 2], [3]], [[1], [1]]),
+        ([{"x": True}, {"x": False}], [[1], [1]]),
+        ([{"x": 1}, None], [[1], [1]]),
+    ],
+)
+def test_columns_of_a_context_are_its_keys(contexts: list[Any], expected: Any) -> None:
+    rows = [{"arm": "a", "pi": {"a": 1.0}, "reward": 1, "context": one} for one in contexts]
+    assert DecisionLog.of(rows).to_obp()["context"].tolist() == expected
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+GOOD: dict[str, Any] = {"arm": "a", "probability": 0.5, "reward": 1}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [{"probability": 0.5, "reward": 1}],
+        [{"arm": "a", "reward": 1}],
+        [{"arm": "a", "probability": 0.5}],
+        [GOOD | {"arm": None}],
+        [GOOD | {"arm": 1}, GOOD],
+        [GOOD | {"arm": 1.5}],
+        [GOOD | {"reward": "much"}],
+        [GOOD | {"reward": float("inf")}],
+        [GOOD | {"pi": "{no json"}],
+        [GOOD | {"pi": [{"arm": "a"}]}],
+        [GOOD | {"pi": 3}],
+        [GOOD | {"pi": [{"arm": "a", "probability": 1}, {"arm": "a", "probability": 1}]}],
+        [GOOD | {"outcomes": {"a": 0}}],
+        [GOOD | {"time": "yesterday"}],
+        [GOOD | {"time": 5}, GOOD | {"time": 4}],
+        [GOOD | {"outcomes": [{"reward": 1}]}],
+        [GOOD | {"probability": "half"}],
+        [GOOD | {"number": "one"}],
+        [GOOD | {"outcomes": [{"arm": "b", "reward": 1, "weight": "much"}]}],
+        [GOOD | {"closed": {"time": "never"}}],
+        [GOOD | {"eligible": []}],
+    ],
+)
+def test_invalid_rows_are_refused(rows: list[dict[str, Any]]) -> None:
+    with raises_pinned(InputError):
+        DecisionLog.of(rows)
+
+
+def test_invalid_data_is_refused(tmp_path: Path) -> None:
+    refused(lambda: DecisionLog.of(17), "a log must be")
+    refused(lambda: DecisionLog.of([GOOD], arms=["b", "c"]), "row 1", "unknown arm 'a'")
+    refused(lambda: DecisionLog.of([GOOD], graph="random(r=uniform)", arms=["a", "b"]), "changes")
+    for name in ("log.txt", "none.parquet", "none.csv"):
+        refused(lambda name=name: DecisionLog.read(tmp_path / name), "log")
+    Agent("ts-n", 2, store=tmp_path / "a.db").disconnect()
+    refused(lambda: DecisionLog.read(tmp_path / "a.db"), "agent log", "--output log.parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
+    refused(lambda: DecisionLog.read(tmp_path / "bad.parquet"), "cannot read the log")
+    refused(lambda: Agent("ts-n", 2).log().write(tmp_path / "a.xlsx"), ".parquet, .csv or .jsonl")
+    refused(lambda: Agent("ts-n", 2).log().to_obp(), "nothing to convert")
+
+
+def outcome(weight: float) -> dict[str, Any]:
+    return {"arm": "ann", "reward": 1.0, "weight": weight}
+
+
+def with_value(table: pa.Table, name: str, value: Any) -> pa.Table:
+    """Return the table with another value of the last row."""
+    field = table.schema.field(name)
+    changed = pa.array([*table[name].to_pylist()[:-1], value], field.type)
+    return table.set_column(table.column_names.index(name), field, changed)
+
+
+def test_damaged_metadata_is_refused(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    table = eventful()[0].log().to_arrow()
+    meta = json.loads(table.schema.metadata[b"graphbandits"])
+    path = tmp_path / "log.parquet"
+    changes: list[dict[str, Any]] = [
+        {"format": 99},
+        {"objects": {}},
+        {"graphs": ["x"]},
+        {"arms": ["ann"]},
+        {"first_arms": None, "more": 1},
+    ]
+    for change in changes:
+        data = json.dumps(meta | change).encode()
+        parquet.write_table(table.replace_schema_metadata({b"graphbandits": data}), path)
+        refused(lambda: DecisionLog.read(path).arrays, "log")
+    for name, value in (("eligible", []), ("outcomes", [outcome(math.nan)])):
+        parquet.write_table(with_value(table, name, value), path)
+        refused(lambda: DecisionLog.read(path).arrays, f"the column '{name}' of the log has")
+    for weight in (-1.0, 0.0, math.inf):
+        parquet.write_table(with_value(table, "outcomes", [outcome(weight)]), path)
+        refused(lambda: DecisionLog.read(path).arrays, "weight that is not above 0")
+    parquet.write_table(table.drop_columns(["pi"]), path)
+    refused(lambda: DecisionLog.read(path), "no column 'pi'")
