@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         run_experiment,
     )
     from graphbandits.experiments.catalogue import (
+        describe_policy,
         list_available,
         new_experiment,
         new_graph,
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
     )
     from graphbandits.experiments.experiment_audit import audit_experiment
     from graphbandits.experiments.graph_description import describe_graph
+    from graphbandits.experiments.recommend import recommend
     from graphbandits.graphs import as_process
-    from graphbandits.live import Agent, Decision
+    from graphbandits.live import Agent, Decision, Explanation, Health
+    from graphbandits.live.evaluation import Evaluation, evaluate
+    from graphbandits.live.log import DecisionLog
     from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.registry import register
@@ -47,7 +51,11 @@ _MODULES = {
     "Bernoulli": "graphbandits.worlds",
     "BetaBernoulli": "graphbandits.posteriors",
     "Decision": "graphbandits.live",
+    "DecisionLog": "graphbandits.live.log",
+    "Evaluation": "graphbandits.live.evaluation",
+    "Explanation": "graphbandits.live",
     "GraphBanditsError": "graphbandits.errors",
+    "Health": "graphbandits.live",
     "InputError": "graphbandits.errors",
     "Results": "graphbandits.results",
     "Study": "graphbandits.experiments",
@@ -57,6 +65,8 @@ _MODULES = {
     "audit_experiment": "graphbandits.experiments.experiment_audit",
     "check_plugins": "graphbandits.testing",
     "describe_graph": "graphbandits.experiments.graph_description",
+    "describe_policy": "graphbandits.experiments.catalogue",
+    "evaluate": "graphbandits.live.evaluation",
     "inspect_decision": "graphbandits.theory",
     "inspect_prior": "graphbandits.theory",
     "list_available": "graphbandits.experiments.catalogue",
@@ -69,6 +79,7 @@ _MODULES = {
     "new_world": "graphbandits.experiments.catalogue",
     "open_studies": "graphbandits.experiments",
     "open_study": "graphbandits.experiments",
+    "recommend": "graphbandits.experiments.recommend",
     "register": "graphbandits.registry",
     "reproduce": "graphbandits.experiments",
     "run_experiment": "graphbandits.experiments",
@@ -80,7 +91,11 @@ __all__ = [
     "Bernoulli",
     "BetaBernoulli",
     "Decision",
+    "DecisionLog",
+    "Evaluation",
+    "Explanation",
     "GraphBanditsError",
+    "Health",
     "InputError",
     "Results",
     "Study",
@@ -91,6 +106,8 @@ __all__ = [
     "audit_experiment",
     "check_plugins",
     "describe_graph",
+    "describe_policy",
+    "evaluate",
     "inspect_decision",
     "inspect_prior",
     "list_available",
@@ -103,6 +120,7 @@ __all__ = [
     "new_world",
     "open_studies",
     "open_study",
+    "recommend",
     "register",
     "reproduce",
     "run_experiment",

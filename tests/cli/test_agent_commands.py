@@ -178,6 +178,35 @@ def test_status_as_text_has_the_same_values(store: Path) -> None:
     assert rows == {key: value for key, value in shown.items() if value}
 
 
+def test_health(store: Path) -> None:
+    agent("observe", decide()[0]["id"], "ann=1", "bob=0")
+    decide()
+    found = answer("agent", "health", "a.db")
+    assert found | {"oldest": 0, "median": 0} == Agent(store="a.db").health().to_dict() | {
+        "oldest": 0,
+        "median": 0,
+    }
+    shown = agent("health")
+    assert shown.startswith("ok: nothing unusual was found.\nNote: answers that are missing")
+    rows = dict(re.findall(r"^ *([a-z][\w ().]*?)  +(\S.*?) *$", shown, re.MULTILINE))
+    for key in ("decisions", "open", "expired", "unanswered", "outcomes", "learned", "late"):
+        assert rows[key] == str(found[key])
+    assert re.search(r"^ eve +1 +0 +0% *$", shown, re.MULTILINE)
+    assert re.search(r"^ ann +1 +1 +600 +1 +0.667 +1 *$", shown, re.MULTILINE)
+    assert float(rows["highest average ratio"]) == pytest.approx(1.0)
+    assert "one arm alone needs a higher ratio" in shown
+
+
+def test_health_with_a_warning_ends_with_code_1(store: Path) -> None:
+    agent("learn", "--outcomes", '{"ann": [60, 60]}')
+    agent("learn", "--outcomes", '{"ann": [0, 60]}')
+    for more in ([], ["--json"]):
+        result = RUNNER.invoke(app, ["agent", "health", "a.db", *more])
+        assert result.exit_code == 1
+        assert "the outcomes of ann contradict its posterior" in " ".join(result.stdout.split())
+    assert RUNNER.invoke(app, ["agent", "health", "a.db", "--level=1e-40"]).exit_code == 0
+
+
 def test_history(store: Path) -> None:
     [made] = decide("--context", '"x"')
     agent("observe", made["id"], "ann=1", "bob=3,10")
@@ -221,6 +250,8 @@ def test_plugin_policies(plugin_place: Path) -> None:
     [
         ["decide", "no.db"],
         ["status", "no.db", "--json"],
+        ["health", "no.db"],
+        ["health", "no.db", "--level=x"],
         ["run", "no.db"],
         ["observe", "no.db", "1-0123456789ab", "ann=1"],
         ["list", "no.db"],

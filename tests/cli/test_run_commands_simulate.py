@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -217,6 +217,26 @@ def test_simulate_with_eligible_arms(place: Path) -> None:
     assert "only some arms are eligible" in (place / "out" / "report.html").read_text("utf-8")
     said = refused_command(place, [*SIMULATE, "--eligible", "0"])
     assert "eligible must be a probability above 0 and at most 1" in said
+
+
+def test_simulate_with_delayed_and_missing_answers(place: Path) -> None:
+    for text, delay in (("2", 2), ("0,2", [0, 2])):
+        args = [*SIMULATE, "--delay", text, "--answer-rate", "0.5"]
+        how: dict[str, Any] = {"delay": delay, "answer_rate": 0.5}
+        results = graphbandits.simulate("ids-n", graph="paper", horizon=3, trials=2, **how)
+        assert answer(*args) == json.loads(json.dumps(results.summary()))
+    assert "None of these policies has a proved bound" in run(*args, "--bounds")
+    run(*args, "--output", "out", "--workers", 1)
+    study = graphbandits.open_study("out")
+    assert "--delay=0,2 --answer-rate=0.5" in study.rerun
+    assert study.results()["ids-n"].mean[-1] == results["ids-n"].mean[-1]
+    assert "outcomes arrive late or not at all" in (place / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("words", ["--delay=-1", "--delay=3,2", "--delay=x", "--answer-rate=0"])
+def test_bad_delays_and_answer_rates(place: Path, words: str) -> None:
+    said = refused_command(place, [*SIMULATE, words])
+    assert words.partition("=")[0].strip("-").replace("-", "_") in said.replace("-", "_")
 
 
 def test_record_needs_an_output_directory(place: Path) -> None:

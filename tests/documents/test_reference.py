@@ -116,8 +116,8 @@ def test_results_md_lists_every_field_of_the_manifest(tmp_path: Path) -> None:
     first, second = section.split("`settings` is what")
     rows = r"^\| `(\w+)` \|"
     assert re.findall(rows, first, re.MULTILINE) == list(manifest)
-    # of fixed means; of a graph without a hash; of eligible arms
-    optional = {"means", "graph_source", "eligible"}
+    # of fixed means; of a graph without a hash; of eligible arms; of delayed and missing answers
+    optional = {"means", "graph_source", "eligible", "delay", "answer_rate"}
     assert set(re.findall(rows, second, re.MULTILINE)) - optional == set(manifest["settings"])
 
 

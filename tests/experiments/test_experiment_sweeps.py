@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.experiment_files import SINGLE, SWEEP
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 
 from graphbandits import open_study
 from graphbandits.cli import app
+from graphbandits.engine.answers import Answers
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
 from graphbandits.results import Claim, Published
@@ -92,6 +95,31 @@ def test_eligible_arms_are_a_key_and_can_be_swept(place: Path) -> None:
     rows = study.trajectories(eligible=1, policy="ts-n").table("eligible")
     assert len(rows) == 2 * 20 * 4
     assert study.results(eligible=0.5).settings["eligible"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "swept", "found"),
+    [
+        ("delay", "[0, 3]", "[0, 30]", [None, Answers(30, 30, 1.0)]),
+        ("delay", "3", "[[0, 1], [2, 5]]", [Answers(0, 1, 1.0), Answers(2, 5, 1.0)]),
+        ("answer_rate", "0.5", "[0.25, 1]", [Answers(0, 0, 0.25), None]),
+    ],
+)
+def test_delays_and_answer_rates_are_keys_and_can_be_swept(
+    place: Path, key: str, value: str, swept: str, found: list[Any]
+) -> None:
+    text = SINGLE.replace("trials = 5", f"trials = 5\n{key} = {value}")
+    (place / "some.toml").write_text(text, "utf-8")
+    plan = load_experiment("some.toml").plan()
+    assert plan.answers == Answers.of(**{key: json.loads(value)})
+    head = text.partition("[[claims]]")[0]
+    more = f'[[sweeps]]\nparameter = "{key}"\nvalues = {swept}\n'
+    (place / "swept.toml").write_text(head + more, "utf-8")
+    assert [plan.answers for plan in load_experiment("swept.toml").plans()] == found
+    run("run", "swept.toml", "--trials=2", "--workers=1")
+    settings = [cell.results().settings for cell in open_study("swept")]
+    default = {"delay": 0, "answer_rate": 1}[key]
+    assert [one.get(key, default) for one in settings] == json.loads(swept)
 
 
 def test_sweeps_without_a_title_have_distinct_names(place: Path) -> None:

@@ -74,6 +74,7 @@ BESIDE = HELPERS | {
     "registry": "a base module",
     "engine._progress": "the progress bar",
     "engine.trajectories": "checks of what is recorded",
+    "engine.answers": "checks of delays and missing answers",
     "engine.eligible": "checks of the eligible arms",
     "experiments.progress_table": "the progress table",
     "experiments.figures": "default figures of an experiment",

@@ -21,12 +21,15 @@ from graphbandits.cli.formatting import (
     print_json,
     print_line,
     print_table,
+    print_text,
 )
 from graphbandits.cli.options import flag, lifetime, load, number, option
 from graphbandits.errors import InputError
+from graphbandits.registry import text_of
 
 if TYPE_CHECKING:
     from graphbandits.live import Agent
+    from graphbandits.live.health import Health
 
 agent = typer.Typer(
     no_args_is_help=True,
@@ -123,6 +126,14 @@ def init(
         int | None, number("Number of decisions, for policies that need it.")
     ] = None,
     expires: Expires = None,
+    floor: Annotated[
+        float | None,
+        option("P", "Probability of exploration in every decision, for the evaluation of the log."),
+    ] = None,
+    floor_over: Annotated[
+        str,
+        option("ARMS", "Arms over which --floor is spread: 'arms' (all) or 'dominating-set'."),
+    ] = "arms",
     name: Name = "default",
     plugin: options.Plugin = None,
 ) -> None:
@@ -136,11 +147,13 @@ def init(
     settings: dict[str, Any] = {
         "policy": policy,
         "graph": graph,
-        "arms": _arms(arms),
+        "arms": read_arms(arms),
         "posterior": posterior,
         "prior": prior[0] if prior and len(prior) == 1 else prior,
         "horizon": horizon,
         "expires": expires,
+        "floor": floor,
+        "floor_over": floor_over,
     }
     checked = graphbandits.Agent(**settings, seed=seed)  # before a file is created
     if name in _names(store):
@@ -150,9 +163,8 @@ def init(
             )
     made = graphbandits.Agent(**settings, seed=checked.seed, store=store, name=name)
     made.disconnect()
-    print_line(
-        f"Created agent '{name}': {policy}, {count(len(made.arms), 'arm')}, seed {made.seed}."
-    )
+    shown = text_of(made.policy), count(len(made.arms), "arm"), f"seed {made.seed}"
+    print_line(f"Created agent '{name}': {', '.join(shown)}.")
 
 
 def _names(store: str) -> list[str]:
@@ -166,10 +178,10 @@ def _names(store: str) -> list[str]:
         return []
 
 
-def _arms(text: str | None) -> int | list[str] | None:
+def read_arms(text: str | None) -> int | list[str] | None:
     """Read a number of arms, or their names.
 
-    >>> _arms("4"), _arms("ann, bob")
+    >>> read_arms("4"), read_arms("ann, bob")
     (4, ['ann', 'bob'])
     """
     if text is None:
@@ -531,6 +543,72 @@ def status(
 
 
 @agent.command()
+def health(
+    store: Place,
+    level: Annotated[
+        float,
+        options.fraction("Probability that the test of the posterior ever warns by mistake."),
+    ] = 0.01,
+    name: Name = "default",
+    plugin: options.Plugin = None,
+    json: options.Json = False,
+) -> None:
+    """Report whether outcomes contradict the posterior, and which answers are missing.
+
+    Example: graphbandits agent health campaign.db
+    """
+    with _opened(store, name, plugin) as opened:
+        found = opened.health(level)
+    if json:
+        print_json(found.to_dict())
+    else:
+        _print_health(found)
+    raise typer.Exit(1 if found.warnings else 0)
+
+
+def _print_health(found: Health) -> None:
+    from graphbandits.live.health import age_text
+
+    for line in found.warnings:
+        print_text(f"Warning: {line}.")
+    if not found.warnings:
+        print_line("ok: nothing unusual was found.")
+    for line in found.notes:
+        print_text(f"Note: {line}.")
+    table = plain_table("", [""], [""])
+    table.show_header = False
+    for key in ("decisions", "open", "expired", "unanswered", "outcomes", "learned", "late"):
+        table.add_row(key, str(getattr(found, key)))
+    if found.oldest is not None and found.median is not None:
+        table.add_row("oldest open decision", age_text(found.oldest))
+        table.add_row("median age of open decisions", age_text(found.median))
+    if found.test is not None:
+        table.add_row("highest average ratio", f"{found.test.highest_ratio:.3g}")
+        table.add_row(f"warning from (level {found.level:g})", f"{found.test.threshold:.3g}")
+    print_table(table)
+    if found.test is not None and found.test.arms:
+        columns = ["outcomes", "highest ratio", "warning from", "ratio now"]
+        columns += ["posterior mean", "recent mean"]
+        table = plain_table("Outcomes against the posterior", ["arm"], columns)
+        for arm in found.test.arms:
+            numbers = f"{arm.highest_ratio:.3g}", f"{arm.threshold:.6g}", f"{arm.ratio:.3g}"
+            means = f"{arm.posterior_mean:.3g}", f"{arm.recent_mean:.3g}"
+            table.add_row(str(arm.arm), str(arm.outcomes), *numbers, *means)
+        print_table(table)
+        print_text(
+            "Ratios are averaged: that of all arms together counts one half, and single arms share "
+            "the other half. So one arm alone needs a higher ratio for a warning.\n",
+            style="dim",
+        )
+    if found.answers:
+        table = plain_table("Answers", ["arm"], ["revealed", "received", "share", ""])
+        for one in found.answers:
+            numbers = f"{one.revealed:.4g}", str(one.received), f"{one.share:.0%}"
+            table.add_row(str(one.arm), *numbers, "low" if one.low else "")
+        print_table(table)
+
+
+@agent.command()
 def history(
     store: Place,
     last: Annotated[
@@ -579,6 +657,25 @@ def _details(entry: dict[str, Any]) -> str:
 
 def _reward(value: float | list[float]) -> str:
     return ",".join(f"{one:g}" for one in value) if isinstance(value, list) else f"{value:g}"
+
+
+@agent.command()
+def log(
+    store: Place,
+    output: Annotated[
+        Path, option("FILE", "File to write: .parquet (with the graphs), .csv or .jsonl.")
+    ],
+    name: Name = "default",
+    plugin: options.Plugin = None,
+) -> None:
+    """Write all decisions with their probabilities and outcomes to a file.
+
+    Example: graphbandits agent log campaign.db --output log.parquet
+    """
+    with _opened(store, name, plugin) as opened:
+        found = opened.log()
+        found.write(output)
+    print_line(f"Wrote {count(len(found), 'decision')} to {output}.")
 
 
 @agent.command("list")

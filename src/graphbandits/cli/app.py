@@ -13,7 +13,9 @@ from graphbandits._version import __version__
 from graphbandits.cli.agent_commands import agent
 from graphbandits.cli.catalogue_commands import list_, new
 from graphbandits.cli.check_commands import audit, check
+from graphbandits.cli.evaluation_commands import evaluate
 from graphbandits.cli.inspect_commands import graph, inspect
+from graphbandits.cli.recommend_command import recommend
 from graphbandits.cli.run_commands import reproduce, run, simulate
 from graphbandits.cli.store_commands import compare, report, store
 from graphbandits.errors import GraphBanditsError, InputWarning
@@ -109,7 +111,10 @@ def _root(
     pass
 
 
-for command in (reproduce, simulate, run, audit, check, inspect, graph, list_, compare, report):
+for command in (
+    *(reproduce, simulate, recommend, run, audit, check, inspect, graph, list_, compare, report),
+    evaluate,
+):
     app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(agent, name="agent")
 app.add_typer(new, name="new")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import graphbandits
 from graphbandits.cli import options
 from graphbandits.cli.formatting import (
     count,
+    plain_console,
     plain_table,
     print_json,
     print_line,
@@ -69,21 +71,73 @@ def inspect(
     samples: Annotated[
         int | None, option("N", "Also estimate the joint gain g from N random draws.")
     ] = None,
-    seed: Annotated[int, option("N", "Seed of the random draws of --samples.")] = 0,
+    seed: Annotated[
+        int | None, option("N", "Seed of the random draws of --samples. Default: 0.")
+    ] = None,
+    agent: Annotated[
+        str | None,
+        option(
+            "STORE",
+            "Show the beliefs, plays and last decisions of a live agent: a file of SQLite, or the "
+            "address of a PostgreSQL database.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, option("NAME", "With --agent: name of the agent. Default: default.")
+    ] = None,
+    decision: Annotated[
+        str | None, option("ID", "With --agent: explain a decision, given by its id.")
+    ] = None,
+    at: Annotated[
+        datetime | None,
+        options.date("With --agent: show the agent as it was at a time, such as 2026-01-31T12:00."),
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "With --agent: draw the graph with the beliefs, or the frontier of a decision, to a "
+            ".png, .svg or .pdf file.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        option("POLICY", 'Describe a policy, such as "eps-greedy-lp(c=2)".'),
+    ] = None,
     plugin: options.Plugin = None,
     json: options.Json = False,
 ) -> None:
     """Analyse one decision: beliefs, information gain of each arm, and the play of each policy.
 
-    With --prior, show the means and rewards that a prior expects.
+    With --prior, show the means and rewards that a prior expects; with --agent, a live agent or one
+    of its decisions; with --policy, what a policy needs.
 
     Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
     """
     load(plugin)
+    _check_combination(
+        {"--beta": beta, "--posterior": posterior, "--arm": arm, "--graph": graph}
+        | {"--samples": samples, "--seed": seed, "--prior": prior, "--arms": arms},
+        {"--name": name, "--decision": decision, "--at": at, "--figure": figure},
+        agent,
+        policy,
+    )
+    if policy is not None:
+        described = graphbandits.describe_policy(policy)
+        if json:
+            print_json(described)
+        else:
+            _print_policy(described)
+        return
+    if agent is not None:
+        _inspect_agent(agent, name or "default", decision, at, figure, json)
+        return
     if prior is not None:
         if beta or arm or posterior or graph or samples:
             raise InputError("--prior cannot be combined with options for a decision: remove them")
-        expected = graphbandits.inspect_prior(prior, arms=5 if arms is None else arms, seed=seed)
+        expected = graphbandits.inspect_prior(
+            prior, arms=5 if arms is None else arms, seed=seed or 0
+        )
         if json:
             print_json(expected.to_dict())
         else:
@@ -99,7 +153,7 @@ def inspect(
         graph,
         posterior=posterior or "beta-bernoulli",
         samples=samples,
-        seed=seed,
+        seed=seed or 0,
         progress=True,
     )
     if json:
@@ -107,6 +161,141 @@ def inspect(
         return
     _print_beliefs(found, graph)
     _print_plays(found)
+
+
+def _check_combination(
+    others: Mapping[str, Any], of_agent: Mapping[str, Any], agent: str | None, policy: str | None
+) -> None:
+    """Raise InputError if options of different things are given."""
+    given = [name for name, value in others.items() if value is not None]
+    needs_agent = [name for name, value in of_agent.items() if value is not None]
+    if agent is not None and policy is not None:
+        raise InputError("--agent and --policy show different things: give one of them")
+    if needs_agent and agent is None:
+        raise InputError(f"{needs_agent[0]} is for --agent: add --agent STORE, or remove it")
+    first = "--agent" if agent is not None else "--policy" if policy is not None else None
+    if first and given:
+        raise InputError(f"{first} cannot be combined with {given[0]}: remove one of them")
+
+
+def _inspect_agent(
+    store: str,
+    name: str,
+    decision: str | None,
+    at: datetime | None,
+    figure: Path | None,
+    json: bool,
+) -> None:
+    """Print an agent, or one of its decisions, and draw it."""
+    from graphbandits.engine._progress import announce_compilation
+
+    if figure is not None:
+        from graphbandits.experiments.graph_description import check_figure_path
+
+        check_figure_path(figure, "--figure")
+    announce_compilation()
+    opened = graphbandits.Agent(store=store, name=name)
+    try:
+        shown = opened if at is None else opened.at(at)
+        explanation = None if decision is None else shown.explain(decision)
+        found = shown.overview() if explanation is None else explanation.to_dict()
+        files = []
+        if figure is not None:
+            from graphbandits.plots import save_figure
+
+            drawn = shown.figure() if explanation is None else explanation.figure()
+            files = save_figure(drawn, figure)
+    finally:
+        opened.disconnect()
+    if json:
+        print_json(found)
+        return
+    if explanation is None:
+        _print_agent(found)
+    else:
+        plain_console().print(explanation)
+    for file in files:
+        print_line(f"Wrote {file}.")
+
+
+def _print_agent(found: dict[str, Any]) -> None:
+    status, arms = found["status"], found["arms"]
+    print_text(
+        f"Agent '{status['name']}': {status['policy']}, {count(status['arms'], 'arm')}, "
+        f"{count(status['decisions'], 'decision')} ({status['open']} open), "
+        f"{count(status['outcomes'] + status['learned'], 'outcome')}."
+    )
+    has_beliefs = any(one["alpha"] is not None for one in arms)
+    columns: list[tuple[str, Iterable[str]]] = [("arm", (str(one["arm"]) for one in arms))]
+    if has_beliefs:
+        for header, key in (("P(best)", "alpha"), ("regret", "delta"), ("h", "h")):
+            columns.append((header, ["" if x[key] is None else _number(x[key]) for x in arms]))
+    columns.append(("plays", (str(one["plays"]) for one in arms)))
+    columns.append(("outcomes", (f"{one['outcomes']:g}" for one in arms)))
+    states = list(arms[0]["state"]) if arms else []
+    for key in states:
+        columns.append((key, [_state(one["state"][key]) for one in arms]))
+    if any(one["status"] != "active" for one in arms):
+        columns.append(("", [one["status"].replace("active", "") for one in arms]))
+    print_table(_table(columns))
+    if found["others"]:
+        print_text(f"{count(found['others'], 'more arm')} not listed.")
+    if not has_beliefs:
+        print_text(
+            "There are no beliefs: the policy has no posterior of the arms, or no arm may be "
+            "played."
+        )
+    if not found["decisions"]:
+        return
+    table = plain_table("", ["decision", "time", "arm"], ["probability"])
+    for one in found["decisions"]:
+        when = datetime.fromisoformat(one["time"]).astimezone()
+        chance = "" if one["probability"] is None else _number(one["probability"])
+        table.add_row(one["decision"], f"{when:%Y-%m-%d %H:%M:%S}", str(one["arm"]), chance)
+    print_text("Last decisions, explained with --decision ID:")
+    print_table(table)
+
+
+def _state(value: Any) -> str:
+    """Format a number of the state of an arm.
+
+    >>> _state(3.0), _state([1.0, 0.25])
+    ('3', '1/0.25')
+    """
+    return "/".join(map(_state, value)) if isinstance(value, list) else f"{value:.4g}"
+
+
+def _print_policy(found: dict[str, Any]) -> None:
+    print_text(f"{found['text']}: {found['description']}")
+    if found["details"]:
+        print_text(found["details"])
+    if found["parameters"]:
+        table = plain_table("", ["parameter", "value", "default", "meaning"])
+        for one in found["parameters"]:
+            value, default = (
+                "none" if x is None else str(x) for x in (one["value"], one["default"])
+            )
+            table.add_row(one["name"], value, default, one["description"])
+        print_table(table)
+    table = plain_table("", ["", ""])
+    table.show_header = False
+    table.add_row("needs", found["graph_known"])
+    table.add_row("rewards", found["accepts"] or "all")
+    for key, yes, no in _DECLARED:
+        table.add_row(key, yes if found[key] else no)
+    if found["file"]:
+        table.add_row("file", found["file"])
+    print_table(table)
+
+
+#: Declarations of a policy: key, and what it means if it is true or false.
+_DECLARED = (
+    ("posterior", "keeps a posterior of the arms: has beliefs", "keeps no posterior: no beliefs"),
+    ("exact", "the probabilities of a draw are known", "draws the arm itself: no probabilities"),
+    ("weighted", "accepts several outcomes as one report", "accepts single outcomes"),
+    ("incremental", "learns from each outcome", "learns when a decision is closed"),
+    ("restrictable", "can be restricted to some arms", "needs all arms in every round"),
+)
 
 
 def _given_arms(beta: list[str] | None, posterior: str | None, arm: list[str] | None) -> list[str]:

@@ -45,6 +45,11 @@ def seconds(help: str) -> Any:
     return option("SECONDS", help, parser=_parser(float, "a number of seconds"))
 
 
+def fraction(help: str) -> Any:
+    """Define an option for a number such as a level."""
+    return option("X", help, parser=_parser(float, "a number"))
+
+
 def lifetime(help: str) -> Any:
     """Define an option for a duration in seconds, minutes, hours or days."""
     return option("TIME", help, parser=_parser(_seconds, "a time such as 90, 30m, 12h or 3d"))
@@ -166,6 +171,18 @@ Eligible = Annotated[
         "played. Default: all arms are eligible.",
     ),
 ]
+Delay = Annotated[
+    str,
+    option(
+        "ROUNDS",
+        "Rounds from a play to its outcomes: a number such as 30, or the smallest and the largest, "
+        "such as 0,60, between which each outcome has its own.",
+    ),
+]
+AnswerRate = Annotated[
+    float,
+    option("P", "Probability that an outcome arrives, for each outcome."),
+]
 
 
 def numbers(text: str, what: str) -> tuple[float, ...]:
@@ -180,6 +197,32 @@ def numbers(text: str, what: str) -> tuple[float, ...]:
         raise typer.BadParameter(
             f"{what} must be numbers separated by commas, such as 0.2,0.5,0.7; not '{text}'"
         ) from None
+
+
+def delay(text: str) -> int | list[int]:
+    """Read a delay: a whole number, or the smallest and the largest, separated by a comma.
+
+    >>> delay("30"), delay("0,60")
+    (30, [0, 60])
+    """
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            "--delay must be a whole number such as 30, or two separated by a comma such as 0,60; "
+            f"not '{text}'"
+        ) from None
+    return found[0] if len(found) == 1 else found
+
+
+def answers_text(delay: int | list[int] = 0, answer_rate: float = 1.0) -> str:
+    """Describe delayed and missing answers, to be appended to a title.
+
+    >>> answers_text([0, 60], 0.8)
+    ', delay 0 to 60, answer rate 0.8'
+    """
+    text = f"{delay[0]} to {delay[1]}" if isinstance(delay, list) else str(delay)
+    return f", delay {text}, answer rate {answer_rate:g}"
 
 
 def load(plugins: Sequence[Path] | None) -> None:

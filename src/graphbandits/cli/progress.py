@@ -24,6 +24,7 @@ from graphbandits.engine._progress import COMPILATION, announce_compilation
 from graphbandits.experiments import Study
 from graphbandits.experiments.progress_table import LiveProgress
 from graphbandits.plugins import file_of
+from graphbandits.policies.base import with_inner
 from graphbandits.store import Failure, Store, WorkerOptions
 from graphbandits.store.estimate import estimate
 
@@ -83,7 +84,11 @@ class CommandProgress(LiveProgress):
             announce_compilation()
             return
         # a plug-in may crash the process: run it in workers only
-        safe = [task for task in requested if file_of(task.plan.policies[task.policy]) is None]
+        safe = [
+            task
+            for task in requested
+            if not any(map(file_of, with_inner(task.plan.policies[task.policy])))
+        ]
         if not safe:
             return
         print_text(f"Estimating the run time (a first run also compiles: about {COMPILATION})")

@@ -226,6 +226,8 @@ def simulate(
     ratios: options.Ratios = None,
     record: options.Record = None,
     eligible: options.Eligible = None,
+    delay: options.Delay = "0",
+    answer_rate: options.AnswerRate = 1.0,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
@@ -278,9 +280,13 @@ def simulate(
         ratios=ratios,
         record=record or (),
         eligible=eligible,
+        delay=options.delay(delay),
+        answer_rate=answer_rate,
     )
     name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
     size = f"{plan.process.arms} arms, {horizon} rounds, {count(trials, 'trial')}, seed {seed}"
+    if plan.answers is not None:
+        size += options.answers_text(**plan.answers.settings())
     if output is not None:
         from graphbandits.cli.progress import CommandProgress, interruptible
 
@@ -294,6 +300,8 @@ def simulate(
         command += [f"--ratios={ratios}"] if ratios else []
         command += [f"--record={word}" for word in plan.recording.trajectories]
         command += [f"--eligible={eligible}"] if eligible is not None else []
+        if plan.answers is not None:
+            command += [f"--delay={delay}", f"--answer-rate={answer_rate}"]
         progress = CommandProgress(output)
         with interruptible():
             run_plan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import os
 import re
@@ -17,7 +18,17 @@ from graphbandits.errors import InputError, nearest
 from graphbandits.experiments._texts import file_name_part
 from graphbandits.experiments.experiment import experiment_names, load_experiment
 from graphbandits.experiments.tables import SweepTable
-from graphbandits.registry import parameters_of, registered, summary_of
+from graphbandits.policies import Policy, as_policy
+from graphbandits.policies.base import with_inner
+from graphbandits.policies.bayesian import PosteriorPolicy
+from graphbandits.registry import (
+    name_of,
+    parameters_of,
+    registered,
+    summary_of,
+    text_of,
+    text_parameters,
+)
 
 #: What can be listed, with the kind of plug-in.
 KINDS = {
@@ -71,10 +82,85 @@ def _plugin_entries(kind: str) -> list[dict[str, Any]]:
     for name, cls in registered(kind).items():
         entry = {"name": name, "description": summary_of(cls), "parameters": parameters_of(cls)}
         needs = getattr(cls, "needs", None)
+        if kind == "policy" and needs is None:  # it depends on the parameters: those of the default
+            needs = getattr(as_policy(name), "needs", None)
         if kind == "policy" and needs is not None:
             entry |= {"needs": asdict(needs), "graph_known": str(needs)}
         entries.append(entry)
     return entries
+
+
+def describe_policy(policy: str | Policy) -> dict[str, Any]:
+    """Describe a policy: its parameters, what it needs, and what it declares.
+
+    Parameters
+    ----------
+    policy
+        Text form such as "ids-n" or "eps-greedy-lp(c=2)", or a policy.
+
+    Returns
+    -------
+    dict
+        ``name``, ``text``, ``description``; ``details``, the rest of its documentation with its
+        source; ``parameters``, each with ``name``, ``value``, ``default`` and ``description``;
+        ``needs`` and ``graph_known``, the same in words; ``exact``, ``posterior``, ``weighted``,
+        ``incremental`` and ``restrictable`` (see :class:`graphbandits.policies.Policy`);
+        ``accepts``, the accepted rewards in words, None for all; and ``file``.
+
+    Raises
+    ------
+    InputError
+        If there is no such policy.
+
+    Examples
+    --------
+    >>> found = describe_policy("eps-greedy-lp(c=2)")
+    >>> [(one["name"], one["value"], one["default"]) for one in found["parameters"]]
+    [('c', 2, 5.0), ('d', 1.0, 1.0)]
+    """
+    made = as_policy(policy)
+    cls = type(made)
+    accepts = getattr(made, "accepts", None)
+    texts, details = _documented(cls)
+    defaults = parameters_of(cls)
+    given = text_parameters(made)
+    return {
+        "name": name_of(made),
+        "text": text_of(made),
+        "description": summary_of(cls),
+        "details": details,
+        "parameters": [
+            {
+                "name": name,
+                "value": given.get(name, default),
+                "default": default,
+                "description": texts.get(name, ""),
+            }
+            for name, default in defaults.items()
+        ],
+        "needs": asdict(made.needs),
+        "graph_known": str(made.needs),
+        "exact": made.exact,
+        "posterior": isinstance(with_inner(made)[-1], PosteriorPolicy),
+        "weighted": bool(getattr(made, "weighted", False)),
+        "incremental": bool(getattr(made, "incremental", False)),
+        "restrictable": bool(getattr(made, "restrictable", True)),
+        "accepts": None if accepts is None else accepts.description,
+        "file": inspect.getsourcefile(cls),
+    }
+
+
+def _documented(cls: type) -> tuple[dict[str, str], str]:
+    """Return the descriptions of parameters in a docstring, and its text without its summary."""
+    parts = re.split(r"\n(\w[\w ]*)\n-{3,}\n", "\n" + (inspect.getdoc(cls) or ""))
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    found = {}
+    for block in re.split(r"\n(?=\S)", sections.get("Parameters", "").strip()):
+        head, _, text = block.partition("\n")
+        for name in head.split(" : ")[0].split(", "):
+            found[name] = " ".join(text.replace("``", "").split())
+    _, _, details = parts[0].strip().partition("\n\n")
+    return found, " ".join(details.replace("``", "").split())
 
 
 def _experiment_entry(name: str) -> dict[str, Any]:

@@ -68,6 +68,10 @@ class Experiment(tables.SimulationTable):
         Policies to compare.
     eligible
         Probability that an arm is eligible in a round. Default: all arms are eligible.
+    delay
+        Rounds from a play to its outcomes: a number, or [smallest, largest]. Default: 0.
+    answer_rate
+        Probability that an outcome arrives. Default: all outcomes arrive.
     title
         Title of the experiment.
     accuracy
@@ -427,12 +431,18 @@ class Experiment(tables.SimulationTable):
                 rounds=record.points if record.rounds is None else record.rounds,
                 record=record.trajectories,
                 eligible=self.eligible,
+                **self._answers(),
                 **settings,
             )
         except GraphBanditsError:
             # find the invalid key, if the error is in the file
             self._check_keys(graph, world, posterior, 1 if "trials" in changes else self.trials)
             raise
+
+    def _answers(self) -> dict[str, Any]:
+        """Return delay and answer rate, if they are given."""
+        given = {"delay": self.delay, "answer_rate": self.answer_rate}
+        return {key: value for key, value in given.items() if value is not None}
 
     def _check_keys(
         self, graph: str, world: World | None, posterior: Posterior | None, trials: int
@@ -458,7 +468,8 @@ class Experiment(tables.SimulationTable):
                 plan(ANY_GRAPH_POLICY, rounds=self.record.rounds)
         if self.record.ratios is not None:
             with prefix_errors(f"record, ratios = {_texts.toml_text(self.record.ratios)}"):
-                plan(ANY_GRAPH_POLICY, ratios=self.record.ratios, eligible=self.eligible)
+                how = {"eligible": self.eligible, **self._answers()}
+                plan(ANY_GRAPH_POLICY, ratios=self.record.ratios, **how)
         if self.record.eligible:
             with prefix_errors("record, eligible = true"):
                 plan(ANY_GRAPH_POLICY, record="eligible", eligible=self.eligible)

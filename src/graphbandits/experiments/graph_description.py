@@ -225,7 +225,7 @@ def describe_graph(
     if horizon is not None:
         check_horizon(horizon)
     if plot is not None:
-        _check_plot_path(Path(plot))
+        check_figure_path(Path(plot), "--plot")
     process = make_process(graph, arms)
     text = graph if isinstance(graph, str) else type(graph).__name__
     if arms is not None and process.arms != arms:
@@ -283,15 +283,15 @@ def _search_status(show: bool) -> Iterator[Callable[[str], Any]]:
         yield watch
 
 
-def _check_plot_path(plot: Path) -> None:
+def check_figure_path(plot: Path, option: str) -> None:
     """Raise an error if the figure cannot be written, before the computation starts."""
     from graphbandits.plots.style import FORMATS as KINDS
 
     suffix = plot.suffix.removeprefix(".").lower()
     if suffix not in KINDS:
-        raise InputError(f"--plot '{plot}' has an unknown file format: use {', '.join(KINDS)}")
+        raise InputError(f"{option} '{plot}' has an unknown file format: use {', '.join(KINDS)}")
     if os.path.isdir(plot):  # Path.is_dir raises an error if the name is too long
-        raise InputError(f"--plot '{plot}' is a directory: give the name of a file")
+        raise InputError(f"{option} '{plot}' is a directory: give the name of a file")
 
 
 def _arm_names(arms: Any, names: Sequence[str]) -> list[Any]:

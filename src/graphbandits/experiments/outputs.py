@@ -150,7 +150,8 @@ def cell_bounds(
     settings, prior, process = results.settings, cell.posterior, cell.process
     if cell.world is None or prior is None or "posterior" in settings:
         return (), ()
-    if why_no_bounds(cell.world, eligible=settings.get("eligible")):
+    late = settings.get("delay", settings.get("answer_rate"))
+    if why_no_bounds(cell.world, eligible=settings.get("eligible"), answers=late):
         return (), ()  # the report gives the reason
     general = recorded_bounds(results, prior) if settings.get("ratios") else ()
     if process is None:

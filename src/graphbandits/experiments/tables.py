@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, TypeGuard, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
+from graphbandits.engine.answers import check_delay
 from graphbandits.engine.plan import point_text
 from graphbandits.engine.shard import MAX_POINTS
 from graphbandits.engine.trajectories import RECORDS
@@ -31,7 +32,8 @@ from graphbandits.store.record import SweepRecord
 #: Descriptions of valid values, for error messages.
 PRIOR = '"A,B", [A, B], "name=value", or a list with one of these per arm'
 MEANS = "a list of finite numbers, one per arm"
-ELIGIBLE = "a probability above 0 and at most 1"
+SHARE = "a probability above 0 and at most 1"
+DELAY = "a whole number of at least 0, or two of them, [smallest, largest]"
 
 
 class MisplacedError(InputError):
@@ -87,10 +89,29 @@ def is_share(value: object) -> bool:
     return is_number(value) and 0.0 < value <= 1.0
 
 
-def _eligible(value: Any) -> float:
+def _share(value: Any, key: str) -> float:
     if not is_share(value):
-        raise ValueError(f"eligible must be {ELIGIBLE}")
+        raise ValueError(f"{key} must be {SHARE}")
     return float(value)
+
+
+def is_delay(value: object) -> bool:
+    """Return whether a value is a delay, or the smallest and the largest one.
+
+    >>> is_delay(30), is_delay([0, 60]), is_delay([60, 0]), is_delay(-1)
+    (True, True, False, False)
+    """
+    try:
+        check_delay(value)
+    except InputError:
+        return False
+    return True
+
+
+def _delay(value: Any) -> int | tuple[int, int]:
+    if not is_delay(value):
+        raise ValueError(f"delay must be {DELAY}")
+    return value if isinstance(value, int) else tuple(value)
 
 
 def check_prior(value: Any) -> SweepValue:
@@ -144,7 +165,9 @@ Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 Prior = Annotated[SweepValue, PlainValidator(check_prior)]
 Means = Annotated[tuple[float, ...], PlainValidator(_means)]
-Eligible = Annotated[float, PlainValidator(_eligible)]
+Eligible = Annotated[float, PlainValidator(partial(_share, key="eligible"))]
+AnswerRate = Annotated[float, PlainValidator(partial(_share, key="answer_rate"))]
+Delay = Annotated[int | tuple[int, int], PlainValidator(_delay)]
 Accuracy = Literal["simulation", "strict"]
 Regret = Literal["pseudo", "realised"]
 
@@ -167,6 +190,8 @@ class SimulationTable(Table):
     means: Means | None = None
     policies: Texts | None = None
     eligible: Eligible | None = None
+    delay: Delay | None = None
+    answer_rate: AnswerRate | None = None
 
 
 class ClaimTable(Table):
@@ -282,14 +307,15 @@ SWEEPABLE: dict[str, tuple[str, Callable[[object], bool]]] = {
     ),
     "prior": (f"priors: {PRIOR}", lambda value: bool(check_prior(value))),
     "means": ("lists of finite numbers, one number per arm", is_means),
-    "eligible": ("probabilities above 0 and at most 1", is_share),
+    **dict.fromkeys(("eligible", "answer_rate"), ("probabilities above 0 and at most 1", is_share)),
+    "delay": ("whole numbers of at least 0, or pairs [smallest, largest] of them", is_delay),
     **{
         key: (" or ".join(map(repr, words)), partial(contains, words))
         for key, words in KEYWORDS.items()
     },
 }
 #: Keys whose values can be lists.
-LIST_KEYS = ("prior", "means")
+LIST_KEYS = ("prior", "means", "delay")
 #: Keys that a sweep cannot vary, with the reason.
 NOT_SWEEPABLE = {
     "trials": "it is the number of repetitions",
@@ -447,8 +473,9 @@ class SweepTable(SimulationTable):
         kind = "number" if is_number(first) else "string" if isinstance(first, str) else "list"
         for place, value in column.items():
             if isinstance(value, tuple) and parameter not in LIST_KEYS:
+                keys = f"{', '.join(LIST_KEYS[:-1])} and {LIST_KEYS[-1]}"
                 message = "must be a finite number or a non-empty string; lists are allowed for "
-                raise MisplacedError(message + " and ".join(LIST_KEYS), *place)
+                raise MisplacedError(message + keys, *place)
             if is_number(value) != is_number(first):
                 other = "lists" if isinstance(first, tuple) else "strings"
                 message = f"{self._values_of(parameter)} must be all numbers or all {other}"

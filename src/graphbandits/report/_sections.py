@@ -22,7 +22,7 @@ from graphbandits.report.entries import (
 )
 from graphbandits.results import Difference
 from graphbandits.results.published import MAX_DISTANCE
-from graphbandits.theory.simulation_bounds import ELIGIBLE_ARMS, FIXED_MEANS
+from graphbandits.theory.simulation_bounds import ELIGIBLE_ARMS, FIXED_MEANS, LATE_ANSWERS
 
 #: Input of a template.
 Context = dict[str, Any]
@@ -273,6 +273,7 @@ def _bounds(entry: SimulationEntry) -> Context | None:
     """Each bound with its formula, beside the mean of each policy that it is for."""
     if not entry.kept_bounds:
         reasons = {"eligible": ELIGIBLE_ARMS, "means": FIXED_MEANS}
+        reasons |= dict.fromkeys(("delay", "answer_rate"), LATE_ANSWERS)
         given = (why for key, why in reasons.items() if entry.results.settings.get(key) is not None)
         return next(({"why": why} for why in given), None)
     listed = list(dict.fromkeys(judged.bound for judged in entry.kept_bounds))
@@ -334,7 +335,7 @@ def declared(name: str) -> dict[str, Any]:
     ('before', {})
     """
     cls: Any = registered("policy").get(name.split("(")[0].strip())
-    if cls is None:
+    if not hasattr(cls, "needs"):  # unknown, or different for each instance
         return {}
     return {
         "summary": summary_of(cls),
