@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 UNMARKED := not process and not browser and not mutant and not statistical and not oracle and not slow
 
-.PHONY: reproduce quick test slow messages bench clean
+.PHONY: reproduce quick test slow messages bench peers clean
 
 reproduce: .venv/run.done
 	$(BIN)/graphbandits reproduce --output figures $(ARGS)
@@ -30,6 +30,10 @@ slow: .venv/dev.done
 
 bench: .venv/dev.done
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+# Public alternatives, installed into build/peers, on the same simulated worlds.
+peers: .venv/dev.done
+	$(BIN)/python benchmarks/peers/compare.py $(ARGS)
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("graphbandits needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else 0'

@@ -25,7 +25,9 @@ import long_run
 import machine
 import many_arms
 import one_round
+import regression
 import reward_models
+import start
 import strict
 import workers
 from display import Table
@@ -50,6 +52,7 @@ SECTIONS: dict[str, ModuleType] = {
     "workers": workers,
     "stores": keeping,
     "live-agents": live_agents,
+    "start": start,
     "invariants": invariants,
 }
 ROOT = Path(__file__).parents[1]
@@ -78,12 +81,17 @@ def run(settings: Settings, sections: list[str], console: Console) -> dict[str, 
     return {"format": FORMAT, "runs": [record], "sections": measured}
 
 
+def tables_of(results: dict[str, Any]) -> dict[str, list[Table]]:
+    """Tables of each section."""
+    return {name: SECTIONS[name].tables(section) for name, section in results["sections"].items()}
+
+
 def contents(results: dict[str, Any]) -> dict[str, str]:
     """Texts between the markers of the document: the runs, and the tables of each section."""
-    tables: dict[str, list[Table]] = {
-        name: SECTIONS[name].tables(section) for name, section in results["sections"].items()
+    pages = {
+        name: "\n".join(table.markdown() for table in own)
+        for name, own in tables_of(results).items()
     }
-    pages = {name: "\n".join(table.markdown() for table in own) for name, own in tables.items()}
     return {"run": "\n".join(map(_provenance, results["runs"])), **pages}
 
 
@@ -108,6 +116,12 @@ def options() -> argparse.Namespace:
     add("--arms", type=int, nargs="+", help="numbers of arms of the section baseline")
     add("--seconds", type=float, help="CPU time for each cell that is timed")
     add("--long", action="store_true", help=f"{LONG_ROUNDS} rounds in the section long-run")
+    add(
+        "--compare",
+        action="store_true",
+        help="compare the ratios with the stored ones instead of storing them; exit 1 if one is "
+        f"{regression.THRESHOLD:g} times worse",
+    )
     add("--output", type=Path, default=RESULTS, help="where the figures go")
     add("--write-docs", action="store_true", help="only fill docs/performance.md from the figures")
     add("--document", type=Path, default=DOCUMENT, help="another document to fill")
@@ -130,6 +144,12 @@ def main() -> None:
     if given.long:
         settings = replace(settings, long_rounds=LONG_ROUNDS)
     wanted = [name for name in SECTIONS if not given.only or name in given.only]
+    if given.compare:
+        stored = tables_of(read_results(given.output))
+        wanted = [name for name in wanted if name in regression.MORE_IS_BETTER]
+        found = regression.compare(stored, tables_of(run(settings, wanted, Console())))
+        regression.table_of(found).show(Console())
+        sys.exit(1 if any(one.is_regression for one in found) else 0)
     results = run(settings, wanted, Console())
     if given.only and given.output.exists():
         results = merge_results(read_results(given.output), results)

@@ -55,6 +55,9 @@ class Settings:
     #: Processes that share an agent, and seconds for each pass.
     live_writers: tuple[int, ...] = (1, 2, 4)
     live_write_seconds: float = 1.5
+    #: The first run of commands, by their names in the section; and warm processes.
+    start_commands: tuple[str, ...] = ("Agent, first decision", "inspect", "simulate", "reproduce")
+    start_passes: int = 5
     #: The numbers of a graph: random ones of all densities, sparse ones, seconds for each number.
     graph_arms: tuple[int, ...] = (20, 40, 60, 80, 100, 1_000)
     sparse_arms: tuple[int, ...] = (100_000,)
@@ -84,6 +87,8 @@ class Settings:
             live_decisions=50,
             live_writers=(1, 2),
             live_write_seconds=0.3,
+            start_commands=("Agent, first decision",),
+            start_passes=2,
             graph_arms=(20, 40),
             sparse_arms=(10_000,),
             graph_seconds=1.0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,73 @@ def test_edited_kernel_gets_a_new_cache_directory(tmp_path, monkeypatch) -> None
     assert _jit.cache_directory() == before
     edited.write_text("a = 2\n")
     assert _jit.cache_directory() != before
+
+
+#: Compile one small kernel, or load it, as if no file could be written if "read-only" is given.
+SMALL = """
+import os, sys, warnings
+if "read-only" in sys.argv:
+    os.access = lambda *given: False
+import numpy as np
+from graphbandits._rng_kernels import within
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert within(np.ones((1, 2)), np.ones((1, 2)), 0.5, 2.0)
+print(len(within.stats.cache_hits), len(caught))
+print(*(str(warning.message) for warning in caught))
+"""
+
+
+def run_small(folder: Path, *words: str) -> list[str]:
+    run = subprocess.run(
+        [sys.executable, "-c", SMALL, *words],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    return run.stdout.splitlines()
+
+
+@pytest.mark.process
+def test_a_cache_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+    assert run_small(tmp_path)[0] == "0 0"
+    before = sorted(tmp_path.rglob("*"))
+    assert run_small(tmp_path, "read-only")[0] == "1 0"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.process
+def test_machine_code_that_is_not_kept_gives_a_warning(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no directory")
+    numbers, message = run_small(blocked / "cache")
+    assert numbers == "0 1"
+    assert "compiled again in every process" in message
+    assert f"{blocked / 'cache'}" in message
+    assert "NUMBA_CACHE_DIR" in message
+
+
+def test_caches_that_are_not_used_any_more_are_removed(tmp_path: Path) -> None:
+    old, recent, other = (tmp_path / name for name in ("kernels-1", "kernels-2", "my-files"))
+    for folder in (old, recent, other):
+        folder.mkdir()
+        (folder / "code.nbi").write_text("")
+    long_ago = time.time() - _jit.UNUSED - 60.0
+    for folder in (old, other):
+        os.utime(folder, (long_ago, long_ago))
+    assert _jit._writable(tmp_path / "kernels-3")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "kernels-2",
+        "kernels-3",
+        "my-files",
+    ]
+
+
+def test_a_cache_in_use_is_marked_as_used(tmp_path: Path) -> None:
+    used = tmp_path / "kernels-1"
+    used.mkdir()
+    os.utime(used, (0.0, 0.0))
+    assert _jit._writable(used)
+    assert time.time() - used.stat().st_mtime < 3600.0

@@ -5,73 +5,108 @@ the file of the compiled function alone whether a cached binary is up to date, s
 *callee* in another file would leave stale machine code. The name of the cache directory is
 therefore a hash of all kernel sources.
 
-Every kernel calls private copies of its callees, so its results do not depend on what else the
-process has compiled or loaded (:class:`_PrivateCallees`).
+A kernel is compiled as a whole with private copies of its callees (:class:`_Whole`), so its results
+do not depend on what else the process has compiled or loaded. The callees are not compiled
+separately before (:class:`_Part`): optimising them at every level of calls takes twice as long.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from threading import local
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
-import numba
-from numba.core import config, event
+from numba._dynfunc import make_function
+from numba.core import config, event, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
+
+from graphbandits.errors import InputWarning
 
 #: Numba sets its attributes at run time, invisible to type checkers.
 numba_config: Any = config
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: Machine code of another version is removed if it has not been used for 30 days.
+UNUSED = 30 * 24 * 3600.0
+
 #: Allow reordered and fused sums, which lets reductions use vector units. Code that relies on the
 #: order of rounding must not use it (see :mod:`graphbandits.posteriors._math_kernels`).
 REDUCTIONS = {"reassoc", "contract", "nsz"}
 
 
-class _PrivateCallees(JITCodeLibrary):
-    """Machine code that calls private copies of its callees.
+class _Part(JITCodeLibrary):
+    """Code of a kernel as a part of its callers: it is optimised with each of them, not alone."""
 
-    Numba puts a copy of each callee into the code of its caller and optimises it again, which may
-    reorder a sum. By default the copies can be replaced: a process calls the first copy of a name
-    that it has loaded, which may be that of another caller.
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class _Whole(JITCodeLibrary):
+    """Machine code of a kernel with private copies of its callees.
+
+    By default the copies can be replaced: a process calls the first copy of a name that it has
+    loaded, which may be that of another caller, optimised differently.
     """
 
-    _copies: tuple[str, ...] = ()
-
     def _finalize_final_module(self) -> None:
-        copies = [
-            function
-            for function in self._final_module.functions
-            if not function.is_declaration and function.linkage.name == "linkonce_odr"
-        ]
-        for function in copies:
-            function.linkage = "internal"
-        self._copies = tuple(function.name for function in copies)
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage.name == "linkonce_odr":
+                function.linkage = "internal"
         super()._finalize_final_module()  # type: ignore[no-untyped-call]
-
-    def _get_module_for_linking(self) -> Any:
-        # replaceable again for callers: several callees may share one callee
-        module = super()._get_module_for_linking()  # type: ignore[no-untyped-call]
-        for name in self._copies:
-            module.get_function(name).linkage = "linkonce_odr"
-        return module
 
 
 class _Compiler(Compiler):
-    """Numba's compiler with :class:`_PrivateCallees` as the code library."""
+    """Numba's compiler with :class:`_Whole` as the code library."""
+
+    library: type[JITCodeLibrary] = _Whole
 
     def define_pipelines(self) -> Any:
         codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
-        self.state.library = _PrivateCallees(codegen, name)  # type: ignore[no-untyped-call]
+        self.state.library = self.library(codegen, name)
         self.state.library.enable_object_caching()
         return super().define_pipelines()  # type: ignore[no-untyped-call]
+
+
+class _PartCompiler(_Compiler):
+    """The same with :class:`_Part`: without machine code and without wrappers for Python."""
+
+    library = _Part
+
+    def compile_extra(self, func: Any) -> Any:
+        self.state.flags.no_compile = True
+        found = super().compile_extra(func)  # type: ignore[no-untyped-call]
+        # Numba finds the code by a function object; nobody calls this one
+        name, environment = found.fndesc.qualname, found.environment
+        key = make_function(found.fndesc.lookup_module(), name, name, 0, environment, ())
+        self.state.targetctx.insert_user_function(key, found.fndesc, [found.library])
+        return found._replace(entry_point=key)
+
+
+class _Kernel(CPUDispatcher):
+    """A kernel that Python calls; its callers among the kernels include ``part``."""
+
+    part: Any
+
+    @property
+    def _numba_type_(self) -> Any:
+        return types.Dispatcher(self.part)
 
 
 def kernel_sources() -> list[Path]:
@@ -96,11 +131,43 @@ def cache_directory() -> Path:
 
 
 def _writable(directory: Path) -> bool:
+    """Create the directory if necessary; return whether files can be written to it."""
     try:
+        new = not directory.exists()
         directory.mkdir(parents=True, exist_ok=True)
+        os.utime(directory)
+        if new:
+            _remove_old_caches(directory)
     except OSError:
         return False
     return os.access(directory, os.W_OK)
+
+
+def _remove_old_caches(directory: Path) -> None:
+    """Remove the machine code of other versions that no process has used for UNUSED seconds."""
+    for other in directory.parent.glob("kernels-*"):
+        if time.time() - other.stat().st_mtime > UNUSED:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+class _ReadOnlyLocator(UserProvidedCacheLocator):
+    """Numba's directory of a cached function, without the check that it can be written."""
+
+    def ensure_cache_path(self) -> None:
+        pass
+
+
+class _ReadOnlyFiles(CompileResultCacheImpl):
+    _locator_classes = [_ReadOnlyLocator]
+
+
+class _ReadOnlyCache(FunctionCache):
+    """Machine code that was compiled beforehand, in a directory that cannot be written."""
+
+    _impl_class = _ReadOnlyFiles
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        pass
 
 
 class _Compiling(event.Listener, local):
@@ -113,6 +180,8 @@ class _Compiling(event.Listener, local):
     def on_start(self, event: Any) -> None:
         if self._depth == 0:
             self._since = time.monotonic()
+            if isinstance(event.data["dispatcher"], _Kernel):
+                announce()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -131,12 +200,39 @@ def clock() -> float:
 
 
 _CACHE = cache_directory()
-_CACHED = _writable(_CACHE)
+_WRITABLE = _writable(_CACHE)
 
 
 def compiled_before() -> bool:
     """Return whether the cache has machine code, so that no long compilation follows."""
-    return _CACHED and any(_CACHE.rglob("*.nbi"))
+    return any(_CACHE.rglob("*.nbi"))
+
+
+def cache_is_writable() -> bool:
+    """Return whether machine code that is compiled now is kept for later processes."""
+    return _WRITABLE
+
+
+_CACHED = _WRITABLE or compiled_before()
+_announced = False
+
+
+def announce(duration: str = "") -> None:
+    """Print a note on a terminal, once, that kernels are compiled; warn if they are not kept."""
+    global _announced
+    if _announced:
+        return
+    _announced = True
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"Compiling for this machine, once{duration} ...", file=sys.stderr)
+    if not _WRITABLE:
+        warnings.warn(
+            f"machine code is compiled again in every process, because {_CACHE} cannot be "
+            "written: set NUMBA_CACHE_DIR to a directory that can be written, or fill one with "
+            "'graphbandits precompile'",
+            InputWarning,
+            stacklevel=2,
+        )
 
 
 def kernel(
@@ -145,24 +241,33 @@ def kernel(
     """Compile a function that releases the GIL, with its Python signature for type checkers."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if numba_config.DISABLE_JIT:
+            return function
         # Python's check for a division by zero is a branch that keeps loops scalar
         options: dict[str, Any] = {
+            "nopython": True,
+            "boundscheck": None,
             "nogil": True,
             "error_model": "numpy",
             "fastmath": fastmath,
-            "cache": _CACHED,
-            "pipeline_class": _Compiler,
         }
         if inline:
             options["forceinline"] = True
-        # Numba reads this setting while it decorates. Set it for these kernels only: the cached
-        # functions of the user stay in their directory.
-        before = numba_config.CACHE_DIR
-        numba_config.CACHE_DIR = str(_CACHE) if _CACHED else before
-        try:
-            compiled: Callable[P, R] = numba.njit(**options)(function)
-        finally:
-            numba_config.CACHE_DIR = before
-        return compiled
+        compiled: Any = _Kernel(function, targetoptions=options, pipeline_class=_Compiler)
+        alone = options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        compiled.part = CPUDispatcher(function, targetoptions=alone, pipeline_class=_PartCompiler)
+        if _CACHED:
+            # Numba reads this setting when caching is enabled. Set it for these kernels only: the
+            # cached functions of the user stay in their directory.
+            before = numba_config.CACHE_DIR
+            numba_config.CACHE_DIR = str(_CACHE)
+            try:
+                if _WRITABLE:
+                    compiled.enable_caching()
+                else:
+                    compiled._cache = _ReadOnlyCache(function)  # type: ignore[no-untyped-call]
+            finally:
+                numba_config.CACHE_DIR = before
+        return cast(Callable[P, R], compiled)
 
     return decorate

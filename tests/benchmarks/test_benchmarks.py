@@ -58,6 +58,8 @@ def results(tmp_path_factory) -> dict[str, Any]:
         policy_rounds=4,
         model_arms=(2,),
         model_rounds=2,
+        start_commands=("Agent, first decision",),
+        start_passes=1,
         worker_trials=4,
         worker_rounds=5,
         store_trials=2,

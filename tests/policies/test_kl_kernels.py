@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import rel_entr
@@ -11,6 +11,7 @@ from scipy.special import rel_entr
 from graphbandits.policies._kl_kernels import upper_bound
 
 
+@settings(deadline=None)  # the first example compiles the kernel
 @given(
     st.floats(0.0, 1.0),
     st.floats(1e-6, 30.0),

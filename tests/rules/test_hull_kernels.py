@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from graphbandits._types import Floats, Ints
-from graphbandits.rules._hull_kernels import FEW, MANY, TIE, frontier
+from graphbandits.rules._hull_kernels import FEW, MANY, TIE, _merge_sort, frontier
 
 
 @numba.njit(error_model="numpy")
@@ -134,3 +134,14 @@ VALUES = st.one_of(
 def test_frontier_matches_sorting_with_ties(delta: Floats, gain: Floats, times: int) -> None:
     """Also if every point has many arms in its bucket."""
     assert_same(np.tile(delta, times), np.tile(gain, times))
+
+
+@pytest.mark.parametrize("size", [1, 2, FEW - 1, FEW, FEW + 1, 2 * FEW, 3 * FEW + 5, 1000])
+def test_merge_sort_is_stable(size: int) -> None:
+    rng = np.random.default_rng(size)
+    values = rng.integers(0, 1 + size // 4, 2 * size).astype(np.float64)  # with many ties
+    values[rng.integers(0, 2 * size)] = np.inf
+    order = rng.permutation(2 * size)[:size]
+    expected = order[np.argsort(values[order], kind="stable")]
+    _merge_sort(values, order)
+    assert order.tolist() == expected.tolist()

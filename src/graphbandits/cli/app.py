@@ -15,6 +15,7 @@ from graphbandits.cli.catalogue_commands import list_, new
 from graphbandits.cli.check_commands import audit, check
 from graphbandits.cli.evaluation_commands import evaluate
 from graphbandits.cli.inspect_commands import graph, inspect
+from graphbandits.cli.precompile_command import precompile
 from graphbandits.cli.recommend_command import recommend
 from graphbandits.cli.run_commands import reproduce, run, simulate
 from graphbandits.cli.store_commands import compare, report, store
@@ -113,7 +114,7 @@ def _root(
 
 for command in (
     *(reproduce, simulate, recommend, run, audit, check, inspect, graph, list_, compare, report),
-    evaluate,
+    *(evaluate, precompile),
 ):
     app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(agent, name="agent")

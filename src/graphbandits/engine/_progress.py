@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -15,21 +14,21 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from graphbandits._jit import compiled_before
+from graphbandits._jit import announce, compiled_before
 
 #: Called with the number of decisions made since the last call.
 Advance = Callable[[int], None]
 
 
 #: Time of the first compilation on a common machine; the joint gain adds to it.
-COMPILATION = "half a minute"
-JOINT_COMPILATION = "a minute"
+COMPILATION = "20 seconds"
+JOINT_COMPILATION = "half a minute"
 
 
 def announce_compilation(duration: str = COMPILATION) -> None:
     """Print a note on a terminal if kernels are compiled first, and how long that takes."""
-    if Console(stderr=True).is_terminal and not compiled_before():
-        print(f"Compiling for this machine, once: about {duration} ...", file=sys.stderr)
+    if not compiled_before():
+        announce(f": about {duration}")
 
 
 @contextmanager

@@ -6,11 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from graphbandits._types import Floats, Ints
 from graphbandits.engine.trajectories import (
@@ -25,6 +23,9 @@ from graphbandits.engine.trajectories import (
 from graphbandits.errors import InputError, check_integer
 from graphbandits.rng import Keys
 from graphbandits.worlds import Changing, World
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Default maximum number of recorded rounds.
 MAX_POINTS = 200
@@ -317,6 +318,10 @@ class Shard:
         bytes
             A Parquet file.
         """
+        # only for files: a live decision and a simulation do not need it
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         starts = np.searchsorted(self.plays.trial, np.arange(self.trials + 1)).astype(np.int32)
         columns = {
             "trial": pa.array(np.arange(self.first, self.first + self.trials)),
@@ -360,6 +365,9 @@ class Shard:
         facts : dict
             Facts from the metadata of the file.
         """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         # not pq.read_table: its scanner may drop the last reference to the bytes on an Arrow
         # thread during interpreter shutdown, which aborts the process
         file = pq.ParquetFile(pa.BufferReader(data))
@@ -409,6 +417,8 @@ def rank_plays(shards: Iterable[Shard], arms: int, means: TrueMeans | None) -> I
 
 
 def _lists(array: Floats) -> pa.Array:
+    import pyarrow as pa
+
     offsets = np.arange(len(array) + 1, dtype=np.int32) * array.shape[1]
     return pa.ListArray.from_arrays(offsets, np.ascontiguousarray(array).ravel())
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, nearest
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from graphbandits.engine.shard import Plays
 
 #: What ``record`` can name: the played arm of every round, the observed arms and rewards, and the
@@ -258,6 +259,8 @@ DICTIONARY = [f"{name}.list.element" for name in ("action", *OBSERVED_COLUMNS[:3
 
 def to_columns(trajectories: Trajectories) -> dict[str, pa.Array]:
     """Return trajectories as columns of lists, one row per trial."""
+    import pyarrow as pa  # only for files: a live decision does not need it
+
     columns: dict[str, pa.Array] = {}
     if (action := trajectories.action) is not None:
         starts = np.arange(len(action) + 1, dtype=np.int32) * action.shape[1]

@@ -172,15 +172,17 @@ def make_space(count: int) -> Space:
     group = np.empty((2, count), np.int64)
     edges = np.empty(4 * PANELS)
     line = np.empty((NODE_TABLE + NODE_ROWS, PANELS * NODES))
-    return _with_room(group, edges, line, np.empty((1, 1)), 2 * AT_ONCE)
+    return _with_room(group[0], group[1], edges, line, np.empty((1, 1)), 2 * AT_ONCE)
 
 
 @kernel()
-def _with_room(group: Ints, edges: Floats, line: Floats, r: Floats, room: int) -> Space:
+def _with_room(
+    group: Ints, first: Ints, edges: Floats, line: Floats, r: Floats, room: int
+) -> Space:
     whole = np.empty((2, room), np.int64)
     tables = np.empty((2 * ROWS + 10, room))
     every, arms, work = tables[:ROWS], tables[ROWS : 2 * ROWS], tables[2 * ROWS :]
-    return Space(group[0], group[1], whole[0], whole[1], every, arms, edges, line, r, work)
+    return Space(group, first, whole[0], whole[1], every, arms, edges, line, r, work)
 
 
 @kernel()
@@ -195,9 +197,8 @@ def choose_arms(
     """
     distinct = group_arms(a, b, space.group, space.first)
     if 2 * (distinct + 2 * LANES) > space.place.size:
-        both = np.stack((space.group, space.first))
         room = 2 * (distinct + 2 * LANES)
-        space = _with_room(both, space.edges, space.line, space.r, room)
+        space = _with_room(space.group, space.first, space.edges, space.line, space.r, room)
     first, place, every, arms = space.first, space.place, space.every, space.arms
     leader = 0
     for d in range(distinct):

@@ -54,7 +54,10 @@ def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floa
     Newton's method on a bound of its logarithm, within a bracket, because the bound is
     discontinuous at the mode of an arm.
     """
-    few = arms[COUNT, :count].sum() <= FEW_ARMS
+    together = 0.0
+    for k in range(count):
+        together += arms[COUNT, k]
+    few = together <= FEW_ARMS
     a, b, centre = arms[A, leader], arms[B, leader], arms[CENTRE, leader]
     u = about_end(a, b, centre, setting.reach, -1.0)
     left = -np.inf
