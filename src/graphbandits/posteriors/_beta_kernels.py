@@ -83,8 +83,11 @@ JOINT, SOME, MASS, BIG_F, SURVIVAL, LEADER_F, NODE_TABLE = range(7)
 #: Initial number of panels of the work space; odd, because rows at a distance of a power of two
 #: would use the same cache lines.
 PANELS = 17
-#: Row of alpha in the work space.
-ALPHA = 7
+#: Rows of the work space with alpha, not normalised, h and v of the distinct posteriors.
+ALPHA, GAIN, VARIANCE = 7, 8, 9
+#: Above this number of distinct posteriors that can be best, a simulation computes h and v by
+#: moments (:mod:`graphbandits.posteriors._moment_kernels`): from here on it is faster.
+MANY_DISTINCT = 256
 
 
 @kernel()
@@ -163,7 +166,7 @@ class Space(NamedTuple):
     edges: Floats
     line: Floats
     r: Floats
-    work: Floats  # with alpha, not normalised, in its row ALPHA
+    work: Floats  # with the results of the distinct posteriors in its last rows
 
 
 @kernel()
@@ -242,7 +245,9 @@ def _with_panels(space: Space, active: int, nodes: int, edges: Floats) -> Space:
     if nodes > line.shape[1]:
         line = np.empty((NODE_TABLE + NODE_ROWS, 2 * nodes + NODES))
     if r.shape[0] < active or r.shape[1] < nodes:
-        r = np.empty((active + min(active // 2, 100), line.shape[1]))
+        # spare columns of very many arms would take gigabytes
+        columns = line.shape[1] if active <= MANY_DISTINCT else nodes
+        r = np.empty((active + min(active // 2, 100), columns))
     return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
 
 
@@ -303,6 +308,43 @@ def integrate_adaptively(
 
 
 @kernel()
+def with_reach(setting: Setting, count: int) -> Setting:
+    """Extend the reach of a setting: neglected probabilities add up over the arms."""
+    reach = setting.reach + math.log(count)
+    return Setting(reach, setting.panel, setting.change, setting.relief)
+
+
+@kernel()
+def fill_beliefs(
+    a: Floats,
+    b: Floats,
+    t: int,
+    lead: int,
+    regret: float,
+    total: float,
+    space: Space,
+    alpha: Floats,
+    delta: Floats,
+    h: Floats,
+    v: Floats,
+) -> float:
+    """Copy the results of the distinct posteriors of trial t to its arms; return rho."""
+    a_best, b_best = space.arms[A, lead], space.arms[B, lead]
+    n_best = a_best + b_best
+    for k in range(a.shape[1]):
+        d = space.place[space.group[k]]
+        alpha[t, k] = space.work[ALPHA, d] / total if d >= 0 else 0.0
+        h[t, k] = space.work[GAIN, d] if d >= 0 else 0.0
+        if v.size > 0:
+            v[t, k] = space.work[VARIANCE, d] if d >= 0 else 0.0
+        # m_L - m_k, and exactly 0 for the leader
+        behind = (a_best * b[t, k] - b_best * a[t, k]) / (n_best * (a[t, k] + b[t, k]))
+        delta[t, k] = max(0.0, regret + behind)
+    best: float = min(1.0, a_best / n_best + regret)
+    return best
+
+
+@kernel()
 def beliefs_kernel(
     a: Floats,
     b: Floats,
@@ -320,62 +362,47 @@ def beliefs_kernel(
     """Compute alpha, Delta and h (B, K), v (B, K) unless it is empty, rho and the defect (B,).
 
     The defect is the error of sum(alpha) = 1. ``cut`` scales the widths of all panels; they are
-    halved if the defect is too large. Return the largest number of distinct posteriors that can be
-    best; if it is above ``most``, the results are not complete.
+    halved if the defect is too large. Trials in which more than ``most`` distinct posteriors can be
+    best are left out. Return the largest number of such posteriors.
     """
     largest = 0
     trials, count = a.shape
-    # neglected probabilities add up over the arms
-    reach = setting.reach + math.log(count)
-    setting = Setting(reach, setting.panel, setting.change, setting.relief)
+    setting = with_reach(setting, count)
     space = make_space(count)
     few = np.empty((FEW_DISTINCT, FEW_DISTINCT))
     for t in range(trials):
         space, active, lead, padded, low = choose_arms(a[t], b[t], setting, most, space)
         largest = max(largest, active)
         if active > most:
-            break
-        arms, work = space.arms, space.work
-        some_alpha, some_h, some_v = work[ALPHA], work[8], work[9]
+            continue
         regret = 0.0
         total = 1.0
         defect[t] = 0.0
-        if active == 1 and arms[COUNT, 0] == 1.0:
-            some_alpha[0] = 1.0
-            some_h[0] = 0.0
-            some_v[0] = 0.0
+        if active == 1 and space.arms[COUNT, 0] == 1.0:
+            for row in (ALPHA, GAIN, VARIANCE):
+                space.work[row, 0] = 1.0 if row == ALPHA else 0.0
         else:
             space, _, regret, total, defect[t], _ = integrate_adaptively(
                 active, lead, padded, low, setting, strict, cut, space
             )
             if defect[t] < 1.0:
+                work = space.work
                 fill_gains(
-                    arms,
+                    space.arms,
                     active,
                     padded,
                     space.panels_of,
                     space.r,
                     space.line[JOINT],
-                    some_alpha,
+                    work[ALPHA],
                     space.line[SOME],
                     space.line[SURVIVAL],
                     few,
                     work,
-                    some_h,
-                    some_v if v.size > 0 else some_v[:0],
+                    work[GAIN],
+                    work[VARIANCE] if v.size > 0 else work[VARIANCE, :0],
                 )
-        a_best, b_best = arms[A, lead], arms[B, lead]
-        n_best = a_best + b_best
-        rho[t] = min(1.0, a_best / n_best + regret)
-        for k in range(count):
-            d = space.place[space.group[k]]
-            alpha[t, k] = some_alpha[d] / total if d >= 0 else 0.0
-            h[t, k] = some_h[d] if d >= 0 else 0.0
-            if v.size > 0:
-                v[t, k] = some_v[d] if d >= 0 else 0.0
-            # m_L - m_k, and exactly 0 for the leader
-            behind = (a_best * b[t, k] - b_best * a[t, k]) / (n_best * (a[t, k] + b[t, k]))
-            delta[t, k] = max(0.0, regret + behind)
+        rho[t] = fill_beliefs(a, b, t, lead, regret, total, space, alpha, delta, h, v)
     return largest
 
 

@@ -30,8 +30,6 @@ share the work.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,6 +46,7 @@ from graphbandits.posteriors._beta_kernels import (
     choose_arms,
     integrate_adaptively,
     make_space,
+    with_reach,
 )
 from graphbandits.posteriors._math_kernels import phi
 from graphbandits.posteriors._pair_kernels import INSIDE, TINY, inner
@@ -453,9 +452,7 @@ def information_kernel(
     """
     trials, count = a.shape
     rows = found.shape[1]
-    setting = Setting(
-        setting.reach + math.log(count), setting.panel, setting.change, setting.relief
-    )
+    setting = with_reach(setting, count)
     space = make_space(count)
     entries = 0
     for line in start:

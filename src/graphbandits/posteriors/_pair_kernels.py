@@ -150,7 +150,7 @@ def _two_rows_of_pairs(
 
 
 @kernel(fastmath=REDUCTIONS, inline=True)
-def _fill_row(
+def fill_row(
     arms: Floats,
     distinct: int,
     padded: int,
@@ -234,7 +234,7 @@ def fill_gains(
             elif k % 2 == 0:
                 k_next = min(i + 1, distinct - 1)
                 _two_rows_of_pairs(r, i, k_next, distinct, panels_of, joint, one, two, w)
-            _fill_row(
+            fill_row(
                 arms, distinct, padded, i, per_alpha, alpha, w[k % 2], shift[here], weight[here]
             )
             mean[here] = arms[A, i] / arms[SIZE, i]

@@ -23,9 +23,10 @@ from graphbandits.errors import (
     check_probability,
     short_repr,
 )
-from graphbandits.posteriors._beta_kernels import add_outcomes, beliefs_kernel
+from graphbandits.posteriors._beta_kernels import MANY_DISTINCT, add_outcomes, beliefs_kernel
 from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._information_kernels import information_kernel
+from graphbandits.posteriors._moment_kernels import many_beliefs_kernel
 from graphbandits.posteriors._shape_kernels import SIMULATION, STRICT
 from graphbandits.posteriors.base import Beliefs, Observations, check_weights, per_arm
 from graphbandits.posteriors.discounting import DiscountedPosterior
@@ -44,8 +45,9 @@ SETTINGS = {"simulation": SIMULATION, "strict": STRICT}
 TOLERANCE = 1e-10
 #: The relative error of smaller values is not estimated.
 LEAST_VALUE = 1e-30
-#: Upper limit of distinct posteriors that can be best: the time grows with all pairs of them.
-MOST_DISTINCT = 100_000
+#: Upper limits of distinct posteriors that can be best: the memory grows with their number, and
+#: with strict accuracy the time grows with all pairs of them.
+MOST_DISTINCT = {"simulation": 1_000_000, "strict": 100_000}
 #: Upper limit of arms observed together: a table has all their outcomes.
 MOST_TOGETHER = 22
 #: Tolerance of the distribution function at a quantile, or one floating-point step beside it.
@@ -332,27 +334,19 @@ class BetaBernoulli(DiscountedPosterior):
         alpha, delta, h = (np.empty(a.shape) for _ in range(3))
         v = np.empty(a.shape if variance else (0, 0))
         rho, defect = np.empty((2, len(a)))
-        distinct = beliefs_kernel(
-            a,
-            b,
-            SETTINGS[accuracy],
-            accuracy == "strict",
-            cut,
-            MOST_DISTINCT,
-            alpha,
-            delta,
-            h,
-            v,
-            rho,
-            defect,
-        )
-        if distinct > MOST_DISTINCT:
+        setting, most = SETTINGS[accuracy], MOST_DISTINCT[accuracy]
+        found = alpha, delta, h, v, rho, defect
+        strict = accuracy == "strict"
+        few = most if strict else MANY_DISTINCT
+        distinct = beliefs_kernel(a, b, setting, strict, cut, few, *found)
+        if distinct > most:
             raise InputError(
-                f"{distinct} arms that can be best have different posteriors; at most "
-                f"{MOST_DISTINCT} are supported, because the time grows with all pairs. Arms with "
-                "the same prior and outcomes count once: use the same prior for many arms, or "
-                "round the priors"
+                f"{distinct} arms that can be best have different posteriors; at most {most} are "
+                f"supported with {accuracy} accuracy. Arms with the same prior and outcomes count "
+                "once: use the same prior for many arms, or round the priors"
             )
+        if distinct > few:
+            many_beliefs_kernel(a, b, setting, cut, most, *found)
         _check_converged(defect, a, b)
         return Beliefs(alpha, delta, h, rho, v=v if variance else None)
 

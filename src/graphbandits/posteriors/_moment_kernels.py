@@ -1,0 +1,455 @@
+"""h and v of very many distinct posteriors, without a loop over all pairs of arms.
+
+Given that arm j is best, the mean of arm i is lower by q_ij / n_i with q_ij = W_ij / alpha_j (see
+:mod:`graphbandits.posteriors._pair_kernels`), and
+
+    h_i = alpha_i KL(own shift) + sum_{j != i} alpha_j f_i(q_ij),
+    f_i(q) = (a_i phi(-q / a_i) + b_i phi(q / b_i)) / n_i,    phi(u) = (1 + u) log(1 + u) - u.
+
+With many arms, the q_ij of one arm i are close to their mean c_i. A Taylor series at c_i needs only
+the moments sum_j alpha_j (q_ij - c_i)^k for k = 2, 3 and 4. These follow from small tables:
+
+- W_ij is the inner product of r_i and r_j with the weight P du. The functions r_i are nearly linear
+  combinations of a few of them. A pivoted Gram-Schmidt process chooses these, and then
+  q_ij - c_i = y_i . d_j with short vectors y_i and d_j.
+- A moment of arm i is a form in y_i. Its coefficients, the same for all i, are sums over j of
+  products of components of d_j.
+
+Two errors are bounded for every arm:
+
+- The rest of the series: phi(u) differs from u^2/2 - u^3/6 + u^4/12 by at most u^4/4 for u >= -1.
+- The parts of r_i and r_j outside of the chosen functions, by the inequality of Cauchy and Schwarz
+  in the term of second order.
+
+An arm whose bounds are too large is computed from all its pairs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphbandits._jit import REDUCTIONS, kernel
+from graphbandits._types import Floats, Ints
+from graphbandits.posteriors._beta_kernels import (
+    ALPHA,
+    GAIN,
+    JOINT,
+    MANY_DISTINCT,
+    VARIANCE,
+    choose_arms,
+    fill_beliefs,
+    integrate_adaptively,
+    make_space,
+    with_reach,
+)
+from graphbandits.posteriors._math_kernels import bernoulli_kl
+from graphbandits.posteriors._pair_kernels import INSIDE, TINY, fill_row, inner
+from graphbandits.posteriors._panel_kernels import NODES
+from graphbandits.posteriors._shape_kernels import COUNT, SIZE, A, B, Setting
+
+#: Largest number of chosen functions.
+MOST_RANK = 12
+#: Largest accepted bound of an error of h.
+TOLERANCE = 1e-11
+#: Total probability of being best of the arms j that may be omitted.
+OMITTED = 1e-13
+#: Arms that are best with a larger probability are computed from all pairs: the sums over the
+#: other arms are differences with their own terms.
+LEADING = 0.01
+#: Arms whose mean would become smaller than this share of it are computed from all pairs.
+LEAST_MEAN = 1e-3
+#: Relative rounding error of a squared norm.
+ROUNDING = 1e-15
+#: No more functions are chosen if sqrt(f'' rest spread) is smaller; see ``_choose_functions``.
+SMALL_REST = 1e-10
+#: Rows of work space: int r^2 P du, the mean c of q, f''(c) or 0 if the arm is computed from all
+#: pairs, and the square norm of the part of r outside of the chosen functions.
+SQUARE, MEAN_Q, BEND, REST = range(3, 7)
+
+
+@kernel(fastmath=REDUCTIONS)
+def _square(row: Floats, weight: Floats) -> float:
+    """Compute the sum of row^2 weight."""
+    s = 0.0
+    for x in range(row.size):
+        s += row[x] * row[x] * weight[x]
+    return s
+
+
+@kernel(fastmath=REDUCTIONS)
+def _sum_rows(r: Floats, number: Floats, distinct: int, panels_of: Ints, total: Floats) -> None:
+    """Compute the sum of r over all arms."""
+    for x in range(total.size):
+        total[x] = 0.0
+    for i in range(distinct):
+        n = panels_of[i] * NODES
+        row, sums = r[i, :n], total[:n]
+        for x in range(n):
+            sums[x] += number[i] * row[x]
+
+
+@kernel(fastmath=REDUCTIONS)
+def _fill_means(
+    arms: Floats,
+    distinct: int,
+    panels_of: Ints,
+    r: Floats,
+    joint: Floats,
+    alpha: Floats,
+    least: float,
+    total: Floats,
+    weighted_total: Floats,
+    work: Floats,
+) -> tuple[float, float]:
+    """Fill the rows SQUARE, MEAN_Q, BEND and REST of the work space.
+
+    Return the sum of alpha and the spread sum_j alpha_j |d_j|^2, d_j = r_j / alpha_j - total.
+    """
+    mass = 0.0
+    spread = 0.0
+    square_total = inner(total, weighted_total)
+    for i in range(distinct):
+        n = panels_of[i] * NODES
+        a, b, number = arms[A, i], arms[B, i], arms[COUNT, i]
+        square = _square(r[i, :n], joint[:n])
+        c = inner(r[i, :n], weighted_total[:n])
+        work[SQUARE, i] = square
+        work[MEAN_Q, i] = c
+        work[REST, i] = square
+        series = alpha[i] <= LEADING and a - c > LEAST_MEAN * a
+        work[BEND, i] = (1.0 / (a - c) + 1.0 / (b + c)) / arms[SIZE, i] if series else 0.0
+        mass += number * alpha[i]
+        if alpha[i] >= least:
+            spread += number * (square / alpha[i] - 2.0 * c + alpha[i] * square_total)
+    return mass, spread
+
+
+@kernel(fastmath=REDUCTIONS)
+def _orthonormalise(
+    row: Floats, joint: Floats, basis: Floats, weighted: Floats, rank: int
+) -> float:
+    """Set ``basis[rank]`` to the part of a row outside of the basis; return its square norm.
+
+    ``weighted`` is the basis times P du.
+    """
+    n = joint.size
+    new, new_weighted = basis[rank, :n], weighted[rank, :n]
+    for x in range(n):
+        new[x] = row[x]
+    for _ in range(2):  # the second time removes what rounding has left
+        for k in range(rank):
+            share = inner(new, weighted[k, :n])
+            for x in range(n):
+                new[x] -= share * basis[k, x]
+    square = _square(new, joint)
+    scale = 1.0 / math.sqrt(max(square, TINY))
+    for x in range(n):
+        new[x] *= scale
+        new_weighted[x] = new[x] * joint[x]
+    return square
+
+
+@kernel(fastmath=REDUCTIONS)
+def _choose_functions(
+    number: Floats,
+    distinct: int,
+    panels_of: Ints,
+    r: Floats,
+    joint: Floats,
+    alpha: Floats,
+    least: float,
+    total: Floats,
+    spread: float,
+    work: Floats,
+    y: Floats,
+    mean: Floats,
+) -> tuple[int, float]:
+    """Choose the functions whose rest has the largest effect on h, one after the other.
+
+    Fill the components ``y`` of all arms and ``mean`` of the total. Return the number of functions,
+    and the spread outside of them. Its product with the rest of an arm bounds the error.
+    """
+    square, bend, rest = work[SQUARE], work[BEND], work[REST]
+    nodes = joint.size
+    bases = np.empty((2 * MOST_RANK, nodes))
+    basis, weighted = bases[:MOST_RANK], bases[MOST_RANK:]
+    floor = ROUNDING * spread
+    rank = 0
+    while rank < MOST_RANK:
+        pivot = 0
+        for i in range(distinct):
+            if bend[i] * rest[i] > bend[pivot] * rest[pivot]:
+                pivot = i
+        if bend[pivot] * rest[pivot] * max(spread, floor) <= SMALL_REST * SMALL_REST:
+            break
+        found = _orthonormalise(r[pivot, :nodes], joint, basis, weighted, rank)
+        if found <= ROUNDING * square[pivot]:
+            break
+        mean[rank] = inner(total, weighted[rank])
+        for i in range(distinct):
+            n = panels_of[i] * NODES
+            share = inner(r[i, :n], weighted[rank, :n])
+            y[i, rank] = share
+            rest[i] = max(rest[i] - share * share, ROUNDING * square[i])
+            if alpha[i] >= least:
+                change = share / alpha[i] - mean[rank]
+                spread -= number[i] * alpha[i] * (change * change)
+        rank += 1
+    return rank, max(spread, floor)
+
+
+@kernel(fastmath=REDUCTIONS)
+def _append_products(vector: Floats, rank: int, different: float) -> None:
+    """Append the products of two components; ``different`` multiplies those of different ones."""
+    place = rank
+    for k in range(rank):
+        for m in range(k):
+            vector[place] = different * vector[k] * vector[m]
+            place += 1
+        vector[place] = vector[k] * vector[k]
+        place += 1
+
+
+@kernel(fastmath=REDUCTIONS)
+def _moment_table(
+    number: Floats,
+    distinct: int,
+    alpha: Floats,
+    least: float,
+    y: Floats,
+    mean: Floats,
+    rank: int,
+) -> Floats:
+    """Compute sum_j alpha_j e_j e_j', e_j the components of d_j and the products of two of them."""
+    size = rank + rank * (rank + 1) // 2
+    vector = np.empty(size)
+    table = np.zeros((size, size))
+    for j in range(distinct):
+        if alpha[j] >= least:
+            for k in range(rank):
+                vector[k] = y[j, k] / alpha[j] - mean[k]
+            _append_products(vector, rank, 1.0)
+            for k in range(size):
+                row, scaled = table[k, : k + 1], number[j] * alpha[j] * vector[k]
+                for m in range(k + 1):
+                    row[m] += scaled * vector[m]
+    for k in range(size):
+        for m in range(k):
+            table[m, k] = table[k, m]
+    return table
+
+
+@kernel(fastmath=REDUCTIONS)
+def _form(table: Floats, left: Floats, right: Floats) -> float:
+    """Compute left' table right."""
+    s = 0.0
+    for k in range(left.size):
+        s += left[k] * inner(table[k, : right.size], right)
+    return s
+
+
+@kernel()
+def _sum_series(
+    a: float,
+    b: float,
+    alpha: float,
+    mass: float,
+    square: float,
+    c: float,
+    bend: float,
+    remote: float,
+    two: float,
+    three: float,
+    four: float,
+) -> tuple[float, float, float]:
+    """Compute h and v of one arm, and a bound of the error of h.
+
+    ``two``, ``three`` and ``four`` are moments of q - c over all arms, the arm itself included.
+    """
+    n = a + b
+    mean, rest = a / n, b / n
+    own = c - square
+    per_alpha = 1.0 / max(alpha, TINY)
+    itself = square * per_alpha - c
+    others = mass - alpha
+    two = max(two - alpha * itself**2, 0.0)
+    three -= alpha * itself**3
+    four = max(four - alpha * itself**4, 0.0)
+    by_a = 1.0 / (a - c)
+    by_b = 1.0 / (b + c)
+    h = alpha * bernoulli_kl(mean, rest, min(rest * INSIDE, own * per_alpha / n))
+    h += others * bernoulli_kl(mean, rest, -c / n)
+    h += (
+        two / 2.0 * (by_a + by_b)
+        + three / 6.0 * (by_a**2 - by_b**2)
+        + four / 12.0 * (by_a**3 + by_b**3)
+        - alpha * itself * (math.log1p(c / b) - math.log1p(-c / a))
+    ) / n
+    v = (two + c * (others * c - 2.0 * alpha * itself) + own**2 * per_alpha) / n**2
+    error = four / 4.0 * (by_a**3 + by_b**3) / n
+    error += bend * (math.sqrt(two * remote) + 0.5 * remote)
+    return max(h, 0.0), max(v, 0.0), error
+
+
+@kernel(fastmath=REDUCTIONS)
+def _exact_row(
+    arms: Floats,
+    distinct: int,
+    padded: int,
+    i: int,
+    panels_of: Ints,
+    r: Floats,
+    joint: Floats,
+    alpha: Floats,
+    least: float,
+    one: Floats,
+    work: Floats,
+) -> tuple[float, float]:
+    """Compute h and v of arm i from all pairs, without those arms j that are omitted.
+
+    The first four rows of ``work`` are overwritten.
+    """
+    w, shift, weight, per_alpha = work[0], work[1], work[2], work[3]
+    n = panels_of[i] * NODES
+    for x in range(n):
+        one[x] = r[i, x] * joint[x]
+    for j in range(padded):
+        w[j] = 0.0
+        per_alpha[j] = 0.0
+        if j < distinct and (j == i or alpha[j] >= least):
+            both = min(n, panels_of[j] * NODES)
+            w[j] = inner(one[:both], r[j, :both])
+            per_alpha[j] = 1.0 / max(alpha[j], TINY)
+    width = padded + 1
+    fill_row(arms, distinct, padded, i, per_alpha, alpha, w, shift[:width], weight[:width])
+    mean = arms[A, i] / arms[SIZE, i]
+    rest = arms[B, i] / arms[SIZE, i]
+    h = 0.0
+    v = 0.0
+    for x in range(width):
+        h += weight[x] * bernoulli_kl(mean, rest, shift[x])
+        v += weight[x] * (shift[x] * shift[x])
+    return h, v
+
+
+@kernel()
+def fill_gains_of_many(
+    arms: Floats,
+    distinct: int,
+    padded: int,
+    panels_of: Ints,
+    r: Floats,
+    joint: Floats,
+    alpha: Floats,
+    work: Floats,
+    h: Floats,
+    v: Floats,
+) -> int:
+    """Compute h and v as ``fill_gains`` does, with an additional error of about 1e-11 at most.
+
+    An empty ``v`` is not filled; ``work`` of seven rows is work space. Return the number of arms
+    that were computed from all pairs.
+    """
+    number = arms[COUNT]
+    lines = np.empty((3, joint.size))
+    total, weighted_total, one = lines[0], lines[1], lines[2]
+    together = 0.0
+    for i in range(distinct):
+        together += number[i]
+    least = OMITTED / together
+    for i in range(distinct, padded):
+        alpha[i] = 0.0
+    _sum_rows(r, number, distinct, panels_of, total)
+    for x in range(joint.size):
+        weighted_total[x] = total[x] * joint[x]
+    mass, spread = _fill_means(
+        arms, distinct, panels_of, r, joint, alpha, least, total, weighted_total, work
+    )
+    y = np.empty((distinct, MOST_RANK))
+    mean = np.empty(MOST_RANK)
+    rank, spread = _choose_functions(
+        number, distinct, panels_of, r, joint, alpha, least, total, spread, work, y, mean
+    )
+    table = _moment_table(number, distinct, alpha, least, y, mean, rank)
+    vector = np.empty(table.shape[0])
+    first, second = vector[:rank], vector[rank:]
+    for i in range(distinct):
+        h[i] = -1.0  # from all pairs, below
+        if work[BEND, i] > 0.0:
+            for k in range(rank):
+                vector[k] = y[i, k]
+            _append_products(vector, rank, 2.0)
+            gain, variance, error = _sum_series(
+                arms[A, i],
+                arms[B, i],
+                alpha[i],
+                mass,
+                work[SQUARE, i],
+                work[MEAN_Q, i],
+                work[BEND, i],
+                work[REST, i] * spread,
+                _form(table, first, first),
+                _form(table[rank:], second, first),
+                _form(table[rank:, rank:], second, second),
+            )
+            if error <= TOLERANCE:
+                h[i] = gain
+                if v.size > 0:
+                    v[i] = variance
+    exact = 0
+    for i in range(distinct):
+        if h[i] < 0.0:
+            h[i], variance = _exact_row(
+                arms, distinct, padded, i, panels_of, r, joint, alpha, least, one, work
+            )
+            if v.size > 0:
+                v[i] = variance
+            exact += 1
+    return exact
+
+
+@kernel()
+def many_beliefs_kernel(
+    a: Floats,
+    b: Floats,
+    setting: Setting,
+    cut: float,
+    most: int,
+    alpha: Floats,
+    delta: Floats,
+    h: Floats,
+    v: Floats,
+    rho: Floats,
+    defect: Floats,
+) -> None:
+    """Compute what ``beliefs_kernel`` leaves out: trials with more than MANY_DISTINCT posteriors.
+
+    Trials with more than ``most`` of them are left out.
+    """
+    trials, count = a.shape
+    setting = with_reach(setting, count)
+    space = make_space(count)
+    for t in range(trials):
+        space, active, lead, padded, low = choose_arms(a[t], b[t], setting, most, space)
+        if not MANY_DISTINCT < active <= most:
+            continue
+        space, panels, regret, total, defect[t], _ = integrate_adaptively(
+            active, lead, padded, low, setting, False, cut, space
+        )
+        if defect[t] < 1.0:
+            work = space.work
+            fill_gains_of_many(
+                space.arms,
+                active,
+                padded,
+                space.panels_of,
+                space.r,
+                space.line[JOINT, : panels * NODES],
+                work[ALPHA],
+                work,
+                work[GAIN],
+                work[VARIANCE] if v.size > 0 else work[VARIANCE, :0],
+            )
+        rho[t] = fill_beliefs(a, b, t, lead, regret, total, space, alpha, delta, h, v)
