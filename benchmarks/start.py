@@ -134,8 +134,8 @@ def tables(section: dict[str, Any]) -> list[Table]:
             ("part", "CPU time"),
             rows,
             "CPU time of the parts: a live agent with five arms and ids-n, in memory; minimum of "
-            f"{section['processes']} processes. The import of Agent includes numpy and numba. After the decision "
-            f"the process has {section['memory']:.0f} MB of resident memory.",
+            f"{section['processes']} processes. The import of Agent includes numpy and numba. "
+            f"After the decision the process has {section['memory']:.0f} MB of resident memory.",
             texts=1,
         ),
         Table(

@@ -321,7 +321,7 @@ def change_variance(term: Callable[[float, float, float], float]) -> None:
 
         return fill_gains
 
-    replace("_fill_row", remember_row)
+    replace("fill_row", remember_row)
     replace("fill_gains", make)
 
 

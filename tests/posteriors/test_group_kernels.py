@@ -157,12 +157,15 @@ def test_groups_are_distinct_pairs_in_order_of_appearance(arms: int, seed: int) 
     assert [(a[k], b[k]) for k in first[:count]] == seen
 
 
-def test_too_many_distinct_posteriors_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beta_bernoulli, "MOST_DISTINCT", 10)
+@pytest.mark.parametrize("accuracy", ["strict", "simulation"])
+def test_too_many_distinct_posteriors_are_rejected(
+    accuracy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(beta_bernoulli.MOST_DISTINCT, accuracy, 10)
     a = 1.0 + np.arange(11) / 7
     with raises_pinned(InputError):
-        beliefs(a, np.ones(11))
-    assert beliefs(a[:10], np.ones(10)).alpha.sum() == pytest.approx(1.0)
+        beliefs(a, np.ones(11), accuracy)
+    assert beliefs(a[:10], np.ones(10), accuracy).alpha.sum() == pytest.approx(1.0)
     # those that cannot be best do not count
-    far = beliefs(np.append(a[:10], np.full(5, 1.0)), np.append(np.ones(10), 1e5 + np.arange(5)))
-    assert (far.alpha[0, 10:] < 1e-30).all()
+    far = np.append(a[:10], np.full(5, 1.0)), np.append(np.ones(10), 1e5 + np.arange(5))
+    assert (beliefs(*far, accuracy).alpha[0, 10:] < 1e-30).all()

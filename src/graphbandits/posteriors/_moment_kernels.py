@@ -52,7 +52,7 @@ from graphbandits.posteriors._shape_kernels import COUNT, SIZE, A, B, Setting
 #: Largest number of chosen functions.
 MOST_RANK = 12
 #: Largest accepted bound of an error of h.
-TOLERANCE = 1e-11
+ACCEPTED_BOUND = 1e-11
 #: Total probability of being best of the arms j that may be omitted.
 OMITTED = 1e-13
 #: Arms that are best with a larger probability are computed from all pairs: the sums over the
@@ -61,7 +61,7 @@ LEADING = 0.01
 #: Arms whose mean would become smaller than this share of it are computed from all pairs.
 LEAST_MEAN = 1e-3
 #: Relative rounding error of a squared norm.
-ROUNDING = 1e-15
+NORM_ROUNDING = 1e-15
 #: No more functions are chosen if sqrt(f'' rest spread) is smaller; see ``_choose_functions``.
 SMALL_REST = 1e-10
 #: Rows of work space: int r^2 P du, the mean c of q, f''(c) or 0 if the arm is computed from all
@@ -175,7 +175,7 @@ def _choose_functions(
     nodes = joint.size
     bases = np.empty((2 * MOST_RANK, nodes))
     basis, weighted = bases[:MOST_RANK], bases[MOST_RANK:]
-    floor = ROUNDING * spread
+    floor = NORM_ROUNDING * spread
     rank = 0
     while rank < MOST_RANK:
         pivot = 0
@@ -185,14 +185,14 @@ def _choose_functions(
         if bend[pivot] * rest[pivot] * max(spread, floor) <= SMALL_REST * SMALL_REST:
             break
         found = _orthonormalise(r[pivot, :nodes], joint, basis, weighted, rank)
-        if found <= ROUNDING * square[pivot]:
+        if found <= NORM_ROUNDING * square[pivot]:
             break
         mean[rank] = inner(total, weighted[rank])
         for i in range(distinct):
             n = panels_of[i] * NODES
             share = inner(r[i, :n], weighted[rank, :n])
             y[i, rank] = share
-            rest[i] = max(rest[i] - share * share, ROUNDING * square[i])
+            rest[i] = max(rest[i] - share * share, NORM_ROUNDING * square[i])
             if alpha[i] >= least:
                 change = share / alpha[i] - mean[rank]
                 spread -= number[i] * alpha[i] * (change * change)
@@ -343,11 +343,12 @@ def fill_gains_of_many(
     r: Floats,
     joint: Floats,
     alpha: Floats,
+    accepted: float,
     work: Floats,
     h: Floats,
     v: Floats,
 ) -> int:
-    """Compute h and v as ``fill_gains`` does, with an additional error of about 1e-11 at most.
+    """Compute h and v as ``fill_gains`` does, with an additional error of about ``accepted``.
 
     An empty ``v`` is not filled; ``work`` of seven rows is work space. Return the number of arms
     that were computed from all pairs.
@@ -394,7 +395,7 @@ def fill_gains_of_many(
                 _form(table[rank:], second, first),
                 _form(table[rank:, rank:], second, second),
             )
-            if error <= TOLERANCE:
+            if error <= accepted:
                 h[i] = gain
                 if v.size > 0:
                     v[i] = variance
@@ -448,6 +449,7 @@ def many_beliefs_kernel(
                 space.r,
                 space.line[JOINT, : panels * NODES],
                 work[ALPHA],
+                ACCEPTED_BOUND,
                 work,
                 work[GAIN],
                 work[VARIANCE] if v.size > 0 else work[VARIANCE, :0],
