@@ -14,7 +14,7 @@ from graphbandits.errors import InputError
 THRESHOLD = 1.5
 #: Sections whose column "ratio" compares measurements of one run, and whether more is better.
 #: (The ratio of a live agent to a commit depends on the disk, so it is not compared.)
-MORE_IS_BETTER = {"baseline": True, "strict": False, "start": False}
+MORE_IS_BETTER = {"baseline": True, "strict": False, "different": True, "start": False}
 COLUMN = "ratio"
 
 
@@ -58,7 +58,9 @@ def _ratios(tables: Sequence[Table]) -> Iterator[tuple[str, float]]:
         if COLUMN in table.columns:
             place = list(table.columns).index(COLUMN)
             for row in table.rows:
-                yield f"{table.title}: {', '.join(row[: max(1, table.texts)])}", float(row[place])
+                if row[place]:
+                    name = f"{table.title}: {', '.join(row[: max(1, table.texts)])}"
+                    yield name, float(row[place])
 
 
 def table_of(found: Sequence[Comparison]) -> Table:

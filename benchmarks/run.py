@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import against_baseline
+import different
 import every_policy
 import inside
 import invariants
@@ -47,6 +48,7 @@ SECTIONS: dict[str, ModuleType] = {
     "policies": every_policy,
     "models": reward_models,
     "many-arms": many_arms,
+    "different": different,
     "machine": machine,
     "long-run": long_run,
     "workers": workers,

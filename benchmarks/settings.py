@@ -23,6 +23,8 @@ class Settings:
     many_arms: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)
     distinct: int = 1_000
     degree: int = 20
+    #: Arms whose posteriors all differ.
+    different_arms: tuple[int, ...] = (100, 1_000, 10_000, 100_000)
     #: The long run.
     long_arms: int = 100
     long_rounds: int = 100_000
@@ -72,6 +74,7 @@ class Settings:
             posterior_arms=2_500,
             referenced=2,
             many_arms=(1_000, 10_000, 100_000),
+            different_arms=(100, 1_000, 10_000),
             long_rounds=5_000,
             long_windows=5,
             round_arms=(5, 50),

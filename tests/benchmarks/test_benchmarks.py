@@ -48,6 +48,7 @@ def results(tmp_path_factory) -> dict[str, Any]:
         many_arms=(30,),
         distinct=20,
         degree=3,
+        different_arms=(30,),
         long_arms=4,
         long_rounds=40,
         long_windows=2,
