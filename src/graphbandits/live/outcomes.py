@@ -15,6 +15,7 @@ from graphbandits.registry import name_of
 
 #: A reward, or several outcomes as a pair (total, count).
 Reward = float | tuple[float, float]
+_SEVERAL = (tuple, list)
 #: Reasons of a close after which outcomes are kept as late ones.
 LATE = ("expired", "reset")
 
@@ -27,7 +28,7 @@ def checked_outcomes(setup: Setup, outcomes: Mapping[Arm, Reward]) -> dict[int, 
         if arm in found:
             raise InputError(f"the arm {setup.arms[arm]!r} is given twice: give one outcome")
         try:
-            if isinstance(reward, tuple | list):
+            if isinstance(reward, _SEVERAL):
                 found[arm] = check_evidence(setup.posterior, reward)
             else:
                 found[arm] = setup.posterior.check_reward(reward), 1.0
@@ -45,7 +46,7 @@ def new_outcomes(
     outside = list[int]()
     if new:
         reach = state.reach(decision)
-        outside = [arm for arm in sorted(new) if arm >= len(reach) or reach[arm] == 0.0]
+        outside = [arm for arm in sorted(new) if arm >= len(reach) or reach.item(arm) == 0.0]
     if outside and not extra:
         raise InputError(
             f"playing {setup.arms[decision.arm]!r} does not reveal {setup.arms[outside[0]]!r} in "
@@ -85,8 +86,9 @@ def late_outcomes(
 def _body(outcomes: dict[int, Outcome]) -> dict[str, Any]:
     order = sorted(outcomes)
     body: dict[str, Any] = {"arms": order, "rewards": [outcomes[arm][0] for arm in order]}
-    if any(outcomes[arm][1] != 1.0 for arm in order):
-        body["weights"] = [outcomes[arm][1] for arm in order]
+    weights = [outcomes[arm][1] for arm in order]
+    if weights.count(1.0) != len(weights):
+        body["weights"] = weights
     return body
 
 
