@@ -60,7 +60,7 @@ def pack_sparse(row: Floats) -> bytes:
     (array([0, 2]), array([0.25, 0.75]))
     """
     (index,) = row.nonzero()
-    raw = index.astype(_I4).tobytes() + row[index].astype(_F8).tobytes()
+    raw = index.astype(_I4).tobytes() + row[index].astype(_F8, copy=False).tobytes()
     # many arms have few different probabilities, which compress well
     return b"r" + raw if len(raw) <= 1000 else b"z" + _compress(raw)
 

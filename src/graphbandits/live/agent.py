@@ -917,7 +917,8 @@ class Agent:
                 if late is None:
                     return [], None
                 return [Entry(state.number + 1, now, "observe", made.decision, late)], None
-            body = new_outcomes(state, decision, given, extra) | {"closes": not partial}
+            body = new_outcomes(state, decision, given, extra)
+            body["closes"] = not partial
             if partial and not body["arms"]:
                 return [], None
             return [Entry(state.number + 1, now, "observe", decision.number, body)], None
@@ -927,6 +928,8 @@ class Agent:
 
     def _warn_of_prior(self) -> None:
         """Issue a warning to the caller of a method if its outcomes contradict the prior."""
+        if not self._state.warning:
+            return
         with self._lock:
             state = self._state
             warning, state.warning = state.warning, ""

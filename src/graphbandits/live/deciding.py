@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,20 +89,23 @@ def make_decisions(
     policy, exact = setup.policy, setup.policy.exact
     feedback = draw_graph(process, first, setup.keys)
     waiting = _ExpectedOutcomes(state, first, now) if request.pending == "expected" else None
-    arrays, pi, entries, made = state.policy_state, None, list[Entry](), list[Decision]()
+    entries: list[Entry] = []
+    made: list[Decision] = []
+    arrays, pi = state.policy_state, None
     for number in range(first, first + request.count):
         t = first if exact else number  # a policy that draws for itself needs new random numbers
         if pi is None or request.distinct or waiting is not None or not exact:
             arrays = arrays if waiting is None else waiting.state()
             pi, action = decide(policy, arrays, _view(state, t, first, now, feedback, eligible))
-        arm = int((action if number == t else draw_actions(pi, setup.keys, number))[0])
+        arm: int = (action if number == t else draw_actions(pi, setup.keys, number)).item(0)
         own = {
-            "id": f"{number}-{secrets.token_hex(6)}",
+            "id": f"{number}-{os.urandom(6).hex()}",
             "arm": arm,
-            "p": float(pi[0, arm]) if exact else None,
+            "p": pi.item(0, arm) if exact else None,
+            **body,
         }
         data = pack_sparse(pi[0]) if exact else None
-        entry = Entry(state.number + len(entries) + 1, now, "decide", number, own | body, data)
+        entry = Entry(state.number + len(entries) + 1, now, "decide", number, own, data)
         entries.append(entry)
         made.append(as_decision(state, entry, feedback))
         if waiting is not None:
@@ -212,7 +215,7 @@ def _process(state: AgentState, graph: GraphLike) -> Process:
 
 def _common_body(state: AgentState, request: Request, now: float) -> dict[str, Any]:
     """Return what the entries of all decisions of a request have in common."""
-    body = dict[str, Any]()
+    body: dict[str, Any] = {}
     if request.context is not None:
         body["context"] = request.context
     if request.pending != "ignore":

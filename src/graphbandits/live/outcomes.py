@@ -22,7 +22,7 @@ LATE = ("expired", "reset")
 
 def checked_outcomes(setup: Setup, outcomes: Mapping[Arm, Reward]) -> dict[int, Outcome]:
     """Return reward and weight by the number of the arm, checked."""
-    found = dict[int, Outcome]()
+    found: dict[int, Outcome] = {}
     for name, reward in outcomes.items():
         arm = setup.number_of(name)
         if arm in found:
@@ -43,10 +43,11 @@ def new_outcomes(
     """Return the body of an entry with the outcomes of an open decision that are new."""
     setup = state.setup
     new = _unknown(given, decision.seen, setup.arms, decision.id)
-    outside = list[int]()
+    outside: list[int] = []
     if new:
         reach = state.reach(decision)
-        outside = [arm for arm in sorted(new) if arm >= len(reach) or reach.item(arm) == 0.0]
+        arms = len(reach)
+        outside = sorted([arm for arm in new if arm >= arms or reach.item(arm) == 0.0])
     if outside and not extra:
         raise InputError(
             f"playing {setup.arms[decision.arm]!r} does not reveal {setup.arms[outside[0]]!r} in "
@@ -57,7 +58,10 @@ def new_outcomes(
             f"policy '{name_of(setup.policy)}' cannot learn from an outcome that its decision did "
             f"not reveal: omit {setup.arms[outside[0]]!r}, or use a policy with a posterior"
         )
-    return _body(new) | ({"extra": outside} if outside else {})
+    body = _body(new)
+    if outside:
+        body["extra"] = outside
+    return body
 
 
 def late_outcomes(
@@ -96,6 +100,8 @@ def _unknown(
     given: dict[int, Outcome], known: dict[int, Outcome], arms: tuple[Arm, ...], id_: str
 ) -> dict[int, Outcome]:
     """Return the outcomes that are not known yet; raise InputError if one contradicts them."""
+    if not known:
+        return given
     for arm, pair in given.items():
         if arm in known and known[arm] != pair:
             raise InputError(

@@ -132,7 +132,7 @@ class Setup:
         return Problem(self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process))
 
     @cached_property
-    def index(self) -> dict[Arm, int]:
+    def index(self) -> dict[Any, int]:
         """Number of each arm, from 0."""
         return {arm: i for i, arm in enumerate(self.arms)}
 
@@ -158,7 +158,7 @@ class Setup:
     def _find(self, arm: object) -> int | None:
         found = None
         if isinstance(arm, _NAMES) and not isinstance(arm, bool):
-            found = self.index.get(cast(Arm, arm))
+            found = self.index.get(arm)
             if found is None and isinstance(arm, str):
                 found = self._index_of_text.get(arm)
         return found

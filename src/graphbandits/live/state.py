@@ -643,13 +643,15 @@ def _observed(arm: Ints, reward: Floats, weight: Floats) -> Observations:
 
 def _observations(seen: dict[int, Outcome]) -> Observations:
     """Return outcomes as observations of one trial, in the order of the arms."""
-    order = sorted(seen)
-    outcomes = [seen[arm] for arm in order]
-    weights = [weight for _, weight in outcomes]
+    arms, rewards, weights = sorted(seen), [], []
+    for arm in arms:
+        reward, weight = seen[arm]
+        rewards.append(reward)
+        weights.append(weight)
     return Observations(
-        np.zeros(len(order), np.int64),
-        np.array(order, np.int64),
-        np.array([reward for reward, _ in outcomes], np.float64),
+        np.zeros(len(arms), np.int64),
+        np.array(arms, np.int64),
+        np.array(rewards, np.float64),
         None if weights.count(1.0) == len(weights) else np.array(weights, np.float64),
     )
 
@@ -730,9 +732,10 @@ def _is_distribution(packed: bytes, arms: int) -> bool:
 
 def _check_form(policy: Policy, before: State, after: State) -> None:
     """Raise InputError if a policy has changed the form of its state: it could not be restored."""
-    if before.keys() != after.keys() or any(
-        _form(array) != _form(after[name]) for name, array in before.items()
-    ):
+    changed = before.keys() != after.keys()
+    for name, array in before.items():
+        changed = changed or _form(array) != _form(after[name])
+    if changed:
         raise InputError(
             f"policy '{name_of(policy)}' has changed the names, shapes or types of the arrays of "
             "its state: keep those of init"
