@@ -628,7 +628,7 @@ def _is_outcome(number: object) -> bool:
 
 def _check_converged(defect: Floats, a: Floats, b: Floats) -> None:
     """Raise NumericalError if the probabilities of being best do not add up to 1."""
-    if not within(defect[None], defect[None], 0.0, TOLERANCE):
+    if not within(defect[None], defect[None], -math.inf, TOLERANCE):
         worst = int(defect.argmax())
         raise NumericalError(
             f"the quadrature did not converge (the probabilities of being best add up to 1 "
