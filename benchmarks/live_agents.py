@@ -39,6 +39,9 @@ from helpers.postgres import PostgresServer
 
 MEMORY, SQLITE, POSTGRES = "memory", "SQLite", "PostgreSQL"
 POLICY, GRAPH = "ids-n", "ring"
+#: Policies and arms of the agents whose overhead is measured, and the statistics of it.
+OVERHEAD_POLICIES, OVERHEAD_ARMS = ("ids-n", "ts-n"), 5
+OVERHEAD = ("median", "least")
 #: Calls before the first one that counts: psycopg prepares a statement at its sixth use.
 WARM_UP = 6
 #: Calls that count at least, passes of what takes seconds, and arms of an agent with writers.
@@ -65,6 +68,10 @@ def measure(settings: Settings, earlier: dict[str, Any]) -> dict[str, Any]:
                 {"store": kind, "arms": arms, **time_calls(new(), arms, settings)}
                 for arms in settings.live_arms
                 for kind, new in kinds.items()
+            ],
+            "overhead": [
+                {"policy": policy, **time_overhead(policy, settings)}
+                for policy in OVERHEAD_POLICIES
             ],
             "replay": [{"store": kind, **replay(new(), settings)} for kind, new in stored],
             "writers": [
@@ -124,9 +131,11 @@ def time_calls(place: str | None, arms: int, settings: Settings) -> dict[str, di
     return {name: median_times(own[WARM_UP:]) for name, own in times.items()}
 
 
-def experienced_agent(arms: int, settings: Settings, place: str | None = None) -> Agent:
+def experienced_agent(
+    arms: int, settings: Settings, place: str | None = None, policy: str = POLICY
+) -> Agent:
     """An agent whose arms have at most ``live_distinct`` different histories."""
-    agent = Agent(POLICY, arms, GRAPH, seed=settings.seed, store=place)
+    agent = Agent(policy, arms, GRAPH, seed=settings.seed, store=place)
     a, b = few_different(arms, settings.live_distinct, settings.seed)
     pairs = zip(a[0].tolist(), b[0].tolist(), strict=True)
     agent.learn({arm: (a - 1.0, a + b - 2.0) for arm, (a, b) in enumerate(pairs) if a + b > 2.0})
@@ -154,6 +163,27 @@ def timed(call: Call) -> tuple[tuple[float, float], Any]:
 def median_times(times: Sequence[tuple[float, float]]) -> dict[str, float]:
     wall, cpu = np.median(times, axis=0)
     return {"wall": float(wall), "cpu": float(cpu)}
+
+
+def time_overhead(policy: str, settings: Settings) -> dict[str, dict[str, float]]:
+    """Median and least CPU seconds of decide and of observe of an agent in memory."""
+    agent = experienced_agent(OVERHEAD_ARMS, settings, policy=policy)
+    rng = random.Random(settings.seed)
+    times: dict[str, list[float]] = {"decide": [], "observe": []}
+    clock = time.process_time
+    end = time.perf_counter() + settings.live_seconds
+    while time.perf_counter() < end or len(times["decide"]) < WARM_UP + LEAST:
+        start = clock()
+        decision = agent.decide()
+        times["decide"].append(clock() - start)
+        outcomes = {arm: rng.randint(0, 1) for arm in decision.reveals}
+        start = clock()
+        agent.observe(decision, outcomes)
+        times["observe"].append(clock() - start)
+    return {
+        name: {"median": float(np.median(own[WARM_UP:])), "least": min(own[WARM_UP:])}
+        for name, own in times.items()
+    }
 
 
 # Replay -------------------------------------------------------------------------------------------
@@ -346,8 +376,9 @@ def growth(place: str | None, settings: Settings) -> float:
 
 
 def tables(section: dict[str, Any]) -> list[Table]:
-    """Calls, replay and size, writers, and memory."""
-    return [_calls(section), _replay(section), _writers(section), _memory(section)]
+    """Calls, their overhead, replay and size, writers, and memory."""
+    overhead = [_overhead(section)] if "overhead" in section else []  # not in older results
+    return [_calls(section), *overhead, _replay(section), _writers(section), _memory(section)]
 
 
 def _calls(section: dict[str, Any]) -> Table:
@@ -371,6 +402,25 @@ def _calls(section: dict[str, Any]) -> Table:
         "commit one small row in the same database. The three alternate. Ratio: wall time divided "
         "by that of the commit." + _why_missing(section),
         texts=2,
+    )
+
+
+def _overhead(section: dict[str, Any]) -> Table:
+    rows = [
+        [
+            case["policy"],
+            *(seconds(case[call][kind]) for call in ("decide", "observe") for kind in OVERHEAD),
+        ]
+        for case in section["overhead"]
+    ]
+    return Table(
+        f"Live agents: CPU time of one call with {OVERHEAD_ARMS} arms, in memory",
+        ["policy", *(f"{call} {kind}" for call in ("decide", "observe") for kind in OVERHEAD)],
+        rows,
+        f"The graph is {GRAPH}: a decision reveals three arms, and observe reports their "
+        "outcomes. The two alternate. least: the fastest call, with the least disturbance by "
+        "other processes.",
+        texts=1,
     )
 
 

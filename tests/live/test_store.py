@@ -163,6 +163,8 @@ def test_entries_removed_during_a_read_are_an_error(
     next(reader)
     with journal.write():
         journal.forget(Snapshot(6, b""))
+        assert journal.first() == 7
+    assert journal.first() == 7
     with pytest.raises(StoreError, match="removed while they were read"):
         list(reader)
     assert [one.number for one in journal.entries()] == list(range(7, 13))

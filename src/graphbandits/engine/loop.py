@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from graphbandits._types import Floats, Ints, State
+from graphbandits.engine._proposal_kernels import are_distributions
 from graphbandits.engine.answers import AnswerQueue, Answers, joined
 from graphbandits.engine.eligible import Eligible, all_eligible_arms, eligible_arms
 from graphbandits.engine.shard import Plays, Ratios, Recording, Shard
@@ -517,12 +518,12 @@ def check_pi(policy: Policy, proposed: object, view: View) -> Floats:
             f"policy '{name_of(policy)}' proposed {what} in round {view.t}; return an array with "
             f"one row per trial and one column per arm, shape {shape}"
         )
-    total = pi.sum(axis=1)
-    off = np.abs(total - 1.0)
-    if not (off < 1e-9).all() or (pi < 0.0).any():
+    if not are_distributions(pi, 1e-9):
+        total = pi.sum(axis=1)
         raise InputError(
-            f"policy '{name_of(policy)}' did not propose a distribution in round {view.t}: "
-            f"the smallest entry is {pi.min():g}, and a row sums to {total[off.argmax()]:g}"
+            f"policy '{name_of(policy)}' did not propose a distribution in round {view.t}: the "
+            f"smallest entry is {pi.min():g}, and a row sums to "
+            f"{total[np.abs(total - 1.0).argmax()]:g}"
         )
     return pi
 
@@ -538,15 +539,22 @@ def update_state(policy: Policy, state: State, event: Event) -> State:
     return state
 
 
-def learn_state(policy: Policy, state: State, seen: Observations, problem: Problem) -> State:
-    """Return the state after observations that belong to no round, checked."""
+def learn_state(
+    policy: Policy, state: State, seen: Observations, problem: Problem, t: int | None = None
+) -> State:
+    """Return the state after observations, checked.
+
+    They belong to no round, or to round ``t``: then it is the state of :func:`update_state`, if
+    ``seen`` are the observations that ``update`` passes to ``learn``.
+    """
     check_weights(seen, policy)
     able: Any = policy
     try:
         state = able.learn(state, seen, problem)
     except (Exception, SystemExit) as error:
-        _raise_policy_error(policy, "in learn", error)
-    _check_state(policy, "learn", state)
+        where = "in learn" if t is None else f"in round {t}, in update"
+        _raise_policy_error(policy, where, error)
+    _check_state(policy, "learn" if t is None else "update", state)
     return state
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from graphbandits.errors import GraphBanditsError, InputError, StoreError
 
@@ -110,19 +110,28 @@ class Connection:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of a query."""
-        with self._checked():
+        self._check_process()
+        try:
             found: list[Row] = self.database.execute(self.raw, sql, values).fetchall()
-            return found
+        except BaseException as error:
+            self._fail(error)
+        return found
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
         """Run a statement; return the number of rows that it changed."""
-        with self._checked():
+        self._check_process()
+        try:
             return int(self.database.execute(self.raw, sql, values).rowcount)
+        except BaseException as error:
+            self._fail(error)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row of values."""
-        with self._checked():
+        self._check_process()
+        try:
             self.database.execute_many(self.raw, sql, rows)
+        except BaseException as error:
+            self._fail(error)
 
     @contextmanager
     def transaction(self, begin: str) -> Iterator[None]:
@@ -156,17 +165,16 @@ class Connection:
         with suppress(self.database.errors):
             self.raw.close()
 
-    @contextmanager
-    def _checked(self) -> Iterator[None]:
+    def _check_process(self) -> None:
         if not self.is_usable():
             raise StoreError(f"{self.database}: a transaction ends in the process that began it")
-        try:
-            yield
-        except BaseException as error:
-            self.failed = True  # also after Ctrl-C, which leaves the statement half done
-            if isinstance(error, self.database.errors):
-                raise self.database.explain(error, self) from error
-            raise
+
+    def _fail(self, error: BaseException) -> NoReturn:
+        """Raise the error of a statement, in the words of this package."""
+        self.failed = True  # also after Ctrl-C, which leaves the statement half done
+        if isinstance(error, self.database.errors):
+            raise self.database.explain(error, self) from error
+        raise error
 
 
 class SQLite:

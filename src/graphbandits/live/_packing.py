@@ -18,6 +18,8 @@ from graphbandits.graphs._storage import Arrays, pack_process, unpack_process
 #: Maximum size of an unpacked object; larger ones compress at most by the factor MOST_RATIO.
 MOST_UNPACKED = 2**25
 MOST_RATIO = 20
+#: Types of packed numbers.
+_I4, _F8 = np.dtype("<i4"), np.dtype("<f8")
 
 
 def pack_graph(process: Process, text: str | None) -> bytes:
@@ -57,8 +59,8 @@ def pack_sparse(row: Floats) -> bytes:
     >>> unpack_sparse(pack_sparse(np.array([0.25, 0.0, 0.75])))
     (array([0, 2]), array([0.25, 0.75]))
     """
-    index = np.flatnonzero(row)
-    raw = index.astype("<i4").tobytes() + row[index].astype("<f8").tobytes()
+    (index,) = row.nonzero()
+    raw = index.astype(_I4).tobytes() + row[index].astype(_F8, copy=False).tobytes()
     # many arms have few different probabilities, which compress well
     return b"r" + raw if len(raw) <= 1000 else b"z" + _compress(raw)
 
@@ -67,8 +69,8 @@ def unpack_sparse(data: bytes) -> tuple[Ints, Floats]:
     """Return the indices and values of the result of :func:`pack_sparse`."""
     raw = data[1:] if data[:1] == b"r" else _decompress(data[1:])
     count = len(raw) // 12
-    index = np.frombuffer(raw, "<i4", count).astype(np.int64)
-    return index, np.frombuffer(raw, "<f8", count, 4 * count).astype(np.float64)
+    index = np.frombuffer(raw, _I4, count).astype(np.int64)
+    return index, np.frombuffer(raw, _F8, count, 4 * count).astype(np.float64)
 
 
 def pack_json(value: Any) -> bytes:

@@ -9,8 +9,8 @@ import secrets
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, takewhile
 from pathlib import Path
@@ -579,7 +579,7 @@ class Agent:
                 if entry.body.get("graph") is None and entry.number < state.graph_since:
                     state = self._past(entry.number)  # the graph has changed since
                 found = state.opened(entry, self._get)
-            return as_decision(state, entry, found, state.feedback(found))
+            return as_decision(state, entry, state.feedback(found))
 
     def explain(self, decision: Decision | str, arms: int = 5) -> Explanation:
         """Explain why an arm was played, from the journal alone.
@@ -917,7 +917,8 @@ class Agent:
                 if late is None:
                     return [], None
                 return [Entry(state.number + 1, now, "observe", made.decision, late)], None
-            body = new_outcomes(state, decision, given, extra) | {"closes": not partial}
+            body = new_outcomes(state, decision, given, extra)
+            body["closes"] = not partial
             if partial and not body["arms"]:
                 return [], None
             return [Entry(state.number + 1, now, "observe", decision.number, body)], None
@@ -927,6 +928,8 @@ class Agent:
 
     def _warn_of_prior(self) -> None:
         """Issue a warning to the caller of a method if its outcomes contradict the prior."""
+        if not self._state.warning:
+            return
         with self._lock:
             state = self._state
             warning, state.warning = state.warning, ""
@@ -1400,8 +1403,9 @@ class Agent:
                     if entries:
                         self._journal.append(entries)
                 # the transaction is committed; if that failed, the state is as before
-                with self._changing():
-                    state.install(change, self._get)
+                self._invalid = True  # if the next line is interrupted, for example by Ctrl-C
+                state.install(change, self._get)
+                self._invalid = False
                 self._entries_since_snapshot += len(entries)
                 if not due:
                     break
@@ -1421,13 +1425,6 @@ class Agent:
         decision = state.open[entry.decision]
         known = [[arm, *pair] for arm, pair in decision.seen.items()]
         return entry._replace(body=entry.body | {"id": decision.id, "known": known})
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Mark the state as invalid if its change is interrupted, for example by Ctrl-C."""
-        self._invalid = True
-        yield
-        self._invalid = False
 
     def _now(self) -> float:
         now = float(self._clock())
@@ -1456,8 +1453,9 @@ class Agent:
                 return self._load_newest()
             entries = self._journal.entries(before)
         try:
-            with self._changing():
-                state.replay(entries, self._get)
+            self._invalid = True  # if the next line is interrupted
+            state.replay(entries, self._get)
+            self._invalid = False
         except MissingEntriesError:
             return self._load_newest()
         self._entries_since_snapshot += state.number - before

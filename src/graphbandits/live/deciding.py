@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits._types import Ints, State
+from graphbandits._types import State
 from graphbandits.engine.loop import decide, draw_graph
 from graphbandits.errors import MOST_ROUNDS, InputError, check_bool, check_integer
 from graphbandits.graphs import Feedback, GraphLike, Process
@@ -21,7 +21,6 @@ from graphbandits.live.journal import Entry
 from graphbandits.live.state import AgentState, OpenDecision
 from graphbandits.policies import View
 from graphbandits.policies.base import check_needs
-from graphbandits.policies.incremental import own_plays_only
 from graphbandits.policies.restriction import check_restrictable
 from graphbandits.posteriors import Arm, is_discounted
 from graphbandits.posteriors._capabilities import expect_outcomes, keeps_posterior
@@ -33,7 +32,7 @@ from graphbandits.rng import draw_actions
 PENDING = ("ignore", "expected")
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Request:
     """What :meth:`graphbandits.Agent.decide` is asked for; see its parameters."""
 
@@ -52,7 +51,8 @@ class Request:
         if self.pending not in PENDING:
             allowed = " or ".join(map(repr, PENDING))
             raise InputError(f"pending must be {allowed}, not {self.pending!r}")
-        object.__setattr__(self, "context", _json_value(self.context))
+        if self.context is not None:
+            self.context = _json_value(self.context)
 
 
 def make_decisions(
@@ -89,25 +89,27 @@ def make_decisions(
     policy, exact = setup.policy, setup.policy.exact
     feedback = draw_graph(process, first, setup.keys)
     waiting = _ExpectedOutcomes(state, first, now) if request.pending == "expected" else None
-    arrays, pi, entries, made = state.policy_state, None, list[Entry](), list[Decision]()
+    entries: list[Entry] = []
+    made: list[Decision] = []
+    arrays, pi = state.policy_state, None
     for number in range(first, first + request.count):
         t = first if exact else number  # a policy that draws for itself needs new random numbers
         if pi is None or request.distinct or waiting is not None or not exact:
             arrays = arrays if waiting is None else waiting.state()
             pi, action = decide(policy, arrays, _view(state, t, first, now, feedback, eligible))
-        arm = int((action if number == t else draw_actions(pi, setup.keys, number))[0])
+        arm: int = (action if number == t else draw_actions(pi, setup.keys, number)).item(0)
         own = {
-            "id": f"{number}-{secrets.token_hex(6)}",
+            "id": f"{number}-{os.urandom(6).hex()}",
             "arm": arm,
-            "p": float(pi[0, arm]) if exact else None,
+            "p": pi.item(0, arm) if exact else None,
+            **body,
         }
         data = pack_sparse(pi[0]) if exact else None
-        entry = Entry(state.number + len(entries) + 1, now, "decide", number, own | body, data)
-        opened = OpenDecision.of(entry, process)
+        entry = Entry(state.number + len(entries) + 1, now, "decide", number, own, data)
         entries.append(entry)
-        made.append(as_decision(state, entry, opened, feedback))
+        made.append(as_decision(state, entry, feedback))
         if waiting is not None:
-            waiting.add(opened)
+            waiting.add(OpenDecision.of(entry, process))
         if request.distinct:
             eligible = np.ones(len(setup.arms), np.bool_) if eligible is None else eligible.copy()
             eligible[arm] = False
@@ -156,7 +158,7 @@ def _view(
 ) -> View:
     """Return the view of a decision; ``first`` is the first one of its request."""
     setup = state.setup
-    moment = now if getattr(setup.posterior, "half_life", None) is not None else float(first)
+    moment = now if setup.by_time else float(first)
     mask = None if eligible is None else eligible[None, :]
     return View(t, setup.keys, setup.problem, feedback, mask, moment)
 
@@ -187,14 +189,13 @@ def eligible_arms(
     return mask
 
 
-def as_decision(
-    state: AgentState, entry: Entry, decision: OpenDecision, feedback: Feedback
-) -> Decision:
+def as_decision(state: AgentState, entry: Entry, feedback: Feedback) -> Decision:
     """Return the decision of a journal entry, as users see it."""
-    reach = state.reach(decision, feedback)
-    index: Ints = np.flatnonzero(reach)
-    arms, number = state.setup.arms, decision.number
-    return Decision(arms, entry.body, number, entry.time, entry.data, (index, reach[index]))
+    number, body = entry.decision or 0, entry.body
+    reach = state.reach_in(feedback, body["arm"], number)
+    (index,) = reach.nonzero()
+    arms = state.setup.arms
+    return Decision(arms, body, number, entry.time, entry.data, (index, reach[index]))
 
 
 def _process(state: AgentState, graph: GraphLike) -> Process:
@@ -214,7 +215,7 @@ def _process(state: AgentState, graph: GraphLike) -> Process:
 
 def _common_body(state: AgentState, request: Request, now: float) -> dict[str, Any]:
     """Return what the entries of all decisions of a request have in common."""
-    body = dict[str, Any]()
+    body: dict[str, Any] = {}
     if request.context is not None:
         body["context"] = request.context
     if request.pending != "ignore":
@@ -245,7 +246,7 @@ class _ExpectedOutcomes:
                 f"pending='expected' needs a policy with a posterior, and '{name_of(policy)}' has "
                 "none: use pending='ignore', or a policy such as ids-n"
             )
-        self._agent, self._own = state, own_plays_only(policy)
+        self._agent, self._own = state, state.setup.own_plays_only
         self._t, self._now = t, now
         self._weight = np.zeros(len(state.setup.arms))
         for one in state.open.values():

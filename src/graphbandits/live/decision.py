@@ -85,7 +85,8 @@ class Decision:
         self.number = number
         self.arm = arms[body["arm"]]
         self.probability: float | None = body["p"]
-        self.context = deepcopy(body.get("context"))  # the journal has its own
+        context = body.get("context")
+        self.context = None if context is None else deepcopy(context)  # the journal has its own
         self._arms, self._time, self._expires = arms, time, body.get("expires")
         self._pi_data, self._reach = pi, reach
         self._pi: dict[Arm, float] | None = None

@@ -402,7 +402,7 @@ def explain(
     setup, entry = state.setup, made[-1]
     arrays, view = view_of(state, made, get)
     opened = state.opened(entry, get)
-    decision = as_decision(state, entry, opened, view._feedback)
+    decision = as_decision(state, entry, view._feedback)
     policy, arms = with_inner(setup.policy)[-1], setup.arms
     part = _Part.of(setup.policy, arrays, view)
     floor = None

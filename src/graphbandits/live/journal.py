@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from itertools import takewhile
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -214,18 +214,16 @@ class MemoryJournal:
         self._snapshots: list[Snapshot] = []
         self._objects: dict[str, bytes] = {}
 
-    @contextmanager
-    def write(self) -> Iterator[int]:
-        before, snapshots = len(self._entries), self._snapshots
-        try:
-            yield self.last()
-        except BaseException:
-            for entry in self._entries[before:]:
-                if entry.decision is not None:
-                    self._by_decision[entry.decision].pop()
-            del self._entries[before:]
-            self._snapshots = snapshots
-            raise
+    def write(self) -> AbstractContextManager[int]:
+        return _MemoryTransaction(self)
+
+    def _discard(self, before: int, snapshots: list[Snapshot]) -> None:
+        """Return to an earlier number of entries, and to the snapshots of that time."""
+        for entry in self._entries[before:]:
+            if entry.decision is not None:
+                self._by_decision[entry.decision].pop()
+        del self._entries[before:]
+        self._snapshots = snapshots
 
     def append(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
@@ -290,6 +288,24 @@ class MemoryJournal:
 
     def close(self) -> None:
         """Do nothing: the journal is in memory."""
+
+
+class _MemoryTransaction:
+    """Transaction of a journal in memory: an exception discards what was written in it."""
+
+    __slots__ = ("_before", "_journal", "_snapshots")
+
+    def __init__(self, journal: MemoryJournal) -> None:
+        self._journal = journal
+
+    def __enter__(self) -> int:
+        journal = self._journal
+        self._before, self._snapshots = len(journal._entries), journal._snapshots
+        return journal.last()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._journal._discard(self._before, self._snapshots)
 
 
 class PastJournal:

@@ -15,19 +15,20 @@ from graphbandits.registry import name_of
 
 #: A reward, or several outcomes as a pair (total, count).
 Reward = float | tuple[float, float]
+_SEVERAL = (tuple, list)
 #: Reasons of a close after which outcomes are kept as late ones.
 LATE = ("expired", "reset")
 
 
 def checked_outcomes(setup: Setup, outcomes: Mapping[Arm, Reward]) -> dict[int, Outcome]:
     """Return reward and weight by the number of the arm, checked."""
-    found = dict[int, Outcome]()
+    found: dict[int, Outcome] = {}
     for name, reward in outcomes.items():
         arm = setup.number_of(name)
         if arm in found:
             raise InputError(f"the arm {setup.arms[arm]!r} is given twice: give one outcome")
         try:
-            if isinstance(reward, tuple | list):
+            if isinstance(reward, _SEVERAL):
                 found[arm] = check_evidence(setup.posterior, reward)
             else:
                 found[arm] = setup.posterior.check_reward(reward), 1.0
@@ -42,10 +43,11 @@ def new_outcomes(
     """Return the body of an entry with the outcomes of an open decision that are new."""
     setup = state.setup
     new = _unknown(given, decision.seen, setup.arms, decision.id)
-    outside = list[int]()
+    outside: list[int] = []
     if new:
         reach = state.reach(decision)
-        outside = [arm for arm in sorted(new) if arm >= len(reach) or reach[arm] == 0.0]
+        arms = len(reach)
+        outside = sorted([arm for arm in new if arm >= arms or reach.item(arm) == 0.0])
     if outside and not extra:
         raise InputError(
             f"playing {setup.arms[decision.arm]!r} does not reveal {setup.arms[outside[0]]!r} in "
@@ -56,7 +58,10 @@ def new_outcomes(
             f"policy '{name_of(setup.policy)}' cannot learn from an outcome that its decision did "
             f"not reveal: omit {setup.arms[outside[0]]!r}, or use a policy with a posterior"
         )
-    return _body(new) | ({"extra": outside} if outside else {})
+    body = _body(new)
+    if outside:
+        body["extra"] = outside
+    return body
 
 
 def late_outcomes(
@@ -85,8 +90,9 @@ def late_outcomes(
 def _body(outcomes: dict[int, Outcome]) -> dict[str, Any]:
     order = sorted(outcomes)
     body: dict[str, Any] = {"arms": order, "rewards": [outcomes[arm][0] for arm in order]}
-    if any(outcomes[arm][1] != 1.0 for arm in order):
-        body["weights"] = [outcomes[arm][1] for arm in order]
+    weights = [outcomes[arm][1] for arm in order]
+    if weights.count(1.0) != len(weights):
+        body["weights"] = weights
     return body
 
 
@@ -94,6 +100,8 @@ def _unknown(
     given: dict[int, Outcome], known: dict[int, Outcome], arms: tuple[Arm, ...], id_: str
 ) -> dict[int, Outcome]:
     """Return the outcomes that are not known yet; raise InputError if one contradicts them."""
+    if not known:
+        return given
     for arm, pair in given.items():
         if arm in known and known[arm] != pair:
             raise InputError(

@@ -40,6 +40,7 @@ from graphbandits.live._packing import (
 )
 from graphbandits.policies import Policy, Problem, as_policy
 from graphbandits.policies.base import check_needs, check_problem
+from graphbandits.policies.incremental import own_plays_only
 from graphbandits.posteriors import Arm, Posterior
 from graphbandits.posteriors._capabilities import select_arms, with_accuracy
 from graphbandits.registry import name_of, registered, text_of, text_parameters
@@ -49,6 +50,8 @@ from graphbandits.worlds.loaders import prior_parameters
 
 #: Arguments of an agent that determine arms, graph and prior.
 MODEL = ("arms", "graph", "posterior", "prior", "accuracy")
+#: Types of names of arms.
+_NAMES = (str, int, np.integer)
 #: Edges of a new arm: names of other arms, or a mapping from names to probabilities.
 EdgesLike = Iterable[Arm] | Mapping[Arm, float]
 
@@ -129,7 +132,7 @@ class Setup:
         return Problem(self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process))
 
     @cached_property
-    def index(self) -> dict[Arm, int]:
+    def index(self) -> dict[Any, int]:
         """Number of each arm, from 0."""
         return {arm: i for i, arm in enumerate(self.arms)}
 
@@ -137,15 +140,25 @@ class Setup:
     def _index_of_text(self) -> dict[str, int]:
         return {str(arm): i for i, arm in enumerate(self.arms)}
 
-    @property
+    @cached_property
     def incremental(self) -> bool:
         """Whether the policy learns from parts of the outcomes of a decision."""
         return bool(getattr(self.policy, "incremental", False))
 
+    @cached_property
+    def own_plays_only(self) -> bool | None:
+        """Whether the policy learns from own plays only; None if it is not known."""
+        return own_plays_only(self.policy)
+
+    @cached_property
+    def by_time(self) -> bool:
+        """Whether the posterior discounts by time, not by decisions."""
+        return getattr(self.posterior, "half_life", None) is not None
+
     def _find(self, arm: object) -> int | None:
         found = None
-        if isinstance(arm, str | int | np.integer) and not isinstance(arm, bool):
-            found = self.index.get(cast(Arm, arm))
+        if isinstance(arm, _NAMES) and not isinstance(arm, bool):
+            found = self.index.get(arm)
             if found is None and isinstance(arm, str):
                 found = self._index_of_text.get(arm)
         return found

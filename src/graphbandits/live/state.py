@@ -9,7 +9,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,9 +32,8 @@ from graphbandits.live.prior_check import PriorCheck
 from graphbandits.live.setup import Setup, extended_state
 from graphbandits.policies import Event, Policy
 from graphbandits.policies.base import check_saved
-from graphbandits.policies.incremental import own_plays_only
 from graphbandits.posteriors import Observations, Posterior, is_discounted
-from graphbandits.posteriors.base import StateChecked
+from graphbandits.posteriors.base import StateChecked, check_weights
 from graphbandits.posteriors.discounting import with_time
 from graphbandits.posteriors.support import REAL, reward_support
 from graphbandits.registry import name_of
@@ -202,11 +201,14 @@ class AgentState:
         """Return the feedback graph of a decision."""
         return draw_graph(decision.process, decision.round, self.setup.keys)
 
-    def reach(self, decision: OpenDecision, graph: Feedback | None = None) -> Floats:
+    def reach(self, decision: OpenDecision) -> Floats:
         """Return the probability that a decision reveals each of the arms of that time."""
-        graph = self.feedback(decision) if graph is None else graph
-        reach: Floats = graph.reach(np.array([decision.arm]))[0]
-        return without_retired(reach, self.retired, decision.number)
+        return self.reach_in(self.feedback(decision), decision.arm, decision.number)
+
+    def reach_in(self, graph: Feedback, arm: int, number: int) -> Floats:
+        """Return the probability of each arm in the graph of a decision, by its arm and number."""
+        reach: Floats = graph.reach(np.array([arm]))[0]
+        return without_retired(reach, self.retired, number) if self.retired else reach
 
     def shadow(self) -> AgentState:
         """Return a copy that can :meth:`follow` the journal; graphs and prior are shared."""
@@ -221,7 +223,7 @@ class AgentState:
 
     def inactive(self) -> list[int]:
         """Return the arms that cannot be played at present."""
-        return sorted(self.paused | self.retired.keys())
+        return sorted(self.paused | self.retired.keys()) if self.paused or self.retired else []
 
     # Applying entries -----------------------------------------------------------------------------
 
@@ -292,8 +294,7 @@ class AgentState:
             case "observe" | "close":
                 arrays = self._after_outcomes(entry, setup, arrays)
             case "learn":
-                by_time = getattr(setup.posterior, "half_life", None) is not None
-                now = entry.time if by_time else float(self.decisions)
+                now = entry.time if setup.by_time else float(self.decisions)
                 seen = with_time(setup.posterior, unpack_learned(entry), now)
                 arrays = learn_state(setup.policy, arrays, seen, setup.problem)
             case "add_arm":
@@ -310,19 +311,33 @@ class AgentState:
         if decision is None or body.get("late"):
             return arrays
         new = outcomes_of(body)
-        extra = set(body.get("extra", ()))
-        if setup.incremental:
-            seen = {arm: pair for arm, pair in new.items() if arm not in extra}
-            if seen:
-                arrays = update_state(setup.policy, arrays, self._event(decision, setup, seen))
-            if extra:
-                more = self._observations({arm: new[arm] for arm in sorted(extra)})
-                more = with_time(setup.posterior, more, self._moment(decision))
-                arrays = learn_state(setup.policy, arrays, more, setup.problem)
-        elif body["closes"]:
-            event = self._event(decision, setup, decision.seen | new)
-            arrays = update_state(setup.policy, arrays, event)
+        if not setup.incremental:
+            if body["closes"]:
+                event = self._event(decision, setup, decision.seen | new)
+                arrays = update_state(setup.policy, arrays, event)
+            return arrays
+        extra = {arm: new.pop(arm) for arm in body.get("extra", ())}
+        if new:
+            arrays = self._after_round(decision, setup, arrays, new)
+        if extra:
+            more = with_time(setup.posterior, _observations(extra), self._moment(decision))
+            arrays = learn_state(setup.policy, arrays, more, setup.problem)
         return arrays
+
+    def _after_round(
+        self, decision: OpenDecision, setup: Setup, arrays: State, seen: dict[int, Outcome]
+    ) -> State:
+        """Return the state of an incremental policy after outcomes that a decision revealed."""
+        own = setup.own_plays_only
+        if own is None:
+            return update_state(setup.policy, arrays, self._event(decision, setup, seen))
+        # what update does, without an event: to make one takes longer than to learn
+        observed = _observations(seen)
+        if own:
+            check_weights(observed, setup.policy)
+            observed = observed.select(observed.arm == decision.arm)
+        observed = with_time(setup.posterior, observed, self._moment(decision))
+        return learn_state(setup.policy, arrays, observed, setup.problem, decision.number)
 
     def _event(self, decision: OpenDecision, setup: Setup, seen: dict[int, Outcome]) -> Event:
         arms = len(setup.arms)
@@ -339,19 +354,13 @@ class AgentState:
             self.feedback(decision),
             pi,
             np.array([decision.arm]),
-            self._observations(seen),
+            _observations(seen),
             self._moment(decision),
         )
 
     def _moment(self, decision: OpenDecision) -> float:
         """Return the time of a decision in the unit in which the posterior discounts."""
-        by_time = getattr(self.setup.posterior, "half_life", None) is not None
-        return decision.time if by_time else float(decision.number)
-
-    def _observations(self, seen: dict[int, Outcome]) -> Observations:
-        arm = np.array(sorted(seen), np.int64)
-        pairs = np.array([seen[i] for i in arm.tolist()], np.float64).reshape(-1, 2)
-        return _observed(arm, pairs[:, 0].copy(), pairs[:, 1].copy())
+        return decision.time if self.setup.by_time else float(decision.number)
 
     def _record(self, entry: Entry, get: Callable[[str], bytes]) -> None:
         """Update everything except the policy."""
@@ -408,7 +417,7 @@ class AgentState:
         decision.seen.update(new)
         self.counts["outcomes"] += len(new)
         if new and not self.prior_check.done:
-            self.warning = self.prior_check.observe(self._observations(new))
+            self.warning = self.prior_check.observe(_observations(new))
         if body["closes"]:
             del self.open[decision.number]
             self.counts["expired"] += body.get("reason") == "expired"
@@ -555,8 +564,7 @@ class AgentState:
         return hashlib.sha256(data).hexdigest()
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """Entries, and the setup and the state of the policy after them."""
 
     entries: Sequence[Entry]
@@ -604,7 +612,7 @@ class _Batch:
         decision = state.open.get(entry.decision or 0)
         if decision is None or body.get("late") or not body.get("arms"):
             return True
-        own = own_plays_only(state.setup.policy)
+        own = state.setup.own_plays_only
         if own is None or body.get("extra") or is_discounted(state.setup.posterior):
             return False
         weights = body.get("weights") or [1.0] * len(body["arms"])
@@ -633,14 +641,27 @@ def _observed(arm: Ints, reward: Floats, weight: Floats) -> Observations:
     return Observations(np.zeros_like(arm), arm, reward, given)
 
 
+def _observations(seen: dict[int, Outcome]) -> Observations:
+    """Return outcomes as observations of one trial, in the order of the arms."""
+    arms, rewards, weights = sorted(seen), [], []
+    for arm in arms:
+        reward, weight = seen[arm]
+        rewards.append(reward)
+        weights.append(weight)
+    return Observations(
+        np.zeros(len(arms), np.int64),
+        np.array(arms, np.int64),
+        np.array(rewards, np.float64),
+        None if weights.count(1.0) == len(weights) else np.array(weights, np.float64),
+    )
+
+
 def outcomes_of(body: dict[str, Any]) -> dict[int, Outcome]:
     """Return the outcomes in the body of an entry."""
     arms = body.get("arms", ())
     weights = body.get("weights") or [1.0] * len(arms)
-    return {
-        arm: (reward, weight)
-        for arm, reward, weight in zip(arms, body.get("rewards", ()), weights, strict=True)
-    }
+    pairs = zip(body.get("rewards", ()), weights, strict=True)
+    return dict(zip(arms, pairs, strict=True))
 
 
 def pack_learned(arm: Ints, reward: Floats, weight: Floats) -> bytes:
@@ -711,15 +732,21 @@ def _is_distribution(packed: bytes, arms: int) -> bool:
 
 def _check_form(policy: Policy, before: State, after: State) -> None:
     """Raise InputError if a policy has changed the form of its state: it could not be restored."""
-    forms = [
-        {name: (np.shape(array), getattr(array, "dtype", None)) for name, array in one.items()}
-        for one in (before, after)
-    ]
-    if forms[0] != forms[1]:
+    changed = before.keys() != after.keys()
+    for name, array in before.items():
+        changed = changed or _form(array) != _form(after[name])
+    if changed:
         raise InputError(
             f"policy '{name_of(policy)}' has changed the names, shapes or types of the arrays of "
             "its state: keep those of init"
         )
+
+
+def _form(array: Any) -> tuple[Any, Any]:
+    """Return the shape and the type of an array, or of what a policy has in its place."""
+    if type(array) is np.ndarray:
+        return array.shape, array.dtype
+    return np.shape(array), getattr(array, "dtype", None)
 
 
 def _arm_set(arms: Iterable[int], count: int) -> set[int]:

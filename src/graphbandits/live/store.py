@@ -43,6 +43,7 @@ MIGRATIONS: list[tuple[str, ...]] = [
 #: Entries that are read at a time, and bytes above which arrays of an entry are read alone.
 _PAGE, _LARGE = 500, 4096
 _MOST_CHARACTERS = 200
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _INSERT_ENTRY = "INSERT INTO graphbandits_entries VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_SNAPSHOT = "INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)"
 _INSERT_OBJECT = "INSERT INTO graphbandits_objects VALUES (?, ?)"
@@ -52,11 +53,12 @@ _AGENT = "(SELECT id FROM graphbandits_agents WHERE name = ?)"
 
 @dataclass
 class _Transaction:
-    """A transaction on the journal of an agent, and the number of its last entry."""
+    """A transaction on the journal of an agent, and the numbers of its last and first entry."""
 
     connection: Connection
     agent: int
     last: int
+    first: int
 
 
 class StoredJournal:
@@ -84,12 +86,10 @@ class StoredJournal:
             with connection.transaction(database.begin_write):
                 if new:
                     self._register(connection)
-                found = connection.rows(
-                    "SELECT id, last FROM graphbandits_agents WHERE name = ?" + database.for_update,
-                    (self.name,),
-                )
-                agent, last = self._one(found)
-                self._transaction = _Transaction(connection, agent, last)
+                query = "SELECT id, last, first FROM graphbandits_agents WHERE name = ?"
+                found = connection.rows(query + database.for_update, (self.name,))
+                agent, last, first = self._one(found)
+                self._transaction = _Transaction(connection, agent, last, first)
                 try:
                     yield last
                 finally:
@@ -115,6 +115,8 @@ class StoredJournal:
             return int(self._one(connection.rows(query, (self.name,)))[0])
 
     def first(self) -> int:
+        if self._transaction:  # no other writer can change it
+            return self._transaction.first
         with self._reading() as connection:
             query = "SELECT first FROM graphbandits_agents WHERE name = ?"
             return int(self._one(connection.rows(query, (self.name,)))[0])
@@ -176,7 +178,7 @@ class StoredJournal:
 
     def forget(self, base: Snapshot) -> None:
         now = self._need_transaction("forget")
-        before = self.first() - 1
+        before = now.first - 1
         if not before <= base.number <= now.last:
             raise InputError(
                 f"the base must be the state after entry {before} to {now.last}, not {base.number}"
@@ -187,6 +189,7 @@ class StoredJournal:
         now.connection.run(_INSERT_SNAPSHOT, (now.agent, base.number, base.data))
         query = "UPDATE graphbandits_agents SET first = ? WHERE id = ?"
         now.connection.run(query, (base.number + 1, now.agent))
+        now.first = base.number + 1
 
     def compact(self) -> None:
         with self.write():
@@ -262,7 +265,7 @@ class StoredJournal:
         """Copy the agent and its journal, in transactions of both databases."""
         now = self._need_transaction("copy_to")
         query = "INSERT INTO graphbandits_agents (name, last, first) VALUES (?, ?, ?)"
-        target.run(query, (self.name, now.last, self.first()))
+        target.run(query, (self.name, now.last, now.first))
         [(agent,)] = target.rows("SELECT id FROM graphbandits_agents WHERE name = ?", (self.name,))
         for page in self._pages(0):
             rows = ((agent, *row[:5], self._data(row[0]) if row[6] else row[5]) for row in page)
@@ -402,9 +405,9 @@ class AgentStore:
                 query = "SELECT key, data FROM graphbandits_objects WHERE key = ?"
                 for row in source.rows(query, key):
                     target.run(_INSERT_OBJECT, row)
-            query = "SELECT name, id, last FROM graphbandits_agents ORDER BY id"
-            for name, agent, last in source.rows(query):
-                StoredJournal(self, name, _Transaction(source, agent, last))._copy_to(target)
+            query = "SELECT name, id, last, first FROM graphbandits_agents ORDER BY id"
+            for name, *numbers in source.rows(query):
+                StoredJournal(self, name, _Transaction(source, *numbers))._copy_to(target)
 
     def close(self) -> None:
         """Close the connections that are not in use. The next use opens a new one."""
@@ -539,7 +542,7 @@ def _row_of(agent: int, entry: Entry) -> Row:
     """Return an entry as a row of its table."""
     try:
         # ASCII: PostgreSQL does not store a NUL
-        body = json.dumps(entry.body, allow_nan=False, separators=(",", ":"))
+        body = _ENCODER.encode(entry.body)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"entry {entry.number} has a body that is not JSON: {error}") from None
     return (agent, entry.number, entry.time, entry.kind, entry.decision, body, entry.data)

@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -86,7 +86,7 @@ def compute_beliefs(
     precise: Any = with_accuracy(posterior, accuracy)
     if not check_bool(estimate, "estimate"):
         return cast(Beliefs, precise.beliefs(state))
-    if "estimate" not in inspect.signature(precise.beliefs).parameters:
+    if "estimate" not in _options_of(precise.beliefs):
         raise InputError(
             f"the posterior '{name_of(posterior)}' does not estimate its error: remove "
             "estimate=True"
@@ -102,7 +102,18 @@ def _has_accuracy(posterior: Posterior) -> bool:
 
 def has_variance(posterior: Posterior) -> bool:
     """Return whether the posterior can compute the variance form v."""
-    return "variance" in inspect.signature(posterior.beliefs).parameters
+    return "variance" in _options_of(posterior.beliefs)
+
+
+def _options_of(method: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of the arguments of a method."""
+    return _arguments(getattr(method, "__func__", method))
+
+
+@lru_cache(maxsize=128)
+def _arguments(function: Callable[..., Any]) -> frozenset[str]:
+    # inspecting a function takes longer than a decision
+    return frozenset(inspect.signature(function).parameters)
 
 
 def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
@@ -114,7 +125,7 @@ def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
     array([[0.5, 0.5]])
     """
     able: Any = posterior
-    if "information" in inspect.signature(able.beliefs).parameters:
+    if "information" in _options_of(able.beliefs):
         return partial(able.beliefs, information=False)
     return posterior.beliefs
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 from numbers import Real
 from typing import ClassVar
 
@@ -52,6 +51,10 @@ MOST_DISTINCT = {"simulation": 1_000_000, "strict": 100_000}
 MOST_TOGETHER = 22
 #: Tolerance of the distribution function at a quantile, or one floating-point step beside it.
 _NEAR = 1e-6
+#: In place of v: the kernel computes no variance.
+_NO_VARIANCE = np.empty((0, 0))
+#: Types of rewards. NumPy registers its numbers as Real, but not its bool.
+_NUMBERS = (int, float, Real, Decimal, np.bool_)
 #: Number of bisections that locate a logit in [-710, 710] up to rounding.
 _HALVINGS = 64
 
@@ -217,8 +220,10 @@ class BetaBernoulli(DiscountedPosterior):
         power = self._powers(state, seen.trial, seen) if even else None
         if power is not None:
             weight = power if weight is None else weight * power
-        add = add_outcomes if weight is None else partial(add_shares, weight)
-        if not even or not add(a, b, seen.trial, seen.arm, seen.reward):
+        places = a, b, seen.trial, seen.arm, seen.reward
+        if not even or not (
+            add_outcomes(*places) if weight is None else add_shares(weight, *places)
+        ):
             raise InputError(
                 f"observations need a trial from 0 to {len(a) - 1}, an arm from 0 to "
                 f"{self.arms - 1} and a reward, in three arrays of the same length"
@@ -331,12 +336,12 @@ class BetaBernoulli(DiscountedPosterior):
     def _integrated(self, state: State, accuracy: str, variance: bool, cut: float) -> Beliefs:
         """Compute the beliefs, with the widths of all panels scaled by ``cut``."""
         a, b = self._parameters(state)
-        alpha, delta, h = (np.empty(a.shape) for _ in range(3))
-        v = np.empty(a.shape if variance else (0, 0))
-        rho, defect = np.empty((2, len(a)))
-        setting, most = SETTINGS[accuracy], MOST_DISTINCT[accuracy]
+        shape, trials = a.shape, len(a)
+        alpha, delta, h = np.empty(shape), np.empty(shape), np.empty(shape)
+        v = np.empty(shape) if variance else _NO_VARIANCE
+        rho, defect = np.empty(trials), np.empty(trials)
         found = alpha, delta, h, v, rho, defect
-        strict = accuracy == "strict"
+        setting, most, strict = SETTINGS[accuracy], MOST_DISTINCT[accuracy], accuracy == "strict"
         few = most if strict else MANY_DISTINCT
         distinct = beliefs_kernel(a, b, setting, strict, cut, few, *found)
         if distinct > most:
@@ -580,9 +585,9 @@ class BetaBernoulli(DiscountedPosterior):
         InputError
             If the reward is anything else.
         """
-        # NumPy registers timedelta64 as an integer; Decimal and NumPy's bool are not Real
-        number = isinstance(reward, Real | Decimal | np.bool_)
-        if not number or isinstance(reward, np.timedelta64) or not _is_outcome(reward):
+        # NumPy registers timedelta64 as an integer
+        number = isinstance(reward, _NUMBERS) and not isinstance(reward, np.timedelta64)
+        if not number or not _is_outcome(reward):
             raise InputError(
                 f"a reward of a Bernoulli arm must be 0 or 1, not {short_repr(reward)}"
             )
@@ -616,7 +621,7 @@ def _is_outcome(number: object) -> bool:
 
 def _check_converged(defect: Floats, a: Floats, b: Floats) -> None:
     """Raise NumericalError if the probabilities of being best do not add up to 1."""
-    if not (defect <= TOLERANCE).all():
+    if not within(defect[None], defect[None], -math.inf, TOLERANCE):
         worst = int(defect.argmax())
         raise NumericalError(
             f"the quadrature did not converge (the probabilities of being best add up to 1 "
