@@ -186,19 +186,42 @@ def _with_room(
 
 
 @kernel()
+def lacks_room(space: Space, distinct: int) -> bool:
+    """Return whether the work space is too small for this number of distinct posteriors."""
+    return bool(2 * (distinct + 2 * LANES) > space.place.size)
+
+
+@kernel()
+def with_room(space: Space, distinct: int) -> Space:
+    """Return work space for this number of distinct posteriors, with the same groups."""
+    room = 2 * (distinct + 2 * LANES)
+    return _with_room(space.group, space.first, space.edges, space.line, space.r, room)
+
+
+@kernel()
+def with_panels(space: Space, active: int, panels: int) -> Space:
+    """Return work space for this number of posteriors and panels, with the same arms."""
+    group, first, place, panels_of, every, arms, edges, line, r, work = space
+    nodes = panels * NODES
+    if panels >= edges.size:
+        edges = np.empty(4 * edges.size)
+    if nodes > line.shape[1]:
+        line = np.empty((NODE_TABLE + NODE_ROWS, 2 * nodes + NODES))
+    if r.shape[0] < active or r.shape[1] < nodes:
+        r = np.empty((active + min(active // 2, 100), line.shape[1]))
+    return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
+
+
+@kernel()
 def choose_arms(
-    a: Floats, b: Floats, setting: Setting, most: int, space: Space
-) -> tuple[Space, int, int, int, float]:
+    a: Floats, b: Floats, distinct: int, setting: Setting, most: int, space: Space
+) -> tuple[int, int, int, float]:
     """Fill the table of the distinct posteriors of one trial that can be best.
 
-    Return the work space (enlarged if necessary), the number of these posteriors, the column of the
-    leader, the padded size of the table, and the start of the interval. If there are more than
+    The work space has the groups of the arms. Return the number of these posteriors, the column of
+    the leader, the padded size of the table, and the start of the interval. If there are more than
     ``most``, the table is not complete.
     """
-    distinct = group_arms(a, b, space.group, space.first)
-    if 2 * (distinct + 2 * LANES) > space.place.size:
-        room = 2 * (distinct + 2 * LANES)
-        space = _with_room(space.group, space.first, space.edges, space.line, space.r, room)
     first, place, every, arms = space.first, space.place, space.every, space.arms
     leader = 0
     for d in range(distinct):
@@ -222,28 +245,10 @@ def choose_arms(
             place[d] = active
             active += 1
     if active > most:
-        return space, active, lead, 0, low
+        return active, lead, 0, low
     padded = pad(arms, active)
     set_places(arms, padded, arms[CENTRE, lead], low)
-    return space, active, lead, padded, low
-
-
-@kernel()
-def _holds(space: Space, active: int, nodes: int) -> bool:
-    """Return whether the work space is large enough."""
-    rows, columns = space.r.shape
-    return bool(nodes <= space.line.shape[1] and nodes <= columns and active <= rows)
-
-
-@kernel()
-def _with_panels(space: Space, active: int, nodes: int, edges: Floats) -> Space:
-    """Return work space with these edges, enlarged for the posteriors and nodes."""
-    group, first, place, panels_of, every, arms, _, line, r, work = space
-    if nodes > line.shape[1]:
-        line = np.empty((NODE_TABLE + NODE_ROWS, 2 * nodes + NODES))
-    if r.shape[0] < active or r.shape[1] < nodes:
-        r = np.empty((active + min(active // 2, 100), line.shape[1]))
-    return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
+    return active, lead, padded, low
 
 
 @kernel()
@@ -256,11 +261,12 @@ def integrate_adaptively(
     strict: bool,
     cut: float,
     space: Space,
-) -> tuple[Space, int, float, float, float, float]:
+) -> tuple[int, float, float, float, float]:
     """Integrate, and halve the panels until the probabilities of being best add up to 1.
 
-    Return the work space (enlarged if necessary), the number of panels, Delta of the leader, the
-    sum of alpha, its error, and the final scale of the widths.
+    Return the number of panels, Delta of the leader, the sum of alpha, its error, and the final
+    scale of the widths. If the work space is too small, only the number of panels for which it is
+    too small is returned, as a negative number.
     """
     before = np.inf
     scale = cut
@@ -268,21 +274,21 @@ def integrate_adaptively(
     total = 1.0
     panels = 0
     defect = 0.0
+    arms, edges, line, r = space.arms, space.edges, space.line, space.r
     for _ in range(REFINEMENTS):
-        edges = space.edges
-        found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
-        while found < 0 and edges.size <= MOST_PANELS:
-            edges = np.empty(4 * edges.size)
-            found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
+        found = place_panels(arms, padded, setting, low, scale, edges, space.work)
+        if found < 0 and edges.size <= MOST_PANELS:
+            return -edges.size, regret, total, defect, scale
         if found < 0:  # keep the result of the previous pass
             defect = before
             break
+        nodes = found * NODES
+        if nodes > line.shape[1] or nodes > r.shape[1] or active > r.shape[0]:
+            return -found, regret, total, defect, scale
         panels = found
-        if edges.size > space.edges.size or not _holds(space, active, panels * NODES):
-            space = _with_panels(space, active, panels * NODES, edges)
-        count_panels(space.arms, active, edges, panels, space.panels_of)
+        count_panels(arms, active, edges, panels, space.panels_of)
         regret, total = _integrate(
-            space.arms,
+            arms,
             active,
             lead,
             setting,
@@ -290,8 +296,8 @@ def integrate_adaptively(
             panels,
             edges,
             space.panels_of,
-            space.line,
-            space.r,
+            line,
+            r,
             space.work[ALPHA],
         )
         defect = abs(total - 1.0)
@@ -299,7 +305,7 @@ def integrate_adaptively(
             break
         before = defect
         scale *= 0.5
-    return space, panels, regret, total, defect, scale
+    return panels, regret, total, defect, scale
 
 
 @kernel()
@@ -331,7 +337,10 @@ def beliefs_kernel(
     space = make_space(count)
     few = np.empty((FEW_DISTINCT, FEW_DISTINCT))
     for t in range(trials):
-        space, active, lead, padded, low = choose_arms(a[t], b[t], setting, most, space)
+        distinct = group_arms(a[t], b[t], space.group, space.first)
+        if lacks_room(space, distinct):
+            space = with_room(space, distinct)
+        active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, most, space)
         largest = max(largest, active)
         if active > most:
             break
@@ -345,9 +354,13 @@ def beliefs_kernel(
             some_h[0] = 0.0
             some_v[0] = 0.0
         else:
-            space, _, regret, total, defect[t], _ = integrate_adaptively(
-                active, lead, padded, low, setting, strict, cut, space
-            )
+            panels = -1
+            while panels < 0:
+                panels, regret, total, defect[t], _ = integrate_adaptively(
+                    active, lead, padded, low, setting, strict, cut, space
+                )
+                if panels < 0:
+                    space = with_panels(space, active, -panels)
             if defect[t] < 1.0:
                 fill_gains(
                     arms,

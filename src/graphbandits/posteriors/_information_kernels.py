@@ -47,8 +47,12 @@ from graphbandits.posteriors._beta_kernels import (
     Space,
     choose_arms,
     integrate_adaptively,
+    lacks_room,
     make_space,
+    with_panels,
+    with_room,
 )
+from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._math_kernels import phi
 from graphbandits.posteriors._pair_kernels import INSIDE, TINY, inner
 from graphbandits.posteriors._panel_kernels import NODES, PLACE
@@ -470,7 +474,10 @@ def information_kernel(
         slots *= 2
     table = np.empty(slots, np.int64)
     for t in range(trials):
-        space, active, lead, padded, low = choose_arms(a[t], b[t], setting, count, space)
+        distinct = group_arms(a[t], b[t], space.group, space.first)
+        if lacks_room(space, distinct):
+            space = with_room(space, distinct)
+        active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, count, space)
         for i in range(rows):
             found[t, i] = 0.0
         defect[t] = 0.0
@@ -502,9 +509,14 @@ def information_kernel(
         before = np.inf
         scale = 1.0
         for _ in range(REFINEMENTS):
-            space, panels, _, total, off, scale = integrate_adaptively(
-                active, lead, padded, low, setting, strict, scale, space
-            )
+            panels = -1
+            while panels < 0:
+                panels, _, total, off, found_scale = integrate_adaptively(
+                    active, lead, padded, low, setting, strict, scale, space
+                )
+                if panels < 0:
+                    space = with_panels(space, active, -panels)
+            scale = found_scale
             if off >= 1.0:
                 defect[t] = off
                 break
