@@ -205,7 +205,7 @@ def difference_of_means() -> None:
     def remember_leader(original: Callable[..., Any]) -> Callable[..., Any]:
         def choose_arms(*given: Any) -> Any:
             found = original(*given)
-            space, _, lead, _, _ = found
+            lead, space = found[1], given[-1]
             leaders.append((float(space.arms[A, lead]), float(space.arms[B, lead])))
             regrets.append(0.0)  # unless integrate_adaptively() is called for this trial
             return found
@@ -215,7 +215,7 @@ def difference_of_means() -> None:
     def remember_regret(original: Callable[..., Any]) -> Callable[..., Any]:
         def integrate_adaptively(*given: Any) -> Any:
             found = original(*given)
-            regrets[-1] = found[2]
+            regrets[-1] = found[1]
             return found
 
         return integrate_adaptively
@@ -297,7 +297,6 @@ def change_variance(term: Callable[[float, float, float], float]) -> None:
         def fill_row(
             arms: Floats,
             distinct: int,
-            padded: int,
             i: int,
             per_alpha: Floats,
             alpha: Floats,
@@ -305,7 +304,7 @@ def change_variance(term: Callable[[float, float, float], float]) -> None:
             shift: Floats,
             weight: Floats,
         ) -> None:
-            original(arms, distinct, padded, i, per_alpha, alpha, w, shift, weight)
+            original(arms, distinct, i, per_alpha, alpha, w, shift, weight)
             mean = arms[A, i] / arms[SIZE, i]
             values[i] = sum(term(*each, mean) for each in zip(weight, shift, strict=True))
 

@@ -167,11 +167,19 @@ class Space(NamedTuple):
 
 
 @kernel()
+def _aligned(rows: int, columns: int) -> Floats:
+    """Create an array that begins at a cache line: vectors that cross lines are slow."""
+    flat = np.empty(rows * columns + 8)
+    begin = -(flat.ctypes.data // 8) % 8
+    return flat[begin : begin + rows * columns].reshape(rows, columns)
+
+
+@kernel()
 def make_space(count: int) -> Space:
     """Create work space for ``count`` arms of few distinct posteriors, and for few panels."""
     group = np.empty((2, count), np.int64)
     edges = np.empty(4 * PANELS)
-    line = np.empty((NODE_TABLE + NODE_ROWS, PANELS * NODES))
+    line = _aligned(NODE_TABLE + NODE_ROWS, PANELS * NODES)
     return _with_room(group[0], group[1], edges, line, np.empty((1, 1)), 2 * AT_ONCE)
 
 
@@ -180,7 +188,7 @@ def _with_room(
     group: Ints, first: Ints, edges: Floats, line: Floats, r: Floats, room: int
 ) -> Space:
     whole = np.empty((2, room), np.int64)
-    tables = np.empty((2 * ROWS + 10, room))
+    tables = _aligned(2 * ROWS + 10, room)
     every, arms, work = tables[:ROWS], tables[ROWS : 2 * ROWS], tables[2 * ROWS :]
     return Space(group, first, whole[0], whole[1], every, arms, edges, line, r, work)
 
@@ -206,9 +214,9 @@ def with_panels(space: Space, active: int, panels: int) -> Space:
     if panels >= edges.size:
         edges = np.empty(4 * edges.size)
     if nodes > line.shape[1]:
-        line = np.empty((NODE_TABLE + NODE_ROWS, 2 * nodes + NODES))
+        line = _aligned(NODE_TABLE + NODE_ROWS, 2 * nodes + NODES)
     if r.shape[0] < active or r.shape[1] < nodes:
-        r = np.empty((active + min(active // 2, 100), line.shape[1]))
+        r = _aligned(active + min(active // 2, 100), line.shape[1])
     return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
 
 
@@ -309,6 +317,77 @@ def integrate_adaptively(
 
 
 @kernel()
+def _fill_beliefs(
+    t: int,
+    a: Floats,
+    b: Floats,
+    distinct: int,
+    setting: Setting,
+    strict: bool,
+    cut: float,
+    most: int,
+    space: Space,
+    few: Floats,
+    alpha: Floats,
+    delta: Floats,
+    h: Floats,
+    v: Floats,
+) -> tuple[int, int, float, float]:
+    """Fill alpha, Delta, h and v of one trial, whose groups are in the work space.
+
+    Return the number of panels, which is negative if the work space is too small (see
+    :func:`integrate_adaptively`), that of the distinct posteriors that can be best, rho, and the
+    defect.
+    """
+    active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, most, space)
+    if active > most:
+        return 0, active, 0.0, 0.0
+    arms, work = space.arms, space.work
+    some_alpha, some_h, some_v = work[ALPHA], work[8], work[9]
+    panels = 0
+    regret = 0.0
+    total = 1.0
+    defect = 0.0
+    if active == 1 and arms[COUNT, 0] == 1.0:
+        some_alpha[0] = 1.0
+        some_h[0] = 0.0
+        some_v[0] = 0.0
+    else:
+        panels, regret, total, defect, _ = integrate_adaptively(
+            active, lead, padded, low, setting, strict, cut, space
+        )
+        if panels < 0:
+            return panels, active, 0.0, 0.0
+        if defect < 1.0:
+            fill_gains(
+                arms,
+                active,
+                space.panels_of,
+                space.r,
+                space.line[JOINT],
+                some_alpha,
+                space.line[SOME],
+                space.line[SURVIVAL],
+                few,
+                work,
+                some_h,
+                some_v if v.size > 0 else some_v[:0],
+            )
+    a_best, b_best = arms[A, lead], arms[B, lead]
+    n_best = a_best + b_best
+    for k in range(a.shape[1]):
+        d = space.place[space.group[k]]
+        alpha[t, k] = some_alpha[d] / total if d >= 0 else 0.0
+        h[t, k] = some_h[d] if d >= 0 else 0.0
+        if v.size > 0:
+            v[t, k] = some_v[d] if d >= 0 else 0.0
+        # m_L - m_k, and exactly 0 for the leader
+        behind = (a_best * b[t, k] - b_best * a[t, k]) / (n_best * (a[t, k] + b[t, k]))
+        delta[t, k] = max(0.0, regret + behind)
+    return panels, active, min(1.0, a_best / n_best + regret), defect
+
+
+@kernel()
 def beliefs_kernel(
     a: Floats,
     b: Floats,
@@ -340,55 +419,17 @@ def beliefs_kernel(
         distinct = group_arms(a[t], b[t], space.group, space.first)
         if lacks_room(space, distinct):
             space = with_room(space, distinct)
-        active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, most, space)
+        panels = -1
+        active = 0
+        while panels < 0:
+            panels, active, rho[t], defect[t] = _fill_beliefs(
+                t, a, b, distinct, setting, strict, cut, most, space, few, alpha, delta, h, v
+            )
+            if panels < 0:
+                space = with_panels(space, active, -panels)
         largest = max(largest, active)
         if active > most:
             break
-        arms, work = space.arms, space.work
-        some_alpha, some_h, some_v = work[ALPHA], work[8], work[9]
-        regret = 0.0
-        total = 1.0
-        defect[t] = 0.0
-        if active == 1 and arms[COUNT, 0] == 1.0:
-            some_alpha[0] = 1.0
-            some_h[0] = 0.0
-            some_v[0] = 0.0
-        else:
-            panels = -1
-            while panels < 0:
-                panels, regret, total, defect[t], _ = integrate_adaptively(
-                    active, lead, padded, low, setting, strict, cut, space
-                )
-                if panels < 0:
-                    space = with_panels(space, active, -panels)
-            if defect[t] < 1.0:
-                fill_gains(
-                    arms,
-                    active,
-                    padded,
-                    space.panels_of,
-                    space.r,
-                    space.line[JOINT],
-                    some_alpha,
-                    space.line[SOME],
-                    space.line[SURVIVAL],
-                    few,
-                    work,
-                    some_h,
-                    some_v if v.size > 0 else some_v[:0],
-                )
-        a_best, b_best = arms[A, lead], arms[B, lead]
-        n_best = a_best + b_best
-        rho[t] = min(1.0, a_best / n_best + regret)
-        for k in range(count):
-            d = space.place[space.group[k]]
-            alpha[t, k] = some_alpha[d] / total if d >= 0 else 0.0
-            h[t, k] = some_h[d] if d >= 0 else 0.0
-            if v.size > 0:
-                v[t, k] = some_v[d] if d >= 0 else 0.0
-            # m_L - m_k, and exactly 0 for the leader
-            behind = (a_best * b[t, k] - b_best * a[t, k]) / (n_best * (a[t, k] + b[t, k]))
-            delta[t, k] = max(0.0, regret + behind)
     return largest
 
 
