@@ -180,11 +180,13 @@ def make_space(count: int) -> Space:
     group = np.empty((2, count), np.int64)
     edges = np.empty(4 * PANELS)
     line = _aligned(NODE_TABLE + NODE_ROWS, PANELS * NODES)
-    return _with_room(group[0], group[1], edges, line, np.empty((1, 1)), 2 * AT_ONCE)
+    r = _aligned(FEW_DISTINCT, PANELS * NODES)
+    # (an odd multiple of LANES, as for PANELS)
+    return _with_tables(group[0], group[1], edges, line, r, 2 * AT_ONCE + LANES)
 
 
 @kernel()
-def _with_room(
+def _with_tables(
     group: Ints, first: Ints, edges: Floats, line: Floats, r: Floats, room: int
 ) -> Space:
     whole = np.empty((2, room), np.int64)
@@ -194,21 +196,17 @@ def _with_room(
 
 
 @kernel()
-def lacks_room(space: Space, distinct: int) -> bool:
-    """Return whether the work space is too small for this number of distinct posteriors."""
-    return bool(2 * (distinct + 2 * LANES) > space.place.size)
+def has_room(space: Space, distinct: int) -> bool:
+    """Return whether the work space is large enough for this number of distinct posteriors."""
+    return bool(2 * (distinct + 2 * LANES) <= space.place.size)
 
 
 @kernel()
-def with_room(space: Space, distinct: int) -> Space:
-    """Return work space for this number of distinct posteriors, with the same groups."""
-    room = 2 * (distinct + 2 * LANES)
-    return _with_room(space.group, space.first, space.edges, space.line, space.r, room)
+def enlarge(space: Space, distinct: int, active: int, panels: int) -> Space:
+    """Return work space with room for these numbers, and with the same groups.
 
-
-@kernel()
-def with_panels(space: Space, active: int, panels: int) -> Space:
-    """Return work space for this number of posteriors and panels, with the same arms."""
+    ``active`` of the distinct posteriors can be best.
+    """
     group, first, place, panels_of, every, arms, edges, line, r, work = space
     nodes = panels * NODES
     if panels >= edges.size:
@@ -217,6 +215,8 @@ def with_panels(space: Space, active: int, panels: int) -> Space:
         line = _aligned(NODE_TABLE + NODE_ROWS, 2 * nodes + NODES)
     if r.shape[0] < active or r.shape[1] < nodes:
         r = _aligned(active + min(active // 2, 100), line.shape[1])
+    if not has_room(space, distinct):
+        return _with_tables(group, first, edges, line, r, 2 * (distinct + 2 * LANES))
     return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
 
 
@@ -388,6 +388,50 @@ def _fill_beliefs(
 
 
 @kernel()
+def _fill_trials(
+    start: int,
+    grouped: int,
+    a: Floats,
+    b: Floats,
+    setting: Setting,
+    strict: bool,
+    cut: float,
+    most: int,
+    space: Space,
+    few: Floats,
+    alpha: Floats,
+    delta: Floats,
+    h: Floats,
+    v: Floats,
+    rho: Floats,
+    defect: Floats,
+) -> tuple[int, int, int, int, int]:
+    """Fill the trials from ``start`` on, up to one for which the work space is too small.
+
+    ``grouped`` is the number of distinct posteriors of the first trial if its groups are in the
+    work space, otherwise 0. Return the trial that is not filled, or the number of trials; the
+    largest number of distinct posteriors that can be best; and what the trial needs: the numbers of
+    its distinct posteriors, of those that can be best, and of panels.
+    """
+    largest = 0
+    for t in range(start, a.shape[0]):
+        distinct = grouped
+        if t > start or grouped == 0:
+            distinct = group_arms(a[t], b[t], space.group, space.first)
+        if not has_room(space, distinct):
+            return t, largest, distinct, 0, 0
+        panels, active, rho[t], defect[t] = _fill_beliefs(
+            t, a, b, distinct, setting, strict, cut, most, space, few, alpha, delta, h, v
+        )
+        if panels < 0:
+            return t, largest, distinct, active, -panels
+        largest = max(largest, active)
+        if active > most:
+            break
+    return a.shape[0], largest, 0, 0, 0
+
+
+@kernel()
 def beliefs_kernel(
     a: Floats,
     b: Floats,
@@ -408,28 +452,38 @@ def beliefs_kernel(
     halved if the defect is too large. Return the largest number of distinct posteriors that can be
     best; if it is above ``most``, the results are not complete.
     """
-    largest = 0
     trials, count = a.shape
     # neglected probabilities add up over the arms
     reach = setting.reach + math.log(count)
     setting = Setting(reach, setting.panel, setting.change, setting.relief)
     space = make_space(count)
     few = np.empty((FEW_DISTINCT, FEW_DISTINCT))
-    for t in range(trials):
-        distinct = group_arms(a[t], b[t], space.group, space.first)
-        if lacks_room(space, distinct):
-            space = with_room(space, distinct)
-        panels = -1
-        active = 0
-        while panels < 0:
-            panels, active, rho[t], defect[t] = _fill_beliefs(
-                t, a, b, distinct, setting, strict, cut, most, space, few, alpha, delta, h, v
-            )
-            if panels < 0:
-                space = with_panels(space, active, -panels)
-        largest = max(largest, active)
-        if active > most:
-            break
+    largest = 0
+    t = 0
+    distinct = 0
+    # the loop over the trials makes no arrays: it would count references (see graphbandits._jit)
+    while t < trials:
+        t, found, distinct, active, panels = _fill_trials(
+            t,
+            distinct,
+            a,
+            b,
+            setting,
+            strict,
+            cut,
+            most,
+            space,
+            few,
+            alpha,
+            delta,
+            h,
+            v,
+            rho,
+            defect,
+        )
+        largest = max(largest, found)
+        if t < trials:
+            space = enlarge(space, distinct, active, panels)
     return largest
 
 

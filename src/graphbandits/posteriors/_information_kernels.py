@@ -46,11 +46,10 @@ from graphbandits.posteriors._beta_kernels import (
     REFINEMENTS,
     Space,
     choose_arms,
+    enlarge,
+    has_room,
     integrate_adaptively,
-    lacks_room,
     make_space,
-    with_panels,
-    with_room,
 )
 from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._math_kernels import phi
@@ -475,8 +474,8 @@ def information_kernel(
     table = np.empty(slots, np.int64)
     for t in range(trials):
         distinct = group_arms(a[t], b[t], space.group, space.first)
-        if lacks_room(space, distinct):
-            space = with_room(space, distinct)
+        if not has_room(space, distinct):
+            space = enlarge(space, distinct, 0, 0)
         active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, count, space)
         for i in range(rows):
             found[t, i] = 0.0
@@ -515,7 +514,7 @@ def information_kernel(
                     active, lead, padded, low, setting, strict, scale, space
                 )
                 if panels < 0:
-                    space = with_panels(space, active, -panels)
+                    space = enlarge(space, distinct, active, -panels)
             scale = found_scale
             if off >= 1.0:
                 defect[t] = off
