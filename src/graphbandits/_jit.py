@@ -24,7 +24,7 @@ from threading import local
 from typing import Any, ParamSpec, TypeVar, cast
 
 from numba._dynfunc import make_function
-from numba.core import config, event, types
+from numba.core import config, event, ir, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -95,7 +95,11 @@ class _Borrow(FunctionPass):
             return bool(state.targetctx.data_model_manager[kind].contains_nrt_meminfo())
 
         def makes_array(expression: Any, signature: Any) -> bool:
-            if signature is None or not counted(signature.return_type):
+            if signature is None:
+                return False
+            if isinstance(expression, ir.SetItem | ir.StaticSetItem):
+                return any(map(counted, signature.args[1:]))  # a temporary copy
+            if not counted(signature.return_type):
                 return False
             view = getattr(expression, "op", None) in ("getitem", "static_getitem")
             return not view or counted(signature.args[1])
