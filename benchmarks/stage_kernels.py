@@ -134,7 +134,6 @@ def statistics_until(a: Floats, b: Floats, setting: Setting, stage: int, room: i
         fill_gains(
             arms,
             active,
-            padded,
             panels_of,
             r,
             line[JOINT],

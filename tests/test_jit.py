@@ -68,6 +68,35 @@ def test_bits_do_not_depend_on_what_was_compiled_or_called_before(tmp_path: Path
     assert cold == warm == after_callee
 
 
+#: Statistics and joint gains in work space that is enlarged; blocks of memory that remain.
+MEMORY = """
+import numpy as np
+from numba.core.runtime import _nrt_python, rtsys
+from graphbandits import BetaBernoulli
+
+_nrt_python.memsys_enable_stats()
+before = rtsys.get_allocation_stats()
+for arms, scale in ((5, 1.0), (300, 1.0), (3, 1e6)):
+    rng = np.random.default_rng(0)
+    prior = BetaBernoulli(*(0.5 + scale * rng.gamma(2.0, 8.0, (2, arms))))
+    for accuracy in ("simulation", "strict"):
+        prior.beliefs(prior.init(trials=3), accuracy=accuracy)
+after = rtsys.get_allocation_stats()
+assert after.alloc > before.alloc
+print(after.alloc - before.alloc - after.free + before.free)
+print(after.mi_alloc - before.mi_alloc - after.mi_free + before.mi_free)
+"""
+
+
+@pytest.mark.process
+def test_kernels_without_reference_counts_release_all_arrays() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["0", "0"]
+
+
 def test_edited_kernel_gets_a_new_cache_directory(tmp_path, monkeypatch) -> None:
     edited = tmp_path / "some_kernels.py"
     edited.write_text("a = 1\n")

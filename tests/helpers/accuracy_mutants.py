@@ -199,15 +199,14 @@ def delta_from_rho() -> None:
 
 
 def difference_of_means() -> None:
-    leaders: list[tuple[float, float]] = []  # parameters of the leader of each trial
-    regrets: list[float] = []  # its regret
+    latest = {"a": 0.0, "b": 0.0, "regret": 0.0}  # parameters and regret of the leader
 
     def remember_leader(original: Callable[..., Any]) -> Callable[..., Any]:
         def choose_arms(*given: Any) -> Any:
             found = original(*given)
-            space, _, lead, _, _ = found
-            leaders.append((float(space.arms[A, lead]), float(space.arms[B, lead])))
-            regrets.append(0.0)  # unless integrate_adaptively() is called for this trial
+            lead, arms = found[1], given[-1].arms
+            # (the regret, unless integrate_adaptively() is called for this trial)
+            latest.update(a=float(arms[A, lead]), b=float(arms[B, lead]), regret=0.0)
             return found
 
         return choose_arms
@@ -215,27 +214,24 @@ def difference_of_means() -> None:
     def remember_regret(original: Callable[..., Any]) -> Callable[..., Any]:
         def integrate_adaptively(*given: Any) -> Any:
             found = original(*given)
-            regrets[-1] = found[2]
+            latest["regret"] = found[1]
             return found
 
         return integrate_adaptively
 
-    def make(original: Callable[..., int]) -> Callable[..., int]:
-        def beliefs_kernel(a: Floats, b: Floats, *others: Any) -> int:
-            leaders.clear()
-            regrets.clear()
-            largest = original(a, b, *others)
-            delta = others[5]
-            for t, ((a_best, b_best), regret) in enumerate(zip(leaders, regrets, strict=True)):
-                behind = a_best / (a_best + b_best) - a[t] / (a[t] + b[t])
-                delta[t] = np.maximum(0.0, regret + behind)
-            return largest
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def fill_beliefs(t: int, a: Floats, b: Floats, *others: Any) -> Any:
+            found = original(t, a, b, *others)
+            delta = others[8]
+            behind = latest["a"] / (latest["a"] + latest["b"]) - a[t] / (a[t] + b[t])
+            delta[t] = np.maximum(0.0, latest["regret"] + behind)
+            return found
 
-        return beliefs_kernel
+        return fill_beliefs
 
     replace("choose_arms", remember_leader)
     replace("integrate_adaptively", remember_regret)
-    replace("beliefs_kernel", make)
+    replace("_fill_beliefs", make)
 
 
 # Panels and densities ---------------------------------------------------------------------------
@@ -297,7 +293,6 @@ def change_variance(term: Callable[[float, float, float], float]) -> None:
         def fill_row(
             arms: Floats,
             distinct: int,
-            padded: int,
             i: int,
             per_alpha: Floats,
             alpha: Floats,
@@ -305,7 +300,7 @@ def change_variance(term: Callable[[float, float, float], float]) -> None:
             shift: Floats,
             weight: Floats,
         ) -> None:
-            original(arms, distinct, padded, i, per_alpha, alpha, w, shift, weight)
+            original(arms, distinct, i, per_alpha, alpha, w, shift, weight)
             mean = arms[A, i] / arms[SIZE, i]
             values[i] = sum(term(*each, mean) for each in zip(weight, shift, strict=True))
 

@@ -16,10 +16,12 @@ from graphbandits.posteriors._beta_kernels import (
     SOME,
     SURVIVAL,
     choose_arms,
+    enlarge,
     integrate_adaptively,
     make_space,
     with_reach,
 )
+from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._math_kernels import phi
 from graphbandits.posteriors._moment_kernels import ACCEPTED_BOUND, fill_gains_of_many
 from graphbandits.posteriors._pair_kernels import FEW_DISTINCT, fill_gains
@@ -94,12 +96,16 @@ MIXES = (
 def both(parameters: Floats, accepted: float = ACCEPTED_BOUND) -> tuple[Floats, Floats, int]:
     """h and v by moments and from all pairs, and how many arms the moments left to the pairs."""
     a, b = np.ascontiguousarray(parameters)
-    setting = with_reach(SIMULATION, len(a))
-    space, active, lead, padded, low = choose_arms(a, b, setting, len(a), make_space(len(a)))
-    space, panels, *_ = integrate_adaptively(active, lead, padded, low, setting, False, 1.0, space)
+    setting, space = with_reach(SIMULATION, len(a)), make_space(len(a))
+    distinct = group_arms(a, b, space.group, space.first)
+    panels = -1
+    while panels < 0:  # the work space is too small
+        space = enlarge(space, distinct, distinct, -panels)
+        active, lead, padded, low = choose_arms(a, b, distinct, setting, distinct, space)
+        panels, *_ = integrate_adaptively(active, lead, padded, low, setting, False, 1.0, space)
     line, work, found = space.line, space.work, np.empty((2, 2, active))
     few = np.empty((FEW_DISTINCT, FEW_DISTINCT))
-    given = space.arms, active, padded, space.panels_of, space.r
+    given = space.arms, active, space.panels_of, space.r
     fill_gains(
         *(*given, line[JOINT], work[ALPHA], line[SOME], line[SURVIVAL], few, work),
         *found[0],

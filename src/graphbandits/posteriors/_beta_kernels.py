@@ -170,38 +170,71 @@ class Space(NamedTuple):
 
 
 @kernel()
+def _aligned(rows: int, columns: int) -> Floats:
+    """Create an array that begins at a cache line: vectors that cross lines are slow."""
+    flat = np.empty(rows * columns + 8)
+    begin = -(flat.ctypes.data // 8) % 8
+    return flat[begin : begin + rows * columns].reshape(rows, columns)
+
+
+@kernel()
 def make_space(count: int) -> Space:
     """Create work space for ``count`` arms of few distinct posteriors, and for few panels."""
     group = np.empty((2, count), np.int64)
     edges = np.empty(4 * PANELS)
-    line = np.empty((NODE_TABLE + NODE_ROWS, PANELS * NODES))
-    return _with_room(group[0], group[1], edges, line, np.empty((1, 1)), 2 * AT_ONCE)
+    line = _aligned(NODE_TABLE + NODE_ROWS, PANELS * NODES)
+    r = _aligned(FEW_DISTINCT, PANELS * NODES)
+    # (an odd multiple of LANES, as for PANELS)
+    return _with_tables(group[0], group[1], edges, line, r, 2 * AT_ONCE + LANES)
 
 
 @kernel()
-def _with_room(
+def _with_tables(
     group: Ints, first: Ints, edges: Floats, line: Floats, r: Floats, room: int
 ) -> Space:
     whole = np.empty((2, room), np.int64)
-    tables = np.empty((2 * ROWS + 10, room))
+    tables = _aligned(2 * ROWS + 10, room)
     every, arms, work = tables[:ROWS], tables[ROWS : 2 * ROWS], tables[2 * ROWS :]
     return Space(group, first, whole[0], whole[1], every, arms, edges, line, r, work)
 
 
 @kernel()
+def has_room(space: Space, distinct: int) -> bool:
+    """Return whether the work space is large enough for this number of distinct posteriors."""
+    return bool(2 * (distinct + 2 * LANES) <= space.place.size)
+
+
+@kernel()
+def enlarge(space: Space, distinct: int, active: int, panels: int) -> Space:
+    """Return work space with room for these numbers, and with the same groups.
+
+    ``active`` of the distinct posteriors can be best.
+    """
+    group, first, place, panels_of, every, arms, edges, line, r, work = space
+    nodes = panels * NODES
+    if panels >= edges.size:
+        edges = np.empty(4 * edges.size)
+    if nodes > line.shape[1]:
+        line = _aligned(NODE_TABLE + NODE_ROWS, 2 * nodes + NODES)
+    if r.shape[0] < active or r.shape[1] < nodes:
+        # spare columns of very many arms would take gigabytes
+        columns = line.shape[1] if active <= MANY_DISTINCT else max(nodes, r.shape[1])
+        r = _aligned(active + min(active // 2, 100), columns)
+    if not has_room(space, distinct):
+        return _with_tables(group, first, edges, line, r, 2 * (distinct + 2 * LANES))
+    return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
+
+
+@kernel()
 def choose_arms(
-    a: Floats, b: Floats, setting: Setting, most: int, space: Space
-) -> tuple[Space, int, int, int, float]:
+    a: Floats, b: Floats, distinct: int, setting: Setting, most: int, space: Space
+) -> tuple[int, int, int, float]:
     """Fill the table of the distinct posteriors of one trial that can be best.
 
-    Return the work space (enlarged if necessary), the number of these posteriors, the column of the
-    leader, the padded size of the table, and the start of the interval. If there are more than
+    The work space has the groups of the arms. Return the number of these posteriors, the column of
+    the leader, the padded size of the table, and the start of the interval. If there are more than
     ``most``, the table is not complete.
     """
-    distinct = group_arms(a, b, space.group, space.first)
-    if 2 * (distinct + 2 * LANES) > space.place.size:
-        room = 2 * (distinct + 2 * LANES)
-        space = _with_room(space.group, space.first, space.edges, space.line, space.r, room)
     first, place, every, arms = space.first, space.place, space.every, space.arms
     leader = 0
     for d in range(distinct):
@@ -225,30 +258,10 @@ def choose_arms(
             place[d] = active
             active += 1
     if active > most:
-        return space, active, lead, 0, low
+        return active, lead, 0, low
     padded = pad(arms, active)
     set_places(arms, padded, arms[CENTRE, lead], low)
-    return space, active, lead, padded, low
-
-
-@kernel()
-def _holds(space: Space, active: int, nodes: int) -> bool:
-    """Return whether the work space is large enough."""
-    rows, columns = space.r.shape
-    return bool(nodes <= space.line.shape[1] and nodes <= columns and active <= rows)
-
-
-@kernel()
-def _with_panels(space: Space, active: int, nodes: int, edges: Floats) -> Space:
-    """Return work space with these edges, enlarged for the posteriors and nodes."""
-    group, first, place, panels_of, every, arms, _, line, r, work = space
-    if nodes > line.shape[1]:
-        line = np.empty((NODE_TABLE + NODE_ROWS, 2 * nodes + NODES))
-    if r.shape[0] < active or r.shape[1] < nodes:
-        # spare columns of very many arms would take gigabytes
-        columns = line.shape[1] if active <= MANY_DISTINCT else nodes
-        r = np.empty((active + min(active // 2, 100), columns))
-    return Space(group, first, place, panels_of, every, arms, edges, line, r, work)
+    return active, lead, padded, low
 
 
 @kernel()
@@ -261,11 +274,12 @@ def integrate_adaptively(
     strict: bool,
     cut: float,
     space: Space,
-) -> tuple[Space, int, float, float, float, float]:
+) -> tuple[int, float, float, float, float]:
     """Integrate, and halve the panels until the probabilities of being best add up to 1.
 
-    Return the work space (enlarged if necessary), the number of panels, Delta of the leader, the
-    sum of alpha, its error, and the final scale of the widths.
+    Return the number of panels, Delta of the leader, the sum of alpha, its error, and the final
+    scale of the widths. If the work space is too small, only the number of panels for which it is
+    too small is returned, as a negative number.
     """
     before = np.inf
     scale = cut
@@ -273,21 +287,21 @@ def integrate_adaptively(
     total = 1.0
     panels = 0
     defect = 0.0
+    arms, edges, line, r = space.arms, space.edges, space.line, space.r
     for _ in range(REFINEMENTS):
-        edges = space.edges
-        found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
-        while found < 0 and edges.size <= MOST_PANELS:
-            edges = np.empty(4 * edges.size)
-            found = place_panels(space.arms, padded, setting, low, scale, edges, space.work)
+        found = place_panels(arms, padded, setting, low, scale, edges, space.work)
+        if found < 0 and edges.size <= MOST_PANELS:
+            return -edges.size, regret, total, defect, scale
         if found < 0:  # keep the result of the previous pass
             defect = before
             break
+        nodes = found * NODES
+        if nodes > line.shape[1] or nodes > r.shape[1] or active > r.shape[0]:
+            return -found, regret, total, defect, scale
         panels = found
-        if edges.size > space.edges.size or not _holds(space, active, panels * NODES):
-            space = _with_panels(space, active, panels * NODES, edges)
-        count_panels(space.arms, active, edges, panels, space.panels_of)
+        count_panels(arms, active, edges, panels, space.panels_of)
         regret, total = _integrate(
-            space.arms,
+            arms,
             active,
             lead,
             setting,
@@ -295,8 +309,8 @@ def integrate_adaptively(
             panels,
             edges,
             space.panels_of,
-            space.line,
-            space.r,
+            line,
+            r,
             space.work[ALPHA],
         )
         defect = abs(total - 1.0)
@@ -304,7 +318,7 @@ def integrate_adaptively(
             break
         before = defect
         scale *= 0.5
-    return space, panels, regret, total, defect, scale
+    return panels, regret, total, defect, scale
 
 
 @kernel()
@@ -315,10 +329,10 @@ def with_reach(setting: Setting, count: int) -> Setting:
 
 
 @kernel()
-def fill_beliefs(
+def copy_to_arms(
+    t: int,
     a: Floats,
     b: Floats,
-    t: int,
     lead: int,
     regret: float,
     total: float,
@@ -329,19 +343,121 @@ def fill_beliefs(
     v: Floats,
 ) -> float:
     """Copy the results of the distinct posteriors of trial t to its arms; return rho."""
+    work = space.work
     a_best, b_best = space.arms[A, lead], space.arms[B, lead]
     n_best = a_best + b_best
     for k in range(a.shape[1]):
         d = space.place[space.group[k]]
-        alpha[t, k] = space.work[ALPHA, d] / total if d >= 0 else 0.0
-        h[t, k] = space.work[GAIN, d] if d >= 0 else 0.0
+        alpha[t, k] = work[ALPHA, d] / total if d >= 0 else 0.0
+        h[t, k] = work[GAIN, d] if d >= 0 else 0.0
         if v.size > 0:
-            v[t, k] = space.work[VARIANCE, d] if d >= 0 else 0.0
+            v[t, k] = work[VARIANCE, d] if d >= 0 else 0.0
         # m_L - m_k, and exactly 0 for the leader
         behind = (a_best * b[t, k] - b_best * a[t, k]) / (n_best * (a[t, k] + b[t, k]))
         delta[t, k] = max(0.0, regret + behind)
-    best: float = min(1.0, a_best / n_best + regret)
-    return best
+    return float(min(1.0, a_best / n_best + regret))
+
+
+@kernel()
+def _fill_beliefs(
+    t: int,
+    a: Floats,
+    b: Floats,
+    distinct: int,
+    setting: Setting,
+    strict: bool,
+    cut: float,
+    most: int,
+    space: Space,
+    few: Floats,
+    alpha: Floats,
+    delta: Floats,
+    h: Floats,
+    v: Floats,
+) -> tuple[int, int, float, float]:
+    """Fill alpha, Delta, h and v of one trial, whose groups are in the work space.
+
+    Return the number of panels, which is negative if the work space is too small (see
+    :func:`integrate_adaptively`), that of the distinct posteriors that can be best, rho, and the
+    defect.
+    """
+    active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, most, space)
+    if active > most:
+        return 0, active, 0.0, 0.0
+    work = space.work
+    panels = 0
+    regret = 0.0
+    total = 1.0
+    defect = 0.0
+    if active == 1 and space.arms[COUNT, 0] == 1.0:
+        work[ALPHA, 0] = 1.0
+        work[GAIN, 0] = 0.0
+        work[VARIANCE, 0] = 0.0
+    else:
+        panels, regret, total, defect, _ = integrate_adaptively(
+            active, lead, padded, low, setting, strict, cut, space
+        )
+        if panels < 0:
+            return panels, active, 0.0, 0.0
+        if defect < 1.0:
+            fill_gains(
+                space.arms,
+                active,
+                space.panels_of,
+                space.r,
+                space.line[JOINT],
+                work[ALPHA],
+                space.line[SOME],
+                space.line[SURVIVAL],
+                few,
+                work,
+                work[GAIN],
+                work[VARIANCE] if v.size > 0 else work[VARIANCE, :0],
+            )
+    best = copy_to_arms(t, a, b, lead, regret, total, space, alpha, delta, h, v)
+    return panels, active, best, defect
+
+
+@kernel()
+def _fill_trials(
+    start: int,
+    grouped: int,
+    a: Floats,
+    b: Floats,
+    setting: Setting,
+    strict: bool,
+    cut: float,
+    most: int,
+    space: Space,
+    few: Floats,
+    alpha: Floats,
+    delta: Floats,
+    h: Floats,
+    v: Floats,
+    rho: Floats,
+    defect: Floats,
+) -> tuple[int, int, int, int, int]:
+    """Fill the trials from ``start`` on, up to one for which the work space is too small.
+
+    ``grouped`` is the number of distinct posteriors of the first trial if its groups are in the
+    work space, otherwise 0. Return the trial that is not filled, or the number of trials; the
+    largest number of distinct posteriors that can be best; and what the trial needs: the numbers of
+    its distinct posteriors, of those that can be best, and of panels.
+    """
+    largest = 0
+    for t in range(start, a.shape[0]):
+        distinct = grouped
+        if t > start or grouped == 0:
+            distinct = group_arms(a[t], b[t], space.group, space.first)
+        if not has_room(space, distinct):
+            return t, largest, distinct, 0, 0
+        panels, active, rho[t], defect[t] = _fill_beliefs(
+            t, a, b, distinct, setting, strict, cut, most, space, few, alpha, delta, h, v
+        )
+        if panels < 0:
+            return t, largest, distinct, active, -panels
+        largest = max(largest, active)
+    return a.shape[0], largest, 0, 0, 0
 
 
 @kernel()
@@ -365,44 +481,36 @@ def beliefs_kernel(
     halved if the defect is too large. Trials in which more than ``most`` distinct posteriors can be
     best are left out. Return the largest number of such posteriors.
     """
-    largest = 0
     trials, count = a.shape
     setting = with_reach(setting, count)
     space = make_space(count)
     few = np.empty((FEW_DISTINCT, FEW_DISTINCT))
-    for t in range(trials):
-        space, active, lead, padded, low = choose_arms(a[t], b[t], setting, most, space)
-        largest = max(largest, active)
-        if active > most:
-            continue
-        regret = 0.0
-        total = 1.0
-        defect[t] = 0.0
-        if active == 1 and space.arms[COUNT, 0] == 1.0:
-            for row in (ALPHA, GAIN, VARIANCE):
-                space.work[row, 0] = 1.0 if row == ALPHA else 0.0
-        else:
-            space, _, regret, total, defect[t], _ = integrate_adaptively(
-                active, lead, padded, low, setting, strict, cut, space
-            )
-            if defect[t] < 1.0:
-                work = space.work
-                fill_gains(
-                    space.arms,
-                    active,
-                    padded,
-                    space.panels_of,
-                    space.r,
-                    space.line[JOINT],
-                    work[ALPHA],
-                    space.line[SOME],
-                    space.line[SURVIVAL],
-                    few,
-                    work,
-                    work[GAIN],
-                    work[VARIANCE] if v.size > 0 else work[VARIANCE, :0],
-                )
-        rho[t] = fill_beliefs(a, b, t, lead, regret, total, space, alpha, delta, h, v)
+    largest = 0
+    t = 0
+    distinct = 0
+    # the loop over the trials makes no arrays: it would count references (see graphbandits._jit)
+    while t < trials:
+        t, found, distinct, active, panels = _fill_trials(
+            t,
+            distinct,
+            a,
+            b,
+            setting,
+            strict,
+            cut,
+            most,
+            space,
+            few,
+            alpha,
+            delta,
+            h,
+            v,
+            rho,
+            defect,
+        )
+        largest = max(largest, found)
+        if t < trials:
+            space = enlarge(space, distinct, active, panels)
     return largest
 
 

@@ -40,6 +40,13 @@ def group_arms(a: Floats, b: Floats, group: Ints, first: Ints) -> int:
                 distinct += 1
             group[k] = d
         return distinct
+    return _group_by_hash(a, b, group, first)
+
+
+@kernel()
+def _group_by_hash(a: Floats, b: Floats, group: Ints, first: Ints) -> int:
+    """Do the same with a hash table."""
+    distinct = 0
     slots = 64
     table = np.full(slots, -1)
     for k in range(a.size):

@@ -44,10 +44,13 @@ from graphbandits.posteriors._beta_kernels import (
     REFINEMENTS,
     Space,
     choose_arms,
+    enlarge,
+    has_room,
     integrate_adaptively,
     make_space,
     with_reach,
 )
+from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._math_kernels import phi
 from graphbandits.posteriors._pair_kernels import INSIDE, TINY, inner
 from graphbandits.posteriors._panel_kernels import NODES, PLACE
@@ -467,7 +470,10 @@ def information_kernel(
         slots *= 2
     table = np.empty(slots, np.int64)
     for t in range(trials):
-        space, active, lead, padded, low = choose_arms(a[t], b[t], setting, count, space)
+        distinct = group_arms(a[t], b[t], space.group, space.first)
+        if not has_room(space, distinct):
+            space = enlarge(space, distinct, 0, 0)
+        active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, count, space)
         for i in range(rows):
             found[t, i] = 0.0
         defect[t] = 0.0
@@ -499,9 +505,14 @@ def information_kernel(
         before = np.inf
         scale = 1.0
         for _ in range(REFINEMENTS):
-            space, panels, _, total, off, scale = integrate_adaptively(
-                active, lead, padded, low, setting, strict, scale, space
-            )
+            panels = -1
+            while panels < 0:
+                panels, _, total, off, found_scale = integrate_adaptively(
+                    active, lead, padded, low, setting, strict, scale, space
+                )
+                if panels < 0:
+                    space = enlarge(space, distinct, active, -panels)
+            scale = found_scale
             if off >= 1.0:
                 defect[t] = off
                 break

@@ -39,11 +39,14 @@ from graphbandits.posteriors._beta_kernels import (
     MANY_DISTINCT,
     VARIANCE,
     choose_arms,
-    fill_beliefs,
+    copy_to_arms,
+    enlarge,
+    has_room,
     integrate_adaptively,
     make_space,
     with_reach,
 )
+from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._math_kernels import bernoulli_kl
 from graphbandits.posteriors._pair_kernels import INSIDE, TINY, fill_row, inner
 from graphbandits.posteriors._panel_kernels import NODES
@@ -297,7 +300,6 @@ def _sum_series(
 def _exact_row(
     arms: Floats,
     distinct: int,
-    padded: int,
     i: int,
     panels_of: Ints,
     r: Floats,
@@ -315,15 +317,15 @@ def _exact_row(
     n = panels_of[i] * NODES
     for x in range(n):
         one[x] = r[i, x] * joint[x]
-    for j in range(padded):
+    for j in range(distinct):
         w[j] = 0.0
         per_alpha[j] = 0.0
-        if j < distinct and (j == i or alpha[j] >= least):
+        if j == i or alpha[j] >= least:
             both = min(n, panels_of[j] * NODES)
             w[j] = inner(one[:both], r[j, :both])
             per_alpha[j] = 1.0 / max(alpha[j], TINY)
-    width = padded + 1
-    fill_row(arms, distinct, padded, i, per_alpha, alpha, w, shift[:width], weight[:width])
+    width = distinct + 1
+    fill_row(arms, distinct, i, per_alpha, alpha, w, shift[:width], weight[:width])
     mean = arms[A, i] / arms[SIZE, i]
     rest = arms[B, i] / arms[SIZE, i]
     h = 0.0
@@ -338,7 +340,6 @@ def _exact_row(
 def fill_gains_of_many(
     arms: Floats,
     distinct: int,
-    padded: int,
     panels_of: Ints,
     r: Floats,
     joint: Floats,
@@ -360,8 +361,6 @@ def fill_gains_of_many(
     for i in range(distinct):
         together += number[i]
     least = OMITTED / together
-    for i in range(distinct, padded):
-        alpha[i] = 0.0
     _sum_rows(r, number, distinct, panels_of, total)
     for x in range(joint.size):
         weighted_total[x] = total[x] * joint[x]
@@ -403,7 +402,7 @@ def fill_gains_of_many(
     for i in range(distinct):
         if h[i] < 0.0:
             h[i], variance = _exact_row(
-                arms, distinct, padded, i, panels_of, r, joint, alpha, least, one, work
+                arms, distinct, i, panels_of, r, joint, alpha, least, one, work
             )
             if v.size > 0:
                 v[i] = variance
@@ -433,18 +432,24 @@ def many_beliefs_kernel(
     setting = with_reach(setting, count)
     space = make_space(count)
     for t in range(trials):
-        space, active, lead, padded, low = choose_arms(a[t], b[t], setting, most, space)
+        distinct = group_arms(a[t], b[t], space.group, space.first)
+        if not has_room(space, distinct):
+            space = enlarge(space, distinct, 0, 0)
+        active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, most, space)
         if not MANY_DISTINCT < active <= most:
             continue
-        space, panels, regret, total, defect[t], _ = integrate_adaptively(
-            active, lead, padded, low, setting, False, cut, space
-        )
+        panels = -1
+        while panels < 0:
+            panels, regret, total, defect[t], _ = integrate_adaptively(
+                active, lead, padded, low, setting, False, cut, space
+            )
+            if panels < 0:
+                space = enlarge(space, distinct, active, -panels)
         if defect[t] < 1.0:
             work = space.work
             fill_gains_of_many(
                 space.arms,
                 active,
-                padded,
                 space.panels_of,
                 space.r,
                 space.line[JOINT, : panels * NODES],
@@ -454,4 +459,4 @@ def many_beliefs_kernel(
                 work[GAIN],
                 work[VARIANCE] if v.size > 0 else work[VARIANCE, :0],
             )
-        rho[t] = fill_beliefs(a, b, t, lead, regret, total, space, alpha, delta, h, v)
+        rho[t] = copy_to_arms(t, a, b, lead, regret, total, space, alpha, delta, h, v)

@@ -111,7 +111,7 @@ def _two_rows_of_pairs(
         first[x] = row_i[x] * weight[x]
         second[x] = row_k[x] * weight[x]
     last = distinct - 1
-    for j in range(0, last + 1, LANES):
+    for j in range(0, last + 1, 4):
         # (the last one may be computed more than once)
         j1 = min(j + 1, last)
         j2 = min(j + 2, last)
@@ -153,7 +153,6 @@ def _two_rows_of_pairs(
 def fill_row(
     arms: Floats,
     distinct: int,
-    padded: int,
     i: int,
     per_alpha: Floats,
     alpha: Floats,
@@ -170,15 +169,12 @@ def fill_row(
     own = others * w[i]
     among_equals = -min(most_down, w[i] * per_size * per_alpha[i])
     w[i] = 0.0
-    for j in range(padded):
+    for j in range(distinct):
         own += number[j] * w[j]
         shift[j] = -min(most_down, w[j] * per_size * per_alpha[j])
         weight[j] = number[j] * alpha[j]
     shift[i] = min(most_up, own * per_size * per_alpha[i])
     weight[i] = alpha[i]
-    for j in range(padded, shift.size):
-        shift[j] = 0.0
-        weight[j] = 0.0
     if distinct < shift.size:
         shift[distinct] = among_equals
         weight[distinct] = others * alpha[i]
@@ -188,7 +184,6 @@ def fill_row(
 def fill_gains(
     arms: Floats,
     distinct: int,
-    padded: int,
     panels_of: Ints,
     r: Floats,
     joint: Floats,
@@ -205,23 +200,19 @@ def fill_gains(
     M_ji - m_i follows from W without cancellation: -W_ij / (n_i alpha_j) for j != i, and
     sum_{j != i} W_ij / (n_i alpha_i) for j = i. An empty ``v`` is not filled.
 
-    ``padded`` is the number of columns of the table of arms, a multiple of LANES; ``one``,
-    ``two``, ``few`` of FEW_DISTINCT rows and columns, and ``work`` of seven rows are work space.
+    ``one``, ``two``, ``few`` of FEW_DISTINCT rows and columns, and ``work`` of seven rows are work
+    space.
     """
     equals = False
     w, shift, weight, mean, rest = work[:2], work[2], work[3], work[4], work[5]
     per_alpha = work[6]
-    for i in range(padded):
-        if i >= distinct:
-            alpha[i] = 0.0
-            w[0, i] = 0.0
-            w[1, i] = 0.0
+    for i in range(distinct):
         # an arm that is never best has alpha = W = 0: 0/tiny is 0, so it contributes nothing
         per_alpha[i] = 1.0 / max(alpha[i], TINY)
         equals = equals or arms[COUNT, i] > 1.0
     if distinct <= FEW_DISTINCT:
         _few_pairs(r, distinct, panels_of, joint, one, few)
-    width = padded + LANES if equals and distinct == padded else padded
+    width = distinct + 1 if equals else distinct
     together = max(2, AT_ONCE // width)
     for first in range(0, distinct, together):
         rows = min(together, distinct - first)
@@ -234,9 +225,7 @@ def fill_gains(
             elif k % 2 == 0:
                 k_next = min(i + 1, distinct - 1)
                 _two_rows_of_pairs(r, i, k_next, distinct, panels_of, joint, one, two, w)
-            fill_row(
-                arms, distinct, padded, i, per_alpha, alpha, w[k % 2], shift[here], weight[here]
-            )
+            fill_row(arms, distinct, i, per_alpha, alpha, w[k % 2], shift[here], weight[here])
             mean[here] = arms[A, i] / arms[SIZE, i]
             rest[here] = arms[B, i] / arms[SIZE, i]
         if v.size > 0:
@@ -245,8 +234,14 @@ def fill_gains(
                 for x in range(k * width, (k + 1) * width):
                     total += weight[x] * (shift[x] * shift[x])
                 v[first + k] = total
-        # one loop for several rows: a row of few arms is too short for vector units
-        for x in range(rows * width):
+        # one loop for several rows, without a rest: a row of few arms is too short for vector units
+        n = rows * width
+        end = n + (-n) % LANES
+        shift[n:end] = 0.0
+        weight[n:end] = 0.0
+        mean[n:end] = 0.5
+        rest[n:end] = 0.5
+        for x in range(end):
             shift[x] = weight[x] * bernoulli_kl(mean[x], rest[x], shift[x])
         for k in range(rows):
             total = 0.0
