@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from threading import local
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 from numba._dynfunc import make_function
 from numba.core import config, event, types
@@ -72,10 +72,49 @@ class _Whole(JITCodeLibrary):
         super()._finalize_final_module()  # type: ignore[no-untyped-call]
 
 
+class _Calls:
+    """Numba's typing context, which remembers the types of calls of its own functions.
+
+    A kernel has few different operators and types, but many calls. Numba tries all implementations
+    of a function for each call, which takes a quarter of the time of a compilation.
+    """
+
+    _known: ClassVar[dict[Any, dict[Any, Any]]] = {}
+
+    def __init__(self, context: Any, flags: Any) -> None:
+        self._context = context
+        # what an implementation inherits from its caller
+        inherited = flags.nrt, flags.error_model, flags.forceinline, *sorted(flags.fastmath.flags)
+        self._found = self._known.setdefault(inherited, {})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of a call, and select its implementation."""
+        kind = function
+        if not isinstance(function, types.Type):
+            kind = self._context._lookup_global(function)
+        if kws or not isinstance(kind, types.Function):
+            return self._context.resolve_function_type(function, args, kws)
+        if (kind, args) not in self._found:
+            signature = self._context.resolve_function_type(function, args, kws)
+            if signature is None or signature.args not in kind._impl_keys:
+                return signature
+            self._found[kind, args] = signature, kind._impl_keys[signature.args]
+        # the calls of a callee with other flags may have selected another implementation
+        signature, kind._impl_keys[signature.args] = self._found[kind, args]
+        return signature
+
+
 class _Compiler(Compiler):
-    """Numba's compiler with :class:`_Whole` as the code library."""
+    """Numba's compiler with :class:`_Whole` as the code library and with :class:`_Calls`."""
 
     library: type[JITCodeLibrary] = _Whole
+
+    def compile_extra(self, func: Any) -> Any:
+        self.state.typingctx = _Calls(self.state.typingctx, self.state.flags)
+        return super().compile_extra(func)  # type: ignore[no-untyped-call]
 
     def define_pipelines(self) -> Any:
         codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
@@ -91,12 +130,21 @@ class _PartCompiler(_Compiler):
 
     def compile_extra(self, func: Any) -> Any:
         self.state.flags.no_compile = True
-        found = super().compile_extra(func)  # type: ignore[no-untyped-call]
+        found = super().compile_extra(func)
         # Numba finds the code by a function object; nobody calls this one
         name, environment = found.fndesc.qualname, found.environment
         key = make_function(found.fndesc.lookup_module(), name, name, 0, environment, ())
         self.state.targetctx.insert_user_function(key, found.fndesc, [found.library])
         return found._replace(entry_point=key)
+
+
+class _Callee(CPUDispatcher):
+    """A kernel that other kernels call; a constant argument does not need code of its own."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        args = tuple(types.unliteral(arg) for arg in args)
+        kws = {name: types.unliteral(arg) for name, arg in kws.items()}
+        return super().get_call_template(args, kws)  # type: ignore[no-untyped-call]
 
 
 class _Kernel(CPUDispatcher):
@@ -255,7 +303,7 @@ def kernel(
             options["forceinline"] = True
         compiled: Any = _Kernel(function, targetoptions=options, pipeline_class=_Compiler)
         alone = options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        compiled.part = CPUDispatcher(function, targetoptions=alone, pipeline_class=_PartCompiler)
+        compiled.part = _Callee(function, targetoptions=alone, pipeline_class=_PartCompiler)
         if _CACHED:
             # Numba reads this setting when caching is enabled. Set it for these kernels only: the
             # cached functions of the user stay in their directory.
