@@ -12,6 +12,7 @@ separately before (:class:`_Part`): optimising them at every level of calls take
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -29,6 +30,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvid
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import InlineOverloads, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 
 from graphbandits.errors import InputWarning
 
@@ -43,6 +46,18 @@ UNUSED = 30 * 24 * 3600.0
 #: Allow reordered and fused sums, which lets reductions use vector units. Code that relies on the
 #: order of rounding must not use it (see :mod:`graphbandits.posteriors._math_kernels`).
 REDUCTIONS = {"reassoc", "contract", "nsz"}
+
+
+#: Numba's passes for closures, expressions of whole arrays and inlining in Python: kernels are loops
+#: over numbers, and LLVM inlines.
+UNUSED_PASSES = (InlineClosureLikes, InlineOverloads, NopythonRewrites)
+
+#: New objects per run of the garbage collector during a compilation, which creates millions.
+RARE_COLLECTION = 50_000
+#: Stack of Python frames during a compilation, in pointers. CPython maps memory for small pieces of
+#: it, and unmaps it, whenever a call crosses their boundary, often in an inner loop. A frame of this
+#: size gets one piece of 1 MB, with enough space for all frames above.
+FRAME_SIZE = 70_000
 
 
 class _Part(JITCodeLibrary):
@@ -120,7 +135,10 @@ class _Compiler(Compiler):
         codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
         self.state.library = self.library(codegen, name)
         self.state.library.enable_object_caching()
-        return super().define_pipelines()  # type: ignore[no-untyped-call]
+        managers = super().define_pipelines()  # type: ignore[no-untyped-call]
+        for manager in managers:
+            manager.passes = [step for step in manager.passes if step[0] not in UNUSED_PASSES]
+        return managers
 
 
 class _PartCompiler(_Compiler):
@@ -151,6 +169,19 @@ class _Kernel(CPUDispatcher):
     """A kernel that Python calls; its callers among the kernels include ``part``."""
 
     part: Any
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for the types of the arguments, or load the machine code from the cache."""
+        often = gc.get_threshold()
+        if often[0] in (0, RARE_COLLECTION):  # switched off, or another thread compiles, too
+            return super().compile(sig)  # type: ignore[no-untyped-call]
+        gc.set_threshold(RARE_COLLECTION, *often[1:])
+        try:
+            return super().compile(sig)  # type: ignore[no-untyped-call]
+        finally:
+            gc.set_threshold(*often)
+
+    compile.__code__ = compile.__code__.replace(co_stacksize=FRAME_SIZE)
 
     @property
     def _numba_type_(self) -> Any:
