@@ -48,15 +48,15 @@ UNUSED = 30 * 24 * 3600.0
 REDUCTIONS = {"reassoc", "contract", "nsz"}
 
 
-#: Numba's passes for closures, expressions of whole arrays and inlining in Python: kernels are loops
-#: over numbers, and LLVM inlines.
+#: Numba's passes for closures, expressions of whole arrays and inlining in Python: kernels are
+#: loops over numbers, and LLVM inlines.
 UNUSED_PASSES = (InlineClosureLikes, InlineOverloads, NopythonRewrites)
 
 #: New objects per run of the garbage collector during a compilation, which creates millions.
 RARE_COLLECTION = 50_000
-#: Stack of Python frames during a compilation, in pointers. CPython maps memory for small pieces of
-#: it, and unmaps it, whenever a call crosses their boundary, often in an inner loop. A frame of this
-#: size gets one piece of 1 MB, with enough space for all frames above.
+#: Size of a Python frame, in pointers. CPython maps memory for small pieces of the stack, and
+#: unmaps it, whenever a call crosses their boundary, which can be in an inner loop. A frame of this
+#: size gets a piece of 1 MB, in which there is space for the frames of all calls of the compiler.
 FRAME_SIZE = 70_000
 
 
@@ -87,6 +87,10 @@ class _Whole(JITCodeLibrary):
         super()._finalize_final_module()  # type: ignore[no-untyped-call]
 
 
+def _is_builtin(kind: Any) -> bool:
+    return isinstance(kind, types.Function)
+
+
 class _Calls:
     """Numba's typing context, which remembers the types of calls of its own functions.
 
@@ -107,10 +111,10 @@ class _Calls:
 
     def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
         """Return the signature of a call, and select its implementation."""
-        kind = function
+        kind: Any = function
         if not isinstance(function, types.Type):
             kind = self._context._lookup_global(function)
-        if kws or not isinstance(kind, types.Function):
+        if kws or not _is_builtin(kind):
             return self._context.resolve_function_type(function, args, kws)
         if (kind, args) not in self._found:
             signature = self._context.resolve_function_type(function, args, kws)
@@ -160,9 +164,10 @@ class _Callee(CPUDispatcher):
     """A kernel that other kernels call; a constant argument does not need code of its own."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        args = tuple(types.unliteral(arg) for arg in args)
-        kws = {name: types.unliteral(arg) for name, arg in kws.items()}
-        return super().get_call_template(args, kws)  # type: ignore[no-untyped-call]
+        general: Callable[[Any], Any] = types.unliteral
+        args = tuple(general(arg) for arg in args)
+        kws = {name: general(arg) for name, arg in kws.items()}
+        return super().get_call_template(args, kws)
 
 
 class _Kernel(CPUDispatcher):
@@ -172,14 +177,14 @@ class _Kernel(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Compile for the types of the arguments, or load the machine code from the cache."""
-        often = gc.get_threshold()
-        if often[0] in (0, RARE_COLLECTION):  # switched off, or another thread compiles, too
-            return super().compile(sig)  # type: ignore[no-untyped-call]
-        gc.set_threshold(RARE_COLLECTION, *often[1:])
+        before = gc.get_threshold()
+        if before[0] in (0, RARE_COLLECTION):  # switched off, or another thread compiles, too
+            return super().compile(sig)
+        gc.set_threshold(RARE_COLLECTION, *before[1:])
         try:
-            return super().compile(sig)  # type: ignore[no-untyped-call]
+            return super().compile(sig)
         finally:
-            gc.set_threshold(*often)
+            gc.set_threshold(*before)
 
     compile.__code__ = compile.__code__.replace(co_stacksize=FRAME_SIZE)
 
