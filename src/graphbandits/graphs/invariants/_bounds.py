@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from graphbandits._types import Floats, Ints
+from graphbandits.graphs._sparse_matrices import csr_array, maximum_bipartite_matching
 from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover, integer_packing
 from graphbandits.graphs.invariants._adjacency import Adjacency, Component
 from graphbandits.graphs.invariants._budget import Budget
