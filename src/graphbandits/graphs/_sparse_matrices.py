@@ -29,8 +29,8 @@ def connected_components(graph: Any, *, directed: bool) -> Any:
     return csgraph.connected_components(graph, directed=directed)
 
 
-def maximum_bipartite_matching(graph: Any, *, perm_type: str) -> Any:
-    """Return the partner of each vertex in a largest matching, or -1."""
+def column_partners(graph: Any) -> Any:
+    """Return the column that each row has in a largest matching of rows and columns, or -1."""
     from scipy.sparse import csgraph
 
-    return csgraph.maximum_bipartite_matching(graph, perm_type=perm_type)
+    return csgraph.maximum_bipartite_matching(graph, perm_type="column")
