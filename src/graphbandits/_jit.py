@@ -12,6 +12,7 @@ separately before (:class:`_Part`): optimising them at every level of calls take
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -21,7 +22,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from threading import local
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 from numba._dynfunc import make_function
 from numba.core import config, event, ir, types
@@ -30,7 +31,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import NopythonTypeInference
+from numba.core.typed_passes import InlineOverloads, NopythonRewrites, NopythonTypeInference
+from numba.core.untyped_passes import InlineClosureLikes
 
 from graphbandits.errors import InputWarning
 
@@ -45,6 +47,18 @@ UNUSED = 30 * 24 * 3600.0
 #: Allow reordered and fused sums, which lets reductions use vector units. Code that relies on the
 #: order of rounding must not use it (see :mod:`graphbandits.posteriors._math_kernels`).
 REDUCTIONS = {"reassoc", "contract", "nsz"}
+
+
+#: Numba's passes for closures, expressions of whole arrays and inlining in Python: kernels are
+#: loops over numbers, and LLVM inlines.
+UNUSED_PASSES = (InlineClosureLikes, InlineOverloads, NopythonRewrites)
+
+#: New objects per run of the garbage collector during a compilation, which creates millions.
+RARE_COLLECTION = 50_000
+#: Size of a Python frame, in pointers. CPython maps memory for small pieces of the stack, and
+#: unmaps it, whenever a call crosses their boundary, which can be in an inner loop. A frame of this
+#: size gets a piece of 1 MB, in which there is space for the frames of all calls of the compiler.
+FRAME_SIZE = 70_000
 
 
 class _Part(JITCodeLibrary):
@@ -114,16 +128,62 @@ class _Borrow(FunctionPass):
         return False
 
 
+def _is_builtin(kind: Any) -> bool:
+    return isinstance(kind, types.Function)
+
+
+class _Calls:
+    """Numba's typing context, which remembers the types of calls of its own functions.
+
+    A kernel has few different operators and types, but many calls. Numba tries all implementations
+    of a function for each call, which takes a quarter of the time of a compilation.
+    """
+
+    _known: ClassVar[dict[Any, dict[Any, Any]]] = {}
+
+    def __init__(self, context: Any, flags: Any) -> None:
+        self._context = context
+        # what an implementation inherits from its caller
+        inherited = flags.nrt, flags.error_model, flags.forceinline, *sorted(flags.fastmath.flags)
+        self._found = self._known.setdefault(inherited, {})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of a call, and select its implementation."""
+        kind: Any = function
+        if not isinstance(function, types.Type):
+            kind = self._context._lookup_global(function)
+        if kws or not _is_builtin(kind):
+            return self._context.resolve_function_type(function, args, kws)
+        if (kind, args) not in self._found:
+            signature = self._context.resolve_function_type(function, args, kws)
+            if signature is None or signature.args not in kind._impl_keys:
+                return signature
+            self._found[kind, args] = signature, kind._impl_keys[signature.args]
+        # the calls of a callee with other flags may have selected another implementation
+        signature, kind._impl_keys[signature.args] = self._found[kind, args]
+        return signature
+
+
 class _Compiler(Compiler):
-    """Numba's compiler with :class:`_Whole` as the code library."""
+    """Numba's compiler with :class:`_Whole` as the code library and with :class:`_Calls`."""
 
     library: type[JITCodeLibrary] = _Whole
+
+    def compile_extra(self, func: Any) -> Any:
+        self.state.typingctx = _Calls(self.state.typingctx, self.state.flags)
+        return super().compile_extra(func)  # type: ignore[no-untyped-call]
 
     def define_pipelines(self) -> Any:
         codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
         self.state.library = self.library(codegen, name)
         self.state.library.enable_object_caching()
-        return super().define_pipelines()  # type: ignore[no-untyped-call]
+        managers = super().define_pipelines()  # type: ignore[no-untyped-call]
+        for manager in managers:
+            manager.passes = [step for step in manager.passes if step[0] not in UNUSED_PASSES]
+        return managers
 
 
 class _PartCompiler(_Compiler):
@@ -139,7 +199,7 @@ class _PartCompiler(_Compiler):
 
     def compile_extra(self, func: Any) -> Any:
         self.state.flags.no_compile = True
-        found = super().compile_extra(func)  # type: ignore[no-untyped-call]
+        found = super().compile_extra(func)
         # Numba finds the code by a function object; nobody calls this one
         name, environment = found.fndesc.qualname, found.environment
         key = make_function(found.fndesc.lookup_module(), name, name, 0, environment, ())
@@ -147,10 +207,33 @@ class _PartCompiler(_Compiler):
         return found._replace(entry_point=key)
 
 
+class _Callee(CPUDispatcher):
+    """A kernel that other kernels call; a constant argument does not need code of its own."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        general: Callable[[Any], Any] = types.unliteral
+        args = tuple(general(arg) for arg in args)
+        kws = {name: general(arg) for name, arg in kws.items()}
+        return super().get_call_template(args, kws)
+
+
 class _Kernel(CPUDispatcher):
     """A kernel that Python calls; its callers among the kernels include ``part``."""
 
     part: Any
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for the types of the arguments, or load the machine code from the cache."""
+        before = gc.get_threshold()
+        if before[0] in (0, RARE_COLLECTION):  # switched off, or another thread compiles, too
+            return super().compile(sig)
+        gc.set_threshold(RARE_COLLECTION, *before[1:])
+        try:
+            return super().compile(sig)
+        finally:
+            gc.set_threshold(*before)
+
+    compile.__code__ = compile.__code__.replace(co_stacksize=FRAME_SIZE)
 
     @property
     def _numba_type_(self) -> Any:
@@ -303,7 +386,7 @@ def kernel(
             options["forceinline"] = True
         compiled: Any = _Kernel(function, targetoptions=options, pipeline_class=_Compiler)
         alone = options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        compiled.part = CPUDispatcher(function, targetoptions=alone, pipeline_class=_PartCompiler)
+        compiled.part = _Callee(function, targetoptions=alone, pipeline_class=_PartCompiler)
         if _CACHED:
             # Numba reads this setting when caching is enabled. Set it for these kernels only: the
             # cached functions of the user stay in their directory.

@@ -91,12 +91,14 @@ def _log_gamma_draw(key: np.uint64, trial: int, t: int, index: int, shape: float
 
 @kernel()
 def within(a: Floats, b: Floats, least: float, most: float) -> bool:
-    """Return whether all numbers of two arrays of the same size are in a range; NaN is not."""
-    one, other = a.ravel(), b.ravel()
+    """Return whether all numbers of two arrays of the same shape are in a range; NaN is not."""
     good = True
     # no early exit: the loop can be vectorised
-    for k in range(one.size):
-        good &= (one[k] >= least) & (one[k] <= most) & (other[k] >= least) & (other[k] <= most)
+    for t in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            x = a[t, k]
+            y = b[t, k]
+            good &= (x >= least) & (x <= most) & (y >= least) & (y <= most)
     return good
 
 

@@ -8,23 +8,52 @@ import sys
 
 import pytest
 
-PROGRAM = """
-import json, sys
+DECIDED = """
 from graphbandits import Agent
 agent = Agent("ids-n", arms=["ann", "bob", "eve"], graph="star", seed=1)
 decision = agent.decide()
-agent.observe(decision, {decision.arm: 1})
-print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+OBSERVED = DECIDED + "agent.observe(decision, {decision.arm: 1})"
+SIMULATED = """
+from graphbandits import simulate
+simulate("ids-n", graph="star", arms=3, horizon=3, trials=2, workers=1, progress=False)
+"""
+MODULES = """
+import json, sys
+print(json.dumps(sorted(sys.modules)))
 """
 #: Packages for files, figures, graphs of other libraries, settings, terminals and clusters.
 UNUSED = {"dask", "matplotlib", "networkx", "pandas", "pyarrow", "pydantic", "rich", "typer"}
 
 
+#: Modules of scipy that are imported when they are used.
+ON_DEMAND = {"scipy.sparse", "scipy.special"}
+
+
+def imported_by(program: str) -> set[str]:
+    run = subprocess.run(
+        [sys.executable, "-c", program + MODULES],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    return set(json.loads(run.stdout))
+
+
 @pytest.mark.process
 def test_a_live_decision_imports_only_what_it_uses() -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=600, check=True
-    )
-    imported = set(json.loads(run.stdout))
-    assert {"graphbandits", "numba", "numpy"} <= imported
-    assert not imported & UNUSED
+    packages = {name.partition(".")[0] for name in imported_by(OBSERVED)}
+    assert {"graphbandits", "numba", "numpy"} <= packages
+    assert not packages & UNUSED
+
+
+@pytest.mark.process
+def test_a_live_decision_does_not_import_special_functions_and_sparse_matrices() -> None:
+    assert not imported_by(DECIDED) & ON_DEMAND
+
+
+@pytest.mark.process
+def test_a_simulation_imports_no_figures_networks_and_clusters() -> None:
+    packages = {name.partition(".")[0] for name in imported_by(SIMULATED)}
+    assert not packages & {"dask", "matplotlib", "networkx", "pandas", "typer"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
+from graphbandits.graphs._sparse_matrices import connected_components, coo_array
 from graphbandits.graphs.feedback import Feedback, SparseFeedback, UniformFeedback, matrices
 
 #: Most edges that are listed: as Python objects, more edges would take gigabytes.

@@ -15,10 +15,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError, NumericalError
+from graphbandits.graphs._sparse_matrices import csr_array
 from graphbandits.graphs.feedback import (
     Feedback,
     SparseFeedback,

@@ -24,6 +24,14 @@ def _hash(a: float, b: float) -> np.uint64:
 
 
 @kernel()
+def _empty_table(slots: int) -> Ints:
+    table = np.empty(slots, np.int64)
+    for k in range(slots):
+        table[k] = -1
+    return table
+
+
+@kernel()
 def group_arms(a: Floats, b: Floats, group: Ints, first: Ints) -> int:
     """Number the distinct pairs (a, b) in the order of their first arms; return their count.
 
@@ -48,7 +56,7 @@ def _group_by_hash(a: Floats, b: Floats, group: Ints, first: Ints) -> int:
     """Do the same with a hash table."""
     distinct = 0
     slots = 64
-    table = np.full(slots, -1)
+    table = _empty_table(slots)
     for k in range(a.size):
         place = np.int64(_hash(a[k], b[k]) & np.uint64(slots - 1))
         while True:
@@ -65,7 +73,7 @@ def _group_by_hash(a: Floats, b: Floats, group: Ints, first: Ints) -> int:
             place = (place + 1) & (slots - 1)
         if 2 * distinct > slots:  # more than half full is slow: enlarge the table
             slots *= 4
-            table = np.full(slots, -1)
+            table = _empty_table(slots)
             for d in range(distinct):
                 place = np.int64(_hash(a[first[d]], b[first[d]]) & np.uint64(slots - 1))
                 while table[place] >= 0:

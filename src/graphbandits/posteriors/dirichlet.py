@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, gammaln
 
+from graphbandits import _special as special
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer, check_probability, short_repr
 from graphbandits.posteriors._arm_kernels import group_rows
@@ -370,7 +370,8 @@ class Dirichlet(MarginalPosterior):
             The draws.
         """
         low, high = self.support
-        return np.clip(low + (high - low) * expit(self.sample_order(state, stream)), low, high)
+        share: Floats = special.expit(self.sample_order(state, stream))
+        return np.clip(low + (high - low) * share, low, high)
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
         """Return the logits of the places of the draws between the smallest and largest value.
@@ -534,8 +535,8 @@ class Dirichlet(MarginalPosterior):
         self._check_undiscounted("log_evidence")
         (weights,) = self._checked(state)
         prior = self.weights
-        gained = (gammaln(weights) - gammaln(prior)).sum(axis=-1)
-        totals = gammaln(weights.sum(axis=-1)) - gammaln(prior.sum(axis=-1))
+        gained = (special.gammaln(weights) - special.gammaln(prior)).sum(axis=-1)
+        totals = special.gammaln(weights.sum(axis=-1)) - special.gammaln(prior.sum(axis=-1))
         found: Floats = gained - totals
         return found
 

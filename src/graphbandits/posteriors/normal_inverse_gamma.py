@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from scipy.special import gammaln, ndtri, stdtrit
 
+from graphbandits import _special as special
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import check_integer, check_probability
 from graphbandits.posteriors._family_kernels import STUDENT
@@ -349,7 +349,11 @@ class NormalInverseGamma(MarginalPosterior):
             The log densities.
         """
         mean, count, shape, scale = (values[..., None] for values in self._checked(state))
-        constant = gammaln(shape + 0.5) - gammaln(shape) + 0.5 * (np.log(count / scale) - _LOG_2PI)
+        constant = (
+            special.gammaln(shape + 0.5)
+            - special.gammaln(shape)
+            + 0.5 * (np.log(count / scale) - _LOG_2PI)
+        )
         z = 0.5 * count / scale * (theta - mean) ** 2
         found: Floats = constant - (shape + 0.5) * np.log1p(z)
         return found
@@ -376,7 +380,7 @@ class NormalInverseGamma(MarginalPosterior):
         """
         mean, count, shape, scale = (values[..., None] for values in self._checked(state))
         q = scale + 0.5 * count * (theta - mean) ** 2
-        constant = gammaln(shape + 1.0) - gammaln(shape + 0.5) - 0.5 * _LOG_2PI
+        constant = special.gammaln(shape + 1.0) - special.gammaln(shape + 0.5) - 0.5 * _LOG_2PI
         found: Floats = (
             constant - 0.5 * np.log(q) - (shape + 1.0) * np.log1p(0.5 * (reward - theta) ** 2 / q)
         )
@@ -430,7 +434,7 @@ class NormalInverseGamma(MarginalPosterior):
         _, count, shape, scale = self._checked(state)
         before = 0.5 * np.log(self.counts) + self.shapes * np.log(self.scales)
         after = 0.5 * np.log(count) + shape * np.log(scale)
-        found: Floats = (before - gammaln(self.shapes)) - (after - gammaln(shape))
+        found: Floats = (before - special.gammaln(self.shapes)) - (after - special.gammaln(shape))
         return found
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
@@ -451,7 +455,7 @@ class NormalInverseGamma(MarginalPosterior):
             The rewards.
         """
         noise = math.sqrt(self._variance())
-        found: Floats = theta + noise * ndtri(np.maximum(uniform, LEAST_UNIFORM))
+        found: Floats = theta + noise * special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
         return found
 
     def _variance(self) -> float:
@@ -460,4 +464,4 @@ class NormalInverseGamma(MarginalPosterior):
 
 def _student(shape: Floats, level: Floats | float) -> Floats:
     """Compute quantiles of Student's t distribution with 2 shape degrees of freedom."""
-    return np.asarray(stdtrit(2.0 * shape, level), np.float64)
+    return np.asarray(special.stdtrit(2.0 * shape, level), np.float64)

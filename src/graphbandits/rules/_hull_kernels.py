@@ -11,6 +11,8 @@ decide between equal arms.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from graphbandits._jit import kernel
@@ -119,33 +121,38 @@ def _sort(values: Floats, order: Ints) -> None:
 
 
 @kernel()
-def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) -> int:
-    """Find the vertices of the hull, by increasing Delta and gain; return their number.
-
-    ``hull[v]`` is an arm that represents its point. ``group[i]`` is equal for all arms of a point,
-    and -1 for arms outside all points (dominated by an arm of the same Delta, or by one of the
-    largest gain). ``order`` is work space.
-    """
+def _candidates(delta: Floats, gain: Floats, order: Ints) -> int:
+    """Write the arms that can be on the hull to ``order``; return their number."""
     largest_delta = 0.0
     largest_gain = 0.0
     for i in range(delta.size):
         largest_delta = max(largest_delta, delta[i])
         largest_gain = max(largest_gain, gain[i])
-    delta_tie = TIE * largest_delta
-    gain_tie = TIE * largest_gain
     # the hull ends at the first point of the largest gain
     enough = np.inf
     for i in range(delta.size):
         if gain[i] == largest_gain:
             enough = min(enough, delta[i])
-    enough += delta_tie
+    enough += TIE * largest_delta
     arms = 0
     for i in range(delta.size):
-        group[i] = -1
         if not delta[i] > enough:
             order[arms] = i
             arms += 1
-    _sort(delta, order[:arms])
+    return arms
+
+
+@kernel()
+def _hull_of(delta: Floats, gain: Floats, order: Ints, arms: int, hull: Ints, group: Ints) -> int:
+    """Find the hull of ``arms`` arms that are sorted by Delta; see :func:`frontier`."""
+    largest_delta = 0.0
+    largest_gain = 0.0
+    for i in range(delta.size):
+        largest_delta = max(largest_delta, delta[i])
+        largest_gain = max(largest_gain, gain[i])
+        group[i] = -1
+    delta_tie = TIE * largest_delta
+    gain_tie = TIE * largest_gain
     count = 0
     first = 0
     while first < arms:
@@ -178,6 +185,69 @@ def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) 
 
 
 @kernel()
+def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) -> int:
+    """Find the vertices of the hull, by increasing Delta and gain; return their number.
+
+    ``hull[v]`` is an arm that represents its point. ``group[i]`` is equal for all arms of a point,
+    and -1 for arms outside all points (dominated by an arm of the same Delta, or by one of the
+    largest gain). ``order`` is work space.
+    """
+    arms = _candidates(delta, gain, order)
+    _sort(delta, order[:arms])
+    return _hull_of(delta, gain, order, arms, hull, group)
+
+
+@kernel()
+def _sort_kernel(delta: Floats, gain: Floats, order: Ints) -> None:
+    trials, arms = delta.shape
+    for b in range(trials):
+        count = _candidates(delta[b], gain[b], order[b])
+        _sort(delta[b], order[b, :count])
+        order[b, arms] = count
+
+
+def sort_many(delta: Floats, gain: Floats) -> Ints:
+    """Sort the candidates of each trial if there are many arms.
+
+    Few arms are sorted where they are used. A separate kernel for many arms is compiled only if it
+    is needed.
+
+    Parameters
+    ----------
+    delta, gain : ndarray of shape (B, K)
+        Expected regret and information gain of each arm.
+
+    Returns
+    -------
+    ndarray of shape (B, K + 1)
+        The sorted candidates of each trial; their number is in the last column. For few arms the
+        array has no rows.
+    """
+    trials, arms = delta.shape
+    if arms <= FEW:
+        return np.empty((0, arms + 1), np.int64)
+    order = np.empty((trials, arms + 1), np.int64)
+    _sort_kernel(delta, gain, order)
+    return order
+
+
+def work_space(arms: int) -> Ints:
+    """Return the work space of one trial: an order, the hull and the group of each arm."""
+    return np.empty((3, arms), np.int64)
+
+
+@kernel()
+def _hull_of_trial(delta: Floats, gain: Floats, order: Ints, b: int, space: Ints) -> int:
+    """Find the hull of trial ``b``, from :func:`sort_many`, in :func:`work_space`."""
+    if order.shape[0] > 0:
+        arms = order[b, delta.size]
+        return _hull_of(delta, gain, order[b], arms, space[1], space[2])
+    arms = _candidates(delta, gain, space[0])
+    _insertion_sort(delta, space[0, :arms])
+    return _hull_of(delta, gain, space[0], arms, space[1], space[2])
+
+
+@kernel()
 def share(pi: Floats, group: Ints, arm: int, probability: float) -> None:
     """Divide the probability of a point evenly among its arms."""
     members = 0
@@ -203,16 +273,21 @@ def _mean_above(alpha: Floats, worth: Floats, level: float) -> float:
 
 @kernel()
 def least_regret_kernel(
-    delta: Floats, gain: Floats, alpha: Floats, worth: Floats, pi: Floats
+    delta: Floats,
+    gain: Floats,
+    alpha: Floats,
+    worth: Floats,
+    order: Ints,
+    space: Ints,
+    pi: Floats,
 ) -> None:
-    """Minimise pi.delta subject to pi.gain >= min(alpha.worth, largest gain), for each trial."""
-    trials, arms = delta.shape
-    hull = np.empty(arms, np.int64)
-    order = np.empty(arms, np.int64)
-    group = np.empty(arms, np.int64)
-    for b in range(trials):
-        count = frontier(delta[b], gain[b], hull, order, group)
-        pi[b, :] = 0.0
+    """Minimise pi.delta subject to pi.gain >= min(alpha.worth, largest gain), for each trial.
+
+    ``order`` is from :func:`sort_many`, ``space`` from :func:`work_space`; all of pi is 0.
+    """
+    hull, group = space[1], space[2]
+    for b in range(delta.shape[0]):
+        count = _hull_of_trial(delta[b], gain[b], order, b, space)
         least = _mean_above(alpha[b], worth[b], 0.0) * (1.0 - TIE)
         v = 0
         while v < count - 1 and gain[b, hull[v]] < least:
@@ -230,15 +305,14 @@ def least_regret_kernel(
 
 
 @kernel()
-def least_ratio_kernel(delta: Floats, gain: Floats, pi: Floats) -> None:
-    """Minimise (pi.delta)^2 / (pi.gain) for each trial; argmin delta if all gains are zero."""
-    trials, arms = delta.shape
-    hull = np.empty(arms, np.int64)
-    order = np.empty(arms, np.int64)
-    group = np.empty(arms, np.int64)
-    for b in range(trials):
-        count = frontier(delta[b], gain[b], hull, order, group)
-        pi[b, :] = 0.0
+def least_ratio_kernel(delta: Floats, gain: Floats, order: Ints, space: Ints, pi: Floats) -> None:
+    """Minimise (pi.delta)^2 / (pi.gain) for each trial; argmin delta if all gains are zero.
+
+    ``order`` is from :func:`sort_many`, ``space`` from :func:`work_space`; all of pi is 0.
+    """
+    hull, group = space[1], space[2]
+    for b in range(delta.shape[0]):
+        count = _hull_of_trial(delta[b], gain[b], order, b, space)
         first = hull[0]
         if gain[b, hull[count - 1]] <= NOTHING_TO_LEARN or delta[b, first] <= 0.0 or count == 1:
             share(pi[b], group, first, 1.0)
@@ -255,7 +329,7 @@ def least_ratio_kernel(delta: Floats, gain: Floats, pi: Floats) -> None:
             i_step = gain[b, q] - i1
             # the stationary point of (d1 + w d_step)^2 / (i1 + w i_step)
             weight = min(1.0, max(0.0, d1 / d_step - 2.0 * (i1 / i_step)))
-            value = (d1 + weight * d_step) / np.sqrt(i1 + weight * i_step)
+            value = (d1 + weight * d_step) / math.sqrt(i1 + weight * i_step)
             if value < best:
                 best = value
                 best_edge = v

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphbandits._types import Floats
-from graphbandits.rules._hull_kernels import least_regret_kernel
+from graphbandits.rules._hull_kernels import least_regret_kernel, sort_many, work_space
 
 
 def ids_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
@@ -37,6 +37,7 @@ def ids_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
     >>> ids_lp(alpha, np.array([[0.1, 0.3]]), np.array([[0.1, 0.2]]), np.array([[0.3, 0.3]]))
     array([[1., 0.]])
     """
-    pi = np.empty(delta.shape)
-    least_regret_kernel(delta, gain, alpha, h, pi)
+    pi = np.zeros(delta.shape)
+    order, space = sort_many(delta, gain), work_space(delta.shape[1])
+    least_regret_kernel(delta, gain, alpha, h, order, space, pi)
     return pi

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphbandits._types import Floats
-from graphbandits.rules._hull_kernels import least_ratio_kernel
+from graphbandits.rules._hull_kernels import least_ratio_kernel, sort_many, work_space
 
 
 def ids_n(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
@@ -38,6 +38,7 @@ def ids_n(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
     >>> ids_n(alpha, np.array([[0.1, 0.3]]), alpha, np.array([[0.01, 0.2]]))
     array([[0.60526316, 0.39473684]])
     """
-    pi = np.empty(delta.shape)
-    least_ratio_kernel(delta, gain, pi)
+    pi = np.zeros(delta.shape)
+    order, space = sort_many(delta, gain), work_space(delta.shape[1])
+    least_ratio_kernel(delta, gain, order, space, pi)
     return pi

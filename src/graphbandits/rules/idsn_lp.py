@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphbandits._types import Floats
-from graphbandits.rules._hull_kernels import least_regret_kernel
+from graphbandits.rules._hull_kernels import least_regret_kernel, sort_many, work_space
 
 
 def idsn_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
@@ -36,6 +36,7 @@ def idsn_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
     >>> idsn_lp(alpha, np.array([[0.1, 0.3]]), alpha, np.array([[0.1, 0.2]]))
     array([[0.75, 0.25]])
     """
-    pi = np.empty(delta.shape)
-    least_regret_kernel(delta, gain, alpha, gain, pi)
+    pi = np.zeros(delta.shape)
+    order, space = sort_many(delta, gain), work_space(delta.shape[1])
+    least_regret_kernel(delta, gain, alpha, gain, order, space, pi)
     return pi

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.special import ndtri
-
+from graphbandits import _special as special
 from graphbandits._types import Floats, Ints
 from graphbandits.posteriors import Normal
 from graphbandits.registry import register
@@ -100,5 +99,7 @@ class Gaussian(PriorWorld):
             The rewards.
         """
         noise = self.prior.noise
-        rewards: Floats = theta[trial, arm] + noise * ndtri(outcome_uniforms(keys, t, trial, arm))
+        rewards: Floats = theta[trial, arm] + noise * special.ndtri(
+            outcome_uniforms(keys, t, trial, arm)
+        )
         return rewards

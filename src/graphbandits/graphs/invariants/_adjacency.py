@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from graphbandits._types import Ints
+from graphbandits.graphs._sparse_matrices import connected_components, csr_array
 from graphbandits.graphs.feedback import Feedback, SparseFeedback, matrices
 from graphbandits.graphs.invariants import _sparse_kernels as kernels
 from graphbandits.graphs.invariants._budget import Budget

@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from graphbandits._types import Floats, Ints
+from graphbandits.graphs._sparse_matrices import column_partners, csr_array
 from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover, integer_packing
 from graphbandits.graphs.invariants._adjacency import Adjacency, Component
 from graphbandits.graphs.invariants._budget import Budget
@@ -182,7 +181,7 @@ def fractional_matching(graph: Adjacency) -> tuple[int, Ints]:
     A largest matching between two copies of the graph consists of paths and cycles. Every second
     edge of them is a pair of the cover; odd cycles leave one vertex unpaired. Balinski (1965).
     """
-    after = maximum_bipartite_matching(graph.sparse(), perm_type="column")
+    after = column_partners(graph.sparse())
     heads = np.setdiff1d(np.arange(graph.count), after)
     following, label, used = after.tolist(), [-1] * graph.count, 0
     for v in [

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from graphbandits._types import Floats, Ints
+from graphbandits.graphs._sparse_matrices import csr_array
 from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover
 from graphbandits.graphs.invariants import _domination_kernels as kernels
 from graphbandits.graphs.invariants._adjacency import EXACT_LIMIT, Adjacency, adjacency_lists
