@@ -71,10 +71,9 @@ Sources = dict[str, str]
 PACKAGE = __name__.split(".")[0]
 #: Modules and subpackages whose code can change the numbers of a series.
 NUMERIC = (
-    *("rng", "_rng_kernels", "_jit", "_special"),
-    *("posteriors", "rules", "gains", "policies", "worlds"),
+    *("rng", "_rng_kernels", "_jit", "posteriors", "rules", "gains", "policies", "worlds"),
     *("graphs.feedback", "graphs._feedback_kernels", "graphs.processes", "graphs.graph_info"),
-    *("graphs._outcome_space", "graphs.dominating_sets", "graphs._sparse_matrices"),
+    *("graphs._outcome_space", "graphs.dominating_sets"),
     *("engine.loop", "engine.answers", "engine.eligible"),
 )
 #: Modules that change no numbers, even if a plug-in imports them.

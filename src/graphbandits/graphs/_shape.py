@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
-from graphbandits.graphs._sparse_matrices import connected_components, coo_array
 from graphbandits.graphs.feedback import Feedback, SparseFeedback, UniformFeedback, matrices
 
 #: Most edges that are listed: as Python objects, more edges would take gigabytes.
@@ -83,7 +83,7 @@ class Shape:
         forward, back = np.argsort(source * arms + target), np.argsort(target * arms + source)
         mutual = (source[forward] == target[back]).all() and (target[forward] == source[back]).all()
         directed = not (mutual and (weight[forward] == weight[back]).all())
-        graph = coo_array((weight, (source, target)), shape=(arms, arms))
+        graph = scipy.sparse.coo_array((weight, (source, target)), shape=(arms, arms))
         return cls(
             arms=arms,
             edges=len(source) if directed else len(source) // 2,
@@ -91,5 +91,5 @@ class Shape:
             density=float(weight.sum()) / pairs if pairs else 0.0,
             out_degree=np.bincount(source, weight, arms).astype(np.float64),
             in_degree=np.bincount(target, weight, arms).astype(np.float64),
-            components=int(connected_components(graph, directed=False)[0]),
+            components=int(scipy.sparse.csgraph.connected_components(graph, directed=False)[0]),
         )

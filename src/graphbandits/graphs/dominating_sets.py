@@ -14,11 +14,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError, NumericalError
-from graphbandits.graphs._sparse_matrices import csr_array
 from graphbandits.graphs.feedback import (
     Feedback,
     SparseFeedback,
@@ -132,7 +132,7 @@ def _dominating_weights(graph: Feedback) -> Floats:
         return np.where(graph.r[:, None] > 0.0, first_arm, np.ones((1, arms)))
     if isinstance(graph, SparseFeedback):
         rows = graph.weight, graph.column, graph.start
-        return _solve(csr_array(rows, shape=(arms, arms)))[None]
+        return _solve(scipy.sparse.csr_array(rows, shape=(arms, arms)))[None]
     packed = np.packbits(matrices(graph, 1) > 0.0, axis=-1)
     return np.stack([_solve_packed(arms, matrix.tobytes()) for matrix in packed])
 
@@ -140,7 +140,9 @@ def _dominating_weights(graph: Feedback) -> Floats:
 @lru_cache(maxsize=CACHE_SIZE)
 def _solve_packed(arms: int, bits: bytes) -> Floats:
     rows = np.frombuffer(bits, np.uint8).reshape(arms, -1)
-    return _solve(csr_array(np.unpackbits(rows, axis=1, count=arms).astype(np.float64)))
+    return _solve(
+        scipy.sparse.csr_array(np.unpackbits(rows, axis=1, count=arms).astype(np.float64))
+    )
 
 
 def _solve(matrix: Any) -> Floats:
@@ -181,9 +183,9 @@ def _greedy_sets(graph: Feedback) -> NDArray[np.bool_]:
         return np.where(graph.r[:, None] >= LIKELY, first_arm, np.ones((1, arms), np.bool_))
     if isinstance(graph, SparseFeedback):
         rows = graph.weight, graph.column, graph.start
-        return _greedy_set(csr_array(rows, shape=(arms, arms)))[None]
+        return _greedy_set(scipy.sparse.csr_array(rows, shape=(arms, arms)))[None]
     dense = matrices(graph, 1)
-    return np.stack([_greedy_set(csr_array(matrix)) for matrix in dense])
+    return np.stack([_greedy_set(scipy.sparse.csr_array(matrix)) for matrix in dense])
 
 
 def _greedy_set(matrix: Any) -> NDArray[np.bool_]:

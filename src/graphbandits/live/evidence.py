@@ -24,8 +24,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, Ints
 from graphbandits.live._evidence_kernels import add_evidence, states_before
 from graphbandits.posteriors._natural import NaturalFamily
@@ -237,7 +237,7 @@ class SequentialTest:
         held = self._share.copy()
         held[self._arm[1:]] += self._evidence[1:]
         self._share += math.log(arms / (arms + 1))
-        new = special.logsumexp(held) - math.log(arms + 1)
+        new = scipy.special.logsumexp(held) - math.log(arms + 1)
         self._share = np.append(self._share, new)
         self._row = np.append(self._row, 0)
         self._start = np.append(self._start, family.prior[-1:], axis=0)
@@ -263,7 +263,9 @@ class SequentialTest:
         """
         held = self._share.copy()
         held[self._arm[1:]] += self._evidence[1:]
-        return float(np.logaddexp(math.log(TOGETHER) + self._evidence[0], special.logsumexp(held)))
+        return float(
+            np.logaddexp(math.log(TOGETHER) + self._evidence[0], scipy.special.logsumexp(held))
+        )
 
     def together(self, level: float) -> ArmEvidence:
         """Return the evidence of all arms together.

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, Ints, State
 from graphbandits.posteriors.base import Posterior
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
@@ -180,7 +180,7 @@ class _Student(NaturalFamily):
         spread = (squares - total * mean) * (1.0 + 1.0 / count)
         apart = added[..., 1] - mean
         tail = 0.5 * (freedom + 1.0) * np.log1p(apart * apart / spread)
-        return np.asarray(-special.betaln(0.5 * freedom, 0.5) - 0.5 * np.log(spread) - tail)
+        return np.asarray(-scipy.special.betaln(0.5 * freedom, 0.5) - 0.5 * np.log(spread) - tail)
 
     def mean(self, arm: Ints, parameters: Floats) -> Floats:
         return np.asarray(self._centre[arm] + parameters[:, 1] / parameters[:, 0])
@@ -194,7 +194,7 @@ def _log_rising(start: Floats, steps: Floats) -> Floats:
     start, steps = np.broadcast_arrays(start, steps)
     found = np.where(steps == 0.0, 0.0, np.log(start))
     other = (steps != 0.0) & (steps != 1.0)
-    found[other] = -special.betaln(start[other], steps[other])
+    found[other] = -scipy.special.betaln(start[other], steps[other])
     return found
 
 

@@ -11,8 +11,8 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._rng_kernels import within
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import (
@@ -420,7 +420,7 @@ class BetaBernoulli(DiscountedPosterior):
         """
         self._check_undiscounted("log_evidence")
         a, b = self._parameters(state)
-        return np.asarray(special.betaln(a, b) - special.betaln(self.a, self.b))
+        return np.asarray(scipy.special.betaln(a, b) - scipy.special.betaln(self.a, self.b))
 
     def weaker(self) -> BetaBernoulli:
         """Return a prior with the same means and a tenth of the weight.
@@ -532,7 +532,9 @@ class BetaBernoulli(DiscountedPosterior):
         """
         a, b = (np.asarray(state[name], np.float64)[..., None] for name in ("a", "b"))
         return np.asarray(
-            special.xlogy(a - 1.0, theta) + special.xlog1py(b - 1.0, -theta) - special.betaln(a, b)
+            scipy.special.xlogy(a - 1.0, theta)
+            + scipy.special.xlog1py(b - 1.0, -theta)
+            - scipy.special.betaln(a, b)
         )
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
@@ -551,7 +553,8 @@ class BetaBernoulli(DiscountedPosterior):
             The log likelihood for each mean.
         """
         return np.asarray(
-            special.xlogy(reward, theta) + special.xlog1py(1.0 - reward, -theta), np.float64
+            scipy.special.xlogy(reward, theta) + scipy.special.xlog1py(1.0 - reward, -theta),
+            np.float64,
         )
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
@@ -702,17 +705,17 @@ def beta_quantile(a: Floats, b: Floats, u: Floats) -> Floats:
     >>> beta_quantile(np.array(1000.0), np.array(1e9), np.array([0.5])).round(11)
     array([9.9967e-07])
     """
-    theta: Floats = np.asarray(special.betaincinv(a, b, u))
+    theta: Floats = np.asarray(scipy.special.betaincinv(a, b, u))
     gap = np.spacing(theta) + 1e-300
-    low = special.betainc(a, b, np.maximum(0.0, theta - gap)) - _NEAR
-    high = special.betainc(a, b, np.minimum(1.0, theta + gap)) + _NEAR
+    low = scipy.special.betainc(a, b, np.maximum(0.0, theta - gap)) - _NEAR
+    high = scipy.special.betainc(a, b, np.minimum(1.0, theta + gap)) + _NEAR
     off = ~((low <= u) & (u <= high))
     if off.any():
         a, b, u = (np.broadcast_to(values, off.shape)[off] for values in (a, b, u))
         below, above = np.full((2, len(u)), 710.0) * [[-1.0], [1.0]]
         for _ in range(_HALVINGS):
             middle = (below + above) / 2.0
-            enough = special.betainc(a, b, special.expit(middle)) >= u
+            enough = scipy.special.betainc(a, b, scipy.special.expit(middle)) >= u
             below, above = np.where(enough, below, middle), np.where(enough, middle, above)
-        theta[off] = special.expit(above)
+        theta[off] = scipy.special.expit(above)
     return theta

@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer
 from graphbandits.posteriors._beta_kernels import add_outcomes
@@ -479,7 +479,9 @@ class BetaInterval:
             The log likelihood for each mean.
         """
         part, x = (reward - self.low) / self._width, self._part(theta)
-        return np.asarray(special.xlogy(part, x) + special.xlog1py(1.0 - part, -x), np.float64)
+        return np.asarray(
+            scipy.special.xlogy(part, x) + scipy.special.xlog1py(1.0 - part, -x), np.float64
+        )
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
         """Return the largest reward with the probability that gives the mean, else the smallest.

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer, check_probability, short_repr
 from graphbandits.posteriors._arm_kernels import group_rows
@@ -370,7 +370,7 @@ class Dirichlet(MarginalPosterior):
             The draws.
         """
         low, high = self.support
-        share: Floats = special.expit(self.sample_order(state, stream))
+        share: Floats = scipy.special.expit(self.sample_order(state, stream))
         return np.clip(low + (high - low) * share, low, high)
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
@@ -535,8 +535,10 @@ class Dirichlet(MarginalPosterior):
         self._check_undiscounted("log_evidence")
         (weights,) = self._checked(state)
         prior = self.weights
-        gained = (special.gammaln(weights) - special.gammaln(prior)).sum(axis=-1)
-        totals = special.gammaln(weights.sum(axis=-1)) - special.gammaln(prior.sum(axis=-1))
+        gained = (scipy.special.gammaln(weights) - scipy.special.gammaln(prior)).sum(axis=-1)
+        totals = scipy.special.gammaln(weights.sum(axis=-1)) - scipy.special.gammaln(
+            prior.sum(axis=-1)
+        )
         found: Floats = gained - totals
         return found
 

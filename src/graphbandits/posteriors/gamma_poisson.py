@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_integer, check_probability
 from graphbandits.posteriors._family_kernels import GAMMA
@@ -222,7 +222,7 @@ class GammaPoisson(MarginalPosterior):
         """
         level = check_probability(level, "the level of a quantile")
         shape, rate = self._checked(state)
-        found: Floats = special.gammaincinv(shape, level) / rate
+        found: Floats = scipy.special.gammaincinv(shape, level) / rate
         return found
 
     def sample(self, state: State, stream: Stream) -> Floats:
@@ -241,7 +241,7 @@ class GammaPoisson(MarginalPosterior):
             The draws.
         """
         shape, rate = self._checked(state)
-        found: Floats = special.gammaincinv(shape, self._uniform(stream)) / rate
+        found: Floats = scipy.special.gammaincinv(shape, self._uniform(stream)) / rate
         return found
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
@@ -261,9 +261,9 @@ class GammaPoisson(MarginalPosterior):
         """
         shape, rate = self._checked(state)
         uniform = self._uniform(stream)
-        draws = special.gammaincinv(shape, uniform)
+        draws = scipy.special.gammaincinv(shape, uniform)
         # near 0 the distribution function is x^shape / Gamma(shape + 1)
-        power = (np.log(uniform) + special.gammaln(shape + 1.0)) / shape
+        power = (np.log(uniform) + scipy.special.gammaln(shape + 1.0)) / shape
         log_draws = np.where(draws > _TINY, np.log(np.maximum(draws, _TINY)), power)
         found: Floats = log_draws - np.log(rate)
         return found
@@ -288,9 +288,9 @@ class GammaPoisson(MarginalPosterior):
         """
         shape, rate = (values[..., None] for values in self._checked(state))
         found: Floats = (
-            special.xlogy(shape, rate)
-            - special.gammaln(shape)
-            + special.xlogy(shape - 1.0, theta)
+            scipy.special.xlogy(shape, rate)
+            - scipy.special.gammaln(shape)
+            + scipy.special.xlogy(shape - 1.0, theta)
             - rate * theta
         )
         return found
@@ -311,7 +311,9 @@ class GammaPoisson(MarginalPosterior):
             The log likelihood for each rate.
         """
         found: Floats = (
-            special.xlogy(reward, theta) - np.asarray(theta) - special.gammaln(reward + 1.0)
+            scipy.special.xlogy(reward, theta)
+            - np.asarray(theta)
+            - scipy.special.gammaln(reward + 1.0)
         )
         return found
 
@@ -339,8 +341,8 @@ class GammaPoisson(MarginalPosterior):
         """
         self._check_undiscounted("log_evidence")
         shape, rate = self._checked(state)
-        before = special.xlogy(self.shapes, self.rates) - special.gammaln(self.shapes)
-        found: Floats = before - (special.xlogy(shape, rate) - special.gammaln(shape))
+        before = scipy.special.xlogy(self.shapes, self.rates) - scipy.special.gammaln(self.shapes)
+        found: Floats = before - (scipy.special.xlogy(shape, rate) - scipy.special.gammaln(shape))
         return found
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
@@ -362,7 +364,7 @@ class GammaPoisson(MarginalPosterior):
         found = np.zeros(theta.shape)
         some = uniform > np.exp(-theta)  # (the others are 0)
         rate, level = theta[some], uniform[some]
-        high = np.ceil(special.pdtrik(level, rate))
+        high = np.ceil(scipy.special.pdtrik(level, rate))
         lower = np.maximum(high - 1.0, 0.0)
-        found[some] = np.where(special.pdtr(lower, rate) >= level, lower, high)
+        found[some] = np.where(scipy.special.pdtr(lower, rate) >= level, lower, high)
         return found

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_integer, check_positive, check_probability
 from graphbandits.posteriors._family_kernels import NORMAL
@@ -245,7 +245,7 @@ class Normal(MarginalPosterior):
         """
         level = check_probability(level, "the level of a quantile")
         mean, precision = self._checked(state)
-        found: Floats = mean + precision**-0.5 * special.ndtri(level)
+        found: Floats = mean + precision**-0.5 * scipy.special.ndtri(level)
         return found
 
     def sample(self, state: State, stream: Stream) -> Floats:
@@ -265,7 +265,7 @@ class Normal(MarginalPosterior):
         """
         mean, precision = self._checked(state)
         uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
-        found: Floats = mean + precision**-0.5 * special.ndtri(uniform)
+        found: Floats = mean + precision**-0.5 * scipy.special.ndtri(uniform)
         return found
 
     def log_density(self, state: State, theta: Floats) -> Floats:
@@ -357,5 +357,5 @@ class Normal(MarginalPosterior):
         ndarray
             The rewards.
         """
-        found: Floats = theta + self.noise * special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
+        found: Floats = theta + self.noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
         return found

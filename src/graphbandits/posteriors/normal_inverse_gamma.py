@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import check_integer, check_probability
 from graphbandits.posteriors._family_kernels import STUDENT
@@ -350,8 +350,8 @@ class NormalInverseGamma(MarginalPosterior):
         """
         mean, count, shape, scale = (values[..., None] for values in self._checked(state))
         constant = (
-            special.gammaln(shape + 0.5)
-            - special.gammaln(shape)
+            scipy.special.gammaln(shape + 0.5)
+            - scipy.special.gammaln(shape)
             + 0.5 * (np.log(count / scale) - _LOG_2PI)
         )
         z = 0.5 * count / scale * (theta - mean) ** 2
@@ -380,7 +380,9 @@ class NormalInverseGamma(MarginalPosterior):
         """
         mean, count, shape, scale = (values[..., None] for values in self._checked(state))
         q = scale + 0.5 * count * (theta - mean) ** 2
-        constant = special.gammaln(shape + 1.0) - special.gammaln(shape + 0.5) - 0.5 * _LOG_2PI
+        constant = (
+            scipy.special.gammaln(shape + 1.0) - scipy.special.gammaln(shape + 0.5) - 0.5 * _LOG_2PI
+        )
         found: Floats = (
             constant - 0.5 * np.log(q) - (shape + 1.0) * np.log1p(0.5 * (reward - theta) ** 2 / q)
         )
@@ -434,7 +436,9 @@ class NormalInverseGamma(MarginalPosterior):
         _, count, shape, scale = self._checked(state)
         before = 0.5 * np.log(self.counts) + self.shapes * np.log(self.scales)
         after = 0.5 * np.log(count) + shape * np.log(scale)
-        found: Floats = (before - special.gammaln(self.shapes)) - (after - special.gammaln(shape))
+        found: Floats = (before - scipy.special.gammaln(self.shapes)) - (
+            after - scipy.special.gammaln(shape)
+        )
         return found
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
@@ -455,7 +459,7 @@ class NormalInverseGamma(MarginalPosterior):
             The rewards.
         """
         noise = math.sqrt(self._variance())
-        found: Floats = theta + noise * special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
+        found: Floats = theta + noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
         return found
 
     def _variance(self) -> float:
@@ -464,4 +468,4 @@ class NormalInverseGamma(MarginalPosterior):
 
 def _student(shape: Floats, level: Floats | float) -> Floats:
     """Compute quantiles of Student's t distribution with 2 shape degrees of freedom."""
-    return np.asarray(special.stdtrit(2.0 * shape, level), np.float64)
+    return np.asarray(scipy.special.stdtrit(2.0 * shape, level), np.float64)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import check_positive
 from graphbandits.posteriors import BetaInterval
@@ -123,6 +123,8 @@ class Beta(PriorWorld):
         n, inside = self.concentration, (share > 0.0) & (share < 1.0)
         found = share.copy()  # a mean at an end of the interval leaves no choice
         uniform = outcome_uniforms(keys, t, trial, arm)[inside]
-        found[inside] = special.betaincinv(n * share[inside], n * (1.0 - share[inside]), uniform)
+        found[inside] = scipy.special.betaincinv(
+            n * share[inside], n * (1.0 - share[inside]), uniform
+        )
         rewards: Floats = np.clip(low + (high - low) * found, low, high)
         return rewards

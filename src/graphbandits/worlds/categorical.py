@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, Ints
 from graphbandits.posteriors import Dirichlet
 from graphbandits.registry import register
@@ -155,7 +155,7 @@ def _probabilities(world: Categorical, keys: Keys) -> Floats:
     if world.fixed is None:
         shape = (keys.trials, *prior.weights.shape)
         u = Stream(keys, 0, "theta").uniform(prior.weights.size).reshape(shape)
-        gamma = special.gammaincinv(prior.weights, np.maximum(u, 2.0**-54))
+        gamma = scipy.special.gammaincinv(prior.weights, np.maximum(u, 2.0**-54))
         found: Floats = gamma / gamma.sum(axis=2, keepdims=True)
     else:
         tilted = [_tilted(w, values, m) for w, m in zip(prior.weights, world.fixed, strict=True)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphbandits import _special as special
+import scipy
+
 from graphbandits._types import Floats, Ints
 from graphbandits.posteriors import Normal
 from graphbandits.registry import register
@@ -99,7 +100,7 @@ class Gaussian(PriorWorld):
             The rewards.
         """
         noise = self.prior.noise
-        rewards: Floats = theta[trial, arm] + noise * special.ndtri(
+        rewards: Floats = theta[trial, arm] + noise * scipy.special.ndtri(
             outcome_uniforms(keys, t, trial, arm)
         )
         return rewards

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 
-from graphbandits import _special as special
 from graphbandits._types import Floats, Ints
 from graphbandits.posteriors import NormalInverseGamma
 from graphbandits.registry import register
@@ -115,7 +115,7 @@ class GaussianUnknownNoise(PriorWorld):
             return super().means(keys)
         u = np.maximum(Stream(keys, 0, "theta").uniform(self.arms), 2.0**-54)
         spread = np.sqrt(self.variances(keys) / self.prior.counts)
-        drawn: Floats = self.prior.means + spread * special.ndtri(u)
+        drawn: Floats = self.prior.means + spread * scipy.special.ndtri(u)
         return drawn
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
@@ -140,7 +140,7 @@ class GaussianUnknownNoise(PriorWorld):
             The rewards.
         """
         spread = np.sqrt(self.variances(keys)[trial, arm])
-        rewards: Floats = theta[trial, arm] + spread * special.ndtri(
+        rewards: Floats = theta[trial, arm] + spread * scipy.special.ndtri(
             outcome_uniforms(keys, t, trial, arm)
         )
         return rewards
@@ -150,6 +150,6 @@ class GaussianUnknownNoise(PriorWorld):
 def _variances(world: GaussianUnknownNoise, keys: Keys) -> Floats:
     """Draw the variances of a block; all of its rounds use them."""
     u = np.maximum(Stream(keys, 0, "variance").uniform(world.arms), 2.0**-54)
-    found: Floats = world.prior.scales / special.gammaincinv(world.prior.shapes, u)
+    found: Floats = world.prior.scales / scipy.special.gammaincinv(world.prior.shapes, u)
     found.setflags(write=False)
     return found

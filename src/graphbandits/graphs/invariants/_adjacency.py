@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from graphbandits._types import Ints
-from graphbandits.graphs._sparse_matrices import connected_components, csr_array
 from graphbandits.graphs.feedback import Feedback, SparseFeedback, matrices
 from graphbandits.graphs.invariants import _sparse_kernels as kernels
 from graphbandits.graphs.invariants._budget import Budget
@@ -44,7 +44,9 @@ class Adjacency:
     def sparse(self) -> Any:
         """Return the graph as a scipy sparse matrix."""
         ones = np.ones(len(self.column), np.int8)
-        return csr_array((ones, self.column, self.start), shape=(self.count, self.count))
+        return scipy.sparse.csr_array(
+            (ones, self.column, self.start), shape=(self.count, self.count)
+        )
 
     def matrix(self) -> NDArray[np.bool_]:
         """Return the graph as a dense matrix (n, n), for few vertices."""
@@ -59,7 +61,7 @@ class Adjacency:
         inner = self.sparse()
         if len(vertices) < self.count:
             inner = inner[vertices][:, vertices]
-        _, label = connected_components(inner, directed=False)
+        _, label = scipy.sparse.csgraph.connected_components(inner, directed=False)
         order = np.argsort(label, kind="stable")
         ends = np.cumsum(np.bincount(label)).tolist()
         if len(ends) == 1:
@@ -78,11 +80,13 @@ def reveal_matrix(graph: Feedback) -> Any:
     """Return a sparse matrix: row i has ones at the arms that i reveals, including i."""
     if isinstance(graph, SparseFeedback):
         ones = (graph.weight > 0.0).astype(np.int8)
-        found = csr_array((ones, graph.column, graph.start), shape=(graph.arms, graph.arms))
+        found = scipy.sparse.csr_array(
+            (ones, graph.column, graph.start), shape=(graph.arms, graph.arms)
+        )
         if not ones.all():
             found.eliminate_zeros()
         return found
-    return csr_array((matrices(graph, 1)[0] > 0.0).astype(np.int8))
+    return scipy.sparse.csr_array((matrices(graph, 1)[0] > 0.0).astype(np.int8))
 
 
 def mutual_edges(graph: Feedback) -> Adjacency:
@@ -105,16 +109,18 @@ def is_undirected(graph: Feedback) -> bool:
 
 def adjacency_lists(matrix: Any) -> Adjacency:
     """Convert a scipy sparse matrix to adjacency lists."""
-    found = csr_array(matrix)
+    found = scipy.sparse.csr_array(matrix)
     found.sort_indices()
     return Adjacency(found.indptr.astype(np.int64), found.indices.astype(np.int64))
 
 
 def _without_loops(matrix: Any) -> Adjacency:
-    found = csr_array(matrix).tocoo()
+    found = scipy.sparse.csr_array(matrix).tocoo()
     off = found.row != found.col
     ones = np.ones(int(off.sum()), np.int8)
-    return adjacency_lists(csr_array((ones, (found.row[off], found.col[off])), shape=found.shape))
+    return adjacency_lists(
+        scipy.sparse.csr_array((ones, (found.row[off], found.col[off])), shape=found.shape)
+    )
 
 
 @dataclass

@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs._sparse_matrices import column_partners, csr_array
 from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover, integer_packing
 from graphbandits.graphs.invariants._adjacency import Adjacency, Component
 from graphbandits.graphs.invariants._budget import Budget
@@ -59,7 +59,9 @@ class CliqueProgram:
         if cliques and len(cliques) <= MOST_CLIQUES and len(entries) <= MOST_ENTRIES:
             column = np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques])
             shape = graph.count, len(cliques)
-            self._matrix = csr_array((np.ones(len(entries)), (entries, column)), shape=shape)
+            self._matrix = scipy.sparse.csr_array(
+                (np.ones(len(entries)), (entries, column)), shape=shape
+            )
 
     def _maximal(self, near: list[set[int]], budget: Budget, visits: float) -> list[list[int]]:
         """List all maximal cliques; empty if there are too many."""
@@ -181,7 +183,7 @@ def fractional_matching(graph: Adjacency) -> tuple[int, Ints]:
     A largest matching between two copies of the graph consists of paths and cycles. Every second
     edge of them is a pair of the cover; odd cycles leave one vertex unpaired. Balinski (1965).
     """
-    after = column_partners(graph.sparse())
+    after = scipy.sparse.csgraph.maximum_bipartite_matching(graph.sparse(), perm_type="column")
     heads = np.setdiff1d(np.arange(graph.count), after)
     following, label, used = after.tolist(), [-1] * graph.count, 0
     for v in [

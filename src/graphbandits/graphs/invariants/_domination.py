@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs._sparse_matrices import csr_array
 from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover
 from graphbandits.graphs.invariants import _domination_kernels as kernels
 from graphbandits.graphs.invariants._adjacency import EXACT_LIMIT, Adjacency, adjacency_lists
@@ -31,7 +31,7 @@ class DominationProblem:
     """Arms that each arm reveals (``outgoing``) and that reveal it (``incoming``)."""
 
     def __init__(self, matrix: Any) -> None:
-        self.matrix = csr_array(matrix)
+        self.matrix = scipy.sparse.csr_array(matrix)
         self.outgoing, self.incoming = (
             adjacency_lists(self.matrix),
             adjacency_lists(self.matrix.T),
