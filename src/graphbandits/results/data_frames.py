@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, nearest
@@ -16,6 +15,7 @@ from graphbandits.errors import InputError, nearest
 if TYPE_CHECKING:
     import pandas
     import polars
+    import pyarrow as pa
 
     from graphbandits.engine import Trajectories
     from graphbandits.graphs import Feedback
@@ -99,6 +99,8 @@ class Axes:
 
     def seeds_and_trials(self) -> tuple[pa.Array, Ints]:
         """Return the seed and the number of each trial."""
+        import pyarrow as pa
+
         run = np.repeat(np.arange(len(self.runs)), [run["trials"] for run in self.runs])
         first = [np.arange(run["trials"]) + run["first_trial"] for run in self.runs]
         given = [run["seed"] for run in self.runs]
@@ -107,6 +109,8 @@ class Axes:
 
     def keys(self, table: str, policy: str) -> dict[str, pa.Array]:
         """Return the key columns of the rows of a policy; rounds vary fastest, then trials."""
+        import pyarrow as pa
+
         trials = sum(run["trials"] for run in self.runs)
         rounds = len(self.rounds) if "round" in SCHEMA[table] else 1
         each: dict[str, pa.Array] = {}
@@ -124,11 +128,15 @@ class Axes:
 
 
 def _repeated(text: str, rows: int) -> pa.Array:
+    import pyarrow as pa
+
     return pa.array([text], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
 
 
 def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
     """Return the rows of one policy."""
+    import pyarrow as pa
+
     if table in TRAJECTORY_TABLES:
         assert result.trajectories is not None
         return trajectory_part(axes, table, policy, result.trajectories)
@@ -137,6 +145,8 @@ def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
 
 def trajectory_part(axes: Axes, table: str, policy: str, trajectories: Trajectories) -> pa.Table:
     """Return the rows of one policy in a table of trajectories; ``axes`` has its trials."""
+    import pyarrow as pa
+
     seeds, trials = axes.seeds_and_trials()
     columns: dict[str, Any] = trajectory_values(table, trajectories)
     row = columns.pop("trial")
@@ -207,6 +217,8 @@ def graph_table(feedback: Feedback) -> pa.Table | None:
     >>> graph_table(as_process("star(direction=out)", 3).feedback).to_pydict()
     {'source': [0, 0], 'target': [1, 2], 'probability': [1.0, 1.0]}
     """
+    import pyarrow as pa
+
     from graphbandits.graphs import SparseFeedback, UniformFeedback
 
     if isinstance(feedback, UniformFeedback):
@@ -232,6 +244,8 @@ def edges_of(results: Results) -> pa.Table | None:
 
 def full_table(results: Results, table: str) -> pa.Table:
     """Return all rows of a table; raise InputError if the results do not have it."""
+    import pyarrow as pa
+
     check_table(table)
     if table == "graph":
         if results.graph is None:
@@ -276,6 +290,8 @@ def not_recorded(table: str, settings: Mapping[str, Any]) -> InputError:
 
 def arrow_schema(table: str) -> pa.Schema:
     """Return the columns and types of a table."""
+    import pyarrow as pa
+
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCHEMA[table].items()])
 
 
@@ -303,6 +319,8 @@ def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
 
 def _read_all(package: str, rows: pa.Table | pa.RecordBatchReader) -> pa.Table:
     """Read all rows; raise InputError if ``package`` is not installed."""
+    import pyarrow as pa
+
     try:
         importlib.import_module(package)
     except ImportError:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import fdtr, ndtri, stdtrit
+import scipy
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
@@ -126,7 +126,9 @@ def t_quantile(confidence: float, trials: float) -> float:
     if not isinstance(confidence, numbers.Real) or not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must be a number between 0 and 1, not {confidence!r}")
     # from scipy.special, because the import of scipy.stats takes a second
-    return float(stdtrit(trials - 1, 0.5 + confidence / 2.0)) if trials > 1 else math.nan
+    return (
+        float(scipy.special.stdtrit(trials - 1, 0.5 + confidence / 2.0)) if trials > 1 else math.nan
+    )
 
 
 def paired_differences(
@@ -209,7 +211,7 @@ def max_t(paired: Floats, confidence: float) -> float:
     count = int(moving.sum())
     if trials < 2 or count < 2:
         return least
-    most = float(stdtrit(trials - 1, 0.5 + confidence ** (1.0 / count) / 2.0))
+    most = float(scipy.special.stdtrit(trials - 1, 0.5 + confidence ** (1.0 / count) / 2.0))
     factor = _correlation_factor(centred[:, moving] / lengths[moving])
     rank = factor.shape[1]
     if rank >= trials - 1:
@@ -218,7 +220,9 @@ def max_t(paired: Floats, confidence: float) -> float:
         return least
     scale = 1.0 / (rank * _max_projection(factor) ** 2)
     return _root(
-        lambda c: float(fdtr(rank, trials - 1, c * c * scale).mean()) - confidence, least, most
+        lambda c: float(scipy.special.fdtr(rank, trials - 1, c * c * scale).mean()) - confidence,
+        least,
+        most,
     )
 
 
@@ -263,7 +267,7 @@ def _max_projection(factor: Floats) -> Floats:
     rank = factor.shape[1]
     # raw Philox words, because NumPy guarantees them; its normal variates may change
     words = np.random.Philox(key=2008).random_raw(DIRECTIONS * rank) >> np.uint64(12)
-    normal = ndtri((words + 0.5) * 2.0**-52).reshape(DIRECTIONS, rank)
+    normal = scipy.special.ndtri((words + 0.5) * 2.0**-52).reshape(DIRECTIONS, rank)
     normal /= np.sqrt((normal * normal).sum(axis=1, keepdims=True))
     parts = np.array_split(normal, 64)  # in parts, to limit the memory
     return np.concatenate([np.abs(part @ factor.T).max(axis=1) for part in parts])

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from graphbandits.engine.trajectories import Trajectories
 from graphbandits.errors import InputError, check_integer, nearest
@@ -23,6 +22,7 @@ from graphbandits.results.data_frames import (
 if TYPE_CHECKING:
     import pandas
     import polars
+    import pyarrow as pa
 
     from graphbandits.results.model import Results
 
@@ -93,6 +93,8 @@ class TrajectoryTables:
         InputError
             If the table was not recorded.
         """
+        import pyarrow as pa
+
         if table not in TRAJECTORY_TABLES:
             raise InputError(
                 f"no table '{table}' of trajectories: {nearest(str(table), TRAJECTORY_TABLES)}"
@@ -117,6 +119,8 @@ class TrajectoryTables:
         pyarrow.RecordBatchReader
             The rows.
         """
+        import pyarrow as pa
+
         schema = self.schema(table)
         return pa.RecordBatchReader.from_batches(schema, self._batches(table, schema))
 
@@ -166,6 +170,8 @@ class TrajectoryTables:
         return to_polars(self.batches(table))
 
     def _batches(self, table: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
         names = pa.array(self._arms, pa.string())
         for seed, first, trajectories in self._parts():
             for rows in trajectory_rows(self._arms, table, "", seed, first, trajectories):

@@ -17,12 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
-
-from pydantic import Field, TypeAdapter, ValidationError
+from typing import Literal
 
 from graphbandits._io import open_nonblocking, readable_errors
 from graphbandits.errors import InputError
@@ -63,7 +61,7 @@ class ActiveProcess:
         Whether it is the current process.
     """
 
-    pid: Annotated[int, Field(ge=1, strict=True)]
+    pid: int
     host: str = "unknown"
     started: str = "unknown"
     command: str = "unknown"
@@ -74,7 +72,17 @@ class ActiveProcess:
         return f"'{self.command}' (process {self.pid} on {self.host}, since {self.started})"
 
 
-_ACTIVE_PROCESS = TypeAdapter(ActiveProcess)
+def _parse(content: bytes, mine: bool) -> ActiveProcess | None:
+    """Return the process that a file describes, or None if it is not a file of this package."""
+    try:
+        found = json.loads(content)
+        texts = {name: found[name] for name in ("host", "started", "command", "kind")}
+        pid = found["pid"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    if type(pid) is not int or pid < 1 or not all(isinstance(text, str) for text in texts.values()):
+        return None
+    return ActiveProcess(pid, **texts, mine=mine)
 
 
 @contextmanager
@@ -180,10 +188,8 @@ def process_files(directory: Path) -> list[tuple[Path, ActiveProcess | None]]:
             if not is_mine and _lock(stream.fileno(), exclusive=False):
                 found.append((file, None))
                 continue
-            with suppress(ValidationError):  # not a file of this package
-                found.append(
-                    (file, replace(_ACTIVE_PROCESS.validate_json(stream.read()), mine=is_mine))
-                )
+            if (process := _parse(stream.read(), is_mine)) is not None:
+                found.append((file, process))
     return found
 
 

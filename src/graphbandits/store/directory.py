@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from graphbandits import _io
 from graphbandits._old_words import translate_settings
@@ -32,19 +31,24 @@ SERIES_FILE = "series.json"
 #: File name extension of a damaged shard that was set aside.
 DAMAGED_SUFFIX = ".damaged"
 _SHARD = re.compile(r"([0-9]{10})-([1-9][0-9]*)\.([0-9a-f]{64})\.parquet")
-#: Exceptions that reading a damaged file may raise.
-READ_ERRORS = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    OSError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    pa.ArrowException,
-)
 #: Advice for most damaged or missing files.
 RUN_AGAIN = "run the experiment again to repair it"
+
+
+def read_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that reading a damaged file may raise."""
+    from pyarrow import ArrowException  # after an error only: a simulation in memory has no files
+
+    return (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        ArrowException,
+    )
 
 
 @dataclass(frozen=True, order=True)
@@ -361,7 +365,7 @@ class Store:
         try:
             facts = parse_json(_io.read_regular(self.path / "shards" / series / SERIES_FILE))
             return facts if facts_hash(facts) == series else None
-        except READ_ERRORS:
+        except read_errors():
             return None
 
     def write(self, series: Series, shard: Shard, facts: Mapping[str, Any]) -> ShardFile:
@@ -442,7 +446,7 @@ class Store:
         try:
             shard, facts = Shard.from_parquet(data, trajectories)
             series = facts["series"]
-        except READ_ERRORS as error:
+        except read_errors() as error:
             reason = str(error).split("\n")[0]
             raise damaged(f"is damaged: {reason}") from None
         if (shard.first, shard.trials, series) != (file.first, file.trials, file.series):

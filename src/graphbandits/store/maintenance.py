@@ -23,7 +23,6 @@ from graphbandits.errors import InputError
 from graphbandits.store import activity
 from graphbandits.store.directory import (
     DAMAGED_SUFFIX,
-    READ_ERRORS,
     RUN_AGAIN,
     SERIES_FILE,
     DamagedShardError,
@@ -31,6 +30,7 @@ from graphbandits.store.directory import (
     Store,
     index_shards,
     list_names,
+    read_errors,
 )
 from graphbandits.store.record import StudyRecord, read_record
 
@@ -258,7 +258,7 @@ def _cells(store: Store) -> Iterator[Finding]:
     for cell, path in cell_files(store):
         try:
             store.cell(cell)
-        except READ_ERRORS as error:
+        except read_errors() as error:
             yield Finding(path, _short_message(path, error), RUN_AGAIN)
 
 
@@ -279,7 +279,7 @@ def _series(store: Store, series: str, files: Sequence[ShardFile]) -> Iterator[F
         try:
             shard = store.read(file)
             _check_against_facts(facts or {}, shard)
-        except READ_ERRORS as error:
+        except read_errors() as error:
             where = store.path_of(file)
             is_unreadable = isinstance(error, InputError) and not isinstance(
                 error, DamagedShardError
