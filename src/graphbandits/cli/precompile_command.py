@@ -71,9 +71,12 @@ def _decide(policy: str, world: str, graph: str, arms: int) -> None:
     """Decide in a simulation and with a live agent, unless the policy does not accept the graph."""
     import graphbandits
     from graphbandits.errors import InputError, NeedsError
+    from graphbandits.posteriors import BetaBernoulli
     from graphbandits.worlds import as_world
 
     prior = as_world(world, arms).prior
+    if isinstance(prior, BetaBernoulli):  # many different posteriors have kernels of their own
+        prior = BetaBernoulli.of(arms, a=[1.0 + arm / arms for arm in range(arms)])
     try:
         agent = graphbandits.Agent(policy, arms, graph, posterior=prior, horizon=10, seed=0)
         decision = agent.decide()
