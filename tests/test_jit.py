@@ -154,19 +154,57 @@ def test_machine_code_that_is_not_kept_gives_a_warning(tmp_path: Path) -> None:
 
 
 def test_caches_that_are_not_used_any_more_are_removed(tmp_path: Path) -> None:
-    old, recent, other = (tmp_path / name for name in ("kernels-1", "kernels-2", "my-files"))
-    for folder in (old, recent, other):
+    old, recent, new = (tmp_path / f"kernels-{digit * 16}" for digit in "123")
+    others = [tmp_path / name for name in ("my-files", "kernels-of-mine")]
+    for folder in (old, recent, *others):
         folder.mkdir()
         (folder / "code.nbi").write_text("")
     long_ago = time.time() - _jit.UNUSED - 60.0
-    for folder in (old, other):
+    for folder in (old, *others):
         os.utime(folder, (long_ago, long_ago))
-    assert _jit._writable(tmp_path / "kernels-3")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "kernels-2",
-        "kernels-3",
-        "my-files",
-    ]
+    assert _jit._writable(new)
+    assert set(tmp_path.iterdir()) == {recent, new, *others}
+
+
+def test_a_cache_that_another_process_removes_is_no_error(tmp_path: Path, monkeypatch) -> None:
+    gone = tmp_path / f"kernels-{'1' * 16}"
+    monkeypatch.setattr(Path, "glob", lambda *given: [gone])
+    assert _jit._writable(tmp_path / f"kernels-{'2' * 16}")
+
+
+#: A user's function calls a kernel that this process has compiled for Python before. The copies of
+#: its callees must not be mistaken for those of the kernel, which LLVM has changed.
+USER_CODE = """
+import numba, numpy as np
+from graphbandits.rules._hull_kernels import least_ratio_kernel, sort_many, work_space
+
+rng = np.random.default_rng(0)
+delta, gain = rng.random((2, 3, 4))
+given = delta, gain, sort_many(delta, gain), work_space(4)
+expected, found = np.zeros((2, 3, 4))
+least_ratio_kernel(*given, expected)
+
+@numba.njit
+def user(delta, gain, order, space, pi):
+    least_ratio_kernel(delta, gain, order, space, pi)
+
+user(*given, found)
+assert (found == expected).all() and expected.sum() > 2.9
+print("equal")
+"""
+
+
+@pytest.mark.process
+def test_functions_of_the_user_can_call_compiled_kernels(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", USER_CODE],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (0, "equal\n"), run.stderr
 
 
 def test_a_cache_in_use_is_marked_as_used(tmp_path: Path) -> None:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import re
 import shutil
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import local
 from typing import Any, ClassVar, ParamSpec, TypeVar, cast
@@ -43,6 +45,8 @@ R = TypeVar("R")
 
 #: Machine code of another version is removed if it has not been used for 30 days.
 UNUSED = 30 * 24 * 3600.0
+#: Names of directories with machine code.
+_DIRECTORY = re.compile("kernels-[0-9a-f]{16}")
 
 #: Allow reordered and fused sums, which lets reductions use vector units. Code that relies on the
 #: order of rounding must not use it (see :mod:`graphbandits.posteriors._math_kernels`).
@@ -80,12 +84,15 @@ class _Whole(JITCodeLibrary):
     By default the copies can be replaced: a process calls the first copy of a name that it has
     loaded, which may be that of another caller, optimised differently. They are made private before
     they are optimised: LLVM then merges a callee with its only caller, and drops unused arguments.
+    Their names change, too: functions of the user find code by name, and would call a copy without
+    these arguments.
     """
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage.name == "linkonce_odr":
                 function.linkage = "internal"
+                function.name += ".private"
         super()._optimize_final_module()  # type: ignore[no-untyped-call]
 
 
@@ -200,7 +207,7 @@ class _PartCompiler(_Compiler):
     def compile_extra(self, func: Any) -> Any:
         self.state.flags.no_compile = True
         found = super().compile_extra(func)
-        # Numba finds the code by a function object; nobody calls this one
+        # Numba finds the code by a function object, which is never called
         name, environment = found.fndesc.qualname, found.environment
         key = make_function(found.fndesc.lookup_module(), name, name, 0, environment, ())
         self.state.targetctx.insert_user_function(key, found.fndesc, [found.library])
@@ -225,7 +232,8 @@ class _Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         """Compile for the types of the arguments, or load the machine code from the cache."""
         before = gc.get_threshold()
-        if before[0] in (0, RARE_COLLECTION):  # switched off, or another thread compiles, too
+        # switched off, rare enough, or another thread compiles, too
+        if before[0] == 0 or before[0] >= RARE_COLLECTION:
             return super().compile(sig)
         gc.set_threshold(RARE_COLLECTION, *before[1:])
         try:
@@ -267,18 +275,20 @@ def _writable(directory: Path) -> bool:
         new = not directory.exists()
         directory.mkdir(parents=True, exist_ok=True)
         os.utime(directory)
-        if new:
-            _remove_old_caches(directory)
     except OSError:
         return False
+    if new:
+        _remove_old_caches(directory)
     return os.access(directory, os.W_OK)
 
 
 def _remove_old_caches(directory: Path) -> None:
     """Remove the machine code of other versions that no process has used for UNUSED seconds."""
     for other in directory.parent.glob("kernels-*"):
-        if time.time() - other.stat().st_mtime > UNUSED:
-            shutil.rmtree(other, ignore_errors=True)
+        with suppress(OSError):  # another process may remove it, too
+            own = _DIRECTORY.fullmatch(other.name) is not None and not other.is_symlink()
+            if own and time.time() - other.stat().st_mtime > UNUSED:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 class _ReadOnlyLocator(UserProvidedCacheLocator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from graphbandits._types import State
 from graphbandits.graphs import as_process
 from graphbandits.policies import Event, Problem, as_policy
+from graphbandits.policies.floor import ExplorationFloor
 from graphbandits.policies.incremental import own_plays_only
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.registry import registered
@@ -58,3 +60,19 @@ def test_an_overridden_method_has_no_mark() -> None:
     assert own_plays_only(base()) is False
     assert own_plays_only(Selective()) is None
     assert own_plays_only(Counting()) is None
+
+
+def test_wrapper_with_its_own_update_has_no_mark() -> None:
+    class Counting(ExplorationFloor):
+        def update(self, state: State, event: Event) -> State:
+            return super().update(state, event)
+
+    class Copying(ExplorationFloor):
+        @functools.wraps(ExplorationFloor.update)
+        def update(self, state: State, event: Event) -> State:
+            return super().update(state, event)
+
+    assert own_plays_only(ExplorationFloor("ts-n")) is False
+    assert own_plays_only(ExplorationFloor("ts")) is True
+    assert own_plays_only(Counting("ts-n")) is None
+    assert own_plays_only(Copying("ts-n")) is None

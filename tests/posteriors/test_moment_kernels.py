@@ -81,6 +81,11 @@ def rare_successes(rng: np.random.Generator, arms: int) -> Floats:
     return 10.0 ** rng.uniform([[-3.0], [2.0]], [[1.0], [5.0]], (2, arms))
 
 
+def mostly_zero(rng: np.random.Generator, arms: int) -> Floats:
+    """The conditional means of an arm are not close to each other."""
+    return rng.uniform([[3.0 / arms], [1.0]], [[6.0 / arms], [2.0]], (2, arms))
+
+
 def equal_pairs(rng: np.random.Generator, arms: int) -> Floats:
     """Every posterior but one stands for two or three arms."""
     parameters = np.repeat(scattered(rng, arms // 2), 2, axis=1)
@@ -89,7 +94,7 @@ def equal_pairs(rng: np.random.Generator, arms: int) -> Floats:
 
 MIXES = (
     *(scattered, nearly_uniform, one_leader, twenty_leaders, two_scales, all_sizes, near_ties),
-    *(ties_of_all_sizes, tiny_parameters, rare_successes, equal_pairs),
+    *(ties_of_all_sizes, tiny_parameters, rare_successes, mostly_zero, equal_pairs),
 )
 
 
@@ -111,7 +116,7 @@ def both(parameters: Floats, accepted: float = ACCEPTED_BOUND) -> tuple[Floats, 
         *found[0],
     )
     joint = line[JOINT, : panels * NODES]
-    exact = fill_gains_of_many(*given, joint, work[ALPHA], accepted, work, *found[1])
+    exact = fill_gains_of_many(*given, joint, work[ALPHA], accepted, active, work, *found[1])
     return found[0], found[1], exact
 
 
@@ -152,7 +157,8 @@ def test_moments_match_pairs_in_any_box(arms: int, seed: int, ends) -> None:
 
 def test_few_arms_need_all_pairs() -> None:
     """Otherwise the time would grow with the square again."""
-    counts = [both(mix(np.random.default_rng(1), 3000))[2] for mix in MIXES]
+    mixes = [mix for mix in MIXES if mix is not mostly_zero]
+    counts = [both(mix(np.random.default_rng(1), 3000))[2] for mix in mixes]
     assert max(counts) < 200
     assert min(counts) == 0
 

@@ -115,8 +115,9 @@ class StoredJournal:
             return int(self._one(connection.rows(query, (self.name,)))[0])
 
     def first(self) -> int:
-        if self._transaction:  # no other writer can change it
-            return self._transaction.first
+        transaction = self._transaction
+        if transaction:  # no other writer can change it
+            return transaction.first
         with self._reading() as connection:
             query = "SELECT first FROM graphbandits_agents WHERE name = ?"
             return int(self._one(connection.rows(query, (self.name,)))[0])

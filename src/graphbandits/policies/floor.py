@@ -11,6 +11,7 @@ from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_positive, nearest
 from graphbandits.graphs.dominating_sets import dominating_set
 from graphbandits.policies.base import Event, Needs, Policy, Problem, View, as_policy
+from graphbandits.policies.incremental import delegates
 from graphbandits.registry import ALWAYS, name_of, register, text_of
 from graphbandits.rng import Keys
 
@@ -124,5 +125,6 @@ class ExplorationFloor:
         found: Floats = self.mass * chosen / chosen.sum(axis=1, keepdims=True)
         return found
 
+    @delegates
     def update(self, state: State, event: Event) -> State:
         return self.inner.update(state, event)

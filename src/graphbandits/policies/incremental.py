@@ -14,7 +14,13 @@ def learns_outcomes(method: Method) -> Method:
     Outcomes of several rounds can then be learned together, with the same bits as one after the
     other, if the posterior is not discounted.
     """
-    method.__dict__["learns_outcomes"] = True
+    method.__dict__["learns_outcomes"] = method
+    return method
+
+
+def delegates(method: Method) -> Method:
+    """Mark a method ``update`` that only calls ``update`` of the policy ``inner``."""
+    method.__dict__["delegates"] = method
     return method
 
 
@@ -31,14 +37,22 @@ def selects(own_plays: bool) -> Callable[[Method], Method]:
 def own_plays_only(policy: object) -> bool | None:
     """Return whether a policy learns from own plays only; None if its methods have no marks.
 
-    A class that overrides ``update`` or ``learns_from`` has no mark.
+    A class that overrides ``update`` or ``learns_from`` has no mark, even if the new method copies
+    the attributes of the old one.
 
     >>> from graphbandits.policies import as_policy
     >>> own_plays_only(as_policy("ts")), own_plays_only(as_policy("ts-n"))
     (True, False)
     """
-    cls = type(getattr(policy, "inner", policy))
-    if not getattr(getattr(cls, "update", None), "learns_outcomes", False):
+    cls = type(policy)
+    if _has_mark(cls, "delegates"):
+        cls = type(getattr(policy, "inner", None))
+    if not _has_mark(cls, "learns_outcomes"):
         return None
     own: bool | None = getattr(getattr(cls, "learns_from", None), "own_plays", None)
     return own
+
+
+def _has_mark(cls: type, mark: str) -> bool:
+    update = getattr(cls, "update", None)
+    return update is not None and getattr(update, mark, None) is update

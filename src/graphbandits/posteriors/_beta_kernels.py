@@ -218,7 +218,7 @@ def enlarge(space: Space, distinct: int, active: int, panels: int) -> Space:
         line = _aligned(NODE_TABLE + NODE_ROWS, 2 * nodes + NODES)
     if r.shape[0] < active or r.shape[1] < nodes:
         # spare columns of very many arms would take gigabytes
-        columns = line.shape[1] if active <= MANY_DISTINCT else max(nodes, r.shape[1])
+        columns = line.shape[1] if active <= MANY_DISTINCT else nodes
         r = _aligned(active + min(active // 2, 100), columns)
     if not has_room(space, distinct):
         return _with_tables(group, first, edges, line, r, 2 * (distinct + 2 * LANES))

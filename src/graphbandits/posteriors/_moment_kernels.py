@@ -15,13 +15,14 @@ the moments sum_j alpha_j (q_ij - c_i)^k for k = 2, 3 and 4. These follow from s
 - A moment of arm i is a form in y_i. Its coefficients, the same for all i, are sums over j of
   products of components of d_j.
 
-Two errors are bounded for every arm:
+The error of every arm is estimated from above, in two parts:
 
 - The rest of the series: phi(u) differs from u^2/2 - u^3/6 + u^4/12 by at most u^4/4 for u >= -1.
 - The parts of r_i and r_j outside of the chosen functions, by the inequality of Cauchy and Schwarz
   in the term of second order.
 
-An arm whose bounds are too large is computed from all its pairs.
+An arm whose estimate is too large is computed from all its pairs. These are few, except if most
+arms have a parameter a of about 1/K to 30/K: then the q_ij are not close to their mean.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from graphbandits.posteriors._beta_kernels import (
 )
 from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._math_kernels import bernoulli_kl
-from graphbandits.posteriors._pair_kernels import INSIDE, TINY, fill_row, inner
+from graphbandits.posteriors._pair_kernels import INSIDE, TINY, fill_row, fill_two_rows, inner
 from graphbandits.posteriors._panel_kernels import NODES
 from graphbandits.posteriors._shape_kernels import COUNT, SIZE, A, B, Setting
 
@@ -56,6 +57,8 @@ from graphbandits.posteriors._shape_kernels import COUNT, SIZE, A, B, Setting
 MOST_RANK = 12
 #: Largest accepted bound of an error of h.
 ACCEPTED_BOUND = 1e-11
+#: Upper limit of pairs of arms in a trial: they take minutes.
+MOST_PAIRS = 10**10
 #: Total probability of being best of the arms j that may be omitted.
 OMITTED = 1e-13
 #: Arms that are best with a larger probability are computed from all pairs: the sums over the
@@ -277,6 +280,7 @@ def _sum_series(
     per_alpha = 1.0 / max(alpha, TINY)
     itself = square * per_alpha - c
     others = mass - alpha
+    error = bend * (math.sqrt(max(two, 0.0) * remote) + 0.5 * remote)
     two = max(two - alpha * itself**2, 0.0)
     three -= alpha * itself**3
     four = max(four - alpha * itself**4, 0.0)
@@ -291,49 +295,55 @@ def _sum_series(
         - alpha * itself * (math.log1p(c / b) - math.log1p(-c / a))
     ) / n
     v = (two + c * (others * c - 2.0 * alpha * itself) + own**2 * per_alpha) / n**2
-    error = four / 4.0 * (by_a**3 + by_b**3) / n
-    error += bend * (math.sqrt(two * remote) + 0.5 * remote)
+    error += four / 4.0 * (by_a**3 + by_b**3) / n
     return max(h, 0.0), max(v, 0.0), error
 
 
 @kernel(fastmath=REDUCTIONS)
-def _exact_row(
+def _fill_from_pairs(
     arms: Floats,
     distinct: int,
-    i: int,
     panels_of: Ints,
     r: Floats,
     joint: Floats,
     alpha: Floats,
-    least: float,
-    one: Floats,
+    lines: Floats,
     work: Floats,
-) -> tuple[float, float]:
-    """Compute h and v of arm i from all pairs, without those arms j that are omitted.
+    h: Floats,
+    v: Floats,
+) -> None:
+    """Compute h and v of the arms with a negative h from all pairs.
 
-    The first four rows of ``work`` are overwritten.
+    The first five rows of ``work`` and two ``lines`` are overwritten.
     """
-    w, shift, weight, per_alpha = work[0], work[1], work[2], work[3]
-    n = panels_of[i] * NODES
-    for x in range(n):
-        one[x] = r[i, x] * joint[x]
+    w, shift, weight, per_alpha = work[:2], work[2], work[3], work[4]
     for j in range(distinct):
-        w[j] = 0.0
-        per_alpha[j] = 0.0
-        if j == i or alpha[j] >= least:
-            both = min(n, panels_of[j] * NODES)
-            w[j] = inner(one[:both], r[j, :both])
-            per_alpha[j] = 1.0 / max(alpha[j], TINY)
+        per_alpha[j] = 1.0 / max(alpha[j], TINY)
     width = distinct + 1
-    fill_row(arms, distinct, i, per_alpha, alpha, w, shift[:width], weight[:width])
-    mean = arms[A, i] / arms[SIZE, i]
-    rest = arms[B, i] / arms[SIZE, i]
-    h = 0.0
-    v = 0.0
-    for x in range(width):
-        h += weight[x] * bernoulli_kl(mean, rest, shift[x])
-        v += weight[x] * (shift[x] * shift[x])
-    return h, v
+    i = 0
+    while i < distinct:
+        if h[i] >= 0.0:
+            i += 1
+            continue
+        second = i + 1
+        while second < distinct and h[second] >= 0.0:
+            second += 1
+        last = min(second, distinct - 1)
+        fill_two_rows(r, i, last, distinct, panels_of, joint, lines[0], lines[1], w)
+        for k in range(1 if second == distinct else 2):
+            arm = i if k == 0 else last
+            fill_row(arms, distinct, arm, per_alpha, alpha, w[k], shift[:width], weight[:width])
+            mean = arms[A, arm] / arms[SIZE, arm]
+            rest = arms[B, arm] / arms[SIZE, arm]
+            gain = 0.0
+            variance = 0.0
+            for x in range(width):
+                gain += weight[x] * bernoulli_kl(mean, rest, shift[x])
+                variance += weight[x] * (shift[x] * shift[x])
+            h[arm] = max(gain, 0.0)
+            if v.size > 0:
+                v[arm] = variance
+        i = second + 1
 
 
 @kernel()
@@ -345,6 +355,7 @@ def fill_gains_of_many(
     joint: Floats,
     alpha: Floats,
     accepted: float,
+    most: int,
     work: Floats,
     h: Floats,
     v: Floats,
@@ -352,11 +363,11 @@ def fill_gains_of_many(
     """Compute h and v as ``fill_gains`` does, with an additional error of about ``accepted``.
 
     An empty ``v`` is not filled; ``work`` of seven rows is work space. Return the number of arms
-    that were computed from all pairs.
+    that must be computed from all pairs; if it is above ``most``, these are not computed.
     """
     number = arms[COUNT]
-    lines = np.empty((3, joint.size))
-    total, weighted_total, one = lines[0], lines[1], lines[2]
+    lines = np.empty((2, joint.size))
+    total, weighted_total = lines[0], lines[1]
     together = 0.0
     for i in range(distinct):
         together += number[i]
@@ -400,13 +411,9 @@ def fill_gains_of_many(
                     v[i] = variance
     exact = 0
     for i in range(distinct):
-        if h[i] < 0.0:
-            h[i], variance = _exact_row(
-                arms, distinct, i, panels_of, r, joint, alpha, least, one, work
-            )
-            if v.size > 0:
-                v[i] = variance
-            exact += 1
+        exact += 1 if h[i] < 0.0 else 0
+    if exact <= most:
+        _fill_from_pairs(arms, distinct, panels_of, r, joint, alpha, lines, work, h, v)
     return exact
 
 
@@ -423,11 +430,13 @@ def many_beliefs_kernel(
     v: Floats,
     rho: Floats,
     defect: Floats,
-) -> None:
+) -> float:
     """Compute what ``beliefs_kernel`` leaves out: trials with more than MANY_DISTINCT posteriors.
 
-    Trials with more than ``most`` of them are left out.
+    Trials with more than ``most`` of them are left out. Return the largest number of pairs of arms
+    that a trial needs; if it is above MOST_PAIRS, the results are not complete.
     """
+    largest = 0.0
     trials, count = a.shape
     setting = with_reach(setting, count)
     space = make_space(count)
@@ -447,7 +456,7 @@ def many_beliefs_kernel(
                 space = enlarge(space, distinct, active, -panels)
         if defect[t] < 1.0:
             work = space.work
-            fill_gains_of_many(
+            exact = fill_gains_of_many(
                 space.arms,
                 active,
                 space.panels_of,
@@ -455,8 +464,11 @@ def many_beliefs_kernel(
                 space.line[JOINT, : panels * NODES],
                 work[ALPHA],
                 ACCEPTED_BOUND,
+                MOST_PAIRS // active,
                 work,
                 work[GAIN],
                 work[VARIANCE] if v.size > 0 else work[VARIANCE, :0],
             )
+            largest = max(largest, float(exact) * active)
         rho[t] = copy_to_arms(t, a, b, lead, regret, total, space, alpha, delta, h, v)
+    return largest

@@ -89,7 +89,7 @@ def _few_pairs(
 
 
 @kernel(fastmath=REDUCTIONS)
-def _two_rows_of_pairs(
+def fill_two_rows(
     r: Floats,
     i: int,
     k: int,
@@ -224,7 +224,7 @@ def fill_gains(
                     w[k % 2, j] = few[i, j]
             elif k % 2 == 0:
                 k_next = min(i + 1, distinct - 1)
-                _two_rows_of_pairs(r, i, k_next, distinct, panels_of, joint, one, two, w)
+                fill_two_rows(r, i, k_next, distinct, panels_of, joint, one, two, w)
             fill_row(arms, distinct, i, per_alpha, alpha, w[k % 2], shift[here], weight[here])
             mean[here] = arms[A, i] / arms[SIZE, i]
             rest[here] = arms[B, i] / arms[SIZE, i]

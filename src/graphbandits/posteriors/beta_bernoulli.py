@@ -25,7 +25,7 @@ from graphbandits.errors import (
 from graphbandits.posteriors._beta_kernels import MANY_DISTINCT, add_outcomes, beliefs_kernel
 from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._information_kernels import information_kernel
-from graphbandits.posteriors._moment_kernels import many_beliefs_kernel
+from graphbandits.posteriors._moment_kernels import MOST_PAIRS, many_beliefs_kernel
 from graphbandits.posteriors._shape_kernels import SIMULATION, STRICT
 from graphbandits.posteriors.base import Beliefs, Observations, check_weights, per_arm
 from graphbandits.posteriors.discounting import DiscountedPosterior
@@ -351,7 +351,13 @@ class BetaBernoulli(DiscountedPosterior):
                 "once: use the same prior for many arms, or round the priors"
             )
         if distinct > few:
-            many_beliefs_kernel(a, b, setting, cut, most, *found)
+            pairs = many_beliefs_kernel(a, b, setting, cut, most, *found)
+            if pairs > MOST_PAIRS:
+                raise InputError(
+                    f"the statistics of {distinct} arms with different posteriors need {pairs:.0e} "
+                    f"pairs of arms; at most {MOST_PAIRS:.0e} are supported. Use larger parameters "
+                    "a, or the same prior for many arms"
+                )
         _check_converged(defect, a, b)
         return Beliefs(alpha, delta, h, rho, v=v if variance else None)
 

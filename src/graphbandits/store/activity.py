@@ -76,13 +76,15 @@ def _parse(content: bytes, mine: bool) -> ActiveProcess | None:
     """Return the process that a file describes, or None if it is not a file of this package."""
     try:
         found = json.loads(content)
-        texts = {name: found[name] for name in ("host", "started", "command", "kind")}
-        pid = found["pid"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, RecursionError):
         return None
-    if type(pid) is not int or pid < 1 or not all(isinstance(text, str) for text in texts.values()):
+    if not isinstance(found, dict) or type(found.get("pid")) is not int or found["pid"] < 1:
         return None
-    return ActiveProcess(pid, **texts, mine=mine)
+    names = ("host", "started", "command", "kind")
+    texts = {name: found[name] for name in names if name in found}
+    if not all(isinstance(text, str) for text in texts.values()):
+        return None
+    return ActiveProcess(found["pid"], **texts, mine=mine)
 
 
 @contextmanager
