@@ -376,9 +376,9 @@ def growth(place: str | None, settings: Settings) -> float:
 
 
 def tables(section: dict[str, Any]) -> list[Table]:
-    """Calls, their overhead, replay and size, writers, and memory."""
-    overhead = [_overhead(section)] if "overhead" in section else []  # not in older results
-    return [_calls(section), *overhead, _replay(section), _writers(section), _memory(section)]
+    """Calls, replay and size, writers, calls in memory, and memory."""
+    stored = _calls(section), _replay(section), _writers(section)
+    return [*stored, _overhead(section), _memory(section)]
 
 
 def _calls(section: dict[str, Any]) -> Table:
