@@ -62,6 +62,7 @@ HELPERS = {
     "errors": "a base module",
     "posteriors.base": "helpers of posteriors",
     "posteriors.discounting": "whether observations are discounted",
+    "rules._hull_kernels": "work space of the rules",
 }
 LIVE_HELPERS = HELPERS | {"live._packing": "the probabilities of a decision as bytes"}
 BESIDE = HELPERS | {
