@@ -321,7 +321,7 @@ class _Compiling(event.Listener, local):
     def on_start(self, event: Any) -> None:
         if self._depth == 0:
             self._since = time.monotonic()
-            if isinstance(event.data["dispatcher"], _Kernel):
+            if isinstance((event.data or {}).get("dispatcher"), _Kernel):
                 announce()
         self._depth += 1
 

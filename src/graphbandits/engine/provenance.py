@@ -74,7 +74,7 @@ NUMERIC = (
     *("rng", "_rng_kernels", "_jit", "posteriors", "rules", "gains", "policies", "worlds"),
     *("graphs.feedback", "graphs._feedback_kernels", "graphs.processes", "graphs.graph_info"),
     *("graphs._outcome_space", "graphs.dominating_sets"),
-    *("engine.loop", "engine.answers", "engine.eligible"),
+    *("engine.loop", "engine._proposal_kernels", "engine.answers", "engine.eligible"),
 )
 #: Modules that change no numbers, even if a plug-in imports them.
 NEUTRAL = (

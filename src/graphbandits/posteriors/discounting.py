@@ -206,7 +206,7 @@ class DiscountedPosterior:
 
         None means that all are 1.
         """
-        if seen.time is None or not is_discounted(self):
+        if not is_discounted(self) or seen.time is None:
             return None
         when, time = np.asarray(seen.time), self._times(state)
         if when.shape != trial.shape or when.dtype.kind not in "iuf" or not np.isfinite(when).all():
