@@ -1,7 +1,7 @@
 """One small adapter for each peer and algorithm, all with the same two methods.
 
 ``choose()`` returns an arm, ``learn(seen)`` gets pairs (arm, reward): the arm that was played, and
-the others that it revealed if the peer is told about them. Nothing but NumPy and the peer is
+the others that it revealed if the peer learns from them. Nothing but NumPy and the peer is
 imported, and the peer only in ``load``, so that the time of its import can be measured.
 """
 

@@ -30,7 +30,7 @@ def load(name: str) -> ModuleType:
 
 
 class Scripted:
-    """A policy that plays given arms and remembers what it was told."""
+    """A policy that plays given arms and records what it learns."""
 
     def __init__(self, arms: list[int]) -> None:
         self.arms, self.told = iter(arms), []
