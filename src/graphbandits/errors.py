@@ -19,6 +19,14 @@ class InputError(GraphBanditsError, ValueError):
     """Invalid value, name, file or combination."""
 
 
+class NotFoundError(InputError):
+    """Name of an agent, or id of a decision, that does not exist."""
+
+
+class ConflictError(InputError):
+    """Input that contradicts what is stored, such as another outcome of the same decision."""
+
+
 class InputWarning(UserWarning):
     """Valid input that is probably a mistake."""
 

@@ -78,6 +78,11 @@ CALLS: list[tuple[dict[str, Any], Callable[[Agent], object]]] = [
         {"op": "observe", "id": "$1", "outcomes": dict.fromkeys(NAMES, 0), "extra": True},
         lambda a: a.observe(a.pending[0], dict.fromkeys(NAMES, 0), extra=True),
     ),
+    (
+        {"op": "observe_many", "outcomes": {"$1": {"bob": 1}}, "partial": True, "request": "r"},
+        lambda a: a.observe_many({a.pending[0]: {"bob": 1}}, partial=True, request="r"),
+    ),
+    ({"op": "decide", "request": "r"}, lambda a: a.decide(1, request="r")),
     ({"op": "close", "id": "$1"}, lambda a: a.close(a.pending[0])),
     (
         {"op": "learn", "outcomes": {"ann": [3, 10], "eve": 1}, "key": "k"},

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 from graphbandits.errors import InputError, StoreError
 from graphbandits.live import _database, store
-from graphbandits.live.journal import Entry, Journal, MemoryJournal, Snapshot
+from graphbandits.live.journal import (
+    REQUEST_LIFETIME,
+    Entry,
+    Journal,
+    MemoryJournal,
+    Snapshot,
+    StoredRequest,
+)
 from graphbandits.live.store import AgentStore, StoredJournal, open_store
 
 
@@ -50,6 +57,7 @@ STEPS = st.one_of(
     st.tuples(st.just("add_snapshot"), KEEPS),
     st.tuples(st.just("forget"), st.floats(0, 1)),
     st.tuples(st.just("put_object"), st.binary(max_size=2)),
+    st.tuples(st.just("put_request"), st.tuples(st.integers(0, 5), st.floats(0, 3))),
     st.tuples(st.just("compact"), st.none()),
     st.tuples(st.just("fail"), st.none()),
 )
@@ -76,6 +84,11 @@ def run(journal: Journal, step: str, value: Any) -> str | None:
             journal.forget(Snapshot(base, b"base %d" % base))
         elif step == "put_object":
             return journal.put_object(value)
+        elif step == "put_request":
+            number, lifetimes = value
+            key, time = f"k{number}", REQUEST_LIFETIME * lifetimes
+            if journal.get_request(key) is None:
+                journal.put_request(key, StoredRequest(f"{time}", number, 1), time)
     return None
 
 
@@ -85,6 +98,7 @@ def content(journal: Journal) -> dict[str, Any]:
         "last": journal.last(),
         "entries": [list(journal.entries(after)) for after in (0, 2, 5)],
         "decisions": [journal.of_decision(decision) for decision in (1, 2, 3)],
+        "requests": [journal.get_request(f"k{number}") for number in range(6)],
         "snapshots": (journal.oldest_snapshot(), journal.newest_snapshot()),
     }
 
@@ -102,12 +116,17 @@ def test_journal_agrees_with_one_in_memory(
     with opened.create(f"agent {len(opened.agents())}") as other:
         other.append([entry(1, 1)])
         other.add_snapshot(Snapshot(1, b"other"))
+    time = 0.0
     for step, value in steps:
+        if step == "put_request":  # clocks do not go back
+            time += value[1]
+            value = value[0], time
         if step == "fail":
             with pytest.raises(ZeroDivisionError), stored.write() as last:  # noqa: PT012
                 stored.append([entry(last + 1, 1)])
                 stored.add_snapshot(Snapshot(last + 1, b"discarded"))
                 stored.forget(Snapshot(last + 1, b"discarded"))
+                stored.put_request("discarded", StoredRequest("", 0, 0), 0.0)
                 raise ZeroDivisionError
         else:
             key = run(memory, step, value)
@@ -115,6 +134,7 @@ def test_journal_agrees_with_one_in_memory(
             if key:
                 assert stored.get_object(key) == memory.get_object(key) == value
         assert content(stored) == content(memory)
+    assert stored.get_request("discarded") is other.get_request("k1") is None
     assert content(other)["entries"][0] == [entry(1, 1)]
     assert other.newest_snapshot() == Snapshot(1, b"other")
 
@@ -433,14 +453,14 @@ def test_a_failed_migration_changes_nothing(
     with open_store(store_url) as again:
         append(again.journal("agent"))
         with again._connection() as connection:
-            assert connection.rows("SELECT version FROM graphbandits_store") == [(1,)]
+            assert connection.rows("SELECT version FROM graphbandits_store") == [(2,)]
 
 
 def test_a_newer_store_is_refused(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, STEP])
         open_store(store_url).close()
-    with pytest.raises(StoreError, match=r"newer version.*tables 2.*knows 1.*update graphbandits"):
+    with pytest.raises(StoreError, match=r"newer version.*tables 3.*knows 2.*update graphbandits"):
         open_store(store_url)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -53,6 +54,16 @@ class Request:
             raise InputError(f"pending must be {allowed}, not {self.pending!r}")
         if self.context is not None:
             self.context = _json_value(self.context)
+
+    def content(self, state: AgentState) -> str:
+        """Return a hash of what is asked for."""
+        graph = None
+        if self.graph is not None:
+            graph = hashlib.sha256(pack_graph(_process(state, self.graph), None)).hexdigest()
+        self.among, self.exclude = _listed(self.among), _listed(self.exclude)
+        arms = [repr(self.among), repr(self.exclude)]
+        values = [self.count, self.distinct, arms, graph, self.context, self.pending, self.lifetime]
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def make_decisions(
@@ -196,6 +207,11 @@ def as_decision(state: AgentState, entry: Entry, feedback: Feedback) -> Decision
     (index,) = reach.nonzero()
     arms = state.setup.arms
     return Decision(arms, body, number, entry.time, entry.data, (index, reach[index]))
+
+
+def _listed(arms: Iterable[Arm] | None) -> Iterable[Arm] | None:
+    """Return arms as a list, which can be read twice; other values are refused later."""
+    return list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str) else arms
 
 
 def _process(state: AgentState, graph: GraphLike) -> Process:

@@ -134,6 +134,18 @@ class FrontierPoints:
         floor = 0.0 if self.exploration is None else self.exploration
         return np.asarray(self.pi > floor * (1.0 + TOLERANCE))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the points as JSON values."""
+        return {
+            "arms": list(self.arms),
+            "gain": self.gain.tolist(),
+            "delta": self.delta.tolist(),
+            "pi": None if self.pi is None else self.pi.tolist(),
+            "exploration": None if self.exploration is None else self.exploration.tolist(),
+            "hull": self.hull,
+            "played": self.played,
+        }
+
     def labelled(self) -> list[int]:
         """Return the arms to label, the most important first.
 

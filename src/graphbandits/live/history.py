@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -25,7 +24,7 @@ def describe(
     for entry in entries:
         line: dict[str, Any] = {
             "number": entry.number,
-            "time": datetime.fromtimestamp(entry.time, UTC).isoformat(),
+            "time": iso_time(entry.time),
             "kind": entry.kind,
         }
         number = entry.decision
@@ -39,31 +38,65 @@ def describe(
     return found
 
 
-def count_by_arm(entries: Iterable[Entry], arms: int) -> tuple[Floats, Floats, list[int]]:
-    """Count the plays and the outcomes of each arm in a journal, and list the plays.
+class ArmCounts:
+    """Numbers of plays and outcomes of each arm in a journal.
 
     Several outcomes that were reported as one count by their number. Late outcomes are not counted.
 
-    Returns
-    -------
+    Parameters
+    ----------
+    arms : int
+        Number of arms.
+
+    Attributes
+    ----------
     plays, outcomes : ndarray of shape (K,)
         Number of decisions for each arm, and of its outcomes with and without a decision.
-    played : list of int
-        Arms by decision, the last one first.
     """
-    plays, outcomes = np.zeros(arms), np.zeros(arms)
-    played = deque[int]()
-    for entry in entries:
+
+    def __init__(self, arms: int) -> None:
+        self.plays: Floats = np.zeros(arms)
+        self.outcomes: Floats = np.zeros(arms)
+        self._number = 0  # of the last play
+        self._played: dict[int, int] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Count an entry."""
         if entry.kind == "decide":
-            plays[entry.body["arm"]] += 1.0
-            played.appendleft(entry.body["arm"])
+            arm = entry.body["arm"]
+            self.plays[arm] += 1.0
+            self._number += 1
+            self._played[arm] = self._number
         elif entry.kind in ("observe", "close") and not entry.body.get("late"):
             for arm, (_, weight) in outcomes_of(entry.body).items():
-                outcomes[arm] += weight
+                self.outcomes[arm] += weight
         elif entry.kind == "learn":
             seen = unpack_learned(entry)
-            np.add.at(outcomes, seen.arm, 1.0 if seen.weight is None else seen.weight)
-    return plays, outcomes, list(played)
+            np.add.at(self.outcomes, seen.arm, 1.0 if seen.weight is None else seen.weight)
+
+    def extend(self, arms: int) -> None:
+        """Count more arms from now on."""
+        more = np.zeros(max(0, arms - len(self.plays)))
+        if len(more):
+            self.plays = np.concatenate([self.plays, more])
+            self.outcomes = np.concatenate([self.outcomes, more])
+
+    def recent(self) -> list[int]:
+        """Return the arms that were played, each once, the last one first."""
+        return sorted(self._played, key=lambda arm: -self._played[arm])
+
+
+def count_entries(entries: Iterable[Entry], arms: int) -> ArmCounts:
+    """Return the numbers of plays and outcomes in a journal with so many arms."""
+    counts = ArmCounts(arms)
+    for entry in entries:
+        counts.add(entry)
+    return counts
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Return a time as text (UTC); None stays None."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 def _details(entry: Entry, arms: tuple[Arm, ...]) -> dict[str, Any]:

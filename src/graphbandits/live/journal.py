@@ -53,6 +53,26 @@ class Snapshot(NamedTuple):
     data: bytes
 
 
+#: Seconds for which the key of a request is remembered.
+REQUEST_LIFETIME = 7 * 86400.0
+
+
+class StoredRequest(NamedTuple):
+    """A request that was carried out, kept under a key of its caller.
+
+    Parameters
+    ----------
+    content : str
+        Hash of its arguments.
+    first, decisions : int
+        Number of its first decision, and how many there are.
+    """
+
+    content: str
+    first: int
+    decisions: int
+
+
 class Journal(Protocol):
     """Protocol of the journal of one agent. Entries are appended and never changed.
 
@@ -182,6 +202,33 @@ class Journal(Protocol):
             The object.
         """
 
+    def get_request(self, key: str) -> StoredRequest | None:
+        """Return the request with a key.
+
+        Parameters
+        ----------
+        key : str
+            Key of the request.
+
+        Returns
+        -------
+        StoredRequest or None
+            The request; None if there was none in the last seven days.
+        """
+
+    def put_request(self, key: str, request: StoredRequest, time: float) -> None:
+        """Store a request, inside of :meth:`write`, and remove those that are too old.
+
+        Parameters
+        ----------
+        key : str
+            Key of the request.
+        request : StoredRequest
+            The request.
+        time : float
+            Time in seconds since 1970.
+        """
+
     def forget(self, base: Snapshot) -> None:
         """Remove the entries up to a snapshot, and older snapshots, inside of :meth:`write`.
 
@@ -213,12 +260,16 @@ class MemoryJournal:
         self._by_decision: dict[int, list[Entry]] = {}
         self._snapshots: list[Snapshot] = []
         self._objects: dict[str, bytes] = {}
+        self._requests: dict[str, tuple[float, StoredRequest]] = {}
+        self._new_request: str | None = None  # in this transaction
 
     def write(self) -> AbstractContextManager[int]:
         return _MemoryTransaction(self)
 
     def _discard(self, before: int, snapshots: list[Snapshot]) -> None:
         """Return to an earlier number of entries, and to the snapshots of that time."""
+        if self._new_request is not None:
+            del self._requests[self._new_request]
         for entry in self._entries[before:]:
             if entry.decision is not None:
                 self._by_decision[entry.decision].pop()
@@ -262,6 +313,19 @@ class MemoryJournal:
     def get_object(self, key: str) -> bytes:
         return self._objects[key]
 
+    def get_request(self, key: str) -> StoredRequest | None:
+        found = self._requests.get(key)
+        return None if found is None else found[1]
+
+    def put_request(self, key: str, request: StoredRequest, time: float) -> None:
+        oldest = time - REQUEST_LIFETIME
+        # in the order of their times, unless a clock went back
+        old = takewhile(lambda one: one[1][0] < oldest, self._requests.items())
+        for one, _ in list(old):
+            del self._requests[one]
+        self._requests[key] = time, request
+        self._new_request = key
+
     def forget(self, base: Snapshot) -> None:
         gone = max(0, base.number - self._removed)
         for entry in self._entries[:gone]:
@@ -301,6 +365,7 @@ class _MemoryTransaction:
     def __enter__(self) -> int:
         journal = self._journal
         self._before, self._snapshots = len(journal._entries), journal._snapshots
+        journal._new_request = None
         return journal.last()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -350,6 +415,9 @@ class PastJournal:
     def get_object(self, key: str) -> bytes:
         return self._journal.get_object(key)
 
+    def get_request(self, key: str) -> StoredRequest | None:
+        return self._journal.get_request(key)
+
     def close(self) -> None:
         self._journal.close()
 
@@ -363,6 +431,9 @@ class PastJournal:
         self.write()
 
     def put_object(self, data: bytes) -> NoReturn:
+        self.write()
+
+    def put_request(self, key: str, request: StoredRequest, time: float) -> NoReturn:
         self.write()
 
     def forget(self, base: Snapshot) -> NoReturn:

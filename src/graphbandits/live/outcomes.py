@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphbandits.errors import InputError
+from graphbandits.errors import ConflictError, InputError
 from graphbandits.live.journal import Entry
 from graphbandits.live.setup import Setup
 from graphbandits.live.state import AgentState, OpenDecision, Outcome, outcomes_of
@@ -80,7 +80,7 @@ def late_outcomes(
     if not new:
         return None
     if reason not in LATE:
-        raise InputError(
+        raise ConflictError(
             f"decision {id_} is closed, and has no outcome of {arms[min(new)]!r}: use partial=True "
             "as long as outcomes may come, or agent.learn for outcomes without a decision"
         )
@@ -104,7 +104,7 @@ def _unknown(
         return given
     for arm, pair in given.items():
         if arm in known and known[arm] != pair:
-            raise InputError(
+            raise ConflictError(
                 f"decision {id_} has the outcome {_shown(known[arm])} of {arms[arm]!r}, not "
                 f"{_shown(pair)}: a reported outcome cannot be changed"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,13 @@ import numpy as np
 from graphbandits._types import Floats, Ints
 from graphbandits.engine.loop import draw_graph
 from graphbandits.graphs import Feedback
+from graphbandits.graphs._shape import edge_arrays
+from graphbandits.graphs.feedback import subgraph
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.live.explanation import state_of_arm
-from graphbandits.live.history import count_by_arm
-from graphbandits.live.journal import Journal
-from graphbandits.live.state import AgentState
+from graphbandits.live.history import ArmCounts, count_entries, iso_time
+from graphbandits.live.journal import Entry, Journal
+from graphbandits.live.state import AgentState, outcomes_of
 from graphbandits.posteriors import BeliefsByArm
 from graphbandits.registry import text_of
 
@@ -23,10 +26,12 @@ if TYPE_CHECKING:
 
 #: Number of different arms that were played last and are marked.
 LAST = 3
+#: Most edges of a part of the graph that is returned as JSON values.
+MOST_EDGES = 20_000
 
 
 def arm_table(
-    state: AgentState, journal: Journal, beliefs: BeliefsByArm | None, most: int
+    state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None, most: int
 ) -> tuple[list[dict[str, Any]], int]:
     """Return statistics of the arms as JSON values, and the number of arms that are left out.
 
@@ -34,8 +39,8 @@ def arm_table(
     ----------
     state : AgentState
         State of the agent.
-    journal : Journal
-        Its journal, which has the plays and outcomes.
+    counts : ArmCounts
+        Plays and outcomes of its arms.
     beliefs : BeliefsByArm or None
         Its beliefs; None if the policy has no posterior.
     most : int
@@ -44,34 +49,169 @@ def arm_table(
     Returns
     -------
     arms : list of dict
-        ``arm``, ``status`` ("active", "paused" or "retired"), ``alpha``, ``delta``, ``h``,
-        ``plays``, ``outcomes`` and ``state`` of each arm.
+        Rows as of :func:`arm_rows`.
     others : int
         Number of arms that are left out.
     """
+    chosen = _by_relevance(state, counts, beliefs)[:most]
+    return arm_rows(state, counts, beliefs, chosen), len(state.setup.arms) - len(chosen)
+
+
+def arm_rows(
+    state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None, chosen: Ints
+) -> list[dict[str, Any]]:
+    """Return statistics of some arms as JSON values.
+
+    Parameters
+    ----------
+    state : AgentState
+        State of the agent.
+    counts : ArmCounts
+        Plays and outcomes of its arms.
+    beliefs : BeliefsByArm or None
+        Its beliefs; None if the policy has no posterior.
+    chosen : ndarray of int
+        Numbers of the arms.
+
+    Returns
+    -------
+    list of dict
+        ``arm``, its ``number``, ``status`` ("active", "paused" or "retired"), ``alpha``, ``delta``,
+        ``h``, ``plays``, ``outcomes`` and ``state``.
+    """
     setup = state.setup
     count = len(setup.arms)
-    plays, outcomes, _ = count_by_arm(journal.entries(), count)
     known: dict[str, Floats] = {}
     if beliefs is not None:
         active = [setup.index[arm] for arm in beliefs.arms]
         for name in ("alpha", "delta", "h"):
             known[name] = np.full(count, np.nan)
             known[name][active] = getattr(beliefs, name)
-    chance = np.nan_to_num(known["alpha"]) if known else np.zeros(count)
-    chosen = np.lexsort((-outcomes, -plays, -chance))[:most].tolist()
     found = []
-    for i in chosen:
+    for i in chosen.tolist():
         status = "retired" if i in state.retired else "paused" if i in state.paused else "active"
         numbers = {name: None if np.isnan(v[i]) else float(v[i]) for name, v in known.items()}
         own = state_of_arm(state.policy_state, i, count)
         found.append(
-            {"arm": setup.arms[i], "status": status}
+            {"arm": setup.arms[i], "number": i, "status": status}
             | dict.fromkeys(("alpha", "delta", "h"))
             | numbers
-            | {"plays": int(plays[i]), "outcomes": float(outcomes[i]), "state": own}
+            | {"plays": int(counts.plays[i]), "outcomes": float(counts.outcomes[i]), "state": own}
         )
-    return found, count - len(chosen)
+    return found
+
+
+def _by_relevance(state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None) -> Ints:
+    """Return all arms: those that are most likely the best first, then the most played ones."""
+    chance = _chances(state, beliefs)
+    return np.lexsort((-counts.outcomes, -counts.plays, -chance))
+
+
+def _chances(state: AgentState, beliefs: BeliefsByArm | None) -> Floats:
+    """Return the probability of each arm to be the best; 0 if there is none."""
+    chance = np.zeros(len(state.setup.arms))
+    if beliefs is not None:
+        chance[[state.setup.index[arm] for arm in beliefs.arms]] = beliefs.alpha
+    return chance
+
+
+def search_arms(
+    state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None, text: str
+) -> Ints:
+    """Return the numbers of the arms whose names contain a text, by relevance.
+
+    Upper and lower case are the same. Names that start with the text come first.
+    """
+    wanted = _folded(text)
+    names = [_folded(str(arm)) for arm in state.setup.arms]
+    order = _by_relevance(state, counts, beliefs).tolist()
+    found = [i for i in order if wanted in names[i]]
+    return np.array(sorted(found, key=lambda i: not names[i].startswith(wanted)), np.int64)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def part_of_graph(
+    state: AgentState,
+    counts: ArmCounts,
+    beliefs: BeliefsByArm | None,
+    around: Sequence[int],
+    most: int,
+) -> dict[str, Any]:
+    """Return arms and the edges between them as JSON values; see :meth:`Agent.neighbourhood`."""
+    feedback = draw_graph(state.setup.process, state.decisions + 1, state.setup.keys)
+    recent = counts.recent()
+    chance = _chances(state, beliefs)
+    chosen = relevant_arms(feedback, recent, chance, counts.outcomes, most, around)
+    source, target, chances = edge_arrays(subgraph(feedback, chosen))
+    if len(source) and state.retired:
+        kept = ~np.isin(chosen[target], list(state.retired))
+        source, target, chances = source[kept], target[kept], chances[kept]
+    total = len(source)
+    pairs = set(zip(source.tolist(), target.tolist(), strict=True))
+    directed = any((j, i) not in pairs for i, j in pairs)
+    place = {arm: i for i, arm in enumerate(chosen.tolist())}
+    last = [place[arm] for arm in recent[:LAST] if arm in place]
+    if total > MOST_EDGES:  # those of the most relevant arms
+        focus = [place[arm] for arm in around] or last or [int(np.argmax(chance[chosen]))]
+        near = np.flatnonzero(np.isin(source, focus) | np.isin(target, focus))[:MOST_EDGES]
+        source, target, chances = source[near], target[near], chances[near]
+    return {
+        "arms": arm_rows(state, counts, beliefs, chosen),
+        "edges": [
+            [i, j, p]
+            for i, j, p in zip(source.tolist(), target.tolist(), chances.tolist(), strict=True)
+        ],
+        "edges_left_out": total - len(source),
+        "directed": directed,
+        "total": len(state.setup.arms),
+        "changes": fixed_feedback(state.setup.process) is None,
+        "last": last,
+    }
+
+
+def decision_rows(
+    state: AgentState, journal: Journal, now: float, numbers: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Return what happened to some decisions as JSON values; removed ones are left out."""
+    found = []
+    for number in numbers:
+        rows = journal.of_decision(number)
+        made = next((row for row in rows if row.kind == "decide"), None)
+        if made is None and number in state.open:
+            made = state.open[number].as_entry()
+        if made is not None:
+            found.append(decision_row(state, made, rows, now))
+    return found
+
+
+def decision_row(
+    state: AgentState, made: Entry, rows: Sequence[Entry], now: float
+) -> dict[str, Any]:
+    """Return a decision with its status and its outcomes, as JSON values."""
+    number, arms = made.decision or 0, state.setup.arms
+    opened = state.open.get(number)
+    reason = next((row.body["reason"] for row in rows if "reason" in row.body), None)
+    expired = reason == "expired" if opened is None else opened.is_due(now)
+    outcomes = dict[str, Any]()
+    late = list[str]()
+    for row in rows:
+        for arm, (reward, weight) in outcomes_of(row.body).items():
+            outcomes[str(arms[arm])] = reward if weight == 1.0 else [reward * weight, weight]
+            late += [str(arms[arm])] if row.body.get("late") else []
+    return {
+        "id": made.body["id"],
+        "number": number,
+        "arm": arms[made.body["arm"]],
+        "probability": made.body["p"],
+        "time": iso_time(made.time),
+        "expires": iso_time(made.body.get("expires")),
+        "status": "expired" if expired else "open" if opened is not None else "closed",
+        "outcomes": outcomes,
+        "late": late,
+    }
 
 
 def draw_agent(
@@ -101,13 +241,13 @@ def draw_agent(
 
     setup = state.setup
     count = len(setup.arms)
-    plays, outcomes, played = count_by_arm(journal.entries(), count)
+    counts = count_entries(journal.entries(), count)
+    plays, outcomes, recent = counts.plays, counts.outcomes, counts.recent()
     alpha = None
     if beliefs is not None:
         alpha = np.full(count, np.nan)
         alpha[[setup.index[arm] for arm in beliefs.arms]] = beliefs.alpha
     feedback = draw_graph(setup.process, state.decisions + 1, setup.keys)
-    recent = list(dict.fromkeys(played))
     chance = np.zeros(count) if alpha is None else np.nan_to_num(alpha)
     arms = relevant_arms(feedback, recent, chance, outcomes, most)
     place = {arm: i for i, arm in enumerate(arms.tolist())}
@@ -133,12 +273,18 @@ def draw_agent(
 
 
 def relevant_arms(
-    feedback: Feedback, recent: Sequence[int], chance: Floats, outcomes: Floats, most: int
+    feedback: Feedback,
+    recent: Sequence[int],
+    chance: Floats,
+    outcomes: Floats,
+    most: int,
+    around: Sequence[int] = (),
 ) -> Ints:
     """Return the arms to draw, in increasing order: at most ``most``.
 
-    These are the arms that are most likely the best and those that were played last, with the arms
-    that they reveal and that reveal them; then further likely ones, with theirs.
+    These are the arms ``around``, those that are most likely the best and those that were played
+    last, with the arms that they reveal and that reveal them; then further likely ones, with
+    theirs.
 
     >>> from graphbandits.graphs import as_process
     >>> from graphbandits.rng import Keys
@@ -152,11 +298,13 @@ def relevant_arms(
         return np.arange(len(order))
     likely = order[:most].tolist()
     few = min(LAST, max(1, most // 4))
-    first = list(dict.fromkeys([likely[0], *recent[:few], *likely[1:few]]))[:most]
+    first = list(dict.fromkeys([*around, likely[0], *recent[:few], *likely[1:few]]))[:most]
     rank = np.argsort(order)
     near = [_neighbours(feedback, arm, rank) for arm in first]
     room = max(1, most // len(first) - 1)  # a hub leaves room for the others
-    found = dict.fromkeys([*first, *(other for one in near for other in one[:room])])
+    chosen = (other for one in near[: len(around)] for other in one[:most])
+    found = dict.fromkeys([*around, *chosen, *first])
+    found |= dict.fromkeys(other for one in near for other in one[:room])
     found |= dict.fromkeys(other for one in near for other in one)
     for arm in likely:
         if len(found) >= most:

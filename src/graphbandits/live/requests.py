@@ -127,13 +127,13 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
             raise InputError(f"'{op}' has no key {short_repr(key)}: {hint}")
     for key in required:
         if key not in given:
-            raise InputError(f"'{op}' needs the key '{key}': {KINDS[key][0]}")
+            raise InputError(f"'{op}' needs the key '{key}': {kind_of(op, key)[0]}")
     for key, value in given.items():
-        kind, is_valid = KINDS[key]
+        kind, is_valid = kind_of(op, key)
         if not is_valid(value):
             raise InputError(f"'{key}' must be {kind}; not {_shown(value)}")
-    if "graph" in given:
-        given["graph"] = _graph(agent, given["graph"], files)
+    if "graph" in given and (not files or isinstance(given["graph"], dict)):
+        given["graph"] = graph_of(given["graph"], agent.arms)
     return OPERATIONS[op](agent, **given) or {}
 
 
@@ -147,6 +147,11 @@ def keys_of(op: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     _, *parameters = inspect.signature(OPERATIONS[op]).parameters.values()
     required = (one.name for one in parameters if one.default is inspect.Parameter.empty)
     return tuple(required), tuple(one.name for one in parameters)
+
+
+def kind_of(op: str, key: str) -> tuple[str, Callable[[Any], bool]]:
+    """Return what a key of an operation must be, in words and as a test."""
+    return BATCH if (op, key) == ("observe_many", "outcomes") else KINDS[key]
 
 
 # Operations ---------------------------------------------------------------------------------------
@@ -163,6 +168,7 @@ def _decide(
     pending: str = "ignore",
     expires: float | None = None,
     pi: bool = False,
+    request: str | None = None,
 ) -> dict[str, Any]:
     made = agent.decide(
         n,
@@ -173,6 +179,7 @@ def _decide(
         context=context,
         pending=pending,
         expires=expires,
+        request=request,
     )
     return {"decisions": [_decision(one, pi) for one in made]}
 
@@ -199,6 +206,17 @@ def _observe(
     agent: Agent, id: str, outcomes: dict[Any, Any], partial: bool = False, extra: bool = False
 ) -> None:
     agent.observe(id, outcomes, partial=partial, extra=extra)
+
+
+def _observe_many(
+    agent: Agent,
+    outcomes: Mapping[Any, Any],
+    partial: bool = False,
+    extra: bool = False,
+    request: str | None = None,
+) -> dict[str, Any]:
+    agent.observe_many(outcomes, partial=partial, extra=extra, request=request)
+    return {"accepted": len(outcomes)}
 
 
 def _close(agent: Agent, id: str) -> None:
@@ -300,6 +318,7 @@ def _history(agent: Agent, last: int | None = None) -> dict[str, Any]:
 OPERATIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
     "decide": _decide,
     "observe": _observe,
+    "observe_many": _observe_many,
     "close": _close,
     "pending": _pending,
     "decision": _show,
@@ -367,6 +386,12 @@ def _is_outcomes(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_is_reward, value.values()))
     return isinstance(value, list) and all(map(_is_row, value))
+
+
+def _is_batch(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(one, dict) and _is_outcomes(one) for one in value.values()
+    )
 
 
 def _is_graph(value: Any) -> bool:
@@ -446,6 +471,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
         'parameters of a prior, such as [2, 5] or {"mean": 0, "sd": 2}',
         lambda value: isinstance(value, str | list | dict) and _is_shallow(value, 2),
     ),
+    "request": ("a key of this request, a text", _is_text),
     "reset": (_FLAG, _is_flag),
     "revealed_by": (_EDGES, _is_edges),
     "reveals": (_EDGES, _is_edges),
@@ -453,12 +479,17 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def _graph(agent: Agent, value: Any, files: bool) -> GraphLike:
-    """Return a graph that the agent can read, from a text or from edges."""
+#: The key 'outcomes' of 'observe_many'.
+BATCH: tuple[str, Callable[[Any], bool]] = (
+    "an object with the outcomes of each decision by its id: objects with the reward of each arm",
+    _is_batch,
+)
+
+
+def graph_of(value: Any, arms: tuple[Arm, ...]) -> GraphLike:
+    """Return a graph from a text or from edges between arms, but never from a file."""
     if isinstance(value, dict):
-        return _from_edges(agent.arms, value["edges"], value.get("directed", False))
-    if files:
-        return value
+        return _from_edges(arms, value["edges"], value.get("directed", False))
     # the text itself is not passed on: an error could show whether there is a file of this name
     made = None if value.startswith("file:") else build("graph", value)
     if made is None or isinstance(made, File):

@@ -13,9 +13,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphbandits.errors import InputError, StoreError, nearest, short_repr
+from graphbandits.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    StoreError,
+    nearest,
+    short_repr,
+)
 from graphbandits.live._database import Connection, Database, Postgres, Row, SQLite, no_store
-from graphbandits.live.journal import Entry, Snapshot
+from graphbandits.live.journal import REQUEST_LIFETIME, Entry, Snapshot, StoredRequest
 
 #: Statements that lead from each version of the tables to the next one. A new store runs them all.
 MIGRATIONS: list[tuple[str, ...]] = [
@@ -38,6 +45,18 @@ MIGRATIONS: list[tuple[str, ...]] = [
         )""",
         "CREATE TABLE graphbandits_objects (key TEXT PRIMARY KEY, data {blob} NOT NULL)",
     ),
+    (
+        """CREATE TABLE graphbandits_requests (
+            agent INTEGER NOT NULL REFERENCES graphbandits_agents, key TEXT NOT NULL,
+            content TEXT NOT NULL, time DOUBLE PRECISION NOT NULL,
+            first BIGINT NOT NULL, decisions BIGINT NOT NULL, PRIMARY KEY (agent, key)
+        )""",
+        "CREATE INDEX graphbandits_requests_time ON graphbandits_requests (agent, time)",
+        """CREATE TABLE graphbandits_tokens (
+            id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL,
+            created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION, revoked DOUBLE PRECISION
+        )""",
+    ),
 ]
 
 #: Entries that are read at a time, and bytes above which arrays of an entry are read alone.
@@ -47,6 +66,7 @@ _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _INSERT_ENTRY = "INSERT INTO graphbandits_entries VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_SNAPSHOT = "INSERT INTO graphbandits_snapshots VALUES (?, ?, ?)"
 _INSERT_OBJECT = "INSERT INTO graphbandits_objects VALUES (?, ?)"
+_INSERT_REQUEST = "INSERT INTO graphbandits_requests VALUES (?, ?, ?, ?, ?, ?)"
 #: Number of an agent by its name. A store that was restored from a copy may have other numbers.
 _AGENT = "(SELECT id FROM graphbandits_agents WHERE name = ?)"
 
@@ -177,6 +197,20 @@ class StoredJournal:
             raise StoreError(f"{self.store} has no object {key}")
         return bytes(found[0][0])
 
+    def get_request(self, key: str) -> StoredRequest | None:
+        query = f"""SELECT content, first, decisions FROM graphbandits_requests
+            WHERE agent = {_AGENT} AND key = ?"""
+        with self._reading() as connection:
+            found = connection.rows(query, (self.name, key))
+        return StoredRequest(*found[0]) if found else None
+
+    def put_request(self, key: str, request: StoredRequest, time: float) -> None:
+        now = self._need_transaction("put_request")
+        query = "DELETE FROM graphbandits_requests WHERE agent = ? AND time < ?"
+        now.connection.run(query, (now.agent, time - REQUEST_LIFETIME))
+        content, first, decisions = request
+        now.connection.run(_INSERT_REQUEST, (now.agent, key, content, time, first, decisions))
+
     def forget(self, base: Snapshot) -> None:
         now = self._need_transaction("forget")
         before = now.first - 1
@@ -232,7 +266,7 @@ class StoredJournal:
             (self.name,),
         )
         if not added:
-            raise InputError(
+            raise ConflictError(
                 f"{self.store.place} has an agent {self.name!r}: open it, or choose another name"
             )
 
@@ -276,6 +310,10 @@ class StoredJournal:
             query = "SELECT data FROM graphbandits_snapshots WHERE agent = ? AND number = ?"
             [(data,)] = now.connection.rows(query, (now.agent, number))
             target.run(_INSERT_SNAPSHOT, (agent, number, data))
+        query = """SELECT key, content, time, first, decisions FROM graphbandits_requests
+            WHERE agent = ?"""
+        rows = ((agent, *row) for row in now.connection.rows(query, (now.agent,)))
+        target.run_many(_INSERT_REQUEST, rows)
 
     def _snapshot(self, order: str) -> Snapshot | None:
         query = f"""SELECT number, data FROM graphbandits_snapshots WHERE agent = {_AGENT}
@@ -340,8 +378,10 @@ class AgentStore:
 
         Raises
         ------
+        ConflictError
+            If the store has an agent of this name.
         InputError
-            If the store has an agent of this name, or the name is not allowed.
+            If the name is not allowed.
         """
         valid = isinstance(name, str) and 0 < len(name) <= _MOST_CHARACTERS and name.isprintable()
         if not valid:
@@ -368,17 +408,17 @@ class AgentStore:
 
         Raises
         ------
-        InputError
+        NotFoundError
             If the store has no agent of this name.
         """
         known = self.agents()
         if name not in known:
             hint = nearest(str(name), known) if known else "it has no agents"
-            raise InputError(f"no agent {short_repr(name)} in {self.place}: {hint}")
+            raise NotFoundError(f"no agent {short_repr(name)} in {self.place}: {hint}")
         return StoredJournal(self, name)
 
     def copy_to(self, other: AgentStore) -> None:
-        """Copy all agents, in one consistent state, to a store without agents.
+        """Copy all agents and tokens, in one consistent state, to a store without agents.
 
         Parameters
         ----------
@@ -406,6 +446,8 @@ class AgentStore:
                 query = "SELECT key, data FROM graphbandits_objects WHERE key = ?"
                 for row in source.rows(query, key):
                     target.run(_INSERT_OBJECT, row)
+            for row in source.rows("SELECT * FROM graphbandits_tokens"):
+                target.run("INSERT INTO graphbandits_tokens VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             query = "SELECT name, id, last, first FROM graphbandits_agents ORDER BY id"
             for name, *numbers in source.rows(query):
                 StoredJournal(self, name, _Transaction(source, *numbers))._copy_to(target)
