@@ -219,3 +219,9 @@ def test_a_new_arm_cannot_have_another_value_of_a_common_parameter() -> None:
     refused(lambda: agent.add_arm(2, {"mean": 1, "noise": 0.1}), "noise=0.5")
     agent.add_arm(3, {"mean": 1, "noise": 0.5})
     assert agent.state["mean"] == {0: 0.0, 1: 0.0, 3: 1.0}
+
+
+def test_blanks_around_names_of_arms_are_removed() -> None:
+    """The names of the prior kept them: KeyError."""
+    agent = Agent("ids-n", [" ann", "bob "], "star", seed=1, prior=[(2, 1), (1, 3)])
+    assert agent.state == {"a": {"ann": 2.0, "bob": 1.0}, "b": {"ann": 1.0, "bob": 3.0}}

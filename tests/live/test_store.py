@@ -586,7 +586,7 @@ def test_agents_of_a_file_that_was_removed_or_replaced(tmp_path: Path) -> None:
     append(journal)
     for name in ("agents.db", "agents.db-wal", "agents.db-shm"):
         (tmp_path / name).unlink()
-    with raises_pinned(InputError), journal.write():
+    with raises_pinned(StoreError), journal.write():
         pytest.fail("an entry in a removed file would be lost")
     assert not path.exists()
     copy.rename(path)

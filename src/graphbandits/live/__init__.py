@@ -1,8 +1,23 @@
-"""Live decisions: an agent runs a policy in one trial, with rewards from the user."""
+"""Live decisions: an agent runs a policy in one trial, with rewards from the user.
 
-from graphbandits.live.agent import Agent
-from graphbandits.live.decision import Decision
-from graphbandits.live.explanation import Explanation
-from graphbandits.live.health import Health
+Public names are imported on first use: a client of a service needs decisions, and no kernels.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphbandits.live.agent import Agent
+    from graphbandits.live.decision import Decision
+    from graphbandits.live.explanation import Explanation
+    from graphbandits.live.health import Health
 
 __all__ = ["Agent", "Decision", "Explanation", "Health"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(importlib.import_module(f"graphbandits.live.{name.lower()}"), name)
+    raise AttributeError(f"module 'graphbandits.live' has no attribute '{name}'")

@@ -415,7 +415,9 @@ class Agent:
             else:
                 start = start if last is None else max(start, state.number - last)
                 entries = takewhile(
-                    lambda entry: entry.number <= state.number, self._journal.entries(start)
+                    lambda entry: entry.number <= state.number,
+                    # a database has no numbers of any size
+                    self._journal.entries(min(start, state.number)),
                 )
             return describe(entries, state.setup.arms, self._journal)
 
@@ -688,8 +690,8 @@ class Agent:
         Parameters
         ----------
         around : iterable of arms, default=()
-            Arms to start from: they come first, then their neighbours, and the arms that are likely
-            the best or were played last.
+            Arms to start from. They are chosen first, then their neighbours, and the arms that are
+            likely the best or were played last.
         limit : int, default=2000
             Largest number of arms to return.
 
@@ -1077,8 +1079,9 @@ class Agent:
     def _decide_once(self, key: str, asked: Request) -> list[Decision]:
         """Make the decisions of a request, or return those that were made before."""
 
+        content = asked.content()
+
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], list[Decision]]:
-            content = asked.content(state)
             known = self._known_request(key, content)
             if known is None:
                 entries, made = make_decisions(state, asked, now, self._journal.put_object)

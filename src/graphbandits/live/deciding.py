@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from graphbandits._types import State
 from graphbandits.engine.loop import decide, draw_graph
 from graphbandits.errors import MOST_ROUNDS, InputError, check_bool, check_integer
-from graphbandits.graphs import Feedback, GraphLike, Process
+from graphbandits.graphs import Feedback, GraphLike, Process, as_process
 from graphbandits.live._packing import pack_graph, pack_sparse
 from graphbandits.live.decision import Decision
 from graphbandits.live.journal import Entry
@@ -26,7 +27,7 @@ from graphbandits.policies.restriction import check_restrictable
 from graphbandits.posteriors import Arm, is_discounted
 from graphbandits.posteriors._capabilities import expect_outcomes, keeps_posterior
 from graphbandits.posteriors.discounting import at_decision
-from graphbandits.registry import name_of
+from graphbandits.registry import name_of, registered, text_of
 from graphbandits.rng import draw_actions
 
 #: How open decisions count in the next one.
@@ -55,15 +56,21 @@ class Request:
         if self.context is not None:
             self.context = _json_value(self.context)
 
-    def content(self, state: AgentState) -> str:
-        """Return a hash of what is asked for."""
-        graph = None
-        if self.graph is not None:
-            graph = hashlib.sha256(pack_graph(_process(state, self.graph), None)).hexdigest()
+    def content(self) -> str:
+        """Return a hash of what is asked for, which does not depend on the agent."""
         self.among, self.exclude = _listed(self.among), _listed(self.exclude)
-        arms = [repr(self.among), repr(self.exclude)]
-        values = [self.count, self.distinct, arms, graph, self.context, self.pending, self.lifetime]
-        return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+        values = [
+            int(self.count),
+            self.distinct,
+            _names_of(self.among),
+            _names_of(self.exclude),
+            _text_of_graph(self.graph),
+            self.context,
+            self.pending,
+            self.lifetime,
+        ]
+        # the order of the keys of a context can differ between two attempts of a client
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def make_decisions(
@@ -212,6 +219,20 @@ def as_decision(state: AgentState, entry: Entry, feedback: Feedback) -> Decision
 def _listed(arms: Iterable[Arm] | None) -> Iterable[Arm] | None:
     """Return arms as a list, which can be read twice; other values are refused later."""
     return list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str) else arms
+
+
+def _names_of(arms: Iterable[Arm] | None) -> Any:
+    return [str(arm) for arm in arms] if isinstance(arms, list) else repr(arms)
+
+
+def _text_of_graph(graph: GraphLike) -> str | None:
+    """Return a graph as text: that of a name, or a hash of its edges."""
+    if graph is None or isinstance(graph, str):
+        return graph
+    if type(graph) in registered("graph").values():
+        with suppress(InputError):  # it has parameters that are no texts
+            return text_of(graph)
+    return hashlib.sha256(pack_graph(as_process(graph), None)).hexdigest()
 
 
 def _process(state: AgentState, graph: GraphLike) -> Process:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from copy import deepcopy
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphbandits._types import Floats, Ints
-from graphbandits.live._packing import unpack_sparse
-from graphbandits.posteriors import Arm
+# a client of a service has decisions, and imports no kernels
+if TYPE_CHECKING:
+    from graphbandits._types import Floats, Ints
+    from graphbandits.posteriors import Arm
 
 
 class Decision:
@@ -106,6 +107,8 @@ class Decision:
     def pi(self) -> dict[Arm, float] | None:
         """Probability of each arm that could be drawn; None if the policy draws the arm itself."""
         if self._pi is None and self._pi_data is not None:
+            from graphbandits.live._packing import unpack_sparse
+
             self._pi = self._by_arm(*unpack_sparse(self._pi_data))
         return self._pi
 

@@ -213,7 +213,7 @@ class Journal(Protocol):
         Returns
         -------
         StoredRequest or None
-            The request; None if there was none in the last seven days.
+            The request; None if there is none. Those of the last seven days are kept.
         """
 
     def put_request(self, key: str, request: StoredRequest, time: float) -> None:

@@ -508,7 +508,8 @@ def names_and_number(arms: object) -> tuple[tuple[Arm, ...] | None, int | None]:
                 f"{short_repr(arms)}"
             )
         count = check_integer(len(names), "the number of arms")
-        return (names if texts else tuple(int(name) for name in names)), count
+        plain = (name.strip() if texts else int(name) for name in names)
+        return tuple(plain), count
     return None, check_integer(arms, "arms")
 
 

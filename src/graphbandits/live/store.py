@@ -468,7 +468,7 @@ class AgentStore:
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
         """Lend a connection to this thread."""
-        connection = self._take() or self._connect(create=False)
+        connection = self._take() or self._connect_again()
         try:
             yield connection
         finally:
@@ -491,6 +491,12 @@ class AgentStore:
             self.close()
         else:
             self._idle.append(connection)
+
+    def _connect_again(self) -> Connection:
+        try:
+            return self._connect(create=False)
+        except InputError as error:  # it was a store before: it was moved, or is being restored
+            raise StoreError(str(error)) from error
 
     def _connect(self, create: bool) -> Connection:
         connection = self._database.connect(create)

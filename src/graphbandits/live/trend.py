@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from graphbandits.errors import GraphBanditsError
@@ -23,6 +24,8 @@ class _Point(NamedTuple):
     regret: float | None
     ratio: float | None
     entropy: float | None
+    #: Sum of the expected regret of all decisions up to this one.
+    cumulative: float
 
 
 class TrendRecord:
@@ -55,13 +58,18 @@ class TrendRecord:
     def add(self, entries: Iterable[Entry], get: Callable[[str], bytes]) -> None:
         """Add entries, which follow those that were added before."""
         waiting: list[Entry] = []
+        made: list[Entry] = []  # decisions of the last request
         for entry in entries:
-            number = entry.decision or 0
-            first_of_request = entry.kind == "decide" and entry.body.get("round", number) == number
-            if first_of_request and number >= self._next:
-                self._replay(waiting, get)
-                waiting = []
-                self._add_point(entry, get)
+            if entry.kind == "decide":
+                number = entry.decision or 0
+                if entry.body.get("round", number) == number:
+                    made = []
+                if number >= self._next:
+                    # the state before the first decision of the request is needed
+                    self._replay(waiting[: len(waiting) - len(made)], get)
+                    waiting = list(made)
+                    self._add_point([*made, entry], get)
+                made.append(entry)
             waiting.append(entry)
         self._replay(waiting, get)
 
@@ -71,14 +79,24 @@ class TrendRecord:
         for entry in entries:
             self.counts.add(entry)
 
-    def _add_point(self, entry: Entry, get: Callable[[str], bytes]) -> None:
-        number = entry.decision or 0
-        try:
-            found = explain(self._state, [entry], get, 1)
-            values = found.regret, found.ratio, found.entropy
-        except GraphBanditsError:  # of a plug-in: the others are still of use
-            values = None, None, None
-        self._points.append(_Point(number, entry.time, *values))
+    def _add_point(self, made: list[Entry], get: Callable[[str], bytes]) -> None:
+        """Add the last of some decisions of one request; the state is that before them."""
+        entry, number = made[-1], made[-1].decision or 0
+        before = self._points[-1] if self._points else None
+        values: tuple[float | None, float | None, float | None] = (None, None, None)
+        if before and len(made) > 1 and before.number >= number - len(made) + 1 and _repeats(entry):
+            values = before.regret, before.ratio, before.entropy
+        else:
+            with suppress(GraphBanditsError):  # of a plug-in: the others are still of use
+                found = explain(self._state, made, get, 1)
+                values = found.regret, found.ratio, found.entropy
+        regret = values[0] or 0.0
+        total = regret
+        if before:
+            # between two decisions the expected regret is interpolated
+            between = number - before.number - 1
+            total += before.cumulative + 0.5 * between * ((before.regret or 0.0) + regret)
+        self._points.append(_Point(number, entry.time, *values, total))
         if len(self._points) > MOST_POINTS:
             self.every *= 2
             self._points = self._points[::2]
@@ -88,20 +106,17 @@ class TrendRecord:
         """Return the statistics of at most so many decisions, as JSON values."""
         every = max(1, -(-len(self._points) // most))
         shown = self._points[::-1][::every][::-1]  # with the last one
-        cumulative, total, before = [], 0.0, self._points[0].number - 1 if self._points else 0
-        chosen = {point.number for point in shown}
-        for point in self._points:
-            # the decisions in between had about the same expected regret
-            total += (point.regret or 0.0) * (point.number - before)
-            before = point.number
-            if point.number in chosen:
-                cumulative.append(None if point.regret is None else total)
         return {
             "decision": [point.number for point in shown],
             "time": [iso_time(point.time) for point in shown],
             "regret": [point.regret for point in shown],
-            "cumulative": cumulative,
+            "cumulative": [None if point.regret is None else point.cumulative for point in shown],
             "ratio": [point.ratio for point in shown],
             "entropy": [point.entropy for point in shown],
             "every": self.every * every,
         }
+
+
+def _repeats(entry: Entry) -> bool:
+    """Return whether a decision has the statistics of the decisions before it in its request."""
+    return not entry.body.get("distinct") and entry.body.get("pending") != "expected"

@@ -1,0 +1,200 @@
+"""Agents of a service: opened on first use, created on request."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphbandits.errors import InputError, StoreError, nearest, short_repr
+from graphbandits.graphs import GraphLike
+from graphbandits.live import Agent
+from graphbandits.live.requests import KINDS, graph_of
+from graphbandits.live.store import AgentStore, open_store
+from graphbandits.registry import text_of
+
+#: Most agents that a process keeps in memory.
+MOST_OPENED = 200
+
+Test = Callable[[Any], bool]
+
+
+def _is_arms(value: Any) -> bool:
+    return KINDS["last"][1](value) or KINDS["arms"][1](value)
+
+
+_TEXT, _WHOLE, _NUMBER = KINDS["key"][1], KINDS["last"][1], KINDS["level"][1]
+#: What each key of a new agent must be, in words and as a test.
+KEYS: dict[str, tuple[str, Test]] = {
+    "name": ("the name of the agent, a text", _TEXT),
+    "policy": KINDS["policy"],
+    "arms": ("a number of arms, or a list of their names", _is_arms),
+    "graph": KINDS["graph"],
+    "seed": ("a whole number", _WHOLE),
+    "posterior": ('a text such as "normal(noise=0.5)"', _TEXT),
+    "prior": KINDS["prior"],
+    "horizon": ("a whole number", _WHOLE),
+    "trial": ("a whole number", _WHOLE),
+    "accuracy": KINDS["accuracy"],
+    "expires": KINDS["expires"],
+    "floor": ("a probability", _NUMBER),
+    "floor_over": ("'arms' or 'dominating-set'", _TEXT),
+}
+
+
+class Agents:
+    """Agents of one store. Threads may share it.
+
+    Each agent is opened twice: one copy decides and learns, and the other one answers questions
+    that can take long, such as explanations, so that decisions do not wait for them.
+
+    Parameters
+    ----------
+    place : str
+        File of SQLite, or address of a PostgreSQL database.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> directory = tempfile.TemporaryDirectory()
+    >>> place = directory.name + "/agents.db"
+    >>> Agent("ts-n", ["ann", "bob"], store=place, name="banner").disconnect()
+    >>> with directory:
+    ...     Agents(place).get("banner").arms
+    ('ann', 'bob')
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._store: AgentStore | None = None
+        self._opened: OrderedDict[tuple[str, str], Agent] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def store(self) -> AgentStore:
+        """The store. It is opened on first use, so that a service can start before its database."""
+        with self._lock:
+            if self._store is None:
+                try:
+                    self._store = open_store(self._place, must_exist=True)
+                except InputError as error:  # it existed when the service was started
+                    raise StoreError(str(error)) from error
+            return self._store
+
+    @property
+    def opened(self) -> bool:
+        """Whether the store was opened before."""
+        return self._store is not None
+
+    def names(self) -> list[str]:
+        """Return the names of the agents."""
+        return self.store.agents()
+
+    def get(self, name: str) -> Agent:
+        """Return an agent to decide and learn."""
+        return self._get(name, "decide")
+
+    def reader(self, name: str) -> Agent:
+        """Return an agent to read."""
+        return self._get(name, "read")
+
+    def _get(self, name: str, use: str) -> Agent:
+        with self._lock:
+            if found := self._opened.get((name, use)):
+                self._opened.move_to_end((name, use))
+                return found
+        opened = Agent._of_store(self.store, name)
+        with self._lock:
+            # another thread may have been faster: all must use the same object
+            found = self._opened.setdefault((name, use), opened)
+            while len(self._opened) > 2 * MOST_OPENED:
+                self._opened.popitem(last=False)
+        return found
+
+    def create(self, request: Mapping[str, Any]) -> tuple[Agent, bool]:
+        """Create an agent, or open one that has the same settings.
+
+        Parameters
+        ----------
+        request : mapping
+            The settings, as JSON values.
+
+        Returns
+        -------
+        agent : Agent
+            The agent.
+        created : bool
+            Whether it is new.
+
+        Raises
+        ------
+        InputError
+            If a setting is not allowed; ConflictError if the agent exists and has others.
+        """
+        given = {key: value for key, value in request.items() if value is not None}
+        for key, value in given.items():
+            if key not in KEYS:
+                raise InputError(f"an agent has no key {short_repr(key)}: {nearest(key, KEYS)}")
+            kind, is_valid = KEYS[key]
+            if not is_valid(value):
+                raise InputError(f"'{key}' must be {kind}; not {short_repr(value)}")
+        for key in ("name", "policy"):
+            if key not in given:
+                raise InputError(f"a new agent needs the key '{key}': {KEYS[key][0]}")
+        name = given.pop("name")
+        if "/" in name or name in (".", ".."):
+            raise InputError(
+                f"the name of an agent of a service is part of addresses: choose one without '/', "
+                f"not {short_repr(name)}"
+            )
+        if "graph" in given:
+            given["graph"] = _graph(given["graph"], given.get("arms"))
+        is_new = name not in self.names()
+        Agent(**given, store=self._place, name=name).disconnect()
+        return self.get(name), is_new
+
+    def close(self) -> None:
+        """Close the connections to the store."""
+        if self._store is not None:
+            self._store.close()
+
+
+def describe(agent: Agent) -> dict[str, Any]:
+    """Return the status and the settings of an agent as JSON values.
+
+    >>> found = describe(Agent("ts-n", 3, "star", seed=7))
+    >>> found["policy"], found["graph"], found["arm_names"], found["seed"]
+    ('ts-n', 'star', 'integer', 7)
+    """
+    setup = agent._current().setup
+    return agent.status() | {
+        "posterior": _text(setup.posterior),
+        "graph": setup.graph_text,
+        "horizon": setup.horizon,
+        "seed": setup.keys.seed,
+        "arm_names": "integer" if isinstance(setup.arms[0], int) else "text",
+    }
+
+
+def _text(posterior: Any) -> str | None:
+    """Return a posterior as text; None if it has too many parameters for one."""
+    try:
+        found = text_of(posterior)
+    except InputError:
+        return None
+    return found if len(found) <= 200 else None
+
+
+def _graph(value: Any, arms: int | list[Any] | None) -> GraphLike:
+    """Return the graph of a new agent; arms without edges need not be named in it."""
+    if isinstance(value, dict):
+        edges = value["edges"]
+        ends = [arm for edge in edges for arm in edge[:2]]
+        names = list(range(arms)) if isinstance(arms, int) else arms or list(dict.fromkeys(ends))
+        alone = [[arm] for arm in names]
+        if names and isinstance(names[0], int):  # the graph has no names, so the order counts
+            made: Any = graph_of(value | {"edges": alone + edges}, tuple(names))
+            return made.feedback
+        return graph_of(value | {"edges": edges + alone}, tuple(names))
+    return graph_of(value, ())

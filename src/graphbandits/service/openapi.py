@@ -1,0 +1,282 @@
+"""JSON schemas of the requests and answers of the service, for its description (OpenAPI)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphbandits.live.requests import KINDS, MOST_DECISIONS, keys_of
+
+Schema = dict[str, Any]
+
+
+def _text(description: str = "", **more: Any) -> Schema:
+    return {"type": "string", "description": description, **more}
+
+
+def _list(items: Schema, description: str = "") -> Schema:
+    return {"type": "array", "items": items, "description": description}
+
+
+def _object(required: str, **properties: Schema) -> Schema:
+    """Return the schema of an answer; ``required`` names its keys, separated by blanks."""
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+_ARM: Schema = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+_NUMBER: Schema = {"type": "number"}
+_OPTIONAL: Schema = {"type": ["number", "null"]}
+_WHOLE: Schema = {"type": "integer"}
+_FLAG: Schema = {"type": "boolean"}
+_PROBABILITY: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+_PAIR: Schema = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
+_REWARDS: Schema = {"type": "object", "additionalProperties": {"anyOf": [_NUMBER, _PAIR]}}
+_EDGES: Schema = {
+    "anyOf": [_list(_ARM), {"type": "object", "additionalProperties": _PROBABILITY}],
+}
+_EDGE: Schema = {
+    "type": "array",
+    "prefixItems": [_ARM, _ARM, _PROBABILITY],
+    "items": False,
+    "minItems": 1,
+    "maxItems": 3,
+}
+_GRAPH: Schema = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {"edges": _list(_EDGE), "directed": _FLAG},
+            "required": ["edges"],
+            "additionalProperties": False,
+        },
+    ],
+}
+_PRIOR: Schema = {"anyOf": [{"type": "string"}, {"type": "array"}, {"type": "object"}]}
+
+#: Schema of each key of a request. The words are those of the error messages.
+_FORMS: dict[str, Schema] = {
+    "accuracy": {"type": "string", "enum": ["simulation", "strict"]},
+    "among": _list(_ARM),
+    "arms": _list(_ARM),
+    "context": {},
+    "distinct": _FLAG,
+    "edges": _EDGES,
+    "estimate": _FLAG,
+    "exclude": _list(_ARM),
+    "expires": {"type": "number", "exclusiveMinimum": 0, "maximum": 1e11},
+    "extra": _FLAG,
+    "graph": _GRAPH,
+    "id": {"type": "string"},
+    "key": {"type": "string", "minLength": 1},
+    "last": _WHOLE,
+    "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "n": {"type": "integer", "minimum": 1, "maximum": MOST_DECISIONS},
+    "name": _ARM,
+    "outcomes": {"anyOf": [_REWARDS, _list({"type": "object"})]},
+    "partial": _FLAG,
+    "pending": {"type": "string", "enum": ["ignore", "expected"]},
+    "pi": _FLAG,
+    "policy": {"type": "string"},
+    "prior": _PRIOR,
+    "request": {"type": "string", "minLength": 1, "maxLength": 200},
+    "reset": _FLAG,
+    "revealed_by": _EDGES,
+    "reveals": _EDGES,
+    "unknown": {"type": "string", "enum": ["error", "skip"]},
+}
+
+
+def _nullable(form: Schema) -> Schema:
+    """Return a schema that also accepts null, which stands for the default."""
+    return form if not form else {"anyOf": [form, {"type": "null"}]}
+
+
+def body_of(op: str, *left_out: str) -> Schema:
+    """Return the schema of the body of an operation of the JSON protocol.
+
+    >>> body_of("close")["required"]
+    ['id']
+    """
+    required, keys = keys_of(op)
+    properties = {}
+    for key in keys:
+        if key not in left_out:
+            form = _FORMS[key] if key in required else _nullable(_FORMS[key])
+            properties[key] = form | {"description": KINDS[key][0]}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+#: Operations that change the world of an agent; for administrators only.
+EVENTS = (*("add_arm", "retire", "pause", "resume", "set_graph", "set_policy", "reset", "close"),)
+
+
+def _event(op: str) -> Schema:
+    form = body_of(op)
+    form["properties"] = {"op": {"const": op}} | form["properties"]
+    form["required"] = ["op", *form["required"]]
+    return form
+
+
+def new_agent() -> Schema:
+    """Return the schema of the settings of a new agent."""
+    from graphbandits.service.agents import KEYS
+
+    forms = {
+        **_FORMS,
+        "name": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^/]+$"},
+        "arms": {"anyOf": [{"type": "integer", "minimum": 1}, _list(_ARM)]},
+        "seed": {"type": "integer", "minimum": 0},
+        "posterior": {"type": "string"},
+        "horizon": {"type": "integer", "minimum": 1},
+        "trial": {"type": "integer", "minimum": 0},
+        "floor": _PROBABILITY,
+        "floor_over": {"type": "string", "enum": ["arms", "dominating-set"]},
+    }
+    required = ["name", "policy"]
+    return {
+        "type": "object",
+        "properties": {
+            key: (forms[key] if key in required else _nullable(forms[key])) | {"description": words}
+            for key, (words, _) in KEYS.items()
+        },
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+BODIES: dict[str, Schema] = {
+    "decide": body_of("decide", "request"),
+    "learn": body_of("learn"),
+    "events": {"oneOf": [_event(op) for op in EVENTS]},
+    "create": new_agent(),
+    "observe": {
+        "type": "object",
+        "properties": {
+            "outcomes": {
+                "type": "object",
+                "additionalProperties": _REWARDS,
+                "description": "outcomes of each decision by its id: the reward of each arm, or "
+                "[total, count] for several",
+            },
+            "partial": _nullable(_FLAG),
+            "extra": _nullable(_FLAG),
+        },
+        "required": ["outcomes"],
+        "additionalProperties": False,
+    },
+}
+
+_STATUS = _object(
+    "name policy arms decisions open expired outcomes learned late paused retired entries",
+    **dict.fromkeys(("arms", "decisions", "open", "expired", "outcomes", "learned"), _WHOLE),
+    **dict.fromkeys(("late", "entries"), _WHOLE),
+    name=_text(),
+    policy=_text(),
+    paused=_list(_ARM),
+    retired=_list(_ARM),
+)
+_DECISION = _object(
+    "id arm probability reveals time",
+    id=_text("id of the decision"),
+    arm=_ARM,
+    probability={"type": ["number", "null"], "description": "null: the policy draws the arm"},
+    reveals={"type": "object", "additionalProperties": _PROBABILITY},
+    time=_text(format="date-time"),
+    expires=_text(format="date-time"),
+    context={},
+    pi={"type": ["object", "null"], "additionalProperties": _PROBABILITY},
+)
+_ROW = _object(
+    "id number arm probability time expires status outcomes late",
+    id=_text(),
+    number=_WHOLE,
+    arm=_ARM,
+    probability=_OPTIONAL,
+    time=_text(format="date-time"),
+    expires={"type": ["string", "null"]},
+    status={"type": "string", "enum": ["open", "closed", "expired"]},
+    outcomes=_REWARDS,
+    late=_list(_text(), "arms whose outcomes came too late to be learned"),
+)
+_ARM_ROW = _object(
+    "arm number status alpha delta h plays outcomes state",
+    arm=_ARM,
+    number=_WHOLE,
+    status={"type": "string", "enum": ["active", "paused", "retired"]},
+    alpha=_OPTIONAL | {"description": "probability of being the best arm"},
+    delta=_OPTIONAL | {"description": "expected regret"},
+    h=_OPTIONAL | {"description": "information about the best arm in an outcome, in nats"},
+    plays=_WHOLE,
+    outcomes=_NUMBER,
+    state={"type": "object", "description": "state of the policy, such as a and b of a Beta prior"},
+)
+_ENTRY = _object("number time kind", number=_WHOLE, time=_text(format="date-time"), kind=_text())
+_OPTIONALS = _list(_OPTIONAL)
+
+#: Schema of each answer.
+ANSWERS: dict[str, Schema] = {
+    "health": _object("status version", status=_text(), version=_text()),
+    "whoami": _object(
+        "role token authentication store version",
+        role={"type": "string", "enum": ["read", "decide", "admin"]},
+        token={"type": ["string", "null"]},
+        authentication=_FLAG,
+        store=_text(),
+        version=_text(),
+    ),
+    "agents": _object("agents", agents=_list(_STATUS)),
+    "agent": _object("agent", agent=_STATUS),
+    "decide": _object("decisions", decisions=_list(_DECISION)),
+    "decisions": _object("decisions more", decisions=_list(_ROW), more=_FLAG),
+    "decision": _object(
+        "decision explanation note",
+        decision={"type": "object"},
+        explanation={"type": ["object", "null"]},
+        note={"type": ["string", "null"]},
+    ),
+    "observe": _object("accepted", accepted=_WHOLE),
+    "learn": _object("learned", learned=_WHOLE),
+    "events": {"type": "object"},
+    "beliefs": _object("beliefs rho", beliefs={"type": "object"}, rho=_NUMBER),
+    "arms": _object("arms total found", arms=_list(_ARM_ROW), total=_WHOLE, found=_WHOLE),
+    "graph": _object(
+        "arms edges edges_left_out directed total changes last",
+        arms=_list(_ARM_ROW),
+        edges=_list({"type": "array", "items": _NUMBER}),
+        edges_left_out=_WHOLE,
+        directed=_FLAG,
+        total=_WHOLE,
+        changes=_FLAG,
+        last=_list(_WHOLE),
+    ),
+    "trend": _object(
+        "decision time regret cumulative ratio entropy every",
+        decision=_list(_WHOLE),
+        time=_list(_text()),
+        regret=_OPTIONALS,
+        cumulative=_OPTIONALS,
+        ratio=_OPTIONALS,
+        entropy=_OPTIONALS,
+        every=_WHOLE,
+    ),
+    "agent_health": _object("health", health={"type": "object"}),
+    "overview": {"type": "object"},
+    "history": _object("entries", entries=_list(_ENTRY)),
+    "pending": _object("pending", pending=_list(_text())),
+    "error": _object("error", error=_object("type message", type=_text(), message=_text())),
+}
+
+#: Header of requests that are carried out once.
+IDEMPOTENCY_KEY: Schema = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Key of this request, chosen by the client. The same request with the same key "
+    "is carried out once, and has the same answer within seven days.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+}

@@ -1,0 +1,213 @@
+"""Start the service: checks, processes, and the end on a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from time import time
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from graphbandits.errors import GraphBanditsError, InputError
+from graphbandits.service.settings import VARIABLE, Settings
+
+#: Seconds in which requests that are under way may end after SIGTERM.
+GRACE = 10
+#: Seconds after which an idle connection is closed.
+KEEP_ALIVE = 30
+
+
+def check_settings(settings: Settings) -> str:
+    """Check that a service can start; return the name of its store without a password.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings.
+
+    Returns
+    -------
+    str
+        Path of the file, or address of the database without the password.
+
+    Raises
+    ------
+    InputError
+        If the store does not exist, the port is in use, or tokens are missing.
+    StoreError
+        If the store does not work at the moment.
+    """
+    from graphbandits.live.store import open_store
+    from graphbandits.service.tokens import has_valid_token
+
+    if not 1 <= settings.workers <= 64:
+        raise InputError(f"--workers must be 1 to 64, not {settings.workers}")
+    if not 1 <= settings.port <= 65535:
+        raise InputError(f"--port must be 1 to 65535, not {settings.port}")
+    if not settings.rate >= 0.0:
+        raise InputError(f"--rate must be at least 0, not {settings.rate:g}")
+    with open_store(settings.store, must_exist=True) as store:
+        if not settings.local and not has_valid_token(store, time()):
+            raise InputError(
+                f"an address that other machines can reach, such as {settings.host}, needs tokens, "
+                "and the store has no valid one: add one with 'graphbandits token add STORE --role "
+                "admin', or use --host 127.0.0.1"
+            )
+        place = store.place
+    _check_address(settings.host, settings.port)
+    return place
+
+
+def _check_address(host: str, port: int) -> None:
+    """Raise InputError if the port cannot be used."""
+    try:
+        family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with closing(socket.socket(family, kind)) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        raise InputError(
+            f"cannot listen on {host}, port {port}: {reason}; choose another --host or --port"
+        ) from None
+
+
+def serve(settings: Settings, *, access_log: bool = False) -> None:
+    """Run the service until SIGINT or SIGTERM. Requests that are under way are finished.
+
+    With several workers, a process that dies is replaced.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings, checked by :func:`check_settings`.
+    access_log : bool, default=False
+        Whether each request is written to standard error.
+
+    Raises
+    ------
+    GraphBanditsError
+        If the processes do not start.
+    """
+    import uvicorn
+
+    _allow_connections(settings)
+    plugins = tuple(str(Path(one).resolve()) for one in settings.plugins)
+    place = settings.store
+    if "://" not in place:
+        place = str(Path(place).resolve())
+    given = Settings(**vars(settings) | {"store": place, "plugins": plugins})
+    os.environ[VARIABLE] = given.to_json()
+    try:
+        with _ended_by_sigterm():
+            uvicorn.run(
+                "graphbandits.service.app:app_from_environment",
+                factory=True,
+                host=settings.host,
+                port=settings.port,
+                workers=settings.workers,
+                http="graphbandits.service.server:HttpConnection",
+                ws="none",
+                lifespan="on",
+                log_level="info" if access_log else "warning",
+                access_log=access_log,
+                limit_concurrency=settings.connections,
+                timeout_keep_alive=KEEP_ALIVE,
+                timeout_graceful_shutdown=GRACE,
+                server_header=False,
+                proxy_headers=False,
+            )
+    except SystemExit as stop:
+        if stop.code:
+            raise GraphBanditsError(
+                "the service did not start: the reason is in the lines above"
+            ) from None
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """End a process with exit code 0 on SIGTERM, which uvicorn sends again after its own end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # in a test
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise SystemExit(0)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class HttpConnection(H11Protocol):
+    """A connection of uvicorn, whose own answers are those of this service.
+
+    Connections beyond the limit are answered with 503, and others go on. A connection without any
+    request is closed, as it is after a request.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # the limit of uvicorn would also refuse requests of the connections that were there before
+        self._most, self.limit_concurrency = self.limit_concurrency, None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self._most is not None and len(self.connections) > self._most:
+            self.app = _too_many_connections
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer to bytes that are no HTTP request."""
+        body = _error_body("bad_request", "this is not a valid HTTP request")
+        for event in (
+            h11.Response(status_code=400, headers=_error_headers(body), reason=b"Bad Request"),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+async def _too_many_connections(scope: Any, receive: Any, send: Any) -> None:
+    """Answer to a request of a connection beyond the limit."""
+    body = _error_body("unavailable", "there are too many connections: try again later")
+    headers = [*_error_headers(body), (b"retry-after", b"2")]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _error_body(name: str, message: str) -> bytes:
+    return json.dumps({"error": {"type": name, "message": message}}).encode()
+
+
+def _error_headers(body: bytes) -> list[tuple[bytes, bytes]]:
+    return [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        (b"cache-control", b"no-store"),
+    ]
+
+
+def _allow_connections(settings: Settings) -> None:
+    """Raise the limit of open files: each connection is one, and stores and logs need some."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * settings.connections + 512
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
