@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.registry import register
     from graphbandits.results import Results
+    from graphbandits.service.client import Client
     from graphbandits.store import simulate
     from graphbandits.testing import check_plugins
     from graphbandits.theory import inspect_decision, inspect_prior
@@ -50,6 +51,7 @@ _MODULES = {
     "Agent": "graphbandits.live",
     "Bernoulli": "graphbandits.worlds",
     "BetaBernoulli": "graphbandits.posteriors",
+    "Client": "graphbandits.service.client",
     "Decision": "graphbandits.live",
     "DecisionLog": "graphbandits.live.log",
     "Evaluation": "graphbandits.live.evaluation",
@@ -90,6 +92,7 @@ __all__ = [
     "Agent",
     "Bernoulli",
     "BetaBernoulli",
+    "Client",
     "Decision",
     "DecisionLog",
     "Evaluation",

@@ -1,0 +1,1296 @@
+"""Tests of service/client.py: a client does what an agent does, also when connections fail."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import math
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import httpx
+import networkx
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+import uvicorn
+from helpers.agents import facts
+from starlette.testclient import TestClient
+
+from graphbandits import Agent, DecisionLog
+from graphbandits.errors import (
+    ConflictError,
+    GraphBanditsError,
+    InputError,
+    InputWarning,
+    NotFoundError,
+    StoreError,
+)
+from graphbandits.graphs.named import Star
+from graphbandits.graphs.processes import RandomFeedback
+from graphbandits.live.store import open_store
+from graphbandits.policies import as_policy
+from graphbandits.posteriors import BetaBernoulli
+from graphbandits.service import client as module
+from graphbandits.service.app import create_app
+from graphbandits.service.client import ERRORS, REFUSED, Client
+from graphbandits.service.settings import Settings
+from graphbandits.service.tokens import add_token
+
+NAMES = ["ann", "bob", "eve"]
+URL = "http://localhost:8000"
+
+
+def serve(place: Path, **settings: Any) -> TestClient:
+    """Return a service in this process, as a client of httpx."""
+    open_store(place).close()
+    app = create_app(Settings(store=str(place), rate=0.0, **settings))
+    return TestClient(app, URL, raise_server_exceptions=False)
+
+
+@pytest.fixture
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    monkeypatch.delenv("GRAPHBANDITS_TOKEN", raising=False)
+    with serve(tmp_path / "service.db") as server:
+        yield server
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Replace the time between attempts; return the list of pauses."""
+    now, pauses = [0.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(module, "sleep", sleep)
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    return pauses
+
+
+def new(service: httpx.Client | str, **change: Any) -> Client:
+    settings: dict[str, Any] = {"policy": "ids-n", "arms": NAMES, "graph": "star", "seed": 1}
+    return Client(**(settings | change), service=service)
+
+
+# --- members ------------------------------------------------------------------------------------
+
+
+def public(cls: type) -> set[str]:
+    return {name for name in dir(cls) if not name.startswith("_")} | {"name"}
+
+
+def test_every_member_of_an_agent_is_offered_or_refused() -> None:
+    assert public(Agent) - {"name"} <= public(Client)
+    assert set(REFUSED) <= public(Agent)
+
+
+@pytest.mark.parametrize("name", sorted(public(Agent) - {"name"} - set(REFUSED)))
+def test_members_have_the_same_parameters(name: str) -> None:
+    mine, others = getattr(Client, name), getattr(Agent, name)
+    if isinstance(others, property):
+        assert isinstance(mine, property)
+        return
+    parameters = dict(inspect.signature(mine).parameters)
+    if name == "decide":
+        assert parameters.pop("pi").default is True
+    wanted = inspect.signature(others).parameters
+    assert [(one.name, one.kind, one.default) for one in parameters.values()] == [
+        (one.name, one.kind, one.default) for one in wanted.values()
+    ]
+
+
+def test_a_client_has_the_arguments_of_an_agent() -> None:
+    wanted = list(inspect.signature(Agent).parameters)
+    mine = list(inspect.signature(Client).parameters)
+    assert set(wanted) - set(mine) == {"store", "clock"}
+    assert set(mine) - set(wanted) == {"service", "token", "timeout"}
+    assert mine[:3] == wanted[:3]
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_members_that_need_the_store_name_an_alternative(name: str, service: TestClient) -> None:
+    client = new(service)
+    with pytest.raises(InputError, match=f"'{name}' needs the store of the agent") as caught:
+        getattr(client, name)("campaign.db")
+    assert REFUSED[name] in str(caught.value)
+
+
+# --- the same as an agent -----------------------------------------------------------------------
+
+#: Settings of agents.
+AGENTS: dict[str, dict[str, Any]] = {
+    "star": {"policy": "ids-n", "arms": NAMES, "graph": "star", "seed": 1},
+    "integers": {"policy": "ts-n", "arms": 4, "graph": "edges(1>2:0.5 3-4)", "seed": 2},
+    "given integers": {
+        "policy": "ids-n",
+        "arms": [10, -3, 7],
+        "seed": 3,
+        "prior": {10: (2, 1), 7: (1, 5)},
+        "graph": "complete",
+    },
+    "hostile": {
+        "policy": "ids-lp",
+        "arms": ["0", "a/b", "ä %2F", '"\\', "é e\u0301", "?#&=", "null", "..x"],
+        "seed": 4,
+        "graph": "ring",
+        "prior": {"0": [3, 2], "null": {"a": 2}},
+    },
+    "gaussian": {
+        "policy": "ts-n",
+        "arms": NAMES,
+        "graph": np.array([[1, 0.5, 0], [0, 1, 1], [0.25, 0, 1]]),
+        "seed": 5,
+        "posterior": "normal(noise=0.5)",
+        "prior": {"mean": 0.1, "sd": 2},
+    },
+    "index": {"policy": "ucb-n", "arms": NAMES, "graph": "path", "seed": 6},
+    "exp3": {"policy": "exp3-ix", "arms": 3, "graph": "complete", "seed": 7, "horizon": 100},
+    "floor": {
+        "policy": "ids-n",
+        "arms": NAMES,
+        "seed": 8,
+        "floor": 0.1,
+        "floor_over": "dominating-set",
+        "graph": "random(r=0.5)",
+        "expires": timedelta(days=1),
+        "trial": 2,
+        "accuracy": "strict",
+    },
+    "objects": {
+        "policy": as_policy("ids-n"),
+        "arms": NAMES,
+        "graph": Star("out"),
+        "seed": 9,
+        "posterior": BetaBernoulli(np.array([1.0, 2.0, 3.5]), np.array([2.0, 2.0, 2.0])),
+    },
+}
+_ID = re.compile(r"\b(\d+)-[0-9a-f]{12}\b")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+(\+00:00| UTC)")
+
+
+def plain(value: object) -> Any:
+    """Return JSON values without the random parts of ids, and without times."""
+    text = json.dumps(value, default=str)
+    return json.loads(_TIME.sub("TIME", _ID.sub(r"\1", text)))
+
+
+def rewards_of(agent: Agent | Client, decision: Any) -> dict[Any, float]:
+    """Return rewards by a fixed rule; each second decision leaves one out."""
+    wanted = sorted(decision.reveals, key=str)[decision.number % 2 :] or [decision.arm]
+    return {arm: float((len(str(arm)) + decision.number) % 3 % 2) for arm in wanted}
+
+
+def play(agent: Agent | Client, pairs: bool) -> list[Any]:
+    """Use all that changes an agent; return what it decides."""
+    made: list[Any] = []
+    for number in range(6):
+        decision = agent.decide(context={"round": number} if number % 2 else None)
+        made.append(facts(decision))
+        agent.observe(decision, rewards_of(agent, decision), partial=number == 3)
+    first, *more = agent.decide(3, expires=3600)
+    made += map(facts, (first, *more))
+    agent.observe_many({one: rewards_of(agent, one) for one in more})
+    if pairs:
+        agent.observe(first.id, {first.arm: (1, 2)})
+        arms = agent.arms
+        made.append(agent.learn({arms[0]: (3, 10), arms[1]: 1}, key="earlier"))
+        made.append(agent.learn({arms[0]: (3, 10)}, key="earlier"))
+        pending = "ignore" if agent.status()["policy"] == "ucb-n" else "expected"
+        made += map(facts, agent.decide(2, distinct=True, exclude=[arms[0]], pending=pending))
+        agent.pause(arms[1])
+        made.append(facts(agent.decide(among=[arms[0], arms[2]], graph="complete")))
+        agent.resume(arms[1])
+    agent.close(first)
+    return made
+
+
+def assert_same(client: Client, agent: Agent) -> None:
+    """Compare all that can be read of a client and an agent."""
+    assert client.arms == agent.arms
+    assert (client.name, client.seed, client.horizon) == (agent.name, agent.seed, agent.horizon)
+    assert client.policy == agent.status()["policy"]
+    assert client.state == agent.state
+    assert plain(client.pending) == plain(agent.pending)
+    assert client.status() == agent.status()
+    assert list(client.status()) == list(module.STATUS)
+    for call in (
+        lambda one: one.history(),
+        lambda one: one.history(3, after=2),
+        lambda one: one.history(decision=one.decisions()[-1]["id"]),
+        lambda one: one.decisions(),
+        lambda one: one.decisions(3, before=5),
+        lambda one: one.decisions(only_open=True),
+        lambda one: one.find_arms(),
+        lambda one: one.find_arms(str(one.arms[1])[:1], 2),
+        lambda one: one.neighbourhood([one.arms[2]], 2),
+        lambda one: one.trend(),
+        lambda one: one.trend(3),
+        lambda one: one.overview(2, 3),
+        lambda one: one.overview(last=0),
+    ):
+        assert plain(call(client)) == plain(call(agent))
+    assert ages_aside(client.health(0.05).to_dict()) == ages_aside(agent.health(0.05).to_dict())
+    assert type(client.health()) is type(agent.health())
+    rows = zip(client.decisions(200), agent.decisions(200), strict=True)
+    for mine, other in rows:
+        one, two = client.decision(mine["id"]), agent.decision(other["id"])
+        assert plain(one.to_dict()) == plain(two.to_dict())
+        assert facts(one) == facts(two)
+        assert type(one) is type(two)
+        assert client.decision(mine["id"]).time == one.time
+        explained, wanted = client.explain(one, 2), agent.explain(two, 2)
+        assert plain(explained.to_dict()) == plain(wanted.to_dict())
+        assert plain(str(explained)) == plain(str(wanted))
+        assert_same_points(explained.points, wanted.points)
+    assert_same_logs(client.log(), agent.log())
+    assert_same_beliefs(client, agent)
+
+
+def ages_aside(health: dict[str, Any]) -> Any:
+    return plain(health | {"oldest": health["oldest"] is None, "median": health["median"] is None})
+
+
+def assert_same_points(one: Any, other: Any) -> None:
+    assert (one is None) == (other is None)
+    if one is not None:
+        assert (one.arms, one.hull, one.played) == (other.arms, other.hull, other.played)
+        for name in ("gain", "delta", "pi", "exploration"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        assert one.labelled() == other.labelled()
+
+
+def assert_same_logs(one: DecisionLog, other: DecisionLog) -> None:
+    assert isinstance(one, DecisionLog)
+    tables = [plain(log.to_arrow().to_pylist()) for log in (one, other)]
+    assert tables[0] == tables[1]
+    assert one.arms == other.arms
+    assert one.origin.prior == other.origin.prior
+    for row in range(len(one)):
+        graphs = [log.feedback(row) for log in (one, other)]
+        reach = [graph and graph.reach(np.arange(graph.arms)) for graph in graphs]
+        np.testing.assert_array_equal(*reach)
+
+
+def assert_same_beliefs(client: Client, agent: Agent) -> None:
+    try:
+        wanted = agent.beliefs("strict", estimate=True)
+    except InputError as error:
+        with pytest.raises(InputError, match=re.escape(str(error))):
+            client.beliefs()
+        return
+    for found, other in (
+        (client.beliefs("strict", estimate=True), wanted),
+        (client.beliefs(), agent.beliefs()),
+    ):
+        assert found.arms == other.arms
+        for name in ("alpha", "delta", "h"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(other, name))
+        assert (found.rho, found.error) == (other.rho, other.error)
+        assert [(arm, found[arm]) for arm in found] == [(arm, other[arm]) for arm in other]
+        assert type(found) is type(other)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_client_does_what_an_agent_does(name: str, service: TestClient, tmp_path: Path) -> None:
+    settings = AGENTS[name] | {"name": f"{name} é"}
+    agent = Agent(**settings, store=tmp_path / "agent.db")
+    client = Client(**settings, service=service)
+    pairs = agent.status()["policy"] != "exp3-ix"
+    assert play(client, pairs) == play(agent, pairs)
+    assert_same(client, agent)
+    again = Client(service=service, name=f"{name} é")
+    assert_same(again, agent)
+    assert Client(**settings, service=service).seed == agent.seed  # opens
+
+
+@pytest.mark.parametrize(
+    ("policy", "arms"), [("ids-n", NAMES), ("ts-n", 3), ("floor(policy=ids-n, mass=0.2)", NAMES)]
+)
+def test_a_changing_world_is_the_same(
+    policy: str, arms: Any, service: TestClient, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"policy": policy, "arms": arms, "graph": "path", "seed": 11}
+    agent = Agent(**settings, store=tmp_path / "agent.db")
+    client = Client(**settings, service=service)
+    new_arm = 9 if arms == 3 else "joe/é"
+    for one in (agent, client):
+        play(one, True)
+        first, second, third = one.arms
+        one.add_arm(new_arm, prior=(2, 5), edges={first: 0.5}, revealed_by=[second])
+        one.retire(third)
+        one.pause(first)
+        one.set_policy("ts-n")
+        one.decide(context=[1, {"a": None}])
+    assert_same(client, agent)
+    matrix = np.eye(4)
+    matrix[0, 1] = 0.25
+    for one in (agent, client):
+        one.set_graph(matrix)
+        decision = one.decide(graph=np.ones((4, 4)))
+        one.observe(decision, {new_arm: 1, one.arms[1]: np.float32(0.0)}, extra=True)
+    assert_same(client, agent)
+    for one in (agent, client):
+        one.resume(one.arms[0])
+        one.set_policy("ucb-n", reset=True)
+        one.decide()
+        one.reset()
+        one.set_graph("complete")
+        one.decide()
+    assert_same(client, agent)
+
+
+def test_a_figure_of_an_explanation_is_drawn(service: TestClient) -> None:
+    client = new(service, floor=0.05)
+    figure = client.explain(client.decide()).figure()
+    assert figure.axes[0].get_ylabel() == "expected regret"
+
+
+def test_an_explanation_without_a_record_is_refused(service: TestClient, tmp_path: Path) -> None:
+    client = new(service)
+    decision = client.decide()
+    agent = Agent(store=tmp_path / "service.db")
+    agent.forget("2126-01-01")
+    with pytest.raises(InputError, match="cannot be explained: its entry was removed"):
+        client.explain(decision)
+    assert client.decision(decision.id).arm == decision.arm
+    assert client.history() == []
+
+
+def test_many_entries_and_decisions_are_read_in_parts(service: TestClient) -> None:
+    client = new(service, policy="ts-n")
+    client.decide(700)
+    client.decide(700)
+    assert [row["number"] for row in client.decisions(1300)] == list(range(1400, 100, -1))
+    assert len(client.decisions(5000)) == len(client.pending) == 1400
+    assert len(client.history(1000)) == 1000
+    with pytest.raises(InputError, match="at most 1000 entries"):
+        client.history()
+    with pytest.raises(InputError, match="1000"):
+        client.history(1001)
+    assert len(client.history(after=1000)) == 401
+    assert len(client.history(after=401)) == 1000
+
+
+def test_names_of_many_arms(service: TestClient) -> None:
+    names = [f"arm {i}" for i in range(1500, 0, -1)]
+    client = new(service, arms=names, graph="empty", policy="ts-n")
+    assert client.arms == tuple(names)
+    client.add_arm("last")
+    assert client.arms == (*names, "last")
+    with pytest.raises(InputError, match="the state of at most 1000 arms"):
+        client.state  # noqa: B018
+
+
+def test_decisions_without_probabilities(service: TestClient) -> None:
+    client = new(service, policy="ts-n")
+    decision = client.decide(pi=False)
+    assert decision.pi is None
+    assert client.decision(decision.id).pi is not None
+
+
+def test_an_agent_and_a_client_exchange_decisions(service: TestClient, tmp_path: Path) -> None:
+    client = new(service)
+    agent = Agent(store=tmp_path / "service.db")
+    agent.observe(client.decide(), {"ann": 1})
+    client.observe(agent.decide(), {"bob": 1})
+    assert agent.status()["outcomes"] == client.status()["outcomes"] == 2
+
+
+# --- opening ------------------------------------------------------------------------------------
+
+
+def test_an_agent_is_opened_by_its_name(service: TestClient) -> None:
+    first = new(service, name="banner", seed=None)
+    other = Client(service=service, name="banner")
+    assert other.seed == first.seed
+    other.decide()
+    assert first.status()["decisions"] == 1
+
+
+def test_an_unknown_agent_is_refused(service: TestClient) -> None:
+    new(service, name="banner")
+    with pytest.raises(NotFoundError, match=r"no agent 'baner'.*did you mean 'banner'"):
+        Client(service=service, name="baner")
+
+
+@pytest.mark.parametrize("policy", ["ids-n", None])
+def test_other_settings_are_a_conflict(policy: str | None, service: TestClient) -> None:
+    new(service)
+    assert Client(policy, service=service, seed=1, arms=NAMES).seed == 1
+    for wrong in ({"seed": 2}, {"arms": ["ann", "bob"]}, {"graph": "path"}, {"prior": [2, 5]}):
+        with pytest.raises(ConflictError, match="contradict"):
+            Client(policy, service=service, **wrong)
+    with pytest.raises(ConflictError, match="set_policy"):
+        Client("ts-n", service=service)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"policy": "idsn"}, "unknown policy 'idsn'"),
+        ({"arms": "ann"}, "'arms' must be"),
+        ({"arms": []}, "arms"),
+        ({"arms": ["ann", 1]}, "arms"),
+        ({"seed": -1}, "seed"),
+        ({"expires": math.inf}, "expires"),
+        ({"expires": "1d"}, "expires"),
+        ({"floor": 2}, "mass"),
+        ({"floor_over": "dominating-set"}, "needs a floor"),
+        ({"policy": None, "floor": 0.1}, "the floor is part of the policy"),
+        ({"prior": {"a": math.nan}}, "not JSON"),
+        ({"prior": BetaBernoulli.of(3), "posterior": "normal"}, "remove one of them"),
+        ({"prior": object()}, "not JSON"),
+        ({"name": ""}, "name"),
+        ({"name": 3}, "name"),
+        ({"name": "\ud800"}, "surrogate|printable"),
+        ({"graph": "star", "weight": "p"}, "names an edge attribute"),
+        ({"graph": {"edges": [["ann", "bob", math.inf]]}}, "not JSON"),
+        ({"graph": {"edges": [["ann", "joe"]]}}, "joe"),
+        ({"graph": np.ones((2, 2))}, "2 arms"),
+        ({"graph": RandomFeedback(3, None)}, "changes from round to round"),
+        ({"policy": "ids-lp", "graph": "random(r=0.5, graph_known=never)"}, "ids-lp"),
+    ],
+)
+def test_settings_that_are_not_allowed(
+    wrong: dict[str, Any], message: str, service: TestClient
+) -> None:
+    with pytest.raises(InputError, match=message):
+        new(service, **wrong)
+    assert service.get("/agents").json() == {"agents": []}
+
+
+def test_every_form_of_a_graph(service: TestClient, tmp_path: Path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("eve bob 0.5\nann\nbob ann 1\n")
+    matrix = np.array([[1, 0.25, 0], [0, 1, 1], [0.5, 0, 1]])
+    named = networkx.DiGraph([("eve", "ann", {"probability": 0.5}), ("ann", "bob", {"p": 0.25})])
+    numbered = networkx.path_graph([4, 2, 8])
+    for number, (arms, graph, weight) in enumerate(
+        [
+            (NAMES, matrix, "auto"),
+            (3, matrix, "auto"),
+            (None, matrix, "auto"),
+            ([5, 3, 1], matrix.tolist(), "auto"),
+            (None, named, "auto"),
+            (None, named, "p"),
+            (["eve", "ann", "bob"], named, None),
+            (None, numbered, "auto"),
+            ([4, 2, 8], numbered, "auto"),
+            (None, f"file:{file}", "auto"),
+            (["eve", "bob", "ann"], file, "auto"),
+            (None, f"file(path='{file}', directed=true)", "auto"),
+            (None, pandas.DataFrame({"source": [*"ba"], "target": [*"ca"], "p": [0.5, 1]}), "auto"),
+            (None, "paper", "auto"),
+            (4, Star("in"), "auto"),
+        ]
+    ):
+        settings = {"arms": arms, "graph": graph, "weight": weight, "seed": 1, "prior": (2, 3)}
+        name = f"agent {number}"
+        agent = Agent("ids-n", **settings, store=tmp_path / "agent.db", name=name)  # type: ignore[arg-type]
+        client = Client("ids-n", **settings, service=service, name=name)  # type: ignore[arg-type]
+        assert play(client, True) == play(agent, True), number
+        assert_same(client, agent)
+        if isinstance(graph, networkx.Graph) and arms is None:
+            turned = networkx.DiGraph(graph).reverse()
+            for one in (agent, client):
+                one.set_graph(turned, weight)
+            assert play(client, False) == play(agent, False)
+
+
+def test_a_process_that_does_not_change(service: TestClient) -> None:
+    client = new(service, graph=RandomFeedback(3, 0.5))
+    assert client.decide(among=["eve"]).reveals == {"ann": 0.5, "bob": 0.5, "eve": 1.0}
+
+
+def test_a_graph_as_edges(service: TestClient) -> None:
+    graph = {"edges": [["eve", "ann", 0.5], ["bob", "eve"]], "directed": True}
+    client = new(service, graph=graph)
+    assert client.decide(among=["eve"]).reveals == {"ann": 0.5, "eve": 1.0}
+    client.set_graph({"edges": [["bob", "ann"], ["eve"]]})
+    assert client.decide(among=["ann"]).reveals == {"ann": 1.0, "bob": 1.0}
+    assert client.decide(among=["bob"], graph=graph).reveals == {"bob": 1.0, "eve": 1.0}
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reward", [1, 1.0, True, np.True_, np.int8(1), Decimal(1), Fraction(1)])
+def test_numbers_of_other_types(reward: Any, service: TestClient) -> None:
+    client = new(service)
+    client.observe(client.decide(), {"ann": reward, "bob": (reward, np.int64(2))})
+    assert client.state["a"] == {"ann": 2.0, "bob": 2.0, "eve": 1.0}
+
+
+WRONG: list[tuple[Callable[[Client], object], str]] = [
+    (lambda c: c.observe(c.pending[0], {"ann": math.nan}), "outcome of 'ann'.*not nan"),
+    (lambda c: c.observe(c.pending[0], {"ann": -math.inf}), "not -inf"),
+    (lambda c: c.observe(c.pending[0], {"ann": "1"}), "not '1'"),
+    (lambda c: c.observe(c.pending[0], {"ann": None}), "not None"),
+    (lambda c: c.observe(c.pending[0], {"ann": Decimal("sNaN")}), "sNaN"),
+    (lambda c: c.observe(c.pending[0], {"ann": np.timedelta64(1, "ns")}), "timedelta"),
+    (lambda c: c.observe(c.pending[0], {"ann": (1, math.nan)}), "nan"),
+    (lambda c: c.observe(c.pending[0], {"ann": (1, 2, 3)}), "outcomes"),
+    (lambda c: c.observe(c.pending[0], {"ann": 0.5}), "must be 0 or 1, not 0.5"),
+    (lambda c: c.observe(c.pending[0], {"joe": 1}), "unknown arm 'joe'"),
+    (lambda c: c.observe(c.pending[0], {0: 1}), "unknown arm 0.*are texts"),
+    (lambda c: c.observe(c.pending[0], [1]), "must be a mapping"),  # type: ignore[arg-type]
+    (lambda c: c.observe(c.pending[0], {"ann": 1}, partial=1), "partial"),  # type: ignore[arg-type]
+    (lambda c: c.observe(None, {"ann": 1}), "a Decision or its id, not None"),  # type: ignore[arg-type]
+    (lambda c: c.observe("", {"ann": 1}), "a Decision or its id"),
+    (lambda c: c.observe(True, {"ann": 1}), "a Decision or its id"),  # type: ignore[arg-type]
+    (lambda c: c.observe_many([1]), "must be a mapping"),  # type: ignore[arg-type]
+    (lambda c: c.observe_many({c.pending[0]: 1}), "must be a mapping"),  # type: ignore[dict-item]
+    (
+        lambda c: c.observe_many({c.decision(c.pending[0]): {}, c.pending[0]: {}}),
+        "is given twice",
+    ),
+    (lambda c: c.observe_many({c.pending[0]: {}}, request="a\nb"), "printable ASCII"),
+    (lambda c: c.decide(0), "n must be"),
+    (lambda c: c.decide(1.5), "n must be"),  # type: ignore[call-overload]
+    (lambda c: c.decide(4, distinct=True), "only 3 may be played"),
+    (lambda c: c.decide(distinct="no"), "distinct must be"),  # type: ignore[call-overload]
+    (lambda c: c.decide(among="ann"), "among must be a list"),
+    (lambda c: c.decide(among=[]), "among is empty"),
+    (lambda c: c.decide(among=["joe"]), "unknown arm 'joe'"),
+    (lambda c: c.decide(among=[None]), "'among' must be"),  # type: ignore[list-item]
+    (lambda c: c.decide(exclude=NAMES), "no arm may be played"),
+    (lambda c: c.decide(exclude=3), "exclude must be a list"),  # type: ignore[call-overload]
+    (lambda c: c.decide(context=math.nan), "context must be a JSON value"),
+    (lambda c: c.decide(context={"a": object()}), "context must be a JSON value"),
+    (lambda c: c.decide(pending="later"), "pending must be 'ignore' or 'expected'"),
+    (lambda c: c.decide(expires=-1), "expires"),
+    (lambda c: c.decide(expires=math.nan), "expires"),
+    (lambda c: c.decide(expires=1e12), "expires must be at most"),
+    (lambda c: c.decide(graph=np.ones((2, 2))), "the graph has 2 arms, but the agent has 3"),
+    (lambda c: c.decide(graph="file:/etc/passwd"), "passwd"),
+    (lambda c: c.decide(request=""), "printable ASCII"),
+    (lambda c: c.decide(request="é"), "printable ASCII"),
+    (lambda c: c.decide(request=" a"), "blanks"),
+    (lambda c: c.decide(request=3), "printable ASCII"),  # type: ignore[call-overload]
+    (lambda c: c.decide(pi=2), "pi must be"),  # type: ignore[call-overload]
+    (lambda c: c.learn({}), "no outcomes"),
+    (lambda c: c.learn([]), "mapping"),
+    (lambda c: c.learn({"ann": math.nan}), "nan"),
+    (lambda c: c.learn({"joe": 1}), "unknown arm 'joe'"),
+    (lambda c: c.learn({"ann": 1}, key=""), "key must be a text"),
+    (lambda c: c.learn({"ann": 1}, unknown="ignore"), "unknown must be"),
+    (lambda c: c.add_arm("ann"), "there is an arm 'ann' already"),
+    (lambda c: c.add_arm(1), "must be a string"),
+    (lambda c: c.add_arm("joe", edges="ann"), "edges must be a list"),
+    (lambda c: c.add_arm("joe", edges={"ann": math.nan}), "not JSON"),
+    (lambda c: c.add_arm("joe", prior=object()), "not JSON"),
+    (lambda c: c.retire(), "retire needs one or more arms"),
+    (lambda c: c.pause("joe"), "unknown arm 'joe'"),
+    (lambda c: c.set_graph(np.ones((2, 2))), "the graph has 2 arms, but the agent has 3"),
+    (lambda c: c.set_graph({"edges": [["ann", "bob"]]}), "the graph has no arm 'eve'"),
+    (lambda c: c.set_graph(None), "needs the key 'graph'"),
+    (lambda c: c.set_policy("ucb-n"), "cannot take over"),
+    (lambda c: c.set_policy("idsn"), "unknown policy 'idsn'"),
+    (lambda c: c.set_policy("ts-n", reset="yes"), "reset must be"),  # type: ignore[arg-type]
+    (lambda c: c.close("9-000000000000"), "unknown decision"),
+    (lambda c: c.decision("../agents"), "unknown decision|there is no"),
+    (lambda c: c.decision(".."), "unknown decision"),
+    (lambda c: c.explain("9-000000000000"), "unknown decision"),
+    (lambda c: c.explain(c.pending[0], 0), "arms must be"),
+    (lambda c: c.health(math.nan), "level must be"),
+    (lambda c: c.beliefs("exact"), "exact"),
+    (lambda c: c.beliefs(estimate=1), "estimate must be"),  # type: ignore[arg-type]
+    (lambda c: c.history(0), "last must be"),
+    (lambda c: c.history(after=-1), "after must be"),
+    (lambda c: c.history(decision="9-000000000000"), "unknown decision"),
+    (lambda c: c.decisions(0), "limit must be"),
+    (lambda c: c.trend(0), "points must be"),
+    (lambda c: c.find_arms(3), "search must be a text"),  # type: ignore[arg-type]
+    (lambda c: c.neighbourhood(["joe"]), "unknown arm 'joe'"),
+    (lambda c: c.overview(0), "arms must be"),
+    (lambda c: c.neighbourhood(["x" * 70_000]), "does not fit into an address"),
+    (lambda c: c.find_arms("\ud800"), "surrogate"),
+    (lambda c: c.decision("x" * 70_000), "does not fit into an address"),
+    (lambda c: c.decision("\udcff"), "surrogate"),
+    (lambda c: c.learn({"\ud800": 1}), "surrogate"),
+    (lambda c: c.add_arm("joe", edges={3: 0.5}), "are texts"),
+    (lambda c: c.decide(context=[[]] * 2 + [10**400]), "more than 300 digits"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_arguments_that_are_not_allowed(
+    call: Callable[[Client], object], message: str, service: TestClient
+) -> None:
+    client = new(service)
+    client.decide(among=["ann"])
+    before = client.history()
+    with pytest.raises(InputError, match=message):
+        call(client)
+    assert client.history() == before
+
+
+def test_integers_as_names_and_as_texts(service: TestClient) -> None:
+    client = new(service, arms=[5, 7], graph="complete")
+    client.observe(client.decide(), {5: 1, "7": 0})
+    client.observe(client.decide(among=["7"], exclude=[np.int64(5)]), {np.int64(7): 1})
+    assert client.state["a"] == {5: 2.0, 7: 2.0}
+    with pytest.raises(InputError, match="the arm '5' is given twice"):
+        client.observe(client.decide(), {5: 1, "5": 0})
+    for wrong in (True, 5.0, None, (5,)):
+        with pytest.raises(InputError, match="are integers"):
+            client.learn({wrong: 1})
+    assert client.learn({5: 1, None: 1, "x": 0}, unknown="skip") == 1
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "."])
+def test_names_that_addresses_cannot_have(name: str, service: TestClient) -> None:
+    with pytest.raises(InputError, match="part of addresses"):
+        new(service, name=name)
+    with pytest.raises(NotFoundError):
+        Client(service=service, name=name)
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+ROWS = {"arm": ["ann", "eve", "ann", "bob"], "reward": [1.0, 0.0, 1.0, 1.0], "count": [3, 2, 1, 7]}
+TOTALS = {"arm": ["ann", "bob"], "total": [3, 0], "count": [10, 4]}
+
+
+def tables(columns: Mapping[str, list[Any]], folder: Path) -> list[Any]:
+    frame = pandas.DataFrame(columns)
+    frame.to_csv(folder / "rows.csv", index=False)
+    frame.to_parquet(folder / "rows.parquet")
+    table = pa.table(dict(columns))
+    files = [folder / "rows.csv", str(folder / "rows.parquet")]
+    return [frame, polars.DataFrame(columns), table, *files]
+
+
+@pytest.mark.parametrize("columns", [ROWS, TOTALS])
+def test_tables_are_learned_as_an_agent_does(
+    columns: dict[str, list[Any]], service: TestClient, tmp_path: Path
+) -> None:
+    agent, client = Agent("ids-n", NAMES, "star", seed=1), new(service)
+    for number, table in enumerate(tables(columns, tmp_path)):
+        assert client.learn(table, key=f"{number}") == agent.learn(table, key=f"{number}")
+        assert client.learn(table, key=f"{number}") == 0
+        assert client.state == agent.state
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"arm": ["ann", "bob"], "reward": [1.0, math.nan]}, "row 2 of the outcomes: reward"),
+        ({"arm": ["ann"], "reward": [None]}, "row 1 of the outcomes: reward"),
+        ({"arm": ["joe"], "reward": [1.0]}, "row 1 of the outcomes: unknown arm 'joe'"),
+        ({"arm": [None], "reward": [1.0]}, "arm|outcomes"),
+        ({"name": ["ann"], "reward": [1.0]}, "has the columns arm and reward"),
+        ({"arm": [], "reward": []}, "no outcomes"),
+        ({}, "has the columns arm and reward"),
+    ],
+)
+def test_tables_that_are_not_allowed(
+    columns: dict[str, list[Any]], message: str, service: TestClient
+) -> None:
+    client = new(service)
+    with pytest.raises(InputError, match=message):
+        client.learn(pa.table(columns))
+    assert client.status()["learned"] == 0
+
+
+def test_a_table_that_is_too_large_is_refused_as_a_whole(service: TestClient) -> None:
+    client = new(service)
+    rows = pandas.DataFrame({"arm": ["ann"] * 50_000, "reward": [1.0] * 50_000})
+    with pytest.raises(InputError, match=r"1,?048,?576|bytes"):
+        client.learn(rows)
+    assert client.status()["learned"] == 0
+
+
+# --- failures of the connection -----------------------------------------------------------------
+
+BEFORE: list[Exception] = [
+    httpx.ConnectError("[Errno 111] Connection refused"),
+    httpx.ConnectTimeout("timed out"),
+    httpx.PoolTimeout(""),
+]
+AFTER: list[Exception] = [
+    httpx.ReadTimeout("timed out"),
+    httpx.ReadError(""),
+    httpx.RemoteProtocolError("Server disconnected without sending a response."),
+    httpx.WriteError("broken pipe"),
+]
+
+
+class Unreliable(httpx.BaseTransport):
+    """Transport that fails as planned: before or after a request was carried out."""
+
+    def __init__(self, server: TestClient) -> None:
+        self.server = server._transport
+        self.plan: list[Exception | httpx.Response | None] = []
+        self.requests: list[httpx.Request] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        failure = self.plan.pop(0) if self.plan else None
+        if isinstance(failure, httpx.Response):
+            return failure
+        if failure is not None and failure in BEFORE:
+            raise failure
+        response = self.server.handle_request(request)
+        if failure is not None:
+            raise failure
+        return response
+
+    def keys(self) -> list[str | None]:
+        return [one.headers.get("Idempotency-Key") for one in self.requests]
+
+
+@pytest.fixture
+def unreliable(service: TestClient) -> Unreliable:
+    return Unreliable(service)
+
+
+@pytest.fixture
+def client(unreliable: Unreliable, clock: list[float]) -> Client:
+    made = new(httpx.Client(transport=unreliable, base_url=URL))
+    unreliable.requests.clear()
+    return made
+
+
+def busy(status: int = 503, seconds: str | None = None) -> httpx.Response:
+    headers = {} if seconds is None else {"Retry-After": seconds}
+    body = {"error": {"type": "unavailable", "message": "the database is away"}}
+    return httpx.Response(status, json=body, headers=headers)
+
+
+def plans() -> Iterator[list[Exception | httpx.Response]]:
+    for failure in (*BEFORE, *AFTER):
+        yield [failure]
+    yield [*BEFORE, *AFTER]
+    yield [AFTER[0], busy(), AFTER[1], busy(429), BEFORE[0], AFTER[2]]
+
+
+@pytest.mark.parametrize("number", range(len(list(plans()))))
+def test_a_decision_is_made_once(number: int, client: Client, unreliable: Unreliable) -> None:
+    plan = list(plans())[number]
+    unreliable.plan = list(plan)
+    decision = client.decide(context={"a": 1})
+    keys = unreliable.keys()
+    assert len(keys) == len(plan) + 1
+    assert len(set(keys)) == 1
+    assert keys[0] is not None
+    assert client.pending == (decision.id,)
+    assert client.decide().id != decision.id
+    assert client.status()["decisions"] == 2
+
+
+@pytest.mark.parametrize("number", range(len(list(plans()))))
+def test_an_outcome_counts_once(number: int, client: Client, unreliable: Unreliable) -> None:
+    decision, *more = client.decide(3)
+    unreliable.plan = list(list(plans())[number])
+    client.observe(decision, {"ann": 1, "bob": (2, 5)})
+    unreliable.plan = list(list(plans())[number])
+    client.observe_many({one: {"eve": 0} for one in more})
+    assert client.status()["outcomes"] == 4
+    assert client.state["a"] == {"ann": 2.0, "bob": 3.0, "eve": 1.0}
+    assert [entry["kind"] for entry in client.history(3)] == ["observe"] * 3
+
+
+def test_a_request_with_a_key_can_be_repeated_later(client: Client, unreliable: Unreliable) -> None:
+    unreliable.plan = [AFTER[0]] * 1000
+    with pytest.raises(StoreError, match="no answer from the service") as caught:
+        client.decide(2)
+    found = re.search(r"repeat it with request='(\w+)'", str(caught.value))
+    assert found is not None
+    unreliable.plan = []
+    first = client.decide(2, request=found[1])
+    assert [one.id for one in client.decide(2, request=found[1])] == [one.id for one in first]
+    assert client.status()["decisions"] == 2
+    with pytest.raises(ConflictError, match="another request was made with the key"):
+        client.decide(3, request=found[1])
+    client.observe_many({first[0]: {"ann": 1}}, request="mine")
+    client.observe_many({first[0]: {"ann": 1}}, request="mine")
+    with pytest.raises(ConflictError, match="another request was made with the key 'mine'"):
+        client.observe_many({first[1]: {"ann": 1}}, request="mine")
+
+
+def test_outcomes_can_be_reported_again(client: Client, unreliable: Unreliable) -> None:
+    decision = client.decide()
+    unreliable.plan = [AFTER[1]] * 1000
+    with pytest.raises(StoreError, match="report the outcomes again"):
+        client.observe(decision, {"ann": 1})
+    unreliable.plan = []
+    client.observe(decision, {"ann": 1})
+    assert client.status()["outcomes"] == 1
+
+
+def test_a_decision_without_outcomes_is_closed(client: Client) -> None:
+    client.observe(client.decide(), {})
+    assert client.pending == ()
+
+
+CHANGES: dict[str, Callable[[Client], object]] = {
+    "learn": lambda c: c.learn({"ann": 1}),
+    "pause": lambda c: c.pause("ann"),
+    "add_arm": lambda c: c.add_arm("joe"),
+    "reset": lambda c: c.reset(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("number", range(len(AFTER)))
+def test_changes_are_not_repeated_if_they_may_have_been_made(
+    name: str, number: int, client: Client, unreliable: Unreliable
+) -> None:
+    unreliable.plan = [AFTER[number]]
+    with pytest.raises(StoreError, match=r"1 attempt.*may have been carried out") as caught:
+        CHANGES[name](client)
+    assert "localhost:8000" in str(caught.value)
+    assert len(unreliable.requests) == 1
+    assert unreliable.keys() == [None]
+    assert client.status()["entries"] == 2
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_are_repeated_if_they_were_not_made(
+    name: str, client: Client, unreliable: Unreliable
+) -> None:
+    unreliable.plan = [*BEFORE, busy(), busy(429)]
+    CHANGES[name](client)
+    assert len(unreliable.requests) == 6
+    assert client.status()["entries"] == 2
+
+
+def test_reading_and_creation_are_repeated(
+    client: Client, unreliable: Unreliable, service: TestClient
+) -> None:
+    unreliable.plan = [*BEFORE, *AFTER]
+    assert client.status()["decisions"] == 0
+    unreliable.plan = [*AFTER, busy()]
+    http = httpx.Client(transport=unreliable, base_url=URL)
+    assert new(http, name="other", seed=None).seed == Client(service=service, name="other").seed
+
+
+def test_pauses_grow_and_end(client: Client, unreliable: Unreliable, clock: list[float]) -> None:
+    unreliable.plan = [BEFORE[0]] * 1000
+    with pytest.raises(StoreError, match=r"no connection to the service at") as caught:
+        client.decide()
+    assert "Connection refused" in str(caught.value)
+    assert f"{len(clock) + 1} attempts" in str(caught.value)
+    assert "request=" not in str(caught.value)
+    assert 20.0 < sum(clock) <= 30.0
+    for place, pause in enumerate(clock):
+        most = min(module.LONGEST_PAUSE, module.FIRST_PAUSE * 2.0**place)
+        assert most / 2.0 <= pause <= most
+
+
+def test_the_service_says_when_to_try_again(
+    client: Client, unreliable: Unreliable, clock: list[float]
+) -> None:
+    unreliable.plan = [busy(429, "3"), busy(503, "7"), busy(503, "Wed, 21 Oct 2015 07:28:00 GMT")]
+    client.decide()
+    assert clock[:2] == [3.0, 7.0]
+    assert clock[2] < 1.0
+    unreliable.plan = [busy(503, "soon"), busy(503, "99999999999999")]
+    with pytest.raises(StoreError, match=r"^the database is away \(2 attempts in 0.\d s\)$"):
+        client.pause("ann")
+
+
+def test_a_dead_service_is_reported(service: TestClient) -> None:
+    with pytest.raises(StoreError, match=r"127.0.0.1:9.*'graphbandits serve' runs there"):
+        new("http://127.0.0.1:9", timeout=0.2)
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+def answering(status: int, **content: Any) -> httpx.Client:
+    """Return a client of a service that always gives the same answer."""
+    answer = httpx.MockTransport(lambda request: httpx.Response(status, **content))
+    return httpx.Client(transport=answer, base_url=URL)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 408, 409, 413, 415, 418, 422, 500])
+def test_errors_have_the_sentence_of_the_service(status: int) -> None:
+    sentence = "ann: this is not allowed, 100 %"
+    body = {"error": {"type": "any", "message": sentence}}
+    with pytest.raises(GraphBanditsError) as caught:
+        new(answering(status, json=body))
+    assert str(caught.value) == sentence
+    assert type(caught.value) is ERRORS.get(status, GraphBanditsError)
+
+
+def test_kinds_of_errors() -> None:
+    assert {status: kind.__name__ for status, kind in sorted(ERRORS.items())} == {
+        **dict.fromkeys((400, 401, 403, 413, 415, 422), "InputError"),
+        404: "NotFoundError",
+        409: "ConflictError",
+        **dict.fromkeys((408, 429, 503), "StoreError"),
+    }
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_service_is_reported(status: int, clock: list[float]) -> None:
+    body = {"error": {"type": "any", "message": "too many requests"}}
+    with pytest.raises(StoreError, match=r"^too many requests \(\d+ attempts in \d\d.\d s\)$"):
+        new(answering(status, json=body))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"html": "<html>\n<body>Bad gateway " + "x" * 1000},
+        {"json": {"detail": "Not Found"}},
+        {"json": {"error": "no"}},
+        {"json": {"error": {"message": 3}}},
+        {"json": [1]},
+        {"content": b"\xff\xfe\x00"},
+        {"content": b""},
+    ],
+)
+@pytest.mark.parametrize("status", [200, 301, 404, 502])
+def test_other_answers_are_recognized(status: int, content: dict[str, Any]) -> None:
+    with pytest.raises(StoreError, match=f"not that of a decision service: status {status}, ") as e:
+        new(answering(status, **content))
+    assert len(str(e.value)) < 300
+
+
+def test_a_log_that_is_no_file_is_recognized(client: Client, unreliable: Unreliable) -> None:
+    unreliable.plan = [httpx.Response(200, text="<html>")]
+    with pytest.raises(StoreError, match="not that of a decision service: status 200, '<html>'"):
+        client.log()
+
+
+def test_conflicting_outcomes_and_unknown_decisions(service: TestClient) -> None:
+    client = new(service)
+    decision = client.decide()
+    client.observe(decision, {"ann": 1})
+    client.observe(decision, {"ann": 1})
+    with pytest.raises(ConflictError, match="has the outcome 1 of 'ann', not 0"):
+        client.observe(decision, {"ann": 0})
+    with pytest.raises(ConflictError, match="is closed, and has no outcome of 'bob'"):
+        client.observe(decision, {"bob": 0})
+    with pytest.raises(NotFoundError, match="unknown decision '9-000000000000'"):
+        client.observe("9-000000000000", {"ann": 1})
+    with pytest.raises(InputError, match="divide it into several"):
+        client.decide(1001)
+
+
+# --- tokens and addresses -----------------------------------------------------------------------
+
+
+def test_tokens_give_roles(service: TestClient, tmp_path: Path) -> None:
+    client = new(service)
+    with open_store(tmp_path / "service.db") as store:
+        tokens = {role: add_token(store, role)[0] for role in ("read", "decide", "admin")}
+    with serve(tmp_path / "service.db") as http:
+        with pytest.raises(InputError, match="a token is required"):
+            Client(service=http)
+        with pytest.raises(InputError, match="does not know the token"):
+            Client(service=http, token=tokens["read"][:-1] + "x")
+        reader = Client(service=http, token=tokens["read"])
+        assert reader.status()["decisions"] == 0
+        with pytest.raises(InputError, match="this request needs 'decide'"):
+            reader.decide()
+        writer = Client(service=http, token=tokens["decide"])
+        writer.observe(writer.decide(), {"ann": 1})
+        assert writer.learn({"bob": 1}) == 1
+        with pytest.raises(InputError, match="this request needs 'admin'"):
+            writer.pause("ann")
+        Client(service=http, token=tokens["admin"]).pause("ann")
+    assert client.name == "default"
+
+
+def test_the_default_token_is_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = list[str | None]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("Authorization"))
+        return httpx.Response(
+            200, json={"agent": {"arm_names": "text", "seed": 1, "horizon": None}}
+        )
+
+    http = httpx.Client(transport=httpx.MockTransport(answer), base_url=URL)
+    monkeypatch.delenv("GRAPHBANDITS_TOKEN", raising=False)
+    Client(service=http)
+    monkeypatch.setenv("GRAPHBANDITS_TOKEN", " gb_1\n")
+    Client(service=http)
+    Client(service=http, token="gb_2")
+    Client(service=http, token="")
+    assert seen == [None, "Bearer gb_1", "Bearer gb_2", None]
+    monkeypatch.setenv("GRAPHBANDITS_TOKEN", "gb_1 gb_2")
+    with pytest.raises(InputError, match="the environment variable GRAPHBANDITS_TOKEN") as caught:
+        Client(service=http)
+    assert "gb_1" not in str(caught.value)
+
+
+SECRET = "gb_verysecret"
+
+
+def test_a_token_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def echo(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(
+                200, json={"agent": {"arm_names": "text", "seed": 1, "horizon": None}}
+            )
+        text = f"you sent {request.headers['Authorization']}"
+        if request.url.path.endswith("events"):
+            raise httpx.ReadError(text)
+        if request.url.path.endswith("outcomes"):
+            return httpx.Response(500, json={"error": {"type": "internal", "message": text}})
+        return httpx.Response(502, text=text)
+
+    http = httpx.Client(transport=httpx.MockTransport(echo), base_url=URL)
+    client = Client(service=http, token=SECRET)
+    found = [repr(client), str(client)]
+    calls: list[Callable[[], object]] = [
+        client.decide,
+        lambda: client.observe("1-0", {}),
+        lambda: client.pause("ann"),
+    ]
+    for call in calls:
+        with pytest.raises(GraphBanditsError, match="Bearer TOKEN") as caught:
+            call()
+        found.append("".join(map(str, (caught.value, caught.value.args, caught.value.__cause__))))
+    for wrong in (SECRET + "\n", SECRET + "é", SECRET + " x", SECRET.encode()):
+        with pytest.raises(InputError, match="token must be a token") as refused:
+            Client(service=http, token=wrong)  # type: ignore[arg-type]
+        found.append(str(refused.value))
+    assert SECRET not in "".join(found) + caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "warns"),
+    [
+        ("http://service.example", True),
+        ("http://10.0.0.1:8000", True),
+        ("http://localhost.example", True),
+        ("http://localhost:8000/prefix/", False),
+        ("http://agents.localhost", False),
+        ("http://127.0.0.2", False),
+        ("http://[::1]:8000", False),
+        ("https://service.example", False),
+    ],
+)
+@pytest.mark.parametrize("token", [SECRET, None])
+def test_a_token_without_encryption(
+    url: str, warns: bool, token: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GRAPHBANDITS_TOKEN", raising=False)
+    seen = list[httpx.URL]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url)
+        return httpx.Response(
+            200, json={"agent": {"arm_names": "text", "seed": 1, "horizon": None}}
+        )
+
+    http = httpx.Client(transport=httpx.MockTransport(answer), base_url=url)
+    if warns and token:
+        with pytest.warns(InputWarning, match="without encryption: use https") as caught:
+            Client(service=http, token=token)
+        assert caught[0].filename == __file__
+        assert SECRET not in str(caught[0].message)
+    else:
+        Client(service=http, token=token)
+    assert str(seen[0]) == f"{url.rstrip('/')}/agents/default"
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        *("localhost:8000", "ftp://localhost", "http://", "", "http://[::1", "a b", None, 8000),
+        *("http://localhost?a=b", "http://localhost#x", "http://user:word@localhost"),
+    ],
+)
+def test_addresses_that_are_not_valid(service: Any) -> None:
+    with pytest.raises(InputError, match=r"service|address") as caught:
+        Client(service=service)
+    assert "word" not in str(caught.value)
+
+
+def test_clients_of_httpx_that_cannot_be_used() -> None:
+    with pytest.raises(InputError, match="a client without base_url"):
+        Client(service=httpx.Client())
+    closed = answering(200)
+    closed.close()
+    with pytest.raises(InputError, match="is closed"):
+        Client(service=closed)
+    for wrong in (0, -1, math.nan, "30"):
+        with pytest.raises(InputError, match="timeout"):
+            Client(service=URL, timeout=wrong)  # type: ignore[arg-type]
+
+
+def test_redirects_are_not_followed() -> None:
+    seen = list[str]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(str(request.url))
+        return httpx.Response(307, headers={"Location": "http://other.example/"})
+
+    http = httpx.Client(transport=httpx.MockTransport(answer), base_url=URL)
+    with pytest.raises(StoreError, match="status 307"):
+        Client(service=http, token=SECRET)
+    assert len(seen) == 1
+
+
+# --- connections --------------------------------------------------------------------------------
+
+
+def test_a_client_of_the_user_stays_open(service: TestClient) -> None:
+    with new(service) as client:
+        client.decide()
+    assert not service.is_closed
+    client.disconnect()
+    assert client.status()["decisions"] == 1
+
+
+@contextmanager
+def listening(app: Any) -> Iterator[str]:
+    """Run an application in a server with sockets; return its address."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="on"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_names_in_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRAPHBANDITS_TOKEN", raising=False)
+    with listening(serve(tmp_path / "service.db").app) as address:
+        for name in ("é ü", "%2F", "a?b#c&d=e", "..x", "%", "'\"", "x" * 200, "graph", "\\"):
+            arms = [name, "+", "?", ".."]
+            with new(address, name=name, arms=arms) as client:
+                decision = client.decide(among=[name])
+                client.observe(decision, {name: 1, "+": 0})
+            with Client(service=address, name=name) as other:
+                assert other.decision(decision.id).reveals == decision.reveals
+                assert other.find_arms("+")[0][0]["arm"] == "+"
+                assert other.neighbourhood(["+"], 1)["arms"][0]["arm"] == "+"
+                assert other.status()["name"] == name
+                assert other.arms == tuple(arms)
+                assert len(other.log()) == 1
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answer of every request: the description of an agent."""
+
+    protocol_version = "HTTP/1.1"
+    connections: ClassVar[set[Any]] = set()
+
+    def do_GET(self) -> None:
+        self.connections.add(self.client_address)
+        body = {"agent": {"arm_names": "text", "seed": 1, "horizon": None, "policy": "ts-n"}}
+        content = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_connections_are_kept_and_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # not for this computer
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with Client(service=f"http://127.0.0.1:{server.server_port}/") as client:
+            assert [client.policy for _ in range(3)] == ["ts-n"] * 3
+            assert len(Handler.connections) == 1
+        assert client.policy == "ts-n"
+        assert len(Handler.connections) == 2
+        client.disconnect()
+        client.disconnect()
+        server.shutdown()
+
+
+def test_threads_share_a_client(service: TestClient) -> None:
+    client = new(service, policy="ts-n", graph="complete")
+    errors = list[BaseException]()
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                decision = client.decide()
+                client.observe(decision, dict.fromkeys(NAMES, decision.number % 2))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    counts = client.status()
+    assert (counts["decisions"], counts["open"], counts["outcomes"]) == (60, 0, 180)
+
+
+# --- imports ------------------------------------------------------------------------------------
+
+LIGHT = """
+import sys
+import httpx
+from graphbandits.service.client import Client
+assert not {"numba", "numpy", "pyarrow", "scipy"} & set(sys.modules), "import"
+agent = {"arm_names": "text", "seed": 1, "horizon": None, "arms": 2, "policy": "ids-n"}
+decision = {"id": "1-000000000000", "arm": "ann", "probability": 1.0, "reveals": {"ann": 1.0},
+            "time": "2026-01-31T00:00:00+00:00", "pi": {"ann": 1.0}}
+answers = {"agents": {"agent": agent}, "decisions": {"decisions": [decision]},
+           "outcomes": {"accepted": 1}, "learn": {"learned": 1}, "events": {}}
+def answer(request):
+    return httpx.Response(200, json=answers[request.url.path.rpartition("/")[2]])
+http = httpx.Client(transport=httpx.MockTransport(answer), base_url="http://localhost")
+client = Client("ids-n", arms=["ann", "bob"], graph="star", prior=(2, 5), service=http)
+made = client.decide(among=["ann"], context={"a": 1})
+assert (made.arm, made.pi, made.reveals, made.number) == ("ann", {"ann": 1.0}, {"ann": 1.0}, 1)
+assert made.to_dict()["time"] == "2026-01-31T00:00:00+00:00"
+client.observe(made, {"ann": 1})
+client.observe_many({made.id: {"ann": 1}})
+client.learn({"ann": (1, 2)})
+client.pause("ann")
+print(sorted({"numba", "scipy", "pyarrow", "pandas"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.process
+def test_a_client_does_not_import_numba() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LIGHT], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.process
+def test_a_missing_httpx_is_reported() -> None:
+    program = "import sys; sys.modules['httpx'] = None; import graphbandits.service.client"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "ImportError: the client needs httpx: python -m pip install" in run.stderr
