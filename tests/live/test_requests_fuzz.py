@@ -67,10 +67,15 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "policy": st.sampled_from(["ids-n", "ts-n", "ucb-n", "exp3-ix", "idsn", "ids-n(x=1)"]),
     "prior": st.sampled_from([[2, 5], "2,5", {"a": 2}, {"mean": 0, "sd": 2}, {"a": "x"}, [[1]]])
     | VALUES,
+    "request": st.sampled_from(["k", "l", "m", "", "\u2603"]),
     "reset": FLAGS,
     "revealed_by": EDGES,
     "reveals": EDGES,
 }
+#: Values of 'outcomes' of several decisions.
+BATCHES = st.dictionaries(
+    GOOD["id"], st.dictionaries(ARMS.map(str), REWARDS, max_size=3), max_size=3
+)
 
 
 @st.composite
@@ -80,7 +85,8 @@ def requests(draw: st.DrawFn) -> str:
     required, allowed = keys_of(op)
     optional = [key for key in allowed if key not in required]
     keys = [*required, *draw(st.lists(st.sampled_from(optional or ["op"]), max_size=3))]
-    found = {"op": op} | {key: draw(GOOD[key]) for key in keys if key != "op"}
+    good = GOOD | {"outcomes": BATCHES} if op == "observe_many" else GOOD
+    found = {"op": op} | {key: draw(good[key]) for key in keys if key != "op"}
     change = draw(st.integers(0, 11))
     if change == 0:
         found[draw(st.sampled_from(["op", *sorted(KINDS), "x"]))] = draw(VALUES)
