@@ -12,6 +12,7 @@ from graphbandits.plugins import loaded_plugins, unload_plugin
 pytest.register_assert_rewrite("helpers")
 
 from helpers.messages import write_messages  # noqa: E402
+from helpers.postgres import PostgresServer  # noqa: E402
 
 
 def pytest_sessionfinish() -> None:
@@ -40,3 +41,20 @@ def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
         return path
 
     return writer
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server of PostgreSQL; one for each worker of pytest-xdist."""
+    server = PostgresServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.process)])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a new store, in each kind of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "agents.db")
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.new_address()

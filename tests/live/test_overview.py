@@ -12,9 +12,12 @@ import networkx as nx
 import numpy as np
 import pytest
 from helpers.bad_input import refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from graphbandits import Agent
+from graphbandits import Agent, InputError
+from graphbandits.live import overview
 
 NAMES = ["ann", "bob", "eve", "joe"]
 GRAPH = np.array(
@@ -235,3 +238,104 @@ def test_decisions_do_not_import_matplotlib(policy: str) -> None:
         "a.at(d.time); a.overview(); assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+# --- parts of the graph, arms by name, decisions ------------------------------------------------
+
+
+@given(data=st.data(), arms=st.integers(1, 9))
+@settings(max_examples=60, deadline=None)
+def test_edges_are_those_of_the_matrix(data: st.DataObject, arms: int) -> None:
+    chances = st.sampled_from([0.0, 0.0, 0.25, 1.0])
+    size = {"min_size": arms, "max_size": arms}
+    rows = data.draw(st.lists(st.lists(chances, **size), **size))
+    matrix = np.array(rows)
+    np.fill_diagonal(matrix, 1.0)
+    agent = Agent("ts-n", [f"arm{i}" for i in range(arms)], matrix, seed=1)
+    around = data.draw(st.lists(st.integers(0, arms - 1), max_size=3, unique=True))
+    limit = data.draw(st.integers(1, arms + 1))
+    found = agent.neighbourhood([f"arm{i}" for i in around], limit)
+    chosen = [one["number"] for one in found["arms"]]
+    assert len(chosen) == min(limit, arms)
+    assert chosen == sorted(set(chosen))
+    assert set(around[:limit]) <= set(chosen)
+    part = matrix[np.ix_(chosen, chosen)] - np.eye(len(chosen))
+    seen = np.zeros_like(part)
+    for i, j, chance in found["edges"]:
+        seen[i, j] = chance
+    assert (seen == part).all()
+    assert found["directed"] == bool((part != part.T).any())
+    assert (found["total"], found["edges_left_out"], found["changes"]) == (arms, 0, False)
+
+
+def test_neighbours_of_the_chosen_arms_come_first() -> None:
+    agent = Agent("ts-n", 50, "ring", seed=1, prior=[(30 - i % 30, 1) for i in range(50)])
+    found = agent.neighbourhood([40], limit=3)
+    assert [one["arm"] for one in found["arms"]] == [39, 40, 41]
+    assert len(found["edges"]) == 4
+
+
+def test_many_edges_are_cut_to_those_of_the_relevant_arms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MOST_EDGES", 30)
+    agent = Agent("ts-n", 12, "complete", seed=1)
+    found = agent.neighbourhood([7])
+    assert len(found["edges"]) == 22
+    assert {7} == set.intersection(*({i, j} for i, j, _ in found["edges"]))
+    assert found["edges_left_out"] == 12 * 11 - 22
+
+
+def test_retired_arms_are_not_revealed_and_random_graphs_change() -> None:
+    agent = Agent("ts-n", ["ann", "bob", "eve"], "complete", seed=1)
+    agent.retire("bob")
+    agent.pause("eve")
+    found = agent.neighbourhood()
+    assert [one["status"] for one in found["arms"]] == ["active", "retired", "paused"]
+    assert not [edge for edge in found["edges"] if edge[1] == 1]
+    random = Agent("ts-n", 3, "random(r=0.5)", seed=1).neighbourhood()
+    assert not random["changes"]
+    assert {chance for _, _, chance in random["edges"]} == {0.5}
+    assert Agent("ts-n", 3, "random(r=uniform)", seed=1).neighbourhood()["changes"]
+
+
+def test_arms_that_were_played_last_are_marked() -> None:
+    agent = Agent("ts-n", ["ann", "bob", "eve", "joe"], seed=1)
+    for arm in ("joe", "ann", "ann", "bob", "eve", "bob"):
+        agent.decide(among=[arm])
+    found = agent.neighbourhood()
+    assert [found["arms"][i]["arm"] for i in found["last"]] == ["bob", "eve", "ann"]
+    assert [one["plays"] for one in found["arms"]] == [2, 2, 1, 1]
+
+
+def test_arms_are_found_by_name() -> None:
+    names = ["Joanna", "ann", "ANNE", "\u00c5sa", "stra\u00dfe"]
+    agent = Agent("ts-n", names, seed=1, prior=[(1, 9), (1, 9), (9, 1), (1, 1), (1, 1)])
+    rows, found = agent.find_arms("ann")
+    assert [row["arm"] for row in rows] == ["ANNE", "ann", "Joanna"]
+    assert found == 3
+    assert [row["arm"] for row in agent.find_arms("STRASSE")[0]] == ["stra\u00dfe"]
+    assert [row["arm"] for row in agent.find_arms("A\u030asa")[0]] == ["\u00c5sa"]
+    rows, found = agent.find_arms(limit=2)
+    assert ([row["arm"] for row in rows], found) == (["ANNE", "\u00c5sa"], 5)
+    assert agent.find_arms("<b>") == ([], 0)
+    with pytest.raises(InputError, match="search must be a text, not 3"):
+        agent.find_arms(3)  # type: ignore[arg-type]
+
+
+def test_decisions_have_their_status_and_outcomes() -> None:
+    now = 0.0
+    agent = Agent("ts-n", ["ann", "bob"], "complete", seed=1, clock=lambda: now)
+    closed, late, still, due = (agent.decide(expires=e) for e in (None, 5, None, 50))
+    agent.observe(closed, {"ann": 1, "bob": (3, 10)})
+    now = 10.0
+    agent.observe(late, {"bob": 0})
+    agent.observe(still, {"bob": 1}, partial=True)
+    now = 60.0
+    rows = agent.decisions()
+    assert [row["id"] for row in rows] == [due.id, still.id, late.id, closed.id]
+    assert [row["status"] for row in rows] == ["expired", "open", "expired", "closed"]
+    several = {"ann": 1.0, "bob": [3.0, 10.0]}
+    assert [row["outcomes"] for row in rows] == [{}, {"bob": 1.0}, {"bob": 0.0}, several]
+    assert [row["late"] for row in rows] == [[], [], ["bob"], []]
+    assert [row["id"] for row in agent.decisions(only_open=True)] == [still.id]
+    assert [row["number"] for row in agent.decisions(2, before=4)] == [3, 2]
+    assert agent.decisions(before=1) == []

@@ -1671,6 +1671,7 @@ class Agent:
                 self._snapshot()
             # the next report starts from the snapshot; without one, at this moment
             self._health = None if data else HealthRecord(self._state.shadow())
+            self._trend = None
             return removed
 
     def backup(self, place: str | os.PathLike[str]) -> None:

@@ -146,12 +146,13 @@ def part_of_graph(
     chance = _chances(state, beliefs)
     chosen = relevant_arms(feedback, recent, chance, counts.outcomes, most, around)
     source, target, chances = edge_arrays(subgraph(feedback, chosen))
-    if len(source) and state.retired:
-        kept = ~np.isin(chosen[target], list(state.retired))
+    if state.retired:  # they are neither played nor revealed
+        gone = np.isin(chosen, list(state.retired))
+        kept = ~(gone[source] | gone[target])
         source, target, chances = source[kept], target[kept], chances[kept]
     total = len(source)
-    pairs = set(zip(source.tolist(), target.tolist(), strict=True))
-    directed = any((j, i) not in pairs for i, j in pairs)
+    pairs = dict(zip(zip(source.tolist(), target.tolist(), strict=True), chances, strict=True))
+    directed = any(pairs.get((j, i)) != chance for (i, j), chance in pairs.items())
     place = {arm: i for i, arm in enumerate(chosen.tolist())}
     last = [place[arm] for arm in recent[:LAST] if arm in place]
     if total > MOST_EDGES:  # those of the most relevant arms
