@@ -13,12 +13,15 @@ from graphbandits._version import __version__
 from graphbandits.cli.agent_commands import agent
 from graphbandits.cli.catalogue_commands import list_, new
 from graphbandits.cli.check_commands import audit, check
+from graphbandits.cli.demo_command import demo
 from graphbandits.cli.evaluation_commands import evaluate
 from graphbandits.cli.inspect_commands import graph, inspect
 from graphbandits.cli.precompile_command import precompile
 from graphbandits.cli.recommend_command import recommend
 from graphbandits.cli.run_commands import reproduce, run, simulate
+from graphbandits.cli.serve_command import serve
 from graphbandits.cli.store_commands import compare, report, store
+from graphbandits.cli.token_commands import token
 from graphbandits.errors import GraphBanditsError, InputWarning
 
 #: Longest word (such as a path) that an error message shows in full.
@@ -114,12 +117,13 @@ def _root(
 
 for command in (
     *(reproduce, simulate, recommend, run, audit, check, inspect, graph, list_, compare, report),
-    *(evaluate, precompile),
+    *(evaluate, precompile, serve, demo),
 ):
     app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(agent, name="agent")
 app.add_typer(new, name="new")
 app.add_typer(store, name="store")
+app.add_typer(token, name="token")
 
 
 def main() -> None:

@@ -81,6 +81,9 @@ def _decide(policy: str, world: str, graph: str, arms: int) -> None:
         agent = graphbandits.Agent(policy, arms, graph, posterior=prior, horizon=10, seed=0)
         decision = agent.decide()
         agent.observe(decision, {decision.arm: 1.0})
+        agent.explain(decision)
+        agent.health()
         graphbandits.simulate(policy, world, graph, arms=arms, horizon=2, trials=2, progress=False)
+        agent.beliefs()  # last: without a posterior it is refused
     except (InputError, NeedsError):
         return

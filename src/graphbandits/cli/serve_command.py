@@ -31,7 +31,7 @@ def check_installed() -> None:
     if not all(find_spec(name) for name in ("fastapi", "httpx", "uvicorn")):
         raise InputError(
             "the service needs FastAPI, uvicorn and httpx: python -m pip install "
-            "'graphbandits[serve]'"
+            '"graphbandits[serve]"'
         )
 
 

@@ -16,6 +16,8 @@ from graphbandits.registry import text_of
 
 #: Most agents that a process keeps in memory.
 MOST_OPENED = 200
+#: Most arms of an agent that is created by its number of arms. A list is limited by the body.
+MOST_ARMS = 1_000_000
 
 Test = Callable[[Any], bool]
 
@@ -148,8 +150,15 @@ class Agents:
                 f"the name of an agent of a service is part of addresses: choose one without '/', "
                 f"not {short_repr(name)}"
             )
-        if "graph" in given:
-            given["graph"] = _graph(given["graph"], given.get("arms"))
+        if isinstance(given.get("arms"), int) and given["arms"] > MOST_ARMS:
+            shown = short_repr(given["arms"])
+            raise InputError(f"an agent of a service has at most {MOST_ARMS:,} arms, not {shown}")
+        if isinstance(given.get("graph"), dict):
+            ends = (arm for edge in given["graph"]["edges"] for arm in edge[:2])
+            arms = given.setdefault("arms", list(dict.fromkeys(ends)))
+            given["graph"] = _from_edges(given["graph"], arms)
+        elif "graph" in given:
+            given["graph"] = graph_of(given["graph"], ())
         is_new = name not in self.names()
         Agent(**given, store=self._place, name=name).disconnect()
         return self.get(name), is_new
@@ -186,15 +195,11 @@ def _text(posterior: Any) -> str | None:
     return found if len(found) <= 200 else None
 
 
-def _graph(value: Any, arms: int | list[Any] | None) -> GraphLike:
+def _from_edges(value: dict[str, Any], arms: int | list[Any]) -> GraphLike:
     """Return the graph of a new agent; arms without edges need not be named in it."""
-    if isinstance(value, dict):
-        edges = value["edges"]
-        ends = [arm for edge in edges for arm in edge[:2]]
-        names = list(range(arms)) if isinstance(arms, int) else arms or list(dict.fromkeys(ends))
-        alone = [[arm] for arm in names]
-        if names and isinstance(names[0], int):  # the graph has no names, so the order counts
-            made: Any = graph_of(value | {"edges": alone + edges}, tuple(names))
-            return made.feedback
-        return graph_of(value | {"edges": edges + alone}, tuple(names))
-    return graph_of(value, ())
+    names = list(range(arms)) if isinstance(arms, int) else arms
+    edges, alone = value["edges"], [[arm] for arm in names]
+    if names and isinstance(names[0], int):  # the graph has no names, so the order counts
+        made: Any = graph_of(value | {"edges": alone + edges}, tuple(names))
+        return made.feedback
+    return graph_of(value | {"edges": edges + alone}, tuple(names))

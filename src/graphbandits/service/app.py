@@ -23,6 +23,7 @@ from graphbandits.plugins import load_plugin
 from graphbandits.service.agents import Agents
 from graphbandits.service.answers import Service, error_answer, failure
 from graphbandits.service.limits import CONTENT_SECURITY_POLICY, Limits
+from graphbandits.service.openapi import SECURITY
 from graphbandits.service.routes import STATIC, router
 from graphbandits.service.settings import Settings
 
@@ -71,8 +72,15 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
         lifespan=lifespan,
     )
+    describe = app.openapi
+
+    def describe_with_tokens() -> dict[str, Any]:
+        return describe() | {"components": {"securitySchemes": SECURITY}}
+
+    app.openapi = describe_with_tokens  # type: ignore[method-assign]
     app.state.service = service
     app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -105,6 +113,7 @@ def warm(agents: Agents) -> None:
             made = agent.decide()
             agent.observe(made, {made.arm: 1.0})
             agent.explain(made)
+            agent.health()
         except Exception:  # also of a plug-in
             pass  # it needs another graph or other rewards: compiled with its first decision
 

@@ -10,11 +10,15 @@ Schema = dict[str, Any]
 
 
 def _text(description: str = "", **more: Any) -> Schema:
-    return {"type": "string", "description": description, **more}
+    return {"type": "string", **_words(description), **more}
 
 
 def _list(items: Schema, description: str = "") -> Schema:
-    return {"type": "array", "items": items, "description": description}
+    return {"type": "array", "items": items, **_words(description)}
+
+
+def _words(description: str) -> Schema:
+    return {"description": description} if description else {}
 
 
 def _object(required: str, **properties: Schema) -> Schema:
@@ -51,7 +55,21 @@ _GRAPH: Schema = {
         },
     ],
 }
-_PRIOR: Schema = {"anyOf": [{"type": "string"}, {"type": "array"}, {"type": "object"}]}
+_SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
+
+
+def _nested(members: Schema) -> Schema:
+    return {"anyOf": [_list(members), {"type": "object", "additionalProperties": members}]}
+
+
+_PRIOR: Schema = {
+    "anyOf": [{"type": "string"}, _nested({"anyOf": [_SCALAR, _nested(_SCALAR)]})],
+}
+_ROW_OF_TABLE: Schema = {
+    "type": "object",
+    "additionalProperties": {"type": ["string", "number"]},
+    "description": "arm and reward, or arm and total; and count",
+}
 
 #: Schema of each key of a request. The words are those of the error messages.
 _FORMS: dict[str, Schema] = {
@@ -72,7 +90,7 @@ _FORMS: dict[str, Schema] = {
     "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
     "n": {"type": "integer", "minimum": 1, "maximum": MOST_DECISIONS},
     "name": _ARM,
-    "outcomes": {"anyOf": [_REWARDS, _list({"type": "object"})]},
+    "outcomes": {"anyOf": [_REWARDS, _list(_ROW_OF_TABLE)]},
     "partial": _FLAG,
     "pending": {"type": "string", "enum": ["ignore", "expected"]},
     "pi": _FLAG,
@@ -124,12 +142,12 @@ def _event(op: str) -> Schema:
 
 def new_agent() -> Schema:
     """Return the schema of the settings of a new agent."""
-    from graphbandits.service.agents import KEYS
+    from graphbandits.service.agents import KEYS, MOST_ARMS
 
     forms = {
         **_FORMS,
         "name": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^/]+$"},
-        "arms": {"anyOf": [{"type": "integer", "minimum": 1}, _list(_ARM)]},
+        "arms": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_ARMS}, _list(_ARM)]},
         "seed": {"type": "integer", "minimum": 0},
         "posterior": {"type": "string"},
         "horizon": {"type": "integer", "minimum": 1},
@@ -179,6 +197,15 @@ _STATUS = _object(
     policy=_text(),
     paused=_list(_ARM),
     retired=_list(_ARM),
+)
+_DESCRIPTION = _object(
+    " ".join([*_STATUS["required"], "posterior graph horizon seed arm_names"]),
+    **_STATUS["properties"],
+    posterior={"type": ["string", "null"], "description": "null: it is too long for a text"},
+    graph={"type": ["string", "null"], "description": "null: it has no name"},
+    horizon={"type": ["integer", "null"]},
+    seed=_WHOLE,
+    arm_names={"type": "string", "enum": ["text", "integer"]},
 )
 _DECISION = _object(
     "id arm probability reveals time",
@@ -230,7 +257,7 @@ ANSWERS: dict[str, Schema] = {
         version=_text(),
     ),
     "agents": _object("agents", agents=_list(_STATUS)),
-    "agent": _object("agent", agent=_STATUS),
+    "agent": _object("agent", agent=_DESCRIPTION),
     "decide": _object("decisions", decisions=_list(_DECISION)),
     "decisions": _object("decisions more", decisions=_list(_ROW), more=_FLAG),
     "decision": _object(
@@ -270,6 +297,33 @@ ANSWERS: dict[str, Schema] = {
     "pending": _object("pending", pending=_list(_text())),
     "error": _object("error", error=_object("type message", type=_text(), message=_text())),
 }
+
+#: Types of answers that are not JSON.
+_TYPES: dict[str, tuple[str, ...]] = {
+    "metrics": ("text/plain",),
+    "log": ("application/jsonl", "text/csv", "application/vnd.apache.parquet"),
+    "stream": ("text/event-stream",),
+}
+#: How a client proves its role. The token is optional on a loopback address without tokens.
+SECURITY: Schema = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "token of 'graphbandits token add', such as gb_...",
+    }
+}
+
+
+def content_of(answer: str) -> Schema:
+    """Return the schema of an answer by its type.
+
+    >>> list(content_of("metrics")), list(content_of("health"))
+    (['text/plain'], ['application/json'])
+    """
+    if answer in _TYPES:
+        return {kind: {"schema": {"type": "string"}} for kind in _TYPES[answer]}
+    return {"application/json": {"schema": ANSWERS[answer]}}
+
 
 #: Header of requests that are carried out once.
 IDEMPOTENCY_KEY: Schema = {

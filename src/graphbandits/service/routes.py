@@ -42,8 +42,8 @@ def _described(
     answer: str, body: str | None = None, *, tag: str, status: int = 200, once: bool = False
 ) -> dict[str, Any]:
     """Return the arguments of a route that describe it."""
-    content = {"application/json": {"schema": openapi.ANSWERS[answer]}}
-    failed = {"application/json": {"schema": openapi.ANSWERS["error"]}}
+    content = openapi.content_of(answer)
+    failed = openapi.content_of("error")
     extra: dict[str, Any] = {"security": [] if answer == "health" else [{"token": []}]}
     if body is not None:
         form = {"application/json": {"schema": openapi.BODIES[body]}}
@@ -51,9 +51,9 @@ def _described(
     if once:
         extra["parameters"] = [openapi.IDEMPOTENCY_KEY]
     responses: dict[int | str, Any] = {
-        status: {"description": "Success", "content": content},
-        "default": {"description": "Error", "content": failed},
+        code: {"description": "Success", "content": content} for code in {200, status}
     }
+    responses["default"] = {"description": "Error", "content": failed}
     return {
         "tags": [tag],
         "status_code": status,
@@ -139,7 +139,7 @@ async def whoami(request: Request) -> Response:
     )
 
 
-@router.get("/metrics", tags=["service"], response_class=Response)
+@router.get("/metrics", **_described("metrics", tag="service"))
 async def metrics(request: Request) -> Response:
     """Return counts of all agents in the text format of Prometheus."""
 
@@ -359,7 +359,7 @@ async def history(
     )
 
 
-@router.get("/agents/{name}/log", tags=["agents"], response_class=StreamingResponse)
+@router.get("/agents/{name}/log", **_described("log", tag="agents"))
 async def decision_log(
     request: Request, name: str, format: Literal["parquet", "csv", "jsonl"] = "jsonl"
 ) -> Response:
@@ -367,7 +367,7 @@ async def decision_log(
     return await _read(request, name, lambda agent: _log_file(agent, format))
 
 
-@router.get("/agents/{name}/stream", tags=["agents"], response_class=StreamingResponse)
+@router.get("/agents/{name}/stream", **_described("stream", tag="agents"))
 async def stream(
     request: Request,
     name: str,

@@ -1,0 +1,1287 @@
+"""Tests of service/routes.py: each route does what a method of Agent does, for the right roles."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from fastapi import FastAPI
+from starlette.routing import Mount, Route
+from starlette.testclient import TestClient
+
+from graphbandits import Agent
+from graphbandits._version import __version__
+from graphbandits.errors import GraphBanditsError, NeedsError
+from graphbandits.live.requests import handle
+from graphbandits.live.store import open_store
+from graphbandits.plugins import loaded_plugins
+from graphbandits.service import routes
+from graphbandits.service.agents import Agents, describe
+from graphbandits.service.app import create_app
+from graphbandits.service.openapi import EVENTS
+from graphbandits.service.settings import Settings
+from graphbandits.service.tokens import ROLES, add_token
+
+NAMES = ["ann", "bob", "eve"]
+URL = "http://localhost:8000"
+#: Texts that a careless program would take for something else.
+HOSTILE = [
+    "a b",
+    "a&b=c;d",
+    "?x#y",
+    "50 %",
+    "a\"b'c`d",
+    "a\\b",
+    "<script>alert(1)<script>",
+    "'; DROP TABLE graphbandits_agents; --",
+    "{name}",
+    "..",
+    "...",
+    "Zoë",
+    "日本語",
+    "🎰",
+    "e\u0301",
+    "null",
+    "0",
+    "x" * 200,
+    "é" * 200,
+]
+
+
+def service_of(place: Path, **settings: Any) -> TestClient:
+    """Return a service in this process, as a client of httpx."""
+    app = create_app(Settings(store=str(place), **{"rate": 0.0} | settings))
+    return TestClient(app, URL, raise_server_exceptions=False)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A store with the agent 'banner'."""
+    place = tmp_path / "agents.db"
+    Agent("ids-n", NAMES, "star", seed=1, store=place, name="banner").disconnect()
+    return place
+
+
+@pytest.fixture
+def service(place: Path) -> Iterator[TestClient]:
+    with service_of(place) as client:
+        yield client
+
+
+@pytest.fixture
+def agent(place: Path) -> Agent:
+    """The agent of the store, opened beside the service."""
+    return Agent(store=place, name="banner")
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    return json.loads(json.dumps(value))
+
+
+def ok(response: httpx.Response, status: int = 200) -> Any:
+    """Return the JSON value of a successful answer."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    return response.json()
+
+
+def refused(response: httpx.Response, status: int, kind: str) -> str:
+    """Return the sentence of an error."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    assert ("retry-after" in response.headers) == (status in (429, 503))
+    assert response.headers.get("www-authenticate") == ("Bearer" if status == 401 else None)
+    found = response.json()
+    assert found.keys() == {"error"}
+    assert found["error"].keys() == {"type", "message"}
+    assert found["error"]["type"] == kind
+    message = found["error"]["message"]
+    assert isinstance(message, str)
+    assert message
+    assert "\n" not in message
+    return message
+
+
+def sentence(call: Callable[[], object]) -> str:
+    """Return the message of a call that the library refuses."""
+    with pytest.raises(GraphBanditsError) as caught:
+        call()
+    return " ".join(str(caught.value).split())
+
+
+def decide(service: TestClient, name: str = "banner", **body: Any) -> list[dict[str, Any]]:
+    path = f"/agents/{quote(name, safe='')}/decisions"
+    found: list[dict[str, Any]] = ok(service.post(path, json=body))["decisions"]
+    return found
+
+
+def observe(service: TestClient, outcomes: Any, key: str | None = None, **body: Any) -> Any:
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return service.post(
+        "/agents/banner/outcomes", json={"outcomes": outcomes} | body, headers=headers
+    )
+
+
+def play(service: TestClient, count: int = 5) -> list[dict[str, Any]]:
+    """Make decisions and report outcomes of all but the last one."""
+    made = decide(service, n=count)
+    rewards = {one["id"]: {one["arm"]: i % 2} for i, one in enumerate(made[:-1])}
+    assert ok(observe(service, rewards)) == {"accepted": count - 1}
+    return made
+
+
+# --- roles --------------------------------------------------------------------------------------
+
+#: Least role of each route; None: no token is needed.
+NEEDED: dict[tuple[str, str], str | None] = {
+    ("GET", "/"): None,
+    ("GET", "/docs"): None,
+    ("GET", "/openapi.json"): None,
+    ("GET", "/health"): None,
+    ("GET", "/whoami"): "read",
+    ("GET", "/metrics"): "read",
+    ("GET", "/agents"): "read",
+    ("POST", "/agents"): "admin",
+    ("GET", "/agents/{name}"): "read",
+    ("POST", "/agents/{name}/events"): "admin",
+    ("POST", "/agents/{name}/decisions"): "decide",
+    ("POST", "/agents/{name}/outcomes"): "decide",
+    ("POST", "/agents/{name}/learn"): "decide",
+    ("GET", "/agents/{name}/decisions"): "read",
+    ("GET", "/agents/{name}/decisions/{id}"): "read",
+    ("GET", "/agents/{name}/pending"): "read",
+    ("GET", "/agents/{name}/beliefs"): "read",
+    ("GET", "/agents/{name}/arms"): "read",
+    ("GET", "/agents/{name}/graph"): "read",
+    ("GET", "/agents/{name}/trend"): "read",
+    ("GET", "/agents/{name}/overview"): "read",
+    ("GET", "/agents/{name}/health"): "read",
+    ("GET", "/agents/{name}/history"): "read",
+    ("GET", "/agents/{name}/log"): "read",
+    ("GET", "/agents/{name}/stream"): "read",
+}
+#: A valid body of each route that has one.
+BODIES: dict[str, Any] = {
+    "/agents": {"name": "banner", "policy": "ids-n"},
+    "/agents/{name}/events": {"op": "pause", "arms": ["bob"]},
+    "/agents/{name}/decisions": {},
+    "/agents/{name}/outcomes": {"outcomes": {}},
+    "/agents/{name}/learn": {"outcomes": {"ann": 1}},
+}
+
+
+def routes_of(app: FastAPI) -> set[tuple[str, str]]:
+    """Return the methods and paths of all routes, and of nothing else."""
+    found = set()
+    given = [one for one in app.routes if isinstance(one, Mount | Route)]
+    mounted = [one for one in given if isinstance(one, Mount)]
+    assert [one.path for one in mounted] == ["/static"]
+    for one in [*given, *routes.router.routes]:
+        if one in mounted:
+            continue
+        assert isinstance(one, Route), one
+        found |= {(method, one.path) for method in one.methods or ()}
+    return found - {("HEAD", "/openapi.json")}
+
+
+def request(service: TestClient, method: str, path: str, **more: Any) -> httpx.Response:
+    """Send a valid request to a route."""
+    path_ = path.replace("{name}", "banner").replace("{id}", "1-0")
+    body = {"json": BODIES[path]} if method == "POST" else {}
+    return service.request(method, path_, **body | more)
+
+
+def test_the_table_has_every_route(service: TestClient) -> None:
+    assert routes_of(service.app) == set(NEEDED)  # type: ignore[arg-type]
+    documented = {
+        (method.upper(), path)
+        for path, methods in service.get("/openapi.json").json()["paths"].items()
+        for method in methods
+    }
+    assert set(NEEDED) - documented == {("GET", "/"), ("GET", "/docs"), ("GET", "/openapi.json")}
+    assert documented <= set(NEEDED)
+
+
+def test_every_route_has_its_least_role(service: TestClient, place: Path) -> None:
+    with open_store(place) as store:
+        tokens = {role: add_token(store, role, name=f"my {role}")[0] for role in ROLES}
+    service.app.state.service.stopping.set()  # type: ignore[attr-defined]  # event streams end
+    for (method, path), needed in NEEDED.items():
+        response = request(service, method, path)
+        if needed is None:
+            assert response.status_code == 200, path
+            continue
+        assert "a token is required" in refused(response, 401, "unauthorized")
+        wrong = {"Authorization": f"Bearer {tokens['admin'][:-1]}"}
+        assert "does not know" in refused(
+            request(service, method, path, headers=wrong), 401, "unauthorized"
+        )
+        for role in ROLES:
+            headers = {"Authorization": f"Bearer {tokens[role]}"}
+            response = request(service, method, path, headers=headers)
+            if ROLES.index(role) < ROLES.index(needed):
+                message = refused(response, 403, "forbidden")
+                assert f"'my {role}' has the role '{role}'" in message
+                assert f"'{needed}'" in message
+            else:
+                assert response.status_code not in (401, 403), (path, role)
+                assert response.status_code < 500
+
+
+def test_a_refused_role_changes_nothing(service: TestClient, place: Path, agent: Agent) -> None:
+    with open_store(place) as store:
+        token, _ = add_token(store, "read", name="reader")
+    headers = {"Authorization": f"Bearer {token}"}
+    entries = agent.history()
+    for method, path in NEEDED:
+        if method == "POST":
+            for more in ({}, {"headers": headers}):
+                assert request(service, method, path, **more).status_code in (401, 403)
+    assert agent.history() == entries
+    assert len(ok(service.get("/agents", headers=headers))["agents"]) == 1
+
+
+def test_other_methods_are_refused(service: TestClient) -> None:
+    for path in {path for _, path in NEEDED}:
+        allowed = {method for method, one in NEEDED if one == path}
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} - allowed:
+            shown = path.replace("{name}", "banner").replace("{id}", "1-0")
+            more = {"json": {}} if method in ("POST", "PUT", "PATCH") else {}
+            response = service.request(method, shown, **more)
+            message = refused(response, 405, "method_not_allowed")
+            assert f"'{shown}' does not accept {method}" in message
+            assert set(response.headers["allow"].split(", ")) >= allowed
+
+
+# --- the service --------------------------------------------------------------------------------
+
+
+def test_health_and_whoami(service: TestClient, place: Path) -> None:
+    assert ok(service.get("/health")) == {"status": "ok", "version": __version__}
+    found = ok(service.get("/whoami"))
+    assert found == {
+        "role": "admin",
+        "token": None,
+        "authentication": False,
+        "store": str(place),
+        "version": __version__,
+    }
+    with open_store(place) as store:
+        token, _ = add_token(store, "decide", name="app")
+    found |= {"role": "decide", "token": "app", "authentication": True}
+    service.app.state.service.access._without_tokens = None  # type: ignore[attr-defined]
+    assert ok(service.get("/whoami", headers={"Authorization": f"Bearer {token}"})) == found
+
+
+def test_pages(service: TestClient) -> None:
+    for path in ("/", "/docs"):
+        response = service.get(path)
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/html")
+    assert service.get("/static/style.css").headers["content-type"].startswith("text/css")
+
+
+def test_metrics_are_the_counts(service: TestClient, agent: Agent) -> None:
+    play(service)
+    response = service.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert f'graphbandits_decisions_total{{agent="banner"}} {agent.status()["decisions"]}\n' in (
+        response.text
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/agents/",
+        "/agents/banner/",
+        "/agents/banner/nothing",
+        "/agents//decisions",
+        "/agents/a/b/decisions",
+        "/static/../routes.py",
+        "/static/%2e%2e/routes.py",
+        "/static/..%2froutes.py",
+        "/static/",
+        "/static/%00",
+        "/static/" + "x" * 5000,
+        "/%ff%fe",
+    ],
+)
+def test_unknown_paths(service: TestClient, path: str) -> None:
+    message = refused(service.get(path), 404, "not_found")
+    assert "see /docs" in message
+    assert len(message) < 200
+
+
+def test_host_of_an_unknown_path_is_not_used(place: Path) -> None:
+    """On other addresses any header Host is allowed, also one that is no host."""
+    with service_of(place, host="0.0.0.0") as service:
+        for host in ("[::1", "a b", "evil.example/x?", ""):
+            response = service.get("/agents/", headers={"Host": host})
+            refused(response, 404, "not_found")
+            assert "location" not in response.headers
+
+
+# --- agents -------------------------------------------------------------------------------------
+
+
+def test_agents_are_listed(service: TestClient, place: Path, agent: Agent) -> None:
+    other = Agent("ucb-n", 4, store=place, name="another")
+    play(service)
+    agent.pause("bob")
+    agent.retire("eve")
+    found = ok(service.get("/agents"))
+    assert found == {"agents": [other.status(), agent.status()]}
+
+
+def test_an_agent_is_described(service: TestClient, agent: Agent) -> None:
+    play(service)
+    found = ok(service.get("/agents/banner"))["agent"]
+    assert found == plain(describe(agent))
+    assert found == agent.status() | {
+        "posterior": "beta-bernoulli",
+        "graph": "star",
+        "horizon": None,
+        "seed": 1,
+        "arm_names": "text",
+    }
+
+
+def test_create(service: TestClient, place: Path) -> None:
+    body = {
+        "name": "new",
+        "policy": "ids-n",
+        "arms": NAMES,
+        "graph": {"edges": [["ann", "bob", 0.5], ["bob", "eve"]], "directed": True},
+        "seed": 7,
+        "prior": [[1, 2], [3, 4], [5, 6]],
+        "expires": 60,
+        "horizon": None,
+    }
+    first = ok(service.post("/agents", json=body), 201)
+    agent = Agent(store=place, name="new")
+    assert first == {"agent": plain(describe(agent))}
+    assert agent.process.names == tuple(NAMES)
+    assert agent.process.feedback.reach([0, 1, 2]).tolist() == [  # type: ignore[attr-defined]
+        [1.0, 0.5, 0.0],
+        [0.0, 1.0, 1.0],
+        [0.0, 0.0, 1.0],
+    ]
+    assert agent.state == {
+        "a": {"ann": 1.0, "bob": 3.0, "eve": 5.0},
+        "b": {"ann": 2.0, "bob": 4.0, "eve": 6.0},
+    }
+    assert ok(service.post("/agents", json=body)) == first
+    for change in ({"seed": 8}, {"policy": "ts-n"}, {"arms": ["ann", "eve", "bob"]}):
+        message = refused(service.post("/agents", json=body | change), 409, "conflict")
+        assert "the agent 'new'" in message
+    minimal = {key: body[key] for key in ("name", "policy")}
+    assert ok(service.post("/agents", json=minimal)) == first
+
+
+def test_numbered_arms(service: TestClient) -> None:
+    body = {"name": "numbers", "policy": "ids-n", "arms": 4, "graph": {"edges": [[0, 1], [1, 3]]}}
+    assert ok(service.post("/agents", json=body), 201)["agent"]["arm_names"] == "integer"
+    [made] = decide(service, "numbers", among=[1, "3"])
+    assert made["arm"] in (1, 3)
+    wanted = {1: {"0": 1.0, "1": 1.0, "3": 1.0}, 3: {"1": 1.0, "3": 1.0}}
+    assert made["reveals"] == wanted[made["arm"]]
+    path = "/agents/numbers"
+    outcomes = {made["id"]: {"1": 1, "3": 0}}
+    ok(service.post(f"{path}/outcomes", json={"outcomes": outcomes}))
+    assert ok(service.post(f"{path}/learn", json={"outcomes": {"2": [3, 10]}})) == {"learned": 10}
+    ok(service.post(f"{path}/events", json={"op": "pause", "arms": [0, "2"]}))
+    assert ok(service.get("/agents/numbers"))["agent"]["paused"] == [0, 2]
+    assert ok(service.get(f"{path}/beliefs"))["beliefs"].keys() == {"1", "3"}
+    found = ok(service.get(f"{path}/graph", params={"around": 3, "limit": 2}))
+    assert [one["arm"] for one in found["arms"]] == [1, 3]
+    found = ok(service.get(f"{path}/arms", params={"search": "2"}))
+    assert [(one["arm"], one["number"]) for one in found["arms"]] == [(2, 2)]
+
+
+def test_events(service: TestClient, place: Path) -> None:
+    """Each event has the effect of its operation of the JSON protocol."""
+    other = Agent("ids-n", NAMES, "star", seed=1)
+    decide(service)
+    other.decide()
+    requests: list[dict[str, Any]] = [
+        {"op": "add_arm", "name": "joe", "edges": {"bob": 0.5}},
+        {"op": "pause", "arms": ["ann", "eve"]},
+        {"op": "resume", "arms": ["ann"]},
+        {"op": "retire", "arms": ["bob"]},
+        {"op": "set_graph", "graph": "complete"},
+        {"op": "close"},
+        {"op": "set_policy", "policy": "ts-n"},
+        {"op": "reset"},
+    ]
+    assert {one["op"] for one in requests} == set(EVENTS)
+    for body in requests:
+        mine, others = dict(body), dict(body)
+        if body["op"] == "close":
+            mine["id"] = ok(service.get("/agents/banner/pending"))["pending"][0]
+            others["id"] = other.pending[0]
+        assert ok(service.post("/agents/banner/events", json=mine)) == {}
+        assert handle(other, others) == {}
+        found = Agent(store=place, name="banner").status()
+        assert found | {"name": "default"} == other.status()
+    assert decide(service, n=3, pi=True)[0]["pi"] == other.decide().pi
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({}, "'op' must be one of add_arm, retire"),
+        ({"op": "decide"}, "'op' must be one of"),
+        ({"op": "learn", "outcomes": {}}, "'op' must be one of"),
+        ({"op": "observe", "id": "1-0", "outcomes": {}}, "'op' must be one of"),
+        ({"op": ["reset"]}, "'op' must be one of"),
+        ({"op": {"a": 1}}, "'op' must be one of"),
+        ({"op": "pause"}, "'pause' needs the key 'arms'"),
+        ({"op": "pause", "arms": ["ann"], "x": 1}, "'pause' has no key 'x'"),
+        ({"op": "pause", "arms": "ann"}, "'arms' must be a list"),
+    ],
+)
+def test_bad_events(service: TestClient, agent: Agent, body: Any, words: str) -> None:
+    response = service.post("/agents/banner/events", json=body)
+    assert words in refused(response, 422, "invalid")
+    assert len(agent.history()) == 1
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+def test_decisions_are_those_of_the_agent(service: TestClient, agent: Agent) -> None:
+    other = Agent("ids-n", NAMES, "star", seed=1)
+    requests: list[dict[str, Any]] = [
+        {},
+        {"n": 2},
+        {"n": 3, "distinct": True, "pi": True},
+        {"among": ["ann", "bob"], "pi": True},
+        {"exclude": ["ann"], "graph": "complete"},
+        {"context": {"day": [1, "x", None]}, "expires": 60},
+        {"pending": "expected", "n": None},
+        {"graph": {"edges": [["ann", "bob", 0.5], ["eve"]]}},
+    ]
+    for body in requests:
+        mine = decide(service, **body)
+        others = handle(other, body | {"op": "decide"})["decisions"]
+        for one, wanted in zip(mine, others, strict=True):
+            made = agent.decision(one["id"])
+            assert one["time"] == made.time.isoformat()
+            assert one.get("expires") == (made.expires and made.expires.isoformat())
+            for key in ("id", "time", "expires"):
+                one.pop(key, None)
+                wanted.pop(key, None)
+        assert mine == plain(others)
+    assert agent.status()["decisions"] == other.status()["decisions"] == 11
+
+
+def test_an_empty_body_is_an_empty_object(service: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    assert len(ok(service.post("/agents/banner/decisions", headers=headers))["decisions"]) == 1
+    assert len(decide(service, n=None, among=None, context=None)) == 1
+
+
+def test_decisions_are_listed(service: TestClient, agent: Agent) -> None:
+    made = play(service)
+    path = "/agents/banner/decisions"
+    found = ok(service.get(path))
+    assert found == {"decisions": plain(agent.decisions()), "more": False}
+    assert [one["id"] for one in found["decisions"]] == [one["id"] for one in made[::-1]]
+    assert [one["status"] for one in found["decisions"]] == ["open", *["closed"] * 4]
+    assert found["decisions"][1]["outcomes"] == {made[3]["arm"]: 1.0}
+    some = ok(service.get(path, params={"limit": 2, "before": 5}))
+    assert some == {"decisions": found["decisions"][1:3], "more": True}
+    some = ok(service.get(path, params={"limit": 2, "before": 3}))
+    assert some == {"decisions": found["decisions"][3:5], "more": False}
+    assert ok(service.get(path, params={"open": "true"})) == {
+        "decisions": found["decisions"][:1],
+        "more": False,
+    }
+    assert ok(service.get("/agents/banner/pending")) == {"pending": [made[4]["id"]]}
+    for params in ({"before": 1}, {"before": 10**30, "limit": 1}):
+        assert len(ok(service.get(path, params=params))["decisions"]) == params.get("limit", 0)
+
+
+def test_a_decision_is_explained(service: TestClient, agent: Agent) -> None:
+    made = decide(service, n=2, pi=True, context={"a": 1}, distinct=True)[1]
+    observe(service, {made["id"]: {made["arm"]: 1}}, partial=True)
+    path = f"/agents/banner/decisions/{made['id']}"
+    found = ok(service.get(path, params={"pi": "true"}))
+    wanted = agent.explain(made["id"])
+    assert wanted.points is not None
+    assert found == {
+        "decision": made
+        | {
+            "number": 2,
+            "status": "open",
+            "expires": None,
+            "outcomes": {made["arm"]: 1.0},
+            "late": [],
+        },
+        "explanation": plain(wanted.to_dict() | {"points": wanted.points.to_dict()}),
+        "note": None,
+    }
+    points = found["explanation"]["points"]
+    assert points["arms"][points["played"]] == made["arm"]
+    assert found["decision"]["pi"] == made["pi"]
+    del found["decision"]["pi"]
+    assert ok(service.get(path, params={"explain": "false"})) == found | {"explanation": None}
+    few = ok(service.get(path, params={"arms": 1}))["explanation"]
+    assert few == plain(agent.explain(made["id"], 1).to_dict()) | {"points": points}
+    agent.close(made["id"])
+    assert ok(service.get(path))["decision"]["status"] == "closed"
+
+
+def test_a_decision_without_an_explanation_has_a_note(service: TestClient, agent: Agent) -> None:
+    [made] = decide(service)
+    agent.forget(agent.history()[-1]["time"] + "")  # the time of the decision: it remains
+    agent.forget(9e9)
+    found = ok(service.get(f"/agents/banner/decisions/{made['id']}"))
+    assert found["explanation"] is None
+    assert found["note"] == sentence(lambda: agent.explain(made["id"]))
+    assert found["decision"]["status"] == "open"
+    agent.close(made["id"])
+    response = service.get(f"/agents/banner/decisions/{made['id']}")
+    assert "was removed" in refused(response, 404, "not_found")
+
+
+def test_policies_without_a_posterior(service: TestClient, place: Path) -> None:
+    agent = Agent("ucb-n", NAMES, "star", store=place, name="ucb", seed=1)
+    [made] = decide(service, "ucb")
+    found = ok(service.get(f"/agents/ucb/decisions/{made['id']}"))
+    assert found["explanation"]["points"] is found["explanation"]["entropy"] is None
+    message = refused(service.get("/agents/ucb/beliefs"), 422, "invalid")
+    assert message == sentence(agent.beliefs)
+    assert ok(service.get("/agents/ucb/trend")) == plain(agent.trend())
+    assert ok(service.get("/agents/ucb/arms"))["arms"][0]["alpha"] is None
+    drawn = Agent("ts-n-sampled", NAMES, "star", store=place, name="sampled", seed=1)
+    [made] = decide(service, "sampled", pi=True)
+    assert made["pi"] is made["probability"] is None
+    assert ok(service.get("/agents/sampled/trend")) == plain(drawn.trend())
+
+
+# --- outcomes -----------------------------------------------------------------------------------
+
+
+def test_outcomes_are_learned_as_by_the_agent(service: TestClient, agent: Agent) -> None:
+    other = Agent("ids-n", NAMES, "star", seed=1)
+    made, others = decide(service, n=3), other.decide(3)
+    assert [one["arm"] for one in made] == [one.arm for one in others]
+    rewards: list[dict[str, Any]] = [{"ann": 1, "bob": 0}, {"eve": [3, 10]}, {"ann": 0.0}]
+    given = {one["id"]: row for one, row in zip(made, rewards, strict=True)}
+    assert ok(observe(service, given, partial=True, extra=True)) == {"accepted": 3}
+    for one, row in zip(others, rewards, strict=True):
+        other.observe(one, row, partial=True, extra=True)
+    assert agent.state == other.state
+    assert agent.status()["open"] == 3
+    assert ok(observe(service, given)) == {"accepted": 3}
+    assert ok(observe(service, given)) == {"accepted": 3}
+    assert agent.state == other.state
+    assert agent.status() == other.status() | {"open": 0, "name": "banner", "entries": 10}
+    assert ok(observe(service, {})) == {"accepted": 0}
+
+
+def test_outcomes_of_a_request_are_learned_together_or_not_at_all(
+    service: TestClient, agent: Agent
+) -> None:
+    made = decide(service, n=3)
+    good = {one["id"]: {"ann": 1} for one in made}
+    bad: list[tuple[dict[str, Any], int, str]] = [
+        ({"9-000000000000": {"ann": 1}}, 404, "not_found"),
+        ({"nonsense": {"ann": 1}}, 404, "not_found"),
+        ({made[2]["id"]: {"joe": 1}}, 422, "invalid"),
+        ({made[2]["id"]: {"ann": 2}}, 422, "invalid"),
+        ({made[2]["id"]: {"ann": [3, 2]}}, 422, "invalid"),
+        ({made[2]["id"]: {"ann": "1"}}, 422, "invalid"),
+        ({made[2]["id"]: None}, 422, "invalid"),
+        ({made[2]["id"]: [1]}, 422, "invalid"),
+    ]
+    before = agent.history()
+    for change, status, kind in bad:
+        message = refused(observe(service, good | change), status, kind)
+        [id_] = change
+        if status == 404 or "list" not in message:
+            assert id_ in message or "outcomes" in message
+        assert agent.history() == before
+    assert ok(observe(service, good)) == {"accepted": 3}
+    other = good | {made[0]["id"]: {"ann": 0}}
+    message = refused(observe(service, other), 409, "conflict")
+    assert made[0]["id"] in message
+    assert "cannot be changed" in message
+    late = {made[0]["id"]: {"bob": 1}}
+    assert "is closed" in refused(observe(service, late), 409, "conflict")
+    assert agent.status()["outcomes"] == 3
+
+
+def test_learn(service: TestClient, agent: Agent) -> None:
+    path, other = "/agents/banner/learn", Agent("ids-n", NAMES, "star", seed=1)
+    body = {"outcomes": {"ann": [3, 10], "bob": 1}, "key": "k"}
+    assert ok(service.post(path, json=body)) == {"learned": 11}
+    assert ok(service.post(path, json=body)) == {"learned": 0}
+    rows = [{"arm": "joe", "reward": 1, "count": 4}, {"arm": "eve", "reward": 0, "count": 2}]
+    assert ok(service.post(path, json={"outcomes": rows, "unknown": "skip"})) == {"learned": 2}
+    other.learn({"ann": (3, 10), "bob": 1})
+    other.learn({"eve": (0, 2)})
+    assert agent.state == other.state
+    message = refused(service.post(path, json={"outcomes": rows}), 422, "invalid")
+    assert "joe" in message
+    for outcomes in ("outcomes.csv", "/etc/passwd", ["a"], 3):
+        response = service.post(path, json={"outcomes": outcomes})
+        assert "'outcomes' must be" in refused(response, 422, "invalid")
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def test_reading_routes_return_what_the_methods_return(service: TestClient, agent: Agent) -> None:
+    play(service, 30)
+    agent.add_arm("joe", edges=["eve"])
+    agent.pause("bob")
+    made = decide(service)[0]
+    path = "/agents/banner"
+    checks: list[tuple[str, dict[str, Any], Any]] = [
+        ("beliefs", {}, handle(agent, {"op": "beliefs"})),
+        (
+            "beliefs",
+            {"accuracy": "strict", "estimate": True},
+            handle(agent, {"op": "beliefs", "accuracy": "strict", "estimate": True}),
+        ),
+        ("arms", {}, {"arms": agent.find_arms()[0], "total": 4, "found": 4}),
+        (
+            "arms",
+            {"search": "O", "limit": 1},
+            {"arms": agent.find_arms("O", 1)[0], "total": 4, "found": 2},
+        ),
+        ("graph", {}, agent.neighbourhood()),
+        ("graph", {"around": ["joe", "bob"], "limit": 2}, agent.neighbourhood(["joe", "bob"], 2)),
+        ("trend", {}, agent.trend()),
+        ("trend", {"points": 7}, agent.trend(7)),
+        ("overview", {}, agent.overview()),
+        ("overview", {"arms": 1, "last": 2}, agent.overview(1, 2)),
+        ("health", {}, None),
+        ("health", {"level": 0.5}, None),
+        ("history", {}, {"entries": agent.history(20)}),
+        ("history", {"last": 3, "after": 60}, {"entries": agent.history(3, after=60)}),
+        ("history", {"after": 10**40}, {"entries": []}),
+        ("history", {"decision": made["id"]}, {"entries": agent.history(decision=made["id"])}),
+        ("pending", {}, {"pending": list(agent.pending)}),
+    ]
+    for route, params, wanted in checks:
+        found = ok(service.get(f"{path}/{route}", params=params))
+        if route == "health":  # the ages of open decisions change
+            report = agent.health(params.get("level", 0.01)).to_dict()
+            for one in (found["health"], report):
+                one.pop("oldest")
+                one.pop("median")
+            wanted = {"health": report}
+        assert found == plain(wanted), route
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_log_is_that_of_the_agent(service: TestClient, agent: Agent, form: str) -> None:
+    made = decide(service, n=4, context={"a": "ü"})
+    observe(service, {one["id"]: {one["arm"]: 1} for one in made[:3]})
+    response = service.get("/agents/banner/log", params={"format": form})
+    assert response.status_code == 200
+    assert response.headers["content-disposition"] == f'attachment; filename="log.{form}"'
+    assert int(response.headers["content-length"]) == len(response.content)
+    if form == "jsonl":
+        assert service.get("/agents/banner/log").content == response.content
+        rows = [json.loads(line) for line in response.text.splitlines()]
+        assert [row["id"] for row in rows] == [one["id"] for one in made]
+    elif form == "csv":
+        table = pyarrow.csv.read_csv(io.BytesIO(response.content))
+        assert table["id"].to_pylist() == [one["id"] for one in made]
+    else:
+        table = pyarrow.parquet.read_table(io.BytesIO(response.content))
+        assert table.equals(agent.log().to_arrow())
+
+
+def test_log_has_the_bytes_of_a_written_one(
+    service: TestClient, agent: Agent, tmp_path: Path
+) -> None:
+    play(service, 8)
+    for form in ("jsonl", "csv"):
+        found = service.get("/agents/banner/log", params={"format": form}).content
+        assert found == agent.log().write(tmp_path / f"log.{form}").read_bytes()
+
+
+def test_bad_parameters(service: TestClient) -> None:
+    refusals: list[tuple[str, str]] = [
+        ("decisions?limit=0", "'limit'"),
+        ("decisions?limit=1001", "'limit'"),
+        ("decisions?limit=x", "'limit'"),
+        ("decisions?before=0", "'before'"),
+        ("decisions?before=" + "9" * 5000, "'before'"),
+        ("decisions?open=perhaps", "'open'"),
+        ("decisions/1-0?arms=0", "'arms'"),
+        ("arms?limit=0", "'limit'"),
+        ("arms?search=" + "x" * 201, "'search'"),
+        ("graph?limit=5001", "'limit'"),
+        ("graph?around=joe", "unknown arm 'joe'"),
+        ("trend?points=0", "'points'"),
+        ("overview?last=-1", "'last'"),
+        ("health?level=0", "level"),
+        ("health?level=nan", "level"),
+        ("health?level=x", "'level'"),
+        ("history?last=0", "'last'"),
+        ("history?after=-1", "'after'"),
+        ("log?format=xml", "'format'"),
+        ("stream?after=-1", "'after'"),
+        ("beliefs?accuracy=low", "accuracy"),
+        ("beliefs?estimate=7", "'estimate'"),
+    ]
+    for path, words in refusals:
+        message = refused(service.get(f"/agents/banner/{path}"), 422, "invalid")
+        assert words in message
+        assert len(message) < 300
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names(service: TestClient, place: Path, name: str) -> None:
+    """Such a name is an agent and an arm; or the agent is refused, with a reason."""
+    body = {"name": name, "policy": "ids-n", "arms": [name, "other"], "graph": "complete"}
+    response = service.post("/agents", json=body)
+    path = f"/agents/{quote(name, safe='')}"
+    if name == "..":
+        assert "part of addresses" in refused(response, 422, "invalid")
+        body["name"], path = "dots", "/agents/dots"
+        response = service.post("/agents", json=body)
+    assert ok(response, 201)["agent"]["name"] == body["name"]
+    [made] = ok(service.post(f"{path}/decisions", json={"among": [name]}))["decisions"]
+    assert made["arm"] == name
+    assert made["reveals"] == {name: 1.0, "other": 1.0}
+    outcomes = {made["id"]: {name: 1}}
+    assert ok(service.post(f"{path}/outcomes", json={"outcomes": outcomes})) == {"accepted": 1}
+    agent = Agent(store=place, name=str(body["name"]))
+    assert agent.state["a"] == {name: 2.0, "other": 1.0}
+    found = ok(service.get(f"{path}/arms", params={"search": name}))
+    assert [one["arm"] for one in found["arms"]] == [name]
+    found = ok(service.get(f"{path}/graph", params={"around": name}))
+    assert found["arms"][0]["arm"] == name
+    ok(service.post(f"{path}/events", json={"op": "pause", "arms": [name]}))
+    assert ok(service.get(path))["agent"] == plain(describe(agent))
+    for route in ("history", "trend", "overview", "health", "beliefs", "decisions", "log"):
+        assert service.get(f"{path}/{route}").status_code == 200
+    assert ok(service.get(f"{path}/decisions/{made['id']}"))["decision"]["arm"] == name
+    assert service.get("/metrics").status_code == 200
+    assert len(ok(service.get("/agents"))["agents"]) == 2
+
+
+@pytest.mark.parametrize("name", ["a/b", "/", "..", ".", "", "x" * 201, "a\nb", "a\0b", "\u200b"])
+def test_refused_names(service: TestClient, name: str) -> None:
+    response = service.post("/agents", json={"name": name, "policy": "ids-n", "arms": 2})
+    refused(response, 422, "invalid")
+    assert len(ok(service.get("/agents"))["agents"]) == 1
+
+
+def test_unknown_agents_and_decisions(service: TestClient, agent: Agent, place: Path) -> None:
+    with open_store(place) as store:
+        wanted = sentence(lambda: store.journal("bannre"))
+    assert refused(service.get("/agents/bannre"), 404, "not_found") == wanted
+    response = service.post("/agents/bannre/decisions", json={})
+    assert refused(response, 404, "not_found") == wanted
+    for id_ in ("1-0", "0", "x" * 300, "9" * 40, "1-0%00", "-1", "1-%C3%BC"):
+        message = refused(service.get(f"/agents/banner/decisions/{id_}"), 404, "not_found")
+        assert "unknown decision" in message
+        params = {"decision": id_}
+        refused(service.get("/agents/banner/history", params=params), 404, "not_found")
+        body = {"op": "close", "id": id_}
+        refused(service.post("/agents/banner/events", json=body), 404, "not_found")
+
+
+# --- keys of requests ---------------------------------------------------------------------------
+
+
+def with_key(key: str) -> dict[str, str]:
+    return {"Idempotency-Key": key}
+
+
+def test_a_repeated_request_has_the_same_answer(
+    service: TestClient, place: Path, agent: Agent
+) -> None:
+    """It has, after changes of the agent, after a restart, and from another process."""
+    path, body = "/agents/banner/decisions", {"n": 3, "pi": True, "context": [1], "expires": 1e6}
+    first = service.post(path, json=body, headers=with_key("a key"))
+    assert len(ok(first)["decisions"]) == 3
+    assert service.post(path, json=body, headers=with_key("a key")).content == first.content
+    observe(service, {one["id"]: {"ann": 1} for one in first.json()["decisions"]})
+    agent.add_arm("joe", edges=["ann"])
+    agent.retire("bob")
+    agent.set_graph("complete")
+    agent.set_policy("ts-n")
+    with service_of(place) as other:
+        for client in (service, other):
+            assert client.post(path, json=body, headers=with_key("a key")).content == first.content
+    with service_of(place) as other:
+        again = other.post(path, json=body, headers=with_key("a key"))
+        assert again.content == first.content
+    assert agent.status()["decisions"] == 3
+    assert service.post(path, json=body).content != first.content
+    assert agent.status()["decisions"] == 6
+
+
+def test_graphs_of_repeated_requests(service: TestClient, agent: Agent) -> None:
+    path = "/agents/banner/decisions"
+    bodies = [
+        {"graph": "complete"},
+        {"graph": {"edges": [["ann", "bob", 0.5], ["eve"]], "directed": True}},
+        {"graph": {"edges": [["ann", "bob", 0.25], ["eve"]], "directed": True}},
+        {"graph": {"edges": [["ann", "bob", 0.5], ["eve"]]}},
+        {"graph": "random(r=0.5)"},
+    ]
+    answers = [
+        service.post(path, json=body, headers=with_key(f"k{i}")) for i, body in enumerate(bodies)
+    ]
+    agent.add_arm("joe")  # the graphs of the requests have no joe
+    for i, body in enumerate(bodies):
+        again = service.post(path, json=body, headers=with_key(f"k{i}"))
+        assert again.status_code == 200, again.text
+        assert again.content == answers[i].content
+        for other in bodies:
+            if other != body:
+                response = service.post(path, json=other, headers=with_key(f"k{i}"))
+                refused(response, 409, "conflict")
+
+
+def test_the_order_of_keys_of_a_body_does_not_matter(service: TestClient) -> None:
+    path, headers = "/agents/banner/decisions", with_key("k") | {"Content-Type": "application/json"}
+    first = service.post(path, content='{"context": {"a": 1, "b": 2}, "n": 2}', headers=headers)
+    again = service.post(path, content='{"n": 2, "context": {"b": 2, "a": 1}}', headers=headers)
+    assert ok(again) == ok(first)
+    made = first.json()["decisions"]
+    one, other = ({made[i]["id"]: {"ann": 1, "bob": 0}} for i in (0, 1))
+    assert ok(observe(service, one | other, "o")) == {"accepted": 2}
+    back = {id_: dict(reversed(rewards.items())) for id_, rewards in (other | one).items()}
+    assert ok(observe(service, back, "o")) == {"accepted": 2}
+
+
+def test_another_request_with_the_same_key_is_refused(service: TestClient, agent: Agent) -> None:
+    made = ok(service.post("/agents/banner/decisions", json={}, headers=with_key("k")))["decisions"]
+    for body in ({"n": 2}, {"context": 1}, {"expires": 3}, {"among": ["bob"]}, {"distinct": True}):
+        response = service.post("/agents/banner/decisions", json=body, headers=with_key("k"))
+        assert "another request was made with the key 'k'" in refused(response, 409, "conflict")
+    outcomes = {made[0]["id"]: {"ann": 1}}
+    assert "'k'" in refused(observe(service, outcomes, "k"), 409, "conflict")
+    assert ok(observe(service, outcomes, "o", partial=True)) == {"accepted": 1}
+    assert ok(observe(service, outcomes, "o", partial=True)) == {"accepted": 1}
+    others: list[tuple[Any, dict[str, Any]]] = [
+        (outcomes, {}),
+        (outcomes, {"partial": True, "extra": True}),
+        ({made[0]["id"]: {"ann": 0}}, {"partial": True}),
+        ({made[0]["id"]: {"bob": 1}}, {"partial": True}),
+        ({}, {"partial": True}),
+    ]
+    for given, more in others:
+        refused(observe(service, given, "o", **more), 409, "conflict")
+    response = service.post("/agents/banner/decisions", json={}, headers=with_key("o"))
+    refused(response, 409, "conflict")
+    assert agent.status()["decisions"] == agent.status()["outcomes"] == 1
+
+
+def test_keys_belong_to_an_agent(service: TestClient, place: Path) -> None:
+    Agent("ts-n", 3, store=place, name="other").disconnect()
+    for name in ("banner", "other"):
+        response = service.post(f"/agents/{name}/decisions", json={}, headers=with_key("k"))
+        assert ok(response)["decisions"][0]["id"].startswith("1-")
+
+
+def test_a_refused_request_does_not_use_its_key(service: TestClient) -> None:
+    path = "/agents/banner/decisions"
+    response = service.post(path, json={"among": ["joe"]}, headers=with_key("k"))
+    refused(response, 422, "invalid")
+    assert len(ok(service.post(path, json={}, headers=with_key("k")))["decisions"]) == 1
+    refused(observe(service, {"1-0": {"ann": 1}}, "o"), 404, "not_found")
+    assert ok(observe(service, {}, "o")) == {"accepted": 0}
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "ü", "a\tb"])
+def test_bad_keys(service: TestClient, agent: Agent, key: str) -> None:
+    headers = {"Idempotency-Key": key.encode("latin-1")}
+    for path, body in (("decisions", {}), ("outcomes", {"outcomes": {}})):
+        response = service.post(f"/agents/banner/{path}", json=body, headers=headers)  # type: ignore[arg-type]
+        assert "the key of a request has 1 to 200" in refused(response, 422, "invalid")
+        response = service.post(f"/agents/banner/{path}", json=body | {"request": "k"})
+        assert "use the header Idempotency-Key" in refused(response, 422, "invalid")
+    assert len(agent.history()) == 1
+
+
+def test_concurrent_requests_with_the_same_key_make_one_decision(
+    place: Path, service: TestClient, agent: Agent
+) -> None:
+    with service_of(place) as other, ThreadPoolExecutor(8) as threads:
+        for client in (service, other):  # FastAPI makes its routes with the first request
+            ok(client.get("/health"))
+        for number in range(5):
+            start = threading.Barrier(8)
+
+            def send(client: TestClient, start: Any = start, number: int = number) -> bytes:
+                start.wait()
+                path = "/agents/banner/decisions"
+                response = client.post(path, json={"n": 2}, headers=with_key(f"k{number}"))
+                assert response.status_code == 200, response.text
+                return response.content
+
+            answers = set(threads.map(send, [service, other] * 4))
+            assert len(answers) == 1
+            assert agent.status()["decisions"] == 2 * (number + 1)
+            [answer] = answers
+            given = {one["id"]: {"ann": 1} for one in json.loads(answer)["decisions"]}
+            key = f"o{number}"
+            found = list(
+                threads.map(
+                    lambda one, given=given, key=key: ok(  # type: ignore[misc]
+                        one.post(
+                            "/agents/banner/outcomes",
+                            json={"outcomes": given},
+                            headers=with_key(key),
+                        )
+                    ),
+                    [service, other] * 4,
+                )
+            )
+            assert found == [{"accepted": 2}] * 8
+            assert agent.status()["outcomes"] == 2 * (number + 1)
+    assert agent.verify() == 1 + 10 + 10
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+def test_batches_are_limited(place: Path, agent: Agent) -> None:
+    with service_of(place, batch=3) as service:
+        path = "/agents/banner"
+        response = service.post(f"{path}/decisions", json={"n": 4})
+        assert "4 decisions are asked for" in refused(response, 413, "too_large")
+        made = decide(service, n=3)
+        given = {one["id"]: {"ann": 1} for one in made}
+        response = observe(service, given | {"1-0": {}})
+        assert "outcomes of 4 decisions" in refused(response, 413, "too_large")
+        assert agent.status()["outcomes"] == 0
+        assert ok(observe(service, given)) == {"accepted": 3}
+        for count in (0, -1, 2.0, "2", True):
+            response = service.post(f"{path}/decisions", json={"n": count})
+            refused(response, 422, "invalid")
+
+
+def test_bodies_are_limited(place: Path) -> None:
+    with service_of(place, body_bytes=1000) as service:
+        response = service.post("/agents/banner/decisions", json={"context": "x" * 1000})
+        assert "at most 1,000 bytes" in refused(response, 413, "too_large")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        ("{", 400, "not valid JSON"),
+        ("[]", 400, "must be a JSON object"),
+        ('"x"', 400, "must be a JSON object"),
+        ("null", 400, "must be a JSON object"),
+        ('{"n": 1, "n": 2}', 400, "given twice"),
+        ('{"n": NaN}', 400, "NaN"),
+        ('{"expires": 1e999}', 400, "too large"),
+        ('{"context": "\\ud800"}', 400, "surrogate"),
+        (b"\xff{}", 400, "UTF-8"),
+        ("[" * 100_000, 400, "nested too deeply"),
+        ('{"context": ' + "[" * 60 + "]" * 60 + "}", 422, "levels"),
+        ('{"m": 1}', 422, "has no key 'm'"),
+        ('{"n": "1"}', 422, "'n' must be"),
+        ('{"among": []}', 422, "among is empty"),
+        ('{"among": ["joe"]}', 422, "joe"),
+        ('{"graph": 3}', 422, "'graph' must be"),
+        ('{"graph": {"edges": [["ann", "joe"]]}}', 422, "joe"),
+        ('{"pending": "x"}', 422, "pending"),
+        ('{"op": "reset"}', 422, "has no key 'op'"),
+    ],
+)
+def test_bad_bodies(service: TestClient, agent: Agent, body: Any, status: int, words: str) -> None:
+    response = service.post(
+        "/agents/banner/decisions", content=body, headers={"Content-Type": "application/json"}
+    )
+    message = refused(response, status, {400: "bad_request", 422: "invalid"}[status])
+    assert words in message
+    assert len(message) < 1000
+    assert len(agent.history()) == 1
+
+
+def test_sentences_are_those_of_the_library(service: TestClient, agent: Agent) -> None:
+    [made] = decide(service)
+    agent.observe(made["id"], {"ann": 1})
+    checks: list[tuple[str, dict[str, Any], Callable[[], object]]] = [
+        ("decisions", {"n": 4, "distinct": True}, lambda: agent.decide(4, distinct=True)),
+        ("decisions", {"among": ["joe"]}, lambda: agent.decide(among=["joe"])),
+        ("decisions", {"expires": -1}, lambda: agent.decide(expires=-1)),
+        ("decisions", {"graph": "starr"}, lambda: agent.decide(graph="starr")),
+        (
+            "outcomes",
+            {"outcomes": {made["id"]: {"ann": 0}}},
+            lambda: agent.observe(made["id"], {"ann": 0}),
+        ),
+        ("outcomes", {"outcomes": {"7-x": {"ann": 0}}}, lambda: agent.observe("7-x", {"ann": 0})),
+        ("learn", {"outcomes": {"ann": 7}}, lambda: agent.learn({"ann": 7})),
+        ("events", {"op": "retire", "arms": []}, lambda: agent.retire()),
+        ("events", {"op": "set_policy", "policy": "x"}, lambda: agent.set_policy("x")),
+        ("events", {"op": "add_arm", "name": "ann"}, lambda: agent.add_arm("ann")),
+    ]
+    for path, body, call in checks:
+        response = service.post(f"/agents/banner/{path}", json=body)
+        assert response.status_code in (404, 409, 422)
+        assert response.json()["error"]["message"] == sentence(call)
+
+
+# --- files and code -----------------------------------------------------------------------------
+
+
+def graph_texts(path: str) -> list[Any]:
+    """Return texts and objects with which a client could try to read a file."""
+    texts = [
+        f"file:{path}",
+        f"FILE:{path}",
+        f" file:{path}",
+        f"file :{path}",
+        f"file:\t{path}",
+        f"file:///{path}",
+        f"file({path})",
+        f"file('{path}')",
+        f"file(path={path})",
+        f"file(path='{path}')",
+        f'file(path="{path}", directed=true)',
+        f"file( path = '{path}' )",
+        f"File(path='{path}')",
+        f"FILE(path='{path}')",
+        path,
+        f"~/{path}",
+        f"star(file:{path})",
+        f"edges(file:{path})",
+        f"edges(file(path={path}))",
+        f"random(r=file({path}))",
+        f"cliques(size=file:{path})",
+    ]
+    objects: list[Any] = [
+        {"edges": f"file:{path}"},
+        {"edges": [[f"file:{path}"]]},
+        {"edges": [[f"file:{path}", "ann"]]},
+        {"file": path},
+        {"path": path},
+        {"edges": [["ann"]], "file": path},
+        {"edges": [["ann"]], "path": path},
+        [f"file:{path}"],
+        [[1, 0], [0, 1]],
+    ]
+    return [*texts, *objects]
+
+
+def test_graphs_are_never_read_from_files(
+    service: TestClient, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers do not even show whether there is a file."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("found.txt", "nofil.txt"):  # the second one is not written
+        path = tmp_path / name
+        if name == "found.txt":
+            path.write_text("ann bob 0.5\nbob eve 0.25\n")
+    entries = agent.history()
+    for kind in ("{}", str(tmp_path / "{}")):
+        messages: list[list[str]] = []
+        for name in ("found.txt", "nofil.txt"):
+            messages.append([])
+            for graph in graph_texts(kind.format(name)):
+                for path, body in (
+                    ("/agents", {"name": "new", "policy": "ids-n", "arms": NAMES}),
+                    ("/agents", {"name": "new", "policy": "ids-n"}),
+                    ("/agents/banner/decisions", {}),
+                    ("/agents/banner/events", {"op": "set_graph"}),
+                ):
+                    if isinstance(graph, dict) and "arms" not in body and "name" in body:
+                        continue  # an agent may have an arm of any name
+                    response = service.post(path, json=body | {"graph": graph})
+                    message = refused(response, 422, "invalid")
+                    messages[-1].append(message.replace(name[:5], "NAME"))
+                    assert "0.25" not in message
+        assert messages[0] == messages[1]
+    assert agent.history() == entries
+    assert len(ok(service.get("/agents"))["agents"]) == 1
+
+
+def test_requests_load_no_code(
+    service: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    marker = tmp_path / "loaded"
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(f"open({str(marker)!r}, 'w').close()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    texts = [
+        "mine",
+        "mine.py",
+        "./mine.py",
+        str(plugin),
+        f"file:{plugin}",
+        f"plugin({plugin})",
+        "mine:Policy",
+        "mine.Policy",
+        "mine()",
+        "__import__('mine')",
+        "ids-n(__import__('mine'))",
+        "ids-n(accuracy=__import__('mine'))",
+        f"floor(policy={plugin})",
+        "os.system('touch loaded')",
+        "ids-n; import mine",
+        "{{ 7 * 7 }}",
+        "ids-n\nmine",
+    ]
+    before = loaded_plugins()
+    for text in texts:
+        for path, body in (
+            ("/agents", {"name": "new", "policy": text, "arms": 3}),
+            ("/agents", {"name": "new", "policy": "ids-n", "arms": 3, "posterior": text}),
+            ("/agents", {"name": "new", "policy": "ids-n", "arms": 3, "prior": text}),
+            ("/agents", {"name": "new", "policy": "ids-n", "arms": 3, "graph": text}),
+            ("/agents/banner/events", {"op": "set_policy", "policy": text, "reset": True}),
+            ("/agents/banner/events", {"op": "set_graph", "graph": text}),
+            ("/agents/banner/events", {"op": "add_arm", "name": "joe", "prior": text}),
+        ):
+            refused(service.post(path, json=body), 422, "invalid")
+    assert not marker.exists()
+    assert loaded_plugins() == before
+    assert len(ok(service.get("/agents"))["agents"]) == 1
+
+
+# --- faults -------------------------------------------------------------------------------------
+
+
+class FaultError(Exception):
+    """An error that the service does not expect."""
+
+
+def test_faults_have_a_number_and_no_details(
+    service: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> Any:
+        raise FaultError("secret of /srv/app/routes.py")
+
+    monkeypatch.setattr(Agents, "names", fail)
+    monkeypatch.setattr(Agents, "get", fail)
+    monkeypatch.setattr(Agents, "reader", fail)
+    numbers = set()
+    for (method, path), needed in NEEDED.items():
+        if (needed is None and path != "/health") or path == "/whoami":
+            continue
+        caplog.clear()
+        message = refused(request(service, method, path), 500, "internal")
+        found = re.fullmatch(
+            r"internal error: see number (\d+) of process (\d+) in the log of the service", message
+        )
+        assert found, message
+        numbers.add(found[1])
+        assert "secret of" in caplog.text
+        assert f"internal error {found[1]} in process {found[2]}" in caplog.text
+    assert len(numbers) == len(NEEDED) - 4
+
+
+def test_faults_outside_of_the_threads_have_no_details(
+    service: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Any:
+        raise FaultError("secret of /srv/app/routes.py")
+
+    monkeypatch.setattr(routes, "_answer", fail)
+    message = refused(service.get("/agents"), 500, "internal")
+    assert "secret" not in message
+
+
+def test_needs_of_a_policy_are_bad_input(
+    service: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Any:
+        raise NeedsError("the policy needs\nthe graph")
+
+    monkeypatch.setattr(Agents, "get", fail)
+    response = service.post("/agents/banner/decisions", json={})
+    assert refused(response, 422, "invalid") == "the policy needs the graph"
+
+
+def test_the_store_is_away_and_comes_back(
+    service: TestClient, place: Path, agent: Agent, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent.disconnect()
+    decide(service)
+    away = place.with_name("away")
+    away.mkdir()
+    files = [one for one in place.parent.iterdir() if one.name.startswith(place.name)]
+    for one in files:
+        one.rename(away / one.name)
+    for (method, path), needed in NEEDED.items():
+        if (needed is None and path != "/health") or path == "/whoami":
+            continue
+        message = refused(request(service, method, path), 503, "unavailable")
+        if path == "/health":  # it needs no token
+            assert str(place) not in message
+    service.app.state.service.access._without_tokens = None  # type: ignore[attr-defined]
+    message = refused(service.get("/agents"), 503, "unavailable")
+    assert str(place) not in message
+    assert caplog.text.count(str(place)) == 1
+    assert not place.exists()
+    for one in files:
+        (away / one.name).rename(one)
+    assert ok(service.get("/health"))["status"] == "ok"
+    assert decide(service)[0]["id"].startswith("2-")
+    assert agent.verify() == 3
+
+
+# --- the event stream ---------------------------------------------------------------------------
+
+
+def test_a_stream_starts_after_the_entry_that_the_client_has(
+    service: TestClient, agent: Agent
+) -> None:
+    play(service, 3)
+    entries = plain(agent.history())
+    stopping = service.app.state.service.stopping  # type: ignore[attr-defined]
+    looks = 0
+
+    def stop_after_a_look() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks > 1
+
+    for headers, params, first in (
+        ({}, {}, len(entries)),
+        ({}, {"after": 2}, 2),
+        ({"Last-Event-ID": "4"}, {"after": 2}, 4),
+        ({"Last-Event-ID": "nonsense"}, {"after": 3}, 3),
+        ({"Last-Event-ID": "9" * 30}, {"after": 3}, 3),
+        ({}, {"after": 10**30}, len(entries)),
+    ):
+        looks = 0
+        stopping.is_set = stop_after_a_look
+        response = service.get("/agents/banner/stream", headers=headers, params=params)
+        assert response.headers["content-type"].startswith("text/event-stream")
+        assert response.headers["cache-control"] == "no-store"
+        found = [
+            json.loads(line.removeprefix("data: "))
+            for line in response.text.splitlines()
+            if line.startswith("data: ")
+        ]
+        known = [one for one in found if "kind" in one]
+        assert known == entries[first:]
+        if first < len(entries) or "after" not in params or params["after"] > len(entries):
+            assert found[-1] == agent.status()
+    refused(service.get("/agents/nothing/stream"), 404, "not_found")
