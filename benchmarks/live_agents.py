@@ -132,10 +132,14 @@ def time_calls(place: str | None, arms: int, settings: Settings) -> dict[str, di
 
 
 def experienced_agent(
-    arms: int, settings: Settings, place: str | None = None, policy: str = POLICY
+    arms: int,
+    settings: Settings,
+    place: str | None = None,
+    policy: str = POLICY,
+    name: str = "default",
 ) -> Agent:
     """An agent whose arms have at most ``live_distinct`` different histories."""
-    agent = Agent(policy, arms, GRAPH, seed=settings.seed, store=place)
+    agent = Agent(policy, arms, GRAPH, seed=settings.seed, store=place, name=name)
     a, b = few_different(arms, settings.live_distinct, settings.seed)
     pairs = zip(a[0].tolist(), b[0].tolist(), strict=True)
     agent.learn({arm: (a - 1.0, a + b - 2.0) for arm, (a, b) in enumerate(pairs) if a + b > 2.0})

@@ -28,6 +28,7 @@ import many_arms
 import one_round
 import regression
 import reward_models
+import service
 import start
 import strict
 import workers
@@ -54,6 +55,7 @@ SECTIONS: dict[str, ModuleType] = {
     "workers": workers,
     "stores": keeping,
     "live-agents": live_agents,
+    "service": service,
     "start": start,
     "invariants": invariants,
 }

@@ -57,6 +57,12 @@ class Settings:
     #: Processes that share an agent, and seconds for each pass.
     live_writers: tuple[int, ...] = (1, 2, 4)
     live_write_seconds: float = 1.5
+    #: The service: arms, its processes, clients at a time, seconds for each row and its turns.
+    service_arms: tuple[int, ...] = (5, 1_000)
+    service_workers: tuple[int, ...] = (1, 2)
+    service_clients: tuple[int, ...] = (1, 4)
+    service_seconds: float = 1.6
+    service_turns: int = 4
     #: The first run of commands, by their names in the section; and warm processes.
     start_commands: tuple[str, ...] = ("Agent, first decision", "inspect", "simulate", "reproduce")
     start_passes: int = 5
@@ -90,6 +96,9 @@ class Settings:
             live_decisions=50,
             live_writers=(1, 2),
             live_write_seconds=0.3,
+            service_workers=(1,),
+            service_seconds=0.3,
+            service_turns=2,
             start_commands=("Agent, first decision",),
             start_passes=2,
             graph_arms=(20, 40),
