@@ -21,7 +21,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 #: Pages besides README whose Python blocks run in an empty directory, with the number of blocks.
 SCRIPTS = {
-    "docs/agent.md": 12,
+    "docs/agent.md": 13,
     "docs/evaluation.md": 3,
     "docs/tutorial-promotions.md": 8,
     "docs/graphs.md": 4,
@@ -52,6 +52,8 @@ COMMANDS = [
             "recommend",
             "reproduction",
             "rewards",
+            "security",
+            "service",
             "simulation",
         )
     ),

@@ -104,16 +104,14 @@ def test_a_client_of_another_store_starts_anew(agent: Agent) -> None:
 
 def test_each_entry_comes_once_while_others_write(agent: Agent, tmp_path: Path) -> None:
     writers = [Agent(store=tmp_path / "agents.db") for _ in range(2)]
-    done = threading.Event()
 
     def write(writer: Agent) -> None:
-        for _ in range(60):
+        for number in range(40):
             made = writer.decide()
-            writer.observe(made, {made.arm: 1})
-        done.set()
+            writer.observe(made, {made.arm: number % 2})
 
     threads = [threading.Thread(target=write, args=(one,)) for one in writers]
-    last = 2 * 2 * 60 + 1
+    last = 2 * 2 * 40 + 1
 
     def is_complete(found: list[Any]) -> bool:
         if not threads[0].ident:

@@ -32,6 +32,8 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 _NO_STORE = (b"cache-control", b"no-store")
+#: A browser asks for each file whether it has changed: another version has other modules.
+_NO_CACHE = (b"cache-control", b"no-cache")
 _TYPES = {
     400: "bad_request",
     408: "timeout",
@@ -113,8 +115,8 @@ class Limits:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 new = list(added)
-                if message["status"] >= 400 or not path.startswith("/static/"):
-                    new.append(_NO_STORE)
+                is_file = message["status"] < 400 and path.startswith("/static/")
+                new.append(_NO_CACHE if is_file else _NO_STORE)
                 names = {name for name, _ in new}
                 given = message.get("headers", ())
                 new += [one for one in given if one[0].lower() not in names]
