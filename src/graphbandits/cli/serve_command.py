@@ -14,6 +14,8 @@ from graphbandits.errors import InputError
 
 #: Environment variable with the address of the store. It may contain a password.
 STORE_VARIABLE = "GRAPHBANDITS_STORE"
+#: Largest number of connections of a process.
+MOST_CONNECTIONS = 1_000_000
 
 Place = Annotated[
     str,
@@ -62,13 +64,17 @@ def serve(
     """
     check_installed()
     from graphbandits.engine._progress import announce_compilation
+    from graphbandits.live.requests import MOST_BYTES
     from graphbandits.service.server import check_settings
     from graphbandits.service.server import serve as run
     from graphbandits.service.settings import Settings
 
-    for name, value in (("--connections", connections), ("--body", body)):
-        if value < 1:
-            raise InputError(f"{name} must be at least 1, not {value}")
+    for name, value, most in (
+        ("--connections", connections, MOST_CONNECTIONS),
+        ("--body", body, MOST_BYTES),
+    ):
+        if not 1 <= value <= most:
+            raise InputError(f"{name} must be 1 to {most}, not {value}")
     load(plugin)
     settings = Settings(
         store,
