@@ -39,6 +39,10 @@ class StoreError(GraphBanditsError):
     """A database of live agents that does not work at the moment; the message has the reason."""
 
 
+class UncertainError(StoreError):
+    """A change that may have been stored: the answer of the database was lost."""
+
+
 class NeedsError(GraphBanditsError):
     """Use of information that a policy has not declared, or that the problem does not provide."""
 

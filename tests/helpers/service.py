@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -50,21 +51,39 @@ def children(process: int) -> dict[int, str]:
     return found
 
 
+#: Starts a service with settings that have no option.
+_SERVE = """
+import json, sys
+from graphbandits.service.server import serve
+from graphbandits.service.settings import Settings
+serve(Settings(**json.loads(sys.argv[1])))
+"""
+
+
 class ServiceProcess:
     """A service that runs in its own process. Use it with ``with``.
 
     The address of the store is in the environment, because a command line is visible to others.
+    With ``settings``, the service is started without the command.
     """
 
     def __init__(
-        self, place: Path, store: str | Path, *options: object, host: str = "127.0.0.1"
+        self,
+        place: Path,
+        store: str | Path,
+        *options: object,
+        host: str = "127.0.0.1",
+        settings: dict[str, Any] | None = None,
     ) -> None:
         self.port = free_port()
-        self.url = f"http://{host}:{self.port}"
+        self.url = f"http://127.0.0.1:{self.port}"
         self._log = (place / f"service-{self.port}.log").open("w+")
-        arguments = ["serve", "--host", host, "--port", self.port, *options]
+        arguments = ["-m", "graphbandits", "serve", "--host", host, "--port", self.port, *options]
+        if settings is not None:
+            given = {"store": str(store), "host": host, "port": self.port} | settings
+            arguments = ["-c", _SERVE, json.dumps(given)]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "graphbandits", *map(str, arguments)],
+            [sys.executable, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -122,6 +141,20 @@ class ServiceProcess:
     def pids(self) -> list[int]:
         """Return the ids of the processes that answer requests."""
         return self.workers() or [self.process.pid]
+
+    def threads(self) -> int:
+        """Return the number of threads of a service without workers."""
+        return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
+
+    def sockets(self) -> int:
+        """Return the number of open sockets of a service without workers."""
+        found = 0
+        for place in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            try:
+                found += os.readlink(place).startswith("socket:")
+            except FileNotFoundError:
+                continue
+        return found
 
     def output(self) -> str:
         """Return everything that the service has written."""

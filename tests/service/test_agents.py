@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,10 @@ def test_unknown_agents(agents: Agents) -> None:
     assert agents.names() == ["banner"]
 
 
-def test_the_store_is_opened_when_it_is_there(tmp_path: Path) -> None:
+def test_the_store_is_opened_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
     place = tmp_path / "later.db"
     agents = Agents(str(place))
     for _ in range(2):
@@ -101,6 +105,27 @@ def test_the_store_is_opened_when_it_is_there(tmp_path: Path) -> None:
     agents.close()
     agents.close()
     assert agents.names() == []
+
+
+def test_attempts_to_open_the_store_are_rare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one may take seconds, and all requests would wait for their turn."""
+    now, attempts = 100.0, 0
+
+    def fail(*_: object, **__: object) -> Any:
+        nonlocal attempts
+        attempts += 1
+        raise StoreError("it does not answer")
+
+    monkeypatch.setattr(module, "open_store", fail)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    agents = Agents(str(tmp_path / "agents.db"))
+    for seconds, wanted in ((0.0, 1), (0.5, 1), (0.99, 1), (1.0, 2), (1.5, 2), (9.0, 3)):
+        now = 100.0 + seconds
+        with pytest.raises(StoreError, match="it does not answer"):
+            agents.names()
+        assert attempts == wanted
 
 
 def test_nothing_is_opened_by_a_close(tmp_path: Path) -> None:

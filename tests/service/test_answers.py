@@ -25,6 +25,7 @@ from graphbandits.errors import (
     NotFoundError,
     SourceError,
     StoreError,
+    UncertainError,
 )
 from graphbandits.service import answers
 from graphbandits.service.access import ForbiddenError, UnauthorizedError
@@ -52,6 +53,7 @@ EXPECTED: list[tuple[Exception, int, str]] = [
     (SourceError("x"), 422, "invalid"),
     (NeedsError("x"), 422, "invalid"),
     (StoreError("x"), 503, "unavailable"),
+    (UncertainError("x"), 500, "uncertain"),
     (GraphBanditsError("x"), 500, "internal"),
     (ValueError("x"), 500, "internal"),
     (KeyError("x"), 500, "internal"),
@@ -67,7 +69,7 @@ def test_errors(error: Exception, status: int, kind: str) -> None:
     assert response.media_type == "application/json"
     found = json.loads(response.body)
     assert found["error"]["type"] == kind
-    assert (found["error"]["message"] == "x") == (status != 500)
+    assert (found["error"]["message"] == "x") == (kind != "internal")
     assert response.headers.get("retry-after") == ("2" if status == 503 else None)
     assert response.headers.get("www-authenticate") == ("Bearer" if status == 401 else None)
 

@@ -54,6 +54,7 @@ def test_counts_are_those_of_the_status() -> None:
     agent.pause("bob")
     status = agent.status()
     values, types = parse(prometheus_text([status]))
+    assert values["graphbandits_agent_up", "banner"] == 1
     wanted = {
         "decisions_total": 4,
         "open_decisions": 2,
@@ -65,7 +66,7 @@ def test_counts_are_those_of_the_status() -> None:
         "journal_entries_total": status["entries"],
     }
     assert {name: values[f"graphbandits_{name}", "banner"] for name in wanted} == wanted
-    assert len(values) == len(wanted) + 1
+    assert len(values) == len(wanted) + 2
     assert values["graphbandits_info", __version__] == 1
     for name, kind in types.items():
         assert (kind == "counter") == name.endswith("_total")
@@ -83,10 +84,20 @@ def test_names_are_escaped(name: str) -> None:
     assert set(values.values()) == {7.0, 1.0}
 
 
+def test_an_agent_that_cannot_be_loaded_is_down() -> None:
+    statuses = [dict.fromkeys([key for key, *_ in _METRICS], 7) | {"name": "good"}]
+    text = prometheus_text(statuses, [{"name": 'ba"d', "message": "no plug-in"}])
+    values, types = parse(text)
+    found = {name: value for (metric, name), value in values.items() if metric.endswith("_up")}
+    assert found == {"good": 1, 'ba"d': 0}
+    assert types["graphbandits_agent_up"] == "gauge"
+    assert {name for metric, name in values if metric.endswith("_total")} == {"good"}
+
+
 def test_a_store_without_agents() -> None:
     values, types = parse(prometheus_text([]))
     assert set(values) == {("graphbandits_info", __version__)}
-    assert len(types) == len(_METRICS) + 1
+    assert len(types) == len(_METRICS) + 2
 
 
 def test_every_count_of_the_status_has_a_metric() -> None:

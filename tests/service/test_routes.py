@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from graphbandits.errors import GraphBanditsError, NeedsError
 from graphbandits.live.requests import handle
 from graphbandits.live.store import open_store
 from graphbandits.plugins import loaded_plugins
+from graphbandits.service import agents as agents_module
 from graphbandits.service import routes
 from graphbandits.service.agents import Agents, describe
 from graphbandits.service.app import create_app
@@ -344,7 +346,7 @@ def test_agents_are_listed(service: TestClient, place: Path, agent: Agent) -> No
     agent.pause("bob")
     agent.retire("eve")
     found = ok(service.get("/agents"))
-    assert found == {"agents": [other.status(), agent.status()]}
+    assert found == {"agents": [other.status(), agent.status()], "failed": []}
 
 
 def test_an_agent_is_described(service: TestClient, agent: Agent) -> None:
@@ -1088,19 +1090,23 @@ def graph_texts(path: str) -> list[Any]:
     return [*texts, *objects]
 
 
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A directory with a short path, which messages show in full."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        yield Path(directory)
+
+
 def test_graphs_are_never_read_from_files(
-    service: TestClient, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: TestClient, agent: Agent, short_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answers do not even show whether there is a file."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("found.txt", "nofil.txt"):  # the second one is not written
-        path = tmp_path / name
-        if name == "found.txt":
-            path.write_text("ann bob 0.5\nbob eve 0.25\n")
+    monkeypatch.chdir(short_path)
+    (short_path / "found.txt").write_text("ann bob 0.5\nbob eve 0.25\n")
     entries = agent.history()
-    for kind in ("{}", str(tmp_path / "{}")):
+    for kind in ("{}", str(short_path / "{}")):
         messages: list[list[str]] = []
-        for name in ("found.txt", "nofil.txt"):
+        for name in ("found.txt", "nofil.txt"):  # there is no second file
             messages.append([])
             for graph in graph_texts(kind.format(name)):
                 for path, body in (
@@ -1113,7 +1119,7 @@ def test_graphs_are_never_read_from_files(
                         continue  # an agent may have an arm of any name
                     response = service.post(path, json=body | {"graph": graph})
                     message = refused(response, 422, "invalid")
-                    messages[-1].append(message.replace(name[:5], "NAME"))
+                    messages[-1].append(message.replace(name, "NAME"))
                     assert "0.25" not in message
         assert messages[0] == messages[1]
     assert agent.history() == entries
@@ -1244,6 +1250,34 @@ def test_the_store_is_away_and_comes_back(
     assert ok(service.get("/health"))["status"] == "ok"
     assert decide(service)[0]["id"].startswith("2-")
     assert agent.verify() == 3
+
+
+def test_a_service_starts_before_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So does a worker process that is replaced while the database is away."""
+    monkeypatch.setattr(agents_module, "RETRY_SECONDS", 0.0)
+    place = tmp_path / "later.db"
+    with service_of(place) as service:
+        for path in ("/health", "/whoami", "/agents"):
+            assert str(place) not in refused(service.get(path), 503, "unavailable")
+        assert not place.exists()
+        open_store(place).close()
+        assert ok(service.get("/agents")) == {"agents": [], "failed": []}
+        body = {"name": "banner", "policy": "ts-n", "arms": 2}
+        ok(service.post("/agents", json=body), 201)
+
+
+def test_agents_that_cannot_be_loaded_do_not_stop_the_others(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine code of policies is loaded at the start; an error of one of them is no reason."""
+
+    def fail(*_: object) -> Any:
+        raise FaultError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Agent, "explain", fail)
+        with service_of(place) as service:
+            assert len(decide(service)) == 1
 
 
 # --- the event stream ---------------------------------------------------------------------------

@@ -1,235 +1,691 @@
-"""Tests of service/server.py: start, several workers, overload, databases that go away, the end."""
+"""Tests of service/server.py: real processes that start, share a store, fail, and end."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import resource
 import signal
 import socket
+import sqlite3
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
-from helpers.service import ServiceProcess, wait_for
+import uvicorn
+from helpers.command_line import command
+from helpers.plugin_command_line import MINE
+from helpers.postgres import PostgresServer
+from helpers.service import ServiceProcess, children, free_port, wait_for
 
 from graphbandits import Agent
+from graphbandits.errors import InputError, StoreError
 from graphbandits.live.store import open_store
+from graphbandits.service import server
+from graphbandits.service.server import HttpConnection, check_settings, serve
+from graphbandits.service.settings import VARIABLE, Settings
 from graphbandits.service.tokens import add_token, revoke_token
 
-pytestmark = pytest.mark.process
-
-ARMS = ["ann", "bob", "eve"]
+NAMES = ["ann", "bob", "eve"]
 
 
-@pytest.fixture
-def stored(store_url: str) -> str:
-    """A store with an agent, in each kind of database."""
-    Agent("ids-n", ARMS, "complete", seed=1, store=store_url).disconnect()
-    return store_url
+def create(store: str | Path, name: str = "banner") -> None:
+    Agent("ids-n", NAMES, "star", seed=1, store=store, name=name).disconnect()
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """A file with an agent."""
-    found = tmp_path / "agents.db"
-    Agent("ids-n", ARMS, "complete", seed=1, store=found).disconnect()
-    return found
+def check_log(service: ServiceProcess) -> str:
+    """Check that nothing went wrong, and return what the service has written."""
+    output = service.output()
+    assert "Traceback" not in output
+    assert "internal error" not in output
+    return output
 
 
-def decide(client: httpx.Client, **options: Any) -> httpx.Response:
-    return client.post("/agents/default/decisions", json={}, **options)
+# --- one process --------------------------------------------------------------------------------
 
 
-def threads_of(process: int) -> int:
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(status.split("Threads:")[1].split()[0])
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("service")
+    create(place / "agents.db")
+    return place
 
 
-def test_workers_act_as_one_agent(stored: str, tmp_path: Path) -> None:
-    with ServiceProcess(tmp_path, stored, "--workers", 2, "--rate", 0) as service:
-        wait_for(lambda: len(service.workers()) == 2, 60, "two workers")
-
-        def work(seed: int) -> list[str]:
-            found = []
-            for _ in range(15):  # a connection of its own reaches any worker
-                with httpx.Client(base_url=service.url, timeout=60.0) as client:
-                    made = decide(client).json()["decisions"][0]
-                    outcomes = {made["id"]: dict.fromkeys(made["reveals"], seed % 2)}
-                    done = client.post("/agents/default/outcomes", json={"outcomes": outcomes})
-                    assert done.json() == {"accepted": 1}
-                    found.append(made["id"])
-            return found
-
-        with ThreadPoolExecutor(4) as pool:
-            ids = [id_ for found in pool.map(work, range(4)) for id_ in found]
-        numbers = sorted(int(id_.partition("-")[0]) for id_ in ids)
-        assert numbers == list(range(1, 61))
-        metrics = service.client().get("/metrics").text
-        assert 'graphbandits_outcomes_total{agent="default"} 180' in metrics
-        assert service.stop() == 0
-    agent = Agent(store=stored)
-    agent.verify()
-    assert agent.state["a"]["ann"] == 31.0
+@pytest.fixture(scope="module")
+def service(place: Path) -> Iterator[ServiceProcess]:
+    """A service that several tests use; its end is a test, too."""
+    limits = {"body_seconds": 1.0, "body_bytes": 10_000, "rate": 0.0, "connections": 1000}
+    with ServiceProcess(place, place / "agents.db", settings=limits) as started:
+        yield started
+        assert started.stop() == 0
+        check_log(started)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_sigterm_finishes_requests_and_ends_streams(place: Path, workers: int) -> None:
-    with ServiceProcess(place.parent, place, "--workers", workers) as service:
-        client, ended = service.client(), threading.Event()
-        events: list[str] = []
-
-        def listen() -> None:
-            url = f"{service.url}/agents/default/stream"
-            with httpx.stream("GET", url, timeout=60.0) as answer:
-                for line in answer.iter_lines():
-                    events.append(line)
-            ended.set()
-
-        thread = threading.Thread(target=listen)
-        thread.start()
-        wait_for(lambda: "event: status" in events, 20, "the begin of the stream")
-        assert decide(client).status_code == 200
-        wait_for(lambda: "event: entry" in events, 20, "an event")
-        found: list[httpx.Response] = []
-        body = b'{"outcomes": {' + b" " * 300_000
-
-        def slow() -> Any:
-            yield body
-            service.process.send_signal(signal.SIGTERM)
-            time.sleep(1.0)
-            yield b'"ann": 1}}'
-
-        header = {"Content-Type": "application/json"}
-        url = "/agents/default/learn"
-        found.append(client.post(url, content=slow(), headers=header))
-        assert (found[0].status_code, found[0].json()) == (200, {"learned": 1})
-        assert ended.wait(20)
-        thread.join()
-        code = service.process.wait(30)
-        assert code in (0, -signal.SIGTERM)
-        assert "Traceback" not in service.output()
-    assert Agent(store=place).state["a"]["ann"] == 2.0
+@pytest.mark.process
+def test_percent_encoded_names(service: ServiceProcess) -> None:
+    client = service.client()
+    for name in ("a%2Fb", "%00", "100%", "a b?c#d&e", "Zoë 日本 🎰", "x" * 200, "+", "a;b=c"):
+        body = {"name": name, "policy": "ts-n", "arms": [name, "other"]}
+        assert client.post("/agents", json=body).status_code == 201
+        path = f"/agents/{quote(name, safe='')}"
+        made = client.post(f"{path}/decisions", json={"among": [name]}).json()["decisions"][0]
+        assert made["arm"] == name
+        found = client.get(f"{path}/graph", params={"around": name}).json()
+        assert found["arms"][0]["arm"] == name
+        shown = client.get(f"{path}/decisions/{quote(made['id'])}").json()
+        assert shown["decision"]["arm"] == name
+    for path in ("/agents/a/b", "/agents/a%2Fb", "/agents/%ff%fe", "/%2e%2e/x", "/agents/%"):
+        assert client.get(path).status_code == 404
 
 
-def test_a_database_that_goes_away_and_comes_back(place: Path) -> None:
-    with ServiceProcess(place.parent, place) as service:
-        client = service.client()
-        first = decide(client).json()["decisions"][0]["id"]
-        files = list(place.parent.glob("agents.db*"))
-        for file in files:
-            file.rename(file.with_name("moved-" + file.name))
-        for answer in (decide(client), client.get("/health"), client.get("/agents")):
-            assert answer.status_code == 503, answer.text
-            assert answer.json()["error"]["type"] == "unavailable"
-            assert int(answer.headers["Retry-After"]) > 0
-        for file in files:
-            file.with_name("moved-" + file.name).rename(file)
-        assert client.get("/health").json()["status"] == "ok"
-        assert decide(client).json()["decisions"][0]["id"].startswith("2-")
-        assert client.get(f"/agents/default/decisions/{first}").status_code == 200
+@pytest.mark.process
+def test_events_arrive_at_once_and_streams_leave_nothing_behind(service: ServiceProcess) -> None:
+    client = service.client()
+    client.get("/health")
+    before = service.sockets()
+    with ExitStack() as opened:
+        streams = [
+            opened.enter_context(client.stream("GET", "/agents/banner/stream")) for _ in range(30)
+        ]
+        lines = [one.iter_lines() for one in streams]
+        for one in lines:
+            assert next(one) == "retry: 2000"
+        for one in lines:
+            assert next(line for line in one if line) == "event: status"
+        assert service.sockets() >= before + 29
+        began = time.monotonic()
+        made = client.post("/agents/banner/decisions", json={}).json()["decisions"][0]
+        for one in lines:
+            data = [line for _, line in zip(range(7), one, strict=False) if "decide" in line]
+            assert made["id"] in data[0]
+        assert time.monotonic() - began < 10
+        for one in streams[:10]:
+            one.close()
+        response = client.get("/agents/banner", timeout=20)
+        assert response.status_code == 200
+    client.close()
+    wait_for(lambda: service.sockets() <= before, what="closed streams")
+    assert service.threads() < 60
 
 
-def test_tokens_decide_who_may_do_what(place: Path) -> None:
-    with open_store(place) as store:
-        texts = {role: add_token(store, role)[0] for role in ("read", "decide", "admin")}
-        old, expired = add_token(store, "admin", expires=1.0, clock=lambda: 0.0)
-        _, revoked = texts_of_revoked(store)
-    with ServiceProcess(place.parent, place, "--host", "127.0.0.1") as service:
-        client = service.client()
-
-        def status(token: str | None, path: str, body: dict[str, Any] | None = None) -> int:
-            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-            method = "GET" if body is None else "POST"
-            return client.request(method, path, json=body, headers=headers).status_code
-
-        pause = {"op": "pause", "arms": ["bob"]}
-        for wrong in (None, "x", "gb_00000000_" + "0" * 64, old, revoked, texts["read"][:-1] + "x"):
-            assert status(wrong, "/agents") == 401
-        expected = {"read": (200, 403, 403), "decide": (200, 200, 403), "admin": (200, 200, 200)}
-        for role, token in texts.items():
-            found = (
-                status(token, "/agents/default"),
-                status(token, "/agents/default/decisions", {}),
-                status(token, "/agents/default/events", pause),
-            )
-            assert found == expected[role]
-        with open_store(place) as store:
-            revoke_token(store, texts["admin"])
-        wait_for(lambda: status(texts["admin"], "/agents") == 401, 5, "the end of the token")
-        assert all(text not in service.output() for text in (*texts.values(), old))
-    assert expired.role == "admin"
+def sent(service: ServiceProcess, data: bytes, seconds: float = 10.0) -> bytes:
+    """Send bytes, and return everything that comes until the connection is closed."""
+    with socket.create_connection(("127.0.0.1", service.port), seconds) as connection:
+        connection.sendall(data)
+        found = b""
+        while part := connection.recv(65536):
+            found += part
+        return found
 
 
-def texts_of_revoked(store: Any) -> tuple[str, str]:
-    """Create a token and revoke it; return its id and its text."""
-    text, token = add_token(store, "admin")
-    revoke_token(store, token.id)
-    return token.id, text
+def parsed(answer: bytes) -> tuple[int, dict[str, str], Any]:
+    """Return status, headers and JSON body of an answer."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines)
+    return int(first.split()[1]), headers, json.loads(body)
 
 
-def test_two_thousand_connections(place: Path) -> None:
+START = b"POST /agents/banner/decisions HTTP/1.1\r\nHost: localhost\r\n"
+JSON = b"Content-Type: application/json\r\n"
+
+
+@pytest.mark.process
+def test_slow_large_and_broken_requests_leave_nothing_behind(service: ServiceProcess) -> None:
+    client = service.client()
+    client.get("/health")
+    before = service.sockets()
+    requests: list[tuple[bytes, int, str]] = [
+        (START + JSON + b"Content-Length: 10\r\n\r\n{", 408, "timeout"),
+        (START + JSON + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", 408, "timeout"),
+        (START + JSON + b"Content-Length: 10001\r\n\r\n{", 413, "too_large"),
+        (START + JSON + b"Content-Length: " + b"9" * 15 + b"\r\n\r\n{", 413, "too_large"),
+        (
+            START
+            + JSON
+            + b"Transfer-Encoding: chunked\r\n\r\n"
+            + b"1000\r\n"
+            + b" " * 4096
+            + b"\r\n1000\r\n"
+            + b" " * 4096
+            + b"\r\n1000\r\n"
+            + b" " * 4096
+            + b"\r\n",
+            413,
+            "too_large",
+        ),
+        (b"nonsense\r\n\r\n", 400, "bad_request"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "bad_request"),
+        (b"GET / HTTP/1.1\r\n\r\n", 400, "bad_request"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "bad_request"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000, 400, "bad_request"),
+        (START + JSON + b"Content-Length: x\r\n\r\n{}", 400, "bad_request"),
+        (START + JSON + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400, "bad_request"),
+    ]
+    with ThreadPoolExecutor(len(requests)) as threads:
+        answers = list(threads.map(lambda one: sent(service, one[0]), requests))
+    for (data, status, kind), answer in zip(requests, answers, strict=True):
+        found, headers, body = parsed(answer)
+        assert (found, body["error"]["type"]) == (status, kind), data[:200]
+        assert headers["connection"] == "close"
+        assert headers["content-type"] == "application/json"
+        assert int(headers["content-length"]) == len(answer.partition(b"\r\n\r\n")[2])
+    # half-sent requests, and clients that leave
+    for data in (
+        b"",
+        b"G",
+        START,
+        START + JSON + b"Content-Length: 10\r\n\r\n{",
+        b"GET /agents/banner/stream HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /agents/banner/log HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3,
+    ):
+        with socket.create_connection(("127.0.0.1", service.port)) as connection:
+            connection.sendall(data)
+            time.sleep(0.05)
+    wait_for(lambda: service.sockets() <= before, what="closed connections")
+    assert service.threads() < 60
+    assert client.post("/agents/banner/decisions", json={}).status_code == 200
+
+
+@pytest.mark.process
+def test_unfinished_bodies_decide_nothing(service: ServiceProcess) -> None:
+    client = service.client()
+    entries = client.get("/agents/banner").json()["agent"]["entries"]
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", service.port)) as connection:
+            connection.sendall(START + JSON + b"Content-Length: 10\r\n\r\n{}")
+    time.sleep(0.2)
+    assert client.get("/agents/banner").json()["agent"]["entries"] == entries
+
+
+@pytest.mark.process
+def test_2000_connections_at_once(service: ServiceProcess) -> None:
+    """Each one is answered or closed, and afterwards the service is as before."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < 5000:
-        pytest.skip("this account may not open so many connections")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 5000), hard))
-    request = b"GET /agents HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    wanted = 2500
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip(f"at most {hard} files may be open")
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    client = service.client()
+    client.get("/health")
+    before = service.sockets()
+    request = b"GET /agents/banner HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    found = Counter[str]()
+
+    async def ask(all_open: asyncio.Event) -> None:
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+        except OSError:
+            found["refused"] += 1
+            return
+        found["open"] += 1
+        await all_open.wait()
+        try:
+            writer.write(request)
+            answer = await reader.read(-1)
+        except OSError:
+            answer = b""
+        found[answer.split(b" ")[1].decode() if answer else "closed"] += 1
+        if answer:
+            parsed(answer)
+        with suppress(OSError):
+            writer.close()
+            await writer.wait_closed()
+
+    async def ask_all() -> None:
+        all_open = asyncio.Event()
+        tasks = [asyncio.create_task(ask(all_open)) for _ in range(2000)]
+        while found["open"] + found["refused"] < 2000:
+            await asyncio.sleep(0.05)
+        all_open.set()
+        async with asyncio.timeout(120):
+            await asyncio.gather(*tasks)
+
     try:
-        with ServiceProcess(place.parent, place, "--rate", 0) as service:
-            before = threads_of(service.process.pid)
-            sockets = []
-            for _ in range(2000):
-                one = socket.create_connection(("127.0.0.1", service.port), timeout=60)
-                sockets.append(one)
-            answers = []
-            for one in sockets:
-                one.sendall(request)
-            for one in sockets:
-                try:
-                    answers.append(one.recv(4096).split(b" ")[1] if one else b"")
-                except (OSError, IndexError):
-                    answers.append(b"closed")
-                one.close()
-            counts = {status: answers.count(status) for status in set(answers)}
-            assert set(counts) <= {b"200", b"503", b"closed"}, counts
-            assert counts.get(b"200", 0) >= 500, counts
-            with service.client() as client:
-                wait_for(lambda: client.get("/health").status_code == 200, 30, "a normal answer")
-            assert decide(service.client()).status_code == 200
-            assert threads_of(service.process.pid) <= before + 50
-            assert "Traceback" not in service.output()
+        asyncio.run(ask_all())
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    opened = found.pop("open")
+    assert found["200"] > 500
+    assert found["503"] > 500
+    assert set(found) <= {"200", "503", "closed", "refused"}
+    assert sum(found.values()) == opened + found["refused"] == 2000
+    wait_for(lambda: service.sockets() <= before, what="closed connections")
+    assert service.threads() < 60
+    for _ in range(20):
+        assert client.post("/agents/banner/decisions", json={}).status_code == 200
 
 
-def test_bodies_that_are_too_large_or_never_end(place: Path) -> None:
-    with ServiceProcess(place.parent, place, "--body", 10_000) as service:
+@pytest.mark.process
+def test_the_file_of_the_store_is_away_for_a_while(service: ServiceProcess, place: Path) -> None:
+    client = service.client()
+    made = client.post("/agents/banner/decisions", json={}).json()["decisions"][0]
+    away = place / "away"
+    away.mkdir()
+    files = [one for one in place.iterdir() if one.name.startswith("agents.db")]
+    for one in files:
+        one.rename(away / one.name)
+    try:
+        for _ in range(3):
+            for response in (
+                client.get("/health"),
+                client.get("/agents/banner"),
+                client.post("/agents/banner/decisions", json={}),
+                client.post("/agents", json={"name": "x", "policy": "ts-n", "arms": 2}),
+                client.get("/metrics"),
+            ):
+                assert response.status_code == 503
+                assert response.headers["retry-after"] == "2"
+        assert not (place / "agents.db").exists()
+    finally:
+        for one in files:
+            (away / one.name).rename(one)
+    assert client.get("/health").status_code == 200
+    outcomes = {"outcomes": {made["id"]: {"ann": 1}}}
+    assert client.post("/agents/banner/outcomes", json=outcomes).status_code == 200
+    assert "the database does not work at the moment: there is no store" in service.output()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_requests_finish_and_ends_streams(tmp_path: Path, number: int) -> None:
+    store = tmp_path / "agents.db"
+    create(store)
+    with ServiceProcess(tmp_path, store) as service, ExitStack() as opened:
         client = service.client()
-        large = client.post("/agents/default/learn", json={"outcomes": {"x" * 10_000: 1}})
-        assert (large.status_code, large.json()["error"]["type"]) == (413, "too_large")
-        start = b"POST /agents/default/learn HTTP/1.1\r\nHost: localhost\r\n"
-        start += b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
-        with socket.create_connection(("127.0.0.1", service.port), timeout=60) as slow:
-            slow.sendall(start)
+        # another writer holds the lock of the file, so this request has to wait
+        lock = sqlite3.connect(store, isolation_level=None)
+        opened.callback(lock.close)
+        lock.execute("BEGIN IMMEDIATE")
+        streams = [
+            opened.enter_context(client.stream("GET", "/agents/banner/stream")) for _ in range(3)
+        ]
+        lines = [one.iter_lines() for one in streams]
+        for one in lines:
+            assert next(one) == "retry: 2000"
+        idle = opened.enter_context(socket.create_connection(("127.0.0.1", service.port)))
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(client.post, "/agents/banner/decisions", json={"n": 2})
+            time.sleep(0.5)
+            service.process.send_signal(number)
+            for one in lines:
+                list(one)  # the streams end, although the request does not
+            assert service.process.poll() is None
+            assert not waiting.done()
+            with pytest.raises(httpx.TransportError):
+                httpx.get(f"{service.url}/health")
+            lock.execute("ROLLBACK")
+            response = waiting.result(20)
+        assert response.status_code == 200
+        assert len(response.json()["decisions"]) == 2
+        assert service.process.wait(20) == 0
+        assert idle.recv(10) == b""
+        lines_of_log = check_log(service).splitlines()
+        assert len(lines_of_log) == 2
+        assert lines_of_log[0].startswith("Serving the agents of")
+    assert Agent(store=store, name="banner").verify() == 3
+
+
+@pytest.mark.process
+def test_a_second_service_on_the_same_port_is_refused(service: ServiceProcess, place: Path) -> None:
+    before = sorted(one.name for one in place.iterdir())
+    done = command("serve", place / "agents.db", "--port", service.port)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"Error: cannot listen on 127.0.0.1, port {service.port}: Address")
+    assert sorted(one.name for one in place.iterdir()) == before
+    assert service.client().get("/health").status_code == 200
+
+
+@pytest.mark.process
+def test_a_service_for_other_machines_with_tokens_and_a_plugin(tmp_path: Path) -> None:
+    store = tmp_path / "agents.db"
+    create(store)
+    (tmp_path / "mine.py").write_text(MINE)
+    refused = command("serve", store, "--host", "0.0.0.0", "--port", free_port())
+    assert refused.returncode == 2
+    assert "needs tokens" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    with open_store(store) as opened:
+        token, _ = add_token(opened, "admin", name="boss")
+    options = ("--plugin", "mine.py", "--workers", 2, "--access-log")
+    # a relative path: worker processes must find the same file
+    with ServiceProcess(tmp_path, "agents.db", *options, host="0.0.0.0") as service:
+        client = service.client(headers={"Authorization": f"Bearer {token}"})
+        body = {"name": "mine", "policy": "mine(c=0.25)", "arms": 3}
+        for _ in range(10):
+            client.cookies.clear()
+            with httpx.Client(base_url=service.url, headers=client.headers, timeout=60) as other:
+                assert other.post("/agents", json=body).status_code in (200, 201)
+                response = other.post("/agents/mine/decisions", json={}, headers={"Host": "a.b"})
+                assert response.status_code == 200
+        assert httpx.get(f"{service.url}/agents").status_code == 401
+        assert client.get("/whoami").json()["token"] == "boss"
+        check_that_a_stream_ends_with_its_token(service, store)
+        wait_for(lambda: "POST /agents/mine/decisions HTTP/1.1" in service.output())
+        assert service.stop() == 0
+        output = check_log(service)
+        assert token not in output
+        assert output.count('"POST /agents/mine/decisions HTTP/1.1" 200') == 10
+
+
+def check_that_a_stream_ends_with_its_token(service: ServiceProcess, store: Path) -> None:
+    with open_store(store) as opened:
+        text, token = add_token(opened, "read", name="reader")
+        client = service.client(headers={"Authorization": f"Bearer {text}"})
+        with client.stream("GET", "/agents/banner/stream") as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "retry: 2000"
             began = time.monotonic()
-            assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
-            assert time.monotonic() - began > 5
-        for _ in range(20):  # half a request, and gone
-            with socket.create_connection(("127.0.0.1", service.port), timeout=60) as gone:
-                gone.sendall(start)
-        assert decide(client).status_code == 200
-        assert service.stop() in (0, -signal.SIGTERM)
-        assert "Traceback" not in service.output()
+            revoke_token(opened, token.id)
+            assert "event: status" in list(lines)
+            assert time.monotonic() - began < 20  # two seconds, on a machine that is not busy
+        assert client.get("/agents/banner/stream").status_code == 401
 
 
-def test_the_page_of_the_api_loads_nothing_from_elsewhere(place: Path) -> None:
-    with ServiceProcess(place.parent, place) as service:
-        client = service.client()
-        page = client.get("/docs").text
-        for path in ("/static/docs/swagger-ui-bundle.js", "/static/docs/swagger-ui.css"):
-            assert path in page
-            assert client.get(path).status_code == 200
-        assert "http" not in page
-        assert client.get("/openapi.json").json()["info"]["title"] == "graphbandits"
+# --- two processes ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[ServiceProcess, str]]:
+    """A service with two workers, and its store; its end is a test, too."""
+    place = tmp_path_factory.mktemp("pair")
+    store = str(place / "agents.db")
+    if request.param == "postgres":
+        server_: PostgresServer = request.getfixturevalue("postgres")
+        store = server_.new_address()
+    create(store)
+    with ServiceProcess(place, store, "--workers", 2, "--rate", 0) as started:
+        yield started, store
+        workers = started.workers()
+        assert len(workers) == 2
+        with ExitStack() as opened:
+            stream = started.client().stream("GET", "/agents/banner/stream")
+            lines = opened.enter_context(stream).iter_lines()
+            assert next(lines) == "retry: 2000"
+            if request.param == "postgres":  # Ctrl-C is a signal to all processes
+                for pid in workers:
+                    os.kill(pid, signal.SIGINT)
+                assert started.stop(signal.SIGINT) == 0
+            else:
+                assert started.stop() == 0
+            list(lines)
+        check_log(started)
+        assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+
+
+def play(service: ServiceProcess, rounds: int, number: int) -> list[tuple[str, dict[str, int]]]:
+    """Decide and report outcomes on connections of their own; return what was acknowledged."""
+    acknowledged = []
+    for turn in range(rounds):
+        with httpx.Client(base_url=service.url, timeout=60) as client:
+            body = {"n": 1 + turn % 2}
+            made = client.post("/agents/banner/decisions", json=body).json()["decisions"]
+            outcomes = {one["id"]: {"ann": (number + turn) % 2, "bob": 1} for one in made}
+            body = {"outcomes": outcomes, "extra": True}  # type: ignore[dict-item]
+            response = client.post("/agents/banner/outcomes", json=body)
+            assert response.status_code == 200, response.text
+            acknowledged += list(outcomes.items())
+    return acknowledged
+
+
+@pytest.mark.process
+def test_two_workers_are_one_agent(pair: tuple[ServiceProcess, str]) -> None:
+    service, store = pair
+    first = Agent(store=store, name="banner").status()["decisions"]
+    with ThreadPoolExecutor(6) as threads:
+        played = list(threads.map(lambda number: play(service, 10, number), range(6)))
+    outcomes = dict(one for part in played for one in part)
+    assert len(outcomes) == 6 * 15
+    numbers = sorted(int(id_.partition("-")[0]) for id_ in outcomes)
+    assert numbers == list(range(first + 1, first + 91))
+    agent = Agent(store=store, name="banner")
+    rows = {row["id"]: row for row in agent.decisions(10**4)}
+    assert {id_: rows[id_]["outcomes"] for id_ in outcomes} == outcomes
+    kinds = Counter(one["kind"] for one in agent.history())
+    assert kinds["decide"] == kinds["observe"] == first + 90
+    assert agent.verify() == kinds.total()
+    # all workers have decided: their counts are the same, and both use processor time
+    found = set()
+    for _ in range(30):
+        with httpx.Client(base_url=service.url) as client:
+            found.add(client.get("/agents/banner").text)
+    assert len(found) == 1
+    assert json.loads(found.pop())["agent"]["entries"] == kinds.total()
+    for pid in service.workers():
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        assert int(ticks[11]) + int(ticks[12]) > 0
+
+
+@pytest.mark.process
+def test_a_killed_worker_is_replaced(pair: tuple[ServiceProcess, str]) -> None:
+    service, store = pair
+    wait_for(lambda: len(service.workers()) == 2, 60)
+    before = service.workers()
+    stop = threading.Event()
+    statuses = Counter[object]()
+
+    def ask() -> None:
+        with httpx.Client(base_url=service.url, timeout=60) as client:
+            while not stop.is_set():
+                try:
+                    statuses[client.post("/agents/banner/decisions", json={}).status_code] += 1
+                except httpx.TransportError:
+                    statuses["connection"] += 1
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_for(lambda: statuses[200] > 10, 60)
+        os.kill(before[0], signal.SIGKILL)
+        answered = statuses[200]
+        wait_for(lambda: statuses[200] > answered + 10, 60, "answers of the other worker")
+        wait_for(lambda: len(service.workers()) == 2 and before[0] not in service.workers(), 60)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert before[1] in service.workers()
+    assert set(statuses) <= {200, "connection"}
+    assert statuses["connection"] <= 4
+    agent = Agent(store=store, name="banner")
+    assert agent.verify()
+    assert agent.status()["decisions"] >= statuses[200]
+
+
+@pytest.mark.process
+def test_postgres_is_stopped_and_started(
+    pair: tuple[ServiceProcess, str], request: pytest.FixtureRequest
+) -> None:
+    service, store = pair
+    if not store.startswith("postgresql://"):
+        pytest.skip("another test moves the file of SQLite")
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    client = service.client()
+    made = client.post("/agents/banner/decisions", json={}).json()["decisions"][0]
+    body = {"outcomes": {made["id"]: {"ann": 1}}}
+    postgres.stop()
+    for turn in range(8):
+        for response in (
+            client.get("/health"),
+            client.get("/agents/banner"),
+            client.get("/agents/banner/stream"),
+            client.post("/agents/banner/outcomes", json=body),
+        ):
+            assert response.status_code == 503
+            assert response.headers["retry-after"] == "2"
+            assert "s3cret" not in response.text
+            assert response.json()["error"]["type"] == "unavailable"
+        if turn == 0:
+            assert "the database does not work" in client.get("/health").text
+    postgres.start()
+    wait_for(lambda: client.get("/health").status_code == 200)
+    assert client.post("/agents/banner/outcomes", json=body).status_code == 200
+    assert Agent(store=store, name="banner").verify()
+    assert len(service.workers()) == 2
+    assert "s3cret" not in service.output()
+    assert "s3cret" not in " ".join(children(service.process.pid).values())
+
+
+# --- connections --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small() -> Iterator[int]:
+    """The port of a server in this process with at most three connections."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/slow":
+            await asyncio.sleep(0.5)
+        headers = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    port = free_port()
+    config = uvicorn.Config(
+        app,
+        port=port,
+        http=HttpConnection,
+        lifespan="off",
+        log_level="critical",
+        limit_concurrency=3,
+        timeout_keep_alive=1,
+    )
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    wait_for(lambda: running.started)
+    yield port
+    running.should_exit = True
+    thread.join(20)
+
+
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), 10)
+
+
+def is_answered(connection: socket.socket, request: bytes = GET) -> bool:
+    """Send a request, and read the whole answer."""
+    connection.sendall(request)
+    found = b""
+    while not found.endswith(b"{}"):
+        found += connection.recv(1000)
+    return found.startswith(b"HTTP/1.1 200")
+
+
+def test_connections_beyond_the_limit_are_refused_and_others_go_on(small: int) -> None:
+    with ExitStack() as opened:
+        first = [opened.enter_context(connect(small)) for _ in range(3)]
+        assert all(map(is_answered, first))
+        more = [opened.enter_context(connect(small)) for _ in range(2)]
+        for one in more:
+            one.sendall(GET)
+            answer = b""
+            while part := one.recv(1000):
+                answer += part
+            status, headers, body = parsed(answer)
+            assert (status, headers["retry-after"], headers["connection"]) == (503, "2", "close")
+            assert body["error"]["type"] == "unavailable"
+        assert all(map(is_answered, first))  # they may ask again
+    time.sleep(0.1)
+    with connect(small) as one:
+        assert is_answered(one)
+
+
+def test_silent_connections_are_closed(small: int) -> None:
+    with connect(small) as silent, connect(small) as asked, connect(small) as slow:
+        assert is_answered(asked)
+        time.sleep(0.7)
+        assert is_answered(slow, GET.replace(b"/ ", b"/slow ", 1))  # the time ends with a request
+        for one in (silent, asked, slow):
+            assert one.recv(1000) == b""
+
+
+# --- the start ----------------------------------------------------------------------------------
+
+
+def test_settings_are_checked(tmp_path: Path) -> None:
+    store = tmp_path / "agents.db"
+    create(store)
+    port = free_port()
+    assert check_settings(Settings(str(store), port=port)) == str(store)
+    for change in ({"workers": 0}, {"port": 0}, {"rate": -1.0}, {"rate": float("nan")}):
+        with pytest.raises(InputError):
+            check_settings(Settings(str(store), **({"port": port} | change)))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="there is no store"):
+        check_settings(Settings(str(tmp_path / "no.db"), port=port))
+    assert sorted(one.name for one in tmp_path.iterdir() if "db-" not in one.name) == ["agents.db"]
+
+
+@pytest.mark.process
+def test_a_database_that_is_away_is_an_error_at_the_start(postgres: PostgresServer) -> None:
+    address = postgres.new_address()
+    create(address)
+    postgres.stop()
+    try:
+        with pytest.raises(StoreError, match="cannot connect to postgresql://tester@"):
+            check_settings(Settings(address, port=free_port()))
+    finally:
+        postgres.start()
+
+
+def test_what_uvicorn_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, Any] = {}
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def run(app: str, **options: Any) -> None:
+        found.update(options, app=app)
+        assert signal.getsignal(signal.SIGTERM) is not handler
+
+    monkeypatch.setattr(uvicorn, "run", run)
+    monkeypatch.setattr(server, "_allow_connections", lambda settings: None)
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.chdir(tmp_path)
+    serve(Settings("a.db", plugins=("b.py",), workers=3, connections=7), access_log=True)
+    assert signal.getsignal(signal.SIGTERM) is handler
+    given = Settings.from_environment()
+    assert given.store == str(tmp_path / "a.db")
+    assert given.plugins == (str(tmp_path / "b.py"),)
+    assert (found["workers"], found["limit_concurrency"], found["access_log"]) == (3, 7, True)
+    assert found["ws"] == "none"
+    assert found["lifespan"] == "on"
+    assert found["proxy_headers"] is found["server_header"] is False
+    serve(Settings("postgresql://host/db"))
+    assert Settings.from_environment().store == "postgresql://host/db"
+
+
+@pytest.mark.parametrize(
+    ("limits", "wanted"),
+    [
+        ((1024, 4096), (2512, 4096)),
+        ((1024, 2000), (2000, 2000)),
+        ((1024, resource.RLIM_INFINITY), (2512, resource.RLIM_INFINITY)),
+        ((9999, 9999), None),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
+    ],
+)
+def test_connections_need_open_files(
+    monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int], wanted: tuple[int, int] | None
+) -> None:
+    found = []
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, values: found.append(values))
+    server._allow_connections(Settings("a.db"))
+    assert found == ([] if wanted is None else [wanted])

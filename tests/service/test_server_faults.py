@@ -1,145 +1,253 @@
-"""Tests of service/server.py: workers and databases that end while clients work."""
+"""Tests of service/server.py under faults: what was acknowledged is stored once, nothing twice.
+
+Clients repeat a request with the same key until it is answered, as docs/service.md recommends.
+During this, worker processes are killed with SIGKILL, or the database is stopped.
+"""
 
 from __future__ import annotations
 
 import os
 import random
 import signal
-import statistics
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
+from typing import Any
+from uuid import uuid4
 
+import httpx
 import pytest
 from helpers.postgres import PostgresServer
 from helpers.service import ServiceProcess, wait_for
 
-from graphbandits import Agent, Client
-
-pytestmark = pytest.mark.process
+from graphbandits import Agent
 
 ARMS = ["ann", "bob", "eve", "joe"]
-CLIENTS = 3
+CLIENTS = 4
+#: Seconds between two attempts. A program would wait for the seconds of Retry-After.
+PAUSE = 0.05
+PATH = "/agents/banner"
 
 
-class Crowd:
-    """Threads that decide and report outcomes through a service, and note what was acknowledged."""
+@dataclass
+class Clients:
+    """Threads that decide and report outcomes until they are stopped."""
 
-    def __init__(self, url: str) -> None:
-        self.decided: list[str] = []
-        self.observed: dict[str, dict[str, int]] = {}
-        self.errors: list[BaseException] = []
-        self.last_success = time.monotonic()
-        self._url = url
-        self._ended = threading.Event()
-        self._threads = [threading.Thread(target=self._work, args=(i,)) for i in range(CLIENTS)]
+    url: str
+    stop: threading.Event = field(default_factory=threading.Event)
+    decisions: list[str] = field(default_factory=list)
+    outcomes: dict[tuple[str, str], float] = field(default_factory=dict)
+    #: Begin and end of each attempt that was acknowledged, and how long interrupted requests took.
+    successes: list[tuple[float, float]] = field(default_factory=list)
+    interrupted: list[float] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+    errors: list[BaseException] = field(default_factory=list)
 
-    def __enter__(self) -> Crowd:
-        for thread in self._threads:
+    def __enter__(self) -> Clients:
+        self.threads = [threading.Thread(target=self.work, args=(n,)) for n in range(CLIENTS)]
+        for thread in self.threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        for thread in self._threads:
+        self.stop.set()
+        for thread in self.threads:
             thread.join(120)
+            assert not thread.is_alive()
 
-    def _work(self, seed: int) -> None:
-        rng = random.Random(seed)
+    def work(self, number: int) -> None:
+        rng = random.Random(number)
         try:
-            with Client(service=self._url, timeout=60.0) as agent:
-                while not self._ended.is_set():
-                    made = agent.decide()
-                    self.decided.append(made.id)
-                    outcomes = {arm: rng.randint(0, 1) for arm in made.reveals}
-                    agent.observe(made, outcomes)
-                    self.observed[made.id] = outcomes
-                    self.last_success = time.monotonic()
+            with httpx.Client(base_url=self.url, timeout=30) as client:
+                while not self.stop.is_set():
+                    made = self.post(client, "decisions", {"n": rng.randint(1, 2)})["decisions"]
+                    self.decisions += [one["id"] for one in made]
+                    for partial in (True, False):
+                        given = {
+                            one["id"]: {arm: rng.randint(0, 1) for arm in ARMS[2 * partial :][:2]}
+                            for one in made
+                        }
+                        body = {"outcomes": given, "extra": True, "partial": partial}
+                        assert self.post(client, "outcomes", body) == {"accepted": len(made)}
+                        for id_, rewards in given.items():
+                            for arm, reward in rewards.items():
+                                self.outcomes[id_, arm] = reward
         except BaseException as error:
             self.errors.append(error)
 
-    def recovery(self, since: float) -> float:
-        """Wait for the next success after a time, and return how long it took."""
-        wait_for(lambda: self.last_success > since or self.errors, 60, "a success after a fault")
-        assert not self.errors, self.errors
-        return self.last_success - since
+    def post(self, client: httpx.Client, path: str, body: dict[str, Any]) -> Any:
+        """Send a request again and again, until it is answered."""
+        key, failed = uuid4().hex, None
+        while True:
+            begin = time.monotonic()
+            try:
+                response = client.post(
+                    f"{PATH}/{path}", json=body, headers={"Idempotency-Key": key}
+                )
+                reason = str(response.status_code)
+            except httpx.TransportError as error:
+                response, reason = None, type(error).__name__
+            now = time.monotonic()
+            if response is not None and response.status_code == 200:
+                self.successes.append((begin, now))
+                if failed is not None:
+                    self.interrupted.append(now - failed)
+                return response.json()
+            self.failures[reason] += 1
+            if response is not None and response.status_code == 500:
+                reason = response.json()["error"]["type"]
+                assert reason == "uncertain", response.text
+            elif response is not None:
+                assert response.status_code == 503, response.text
+                assert response.headers["retry-after"] == "2"
+            failed = failed or now
+            time.sleep(PAUSE)
+
+    def success_after(self, moment: float) -> float:
+        """Return the time from a moment to the end of the first successful attempt after it."""
+
+        def found() -> list[float]:
+            return [end for begin, end in self.successes[-100:] if begin > moment]
+
+        wait_for(found, 60, "a success")
+        return min(found()) - moment
+
+    def goes_on(self, count: int) -> None:
+        """Wait for so many more acknowledged requests."""
+        wanted = len(self.successes) + count
+        wait_for(lambda: self.errors or len(self.successes) >= wanted, 60, "more successes")
+        assert self.errors == []
 
 
-def check(store: str, crowd: Crowd) -> None:
-    """Check that everything that was acknowledged is in the journal, once."""
-    assert not crowd.errors, crowd.errors
-    agent = Agent(store=store)
-    agent.verify()
-    made = [one for one in agent.history() if one["kind"] == "decide"]
-    ids = [one["decision"] for one in made]
-    assert len(crowd.decided) == len(set(crowd.decided))
-    # every client has ended after an answer: none was made that it does not know
-    assert sorted(ids) == sorted(crowd.decided)
-    assert [int(id_.partition("-")[0]) for id_ in ids] == list(range(1, len(ids) + 1))
-    rows = {row["id"]: row for row in agent.decisions(len(ids))}
-    assert {id_: row["outcomes"] for id_, row in rows.items()} == crowd.observed
-    seen = [id_ for one in agent.history() if one["kind"] == "observe" for id_ in [one["decision"]]]
-    assert len(seen) == len(set(seen)) == len(ids)
-    assert agent.status()["outcomes"] == sum(map(len, crowd.observed.values()))
-    agent.disconnect()
+def check(store: str, clients: Clients) -> None:
+    """Compare the journal with what was acknowledged: all requests were answered at last."""
+    assert clients.errors == []
+    agent = Agent(store=store, name="banner")
+    history = agent.history()
+    made = [one["decision"] for one in history if one["kind"] == "decide"]
+    assert len(made) == len(set(made))
+    assert sorted(made) == sorted(clients.decisions)
+    numbers = sorted(int(id_.partition("-")[0]) for id_ in made)
+    assert numbers == list(range(1, len(made) + 1))
+    found: dict[tuple[str, str], float] = {}
+    for line in history:
+        for arm, reward in line.get("outcomes", {}).items() if line["kind"] == "observe" else ():
+            assert (line["decision"], arm) not in found, "an outcome was stored twice"
+            found[line["decision"], arm] = reward
+    assert found == clients.outcomes
+    assert agent.status()["outcomes"] == len(found)
+    successes = sum(agent.state["a"].values()) - len(ARMS)
+    assert successes == sum(found.values())
+    assert agent.verify() == len(history)
 
 
-def kill_workers(tmp_path: Path, store: str, kills: int) -> list[float]:
-    """Kill workers under load; return the times from a kill to the next success."""
-    Agent("ids-n", ARMS, "complete", seed=1, store=store).disconnect()
-    rng, times = random.Random(7), []
-    with ServiceProcess(tmp_path, store, "--workers", 2, "--rate", 0) as service:
+def run(
+    place: Path, store: str, fault: Callable[[ServiceProcess, int], object], count: int
+) -> tuple[list[float], Clients]:
+    """Use a service with two workers during faults.
+
+    Return the times from the end of each fault to the next success, and the clients.
+    """
+    Agent("ts-n", ARMS, "star", seed=1, store=store, name="banner").disconnect()
+    times = []
+    with ServiceProcess(place, store, "--workers", 2, "--rate", 0) as service:
+        with Clients(service.url) as clients:
+            clients.goes_on(20)
+            for number in range(count):
+                wait_for(lambda: len(service.workers()) == 2, 60, "two workers")
+                clients.goes_on(10)
+                fault(service, number)
+                times.append(clients.success_after(time.monotonic()))
+                clients.goes_on(10)
         wait_for(lambda: len(service.workers()) == 2, 60, "two workers")
-        with Crowd(service.url) as crowd:
-            for _ in range(kills):
-                time.sleep(rng.uniform(0.1, 0.6))
-                before = service.workers()
-                killed = rng.choice(before)
-                os.kill(killed, signal.SIGKILL)
-                times.append(crowd.recovery(time.monotonic()))
-                left = set(before) - {killed}
-                wait_for(lambda old=left: len(set(service.workers()) - old) == 1, 60, "a worker")
-        check(store, crowd)
         assert service.stop() == 0
         assert "Traceback" not in service.output()
-    return times
+    check(store, clients)
+    return times, clients
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.slow)])
-def test_killed_workers_lose_and_double_nothing(
-    tmp_path: Path, store_url: str, kills: int, record_property: Callable[[str, object], None]
+def report(what: str, times: list[float], clients: Clients) -> float:
+    """Print and return the median time from the end of a fault to the next success."""
+    found = median(times)
+    waits = sorted(clients.interrupted) or [0.0]
+    print(
+        f"\n{what}: {len(times)} faults, {len(clients.successes)} requests, "
+        f"{len(clients.decisions)} decisions; next success after {found:.3f} s (median), "
+        f"{max(times):.3f} s (longest); {len(clients.interrupted)} interrupted requests took "
+        f"{median(waits):.3f} s (median), {waits[-1]:.3f} s (longest); {dict(clients.failures)}"
+    )
+    return found
+
+
+# --- killed workers -----------------------------------------------------------------------------
+
+
+def kill(service: ServiceProcess, number: int) -> None:
+    """Kill one worker; each fifth time both, so that nothing answers for a while."""
+    workers = service.workers()
+    random.Random(number).shuffle(workers)
+    for pid in workers if number % 5 == 4 else workers[:1]:
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_workers(place: Path, store: str, kills: int) -> None:
+    """Kill workers, and report the times of recovery."""
+    times, clients = run(place, store, kill, kills)
+    assert clients.failures.keys() <= {
+        "ReadError",
+        "RemoteProtocolError",
+        "ConnectError",
+        "WriteError",
+    }
+    one = [seconds for number, seconds in enumerate(times) if number % 5 != 4]
+    report("one of two workers was killed", one, clients)
+    report("both workers were killed", times[4::5], clients)
+    assert clients.interrupted
+
+
+@pytest.mark.process
+def test_nothing_is_lost_or_doubled_when_workers_are_killed(tmp_path: Path) -> None:
+    kill_workers(tmp_path, str(tmp_path / "agents.db"), 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_fifty_kills(tmp_path: Path, kind: str, request: pytest.FixtureRequest) -> None:
+    store = str(tmp_path / "agents.db")
+    if kind == "postgres":
+        store = request.getfixturevalue("postgres").new_address()
+    kill_workers(tmp_path, store, 50)
+
+
+# --- a database that stops ----------------------------------------------------------------------
+
+
+def stop_postgres(place: Path, postgres: PostgresServer, stops: int) -> None:
+    """Stop and start the database, and report the times of recovery."""
+
+    def restart(service: ServiceProcess, number: int) -> None:
+        postgres.stop()
+        time.sleep(0.2 * (1 + number % 3))
+        postgres.start()
+
+    times, clients = run(place, postgres.new_address(), restart, stops)
+    assert clients.failures["503"] > 0
+    # the answer to a commit may be lost
+    assert clients.failures.keys() <= {"503", "uncertain"}
+    report("PostgreSQL was ready again", times, clients)
+
+
+@pytest.mark.process
+def test_nothing_is_lost_or_doubled_when_postgres_is_stopped(
+    tmp_path: Path, postgres: PostgresServer
 ) -> None:
-    times = kill_workers(tmp_path, store_url, kills)
-    record_property("median recovery in seconds", statistics.median(times))
-    assert len(times) == kills
+    stop_postgres(tmp_path, postgres, 3)
 
 
-@pytest.mark.parametrize("stops", [2, pytest.param(20, marks=pytest.mark.slow)])
-def test_a_database_that_stops_loses_and_doubles_nothing(
-    tmp_path: Path, stops: int, record_property: Callable[[str, object], None]
-) -> None:
-    server = PostgresServer()
-    try:
-        store = server.new_address()
-        Agent("ids-n", ARMS, "complete", seed=1, store=store).disconnect()
-        times = []
-        with (
-            ServiceProcess(tmp_path, store, "--workers", 2, "--rate", 0) as service,
-            Crowd(service.url) as crowd,
-        ):
-            for _ in range(stops):
-                time.sleep(0.5)
-                server.stop()
-                health = service.client().get("/health")
-                assert (health.status_code, health.json()["error"]["type"]) == (503, "unavailable")
-                assert health.headers["retry-after"]
-                server.start()
-                times.append(crowd.recovery(time.monotonic()))
-            with suppress(AssertionError):
-                wait_for(lambda: len(crowd.decided) > 20, 10)
-        check(store, crowd)
-        record_property("median recovery in seconds", statistics.median(times))
-    finally:
-        server.remove()
+@pytest.mark.slow
+def test_thirty_stops_of_postgres(tmp_path: Path, postgres: PostgresServer) -> None:
+    stop_postgres(tmp_path, postgres, 30)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from graphbandits.errors import GraphBanditsError, InputError, StoreError
+from graphbandits.errors import GraphBanditsError, InputError, StoreError, UncertainError
 
 #: Seconds after which waiting for another writer is an error.
 WAIT = 60.0
@@ -144,7 +144,7 @@ class Connection:
             try:
                 self.run("COMMIT")
             except StoreError as error:
-                raise StoreError(f"{error}; the transaction may have been stored") from error
+                raise UncertainError(f"{error}; the transaction may have been stored") from error
         except BaseException:
             if self.is_usable():
                 try:

@@ -59,6 +59,8 @@ MIGRATIONS: list[tuple[str, ...]] = [
     ),
 ]
 
+#: Most connections that are kept for later use.
+MOST_IDLE = 30
 #: Entries that are read at a time, and bytes above which arrays of an entry are read alone.
 _PAGE, _LARGE = 500, 4096
 _MOST_CHARACTERS = 200
@@ -485,7 +487,9 @@ class AgentStore:
             connection.close()
 
     def _release(self, connection: Connection) -> None:
-        if connection.failed:
+        if len(self._idle) >= MOST_IDLE:
+            connection.close()
+        elif connection.failed:
             # what ended this connection has probably ended the others, too
             connection.close()
             self.close()

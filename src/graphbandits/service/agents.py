@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,8 +15,10 @@ from graphbandits.live.requests import KINDS, graph_of
 from graphbandits.live.store import AgentStore, open_store
 from graphbandits.registry import text_of
 
-#: Most agents that a process keeps in memory.
+#: Most agents that a process keeps in memory, for each of the two uses.
 MOST_OPENED = 200
+#: Seconds after a failed attempt to open the store in which no other one is made.
+RETRY_SECONDS = 1.0
 #: Most arms of an agent that is created by its number of arms. A list is limited by the body.
 MOST_ARMS = 1_000_000
 
@@ -72,15 +75,20 @@ class Agents:
         self._store: AgentStore | None = None
         self._opened: OrderedDict[tuple[str, str], Agent] = OrderedDict()
         self._lock = threading.Lock()
+        self._failure = "", 0.0
 
     @property
     def store(self) -> AgentStore:
         """The store. It is opened on first use, so that a service can start before its database."""
         with self._lock:
             if self._store is None:
+                failure, until = self._failure
+                if time.monotonic() < until:
+                    raise StoreError(failure)  # each attempt may take seconds, one after the other
                 try:
                     self._store = open_store(self._place, must_exist=True)
-                except InputError as error:  # it existed when the service was started
+                except (InputError, StoreError) as error:  # it was there when the service started
+                    self._failure = str(error), time.monotonic() + RETRY_SECONDS
                     raise StoreError(str(error)) from error
             return self._store
 

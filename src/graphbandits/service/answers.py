@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import os
@@ -23,6 +24,7 @@ from graphbandits.errors import (
     NeedsError,
     NotFoundError,
     StoreError,
+    UncertainError,
     short_repr,
 )
 from graphbandits.live.requests import read_json
@@ -42,9 +44,9 @@ log = logging.getLogger("graphbandits.service")
 RETRY_AFTER = "2"
 #: Seconds between two lines of the log about a database that is away.
 LOG_EVERY = 30.0
-#: Threads that decide and learn, and those that read. A long explanation delays other readers of
-#: its agent, and these must not take the threads of decisions.
-WRITERS, READERS = 16, 8
+#: Threads that decide and learn, those that read, and those of requests without a role. A long
+#: explanation delays other readers of its agent, and these must not take the threads of decisions.
+WRITERS, READERS, CHECKERS = 16, 8, 2
 _numbers = itertools.count(1)
 
 Role = Literal["read", "decide", "admin"]
@@ -70,6 +72,7 @@ ERRORS: tuple[tuple[type[GraphBanditsError], int, str], ...] = (
     (ConflictError, 409, "conflict"),
     (InputError, 422, "invalid"),
     (NeedsError, 422, "invalid"),
+    (UncertainError, 500, "uncertain"),
     (StoreError, 503, "unavailable"),
 )
 
@@ -126,6 +129,7 @@ class Service:
         self.stopping = threading.Event()
         self._logged = -LOG_EVERY
         self._writers, self._readers = CapacityLimiter(WRITERS), CapacityLimiter(READERS)
+        self._checkers = CapacityLimiter(CHECKERS)
 
     @cached_property
     def access(self) -> Access:
@@ -153,7 +157,19 @@ class Service:
                 return error_answer(error)
 
         limiter = self._writers if request.method == "POST" else self._readers
-        return await to_thread.run_sync(run, limiter=limiter)
+        try:
+            return await to_thread.run_sync(run, limiter=limiter)
+        except asyncio.CancelledError:
+            if not self.stopping.is_set():
+                raise
+            # the thread goes on, and the process ends after it
+            return error_answer(
+                UncertainError("the service has stopped: the request may have been carried out")
+            )
+
+    async def check(self, run: Callable[[], Response]) -> Response:
+        """Answer a request without a role, in one of two threads: anyone can send many of them."""
+        return await to_thread.run_sync(run, limiter=self._checkers)
 
     def caller(self, request: Request) -> Caller:
         """Return who sends a request."""

@@ -37,6 +37,7 @@ from graphbandits.errors import (
     InputWarning,
     NotFoundError,
     StoreError,
+    UncertainError,
     check_bool,
     check_integer,
     check_positive,
@@ -1265,10 +1266,11 @@ class _Service:
             else:
                 if response.is_success:
                     return response
-                failure, final = self._error(response), response.status_code not in AGAIN
+                failure = self._error(response)
+                sent = isinstance(failure, UncertainError)
+                final = not again if sent else response.status_code not in AGAIN
                 if final:
                     raise failure
-                sent = False
                 pause = max(pause, _retry_after(response))
             if final or monotonic() + pause > start + self.timeout:
                 break
@@ -1308,11 +1310,14 @@ class _Service:
     def _error(self, response: httpx.Response) -> GraphBanditsError:
         """Return the error of an answer, with the sentence of the service."""
         try:
-            message = response.json()["error"]["message"]
+            error = response.json()["error"]
+            kind, message = error["type"], error["message"]
         except (ValueError, TypeError, KeyError):
-            message = None
+            kind = message = None
         if not isinstance(message, str):
             return self.foreign(response)
+        if kind == "uncertain":
+            return UncertainError(self._hidden(message))
         return ERRORS.get(response.status_code, GraphBanditsError)(self._hidden(message))
 
     def foreign(self, response: httpx.Response) -> StoreError:

@@ -20,19 +20,27 @@ _METRICS = (
 )
 
 
-def prometheus_text(statuses: Iterable[Mapping[str, Any]]) -> str:
+def prometheus_text(
+    agents: Iterable[Mapping[str, Any]], failed: Iterable[Mapping[str, Any]] = ()
+) -> str:
     """Return the counts of agents. They come from the store: all processes give the same.
 
     >>> status = dict.fromkeys(("decisions", "open", "expired", "outcomes"), 3)
     >>> status |= dict.fromkeys(("learned", "late", "arms", "entries"), 0) | {"name": 'a"b'}
-    >>> prometheus_text([status]).splitlines()[5]
+    >>> prometheus_text([status]).splitlines()[8]
     'graphbandits_decisions_total{agent="a\\\\"b"} 3'
     """
-    rows = list(statuses)
+    rows = list(agents)
+    loaded = [(row["name"], 1) for row in rows] + [(row["name"], 0) for row in failed]
     lines = [
         "# HELP graphbandits_info Version of the service.",
         "# TYPE graphbandits_info gauge",
         f'graphbandits_info{{version="{__version__}"}} 1',
+    ]
+    lines += [
+        "# HELP graphbandits_agent_up Whether the agent can be loaded.",
+        "# TYPE graphbandits_agent_up gauge",
+        *(f'graphbandits_agent_up{{agent="{_escaped(name)}"}} {up}' for name, up in loaded),
     ]
     for key, name, kind, description in _METRICS:
         full = f"graphbandits_{name}"

@@ -256,7 +256,13 @@ ANSWERS: dict[str, Schema] = {
         store=_text(),
         version=_text(),
     ),
-    "agents": _object("agents", agents=_list(_STATUS)),
+    "agents": _object(
+        "agents failed",
+        agents=_list(_STATUS),
+        failed=_list(
+            _object("name message", name=_text(), message=_text()), "agents that cannot be loaded"
+        ),
+    ),
     "agent": _object("agent", agent=_DESCRIPTION),
     "decide": _object("decisions", decisions=_list(_DECISION)),
     "decisions": _object("decisions more", decisions=_list(_ROW), more=_FLAG),

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
-from starlette.concurrency import run_in_threadpool
 
 from graphbandits._version import __version__
-from graphbandits.errors import InputError, StoreError, short_repr
+from graphbandits.errors import GraphBanditsError, InputError, StoreError, short_repr
 from graphbandits.live import Agent
 from graphbandits.live.requests import handle
 from graphbandits.service import openapi
@@ -81,9 +80,17 @@ async def _read(request: Request, name: str, work: Callable[[Agent], Any]) -> Re
     return await _answer(request, "read", lambda *_: work(_agents(request).reader(name)))
 
 
-def _statuses(request: Request) -> list[dict[str, Any]]:
+def _statuses(request: Request) -> dict[str, list[dict[str, Any]]]:
+    """Return the status of each agent; one that cannot be loaded does not hide the others."""
     agents = _agents(request)
-    return [agents.reader(name).status() for name in agents.names()]
+    found, failed = list[dict[str, Any]](), list[dict[str, Any]]()
+    for name in agents.names():
+        try:
+            found.append(agents.reader(name).status())
+        except GraphBanditsError as error:
+            agents.names()  # an error if the database is away
+            failed.append({"name": name, "message": str(error)})
+    return {"agents": found, "failed": failed}
 
 
 def _operate(request: Request, op: str, name: str, keys: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +127,7 @@ async def health(request: Request) -> Response:
             return error_answer(error)
         return json_answer({"status": "ok", "version": __version__})
 
-    return await run_in_threadpool(run)
+    return await _service(request).check(run)
 
 
 @router.get("/whoami", **_described("whoami", tag="service"))
@@ -144,7 +151,8 @@ async def metrics(request: Request) -> Response:
     """Return counts of all agents in the text format of Prometheus."""
 
     def work(caller: Caller, _: object) -> Response:
-        return Response(prometheus_text(_statuses(request)), media_type="text/plain; version=0.0.4")
+        text = prometheus_text(**_statuses(request))
+        return Response(text, media_type="text/plain; version=0.0.4")
 
     return await _answer(request, "read", work)
 
@@ -155,7 +163,7 @@ async def metrics(request: Request) -> Response:
 @router.get("/agents", **_described("agents", tag="agents"))
 async def list_agents(request: Request) -> Response:
     """List the agents, with the counts of each."""
-    return await _answer(request, "read", lambda *_: {"agents": _statuses(request)})
+    return await _answer(request, "read", lambda *_: _statuses(request))
 
 
 @router.post("/agents", **_described("agent", "create", tag="agents", status=201))
@@ -163,6 +171,7 @@ async def create_agent(request: Request) -> Response:
     """Create an agent. The same request again changes nothing, and returns 200."""
 
     def work(caller: Caller, body: dict[str, Any]) -> Response:
+        _refuse_key(request, "the same request again changes nothing")
         agent, is_new = _agents(request).create(body)
         return json_answer({"agent": describe(agent)}, 201 if is_new else 200)
 
@@ -180,6 +189,7 @@ async def add_event(request: Request, name: str) -> Response:
     """Change an agent: its arms, graph or policy; or close a decision."""
 
     def work(caller: Caller, body: dict[str, Any]) -> Any:
+        _refuse_key(request, "look at the history before you repeat it")
         op = body.pop("op", None)
         if op not in openapi.EVENTS:
             events = ", ".join(openapi.EVENTS)
@@ -236,7 +246,12 @@ async def observe(request: Request, name: str) -> Response:
 @router.post("/agents/{name}/learn", **_described("learn", "learn", tag="decisions"))
 async def learn(request: Request, name: str) -> Response:
     """Report outcomes without a decision, such as earlier data."""
-    return await _answer(request, "decide", lambda _, body: _operate(request, "learn", name, body))
+
+    def work(caller: Caller, body: dict[str, Any]) -> Any:
+        _refuse_key(request, "give 'key' in the body")
+        return _operate(request, "learn", name, body)
+
+    return await _answer(request, "decide", work)
 
 
 @router.get("/agents/{name}/decisions", **_described("decisions", tag="decisions"))
@@ -378,6 +393,7 @@ async def stream(
     start = int(last) if last.isdecimal() and len(last) < 16 else after
 
     def work(agent: Agent) -> Response:
+        agent.status()  # a database that is away is an error, and not a stream that ends
         service = _service(request)
         events = events_of(
             agent,
@@ -394,6 +410,12 @@ async def stream(
 def _refuse(body: dict[str, Any], key: str, remedy: str) -> None:
     if body.get(key) is not None:
         raise InputError(f"the body has no key {key!r}: {remedy}")
+
+
+def _refuse_key(request: Request, remedy: str) -> None:
+    """Raise InputError if a request has a key, which this route would ignore."""
+    if _key(request) is not None:
+        raise InputError(f"this route does not accept the header Idempotency-Key: {remedy}")
 
 
 def _key(request: Request) -> str | None:
