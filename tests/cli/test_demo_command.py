@@ -78,6 +78,14 @@ def wait_until(ready: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.fixture(autouse=True)
+def hangups_are_not_ignored() -> Iterator[None]:
+    """Processes inherit what nohup has set, and the demo respects it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[Demo]:
     made = Demo(tmp_path)

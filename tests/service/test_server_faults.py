@@ -97,13 +97,13 @@ class Clients:
                 if failed is not None:
                     self.interrupted.append(now - failed)
                 return response.json()
-            self.failures[reason] += 1
             if response is not None and response.status_code == 500:
                 reason = response.json()["error"]["type"]
                 assert reason == "uncertain", response.text
             elif response is not None:
                 assert response.status_code == 503, response.text
                 assert response.headers["retry-after"] == "2"
+            self.failures[reason] += 1
             failed = failed or now
             time.sleep(PAUSE)
 

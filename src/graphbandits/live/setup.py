@@ -109,7 +109,8 @@ class Setup:
                 f"graph {graph!r} does not determine the number of arms: give arms=... as well"
             )
         order = _arm_names(names, _integer_nodes(graph), process)
-        made = make_prior(posterior, prior, names or order, order)
+        given = tuple(name.strip() if isinstance(name, str) else name for name in names or order)
+        made = make_prior(posterior, prior, given, order)
         return cls(
             as_policy(policy),
             order,
@@ -508,8 +509,7 @@ def names_and_number(arms: object) -> tuple[tuple[Arm, ...] | None, int | None]:
                 f"{short_repr(arms)}"
             )
         count = check_integer(len(names), "the number of arms")
-        plain = (name.strip() if texts else int(name) for name in names)
-        return tuple(plain), count
+        return (names if texts else tuple(int(name) for name in names)), count
     return None, check_integer(arms, "arms")
 
 
