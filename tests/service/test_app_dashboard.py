@@ -317,9 +317,11 @@ class TestAgent:
         text = served.get(f"agents/users/decisions/{made['id']}")["explanation"]["text"]
         opened = dashboard("#/agents/users/decisions")
         opened.page.locator(".decision-list button").first.click()
-        opened.page.locator(".words .lead").wait_for()
-        assert opened.texts(".words p") == [" ".join(line.split()) for line in text.splitlines()]
-        assert opened.page.evaluate("location.hash").endswith(f"/decisions/{made['id']}")
+        # the address changes first, which makes the view anew
+        opened.wait(f"location.hash.endsWith('/decisions/{made['id']}')")
+        lines = [" ".join(line.split()) for line in text.splitlines()]
+        opened.wait(f"document.querySelectorAll('.words p').length === {len(lines)}")
+        assert opened.texts(".words p") == lines
         # the overview explains the same decision, in fewer words
         opened.page.get_by_role("link", name="Overview").click()
         opened.panel(f"Why {made['arm']}?").locator(".lead").wait_for()

@@ -472,7 +472,7 @@ def test_settings_that_are_not_allowed(
 ) -> None:
     with pytest.raises(InputError, match=message):
         new(service, **wrong)
-    assert service.get("/agents").json() == {"agents": []}
+    assert service.get("/agents").json() == {"agents": [], "failed": []}
 
 
 def test_every_form_of_a_graph(service: TestClient, tmp_path: Path) -> None:

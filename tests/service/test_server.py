@@ -394,6 +394,18 @@ def check_that_a_stream_ends_with_its_token(service: ServiceProcess, store: Path
         assert client.get("/agents/banner/stream").status_code == 401
 
 
+@pytest.mark.process
+def test_a_database_that_is_away_is_an_error_at_the_start(postgres: PostgresServer) -> None:
+    address = postgres.new_address()
+    create(address)
+    postgres.stop()
+    try:
+        with pytest.raises(StoreError, match="cannot connect to postgresql://tester@"):
+            check_settings(Settings(address, port=free_port()))
+    finally:
+        postgres.start()
+
+
 # --- two processes ------------------------------------------------------------------------------
 
 
@@ -632,18 +644,6 @@ def test_settings_are_checked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no store"):
         check_settings(Settings(str(tmp_path / "no.db"), port=port))
     assert sorted(one.name for one in tmp_path.iterdir() if "db-" not in one.name) == ["agents.db"]
-
-
-@pytest.mark.process
-def test_a_database_that_is_away_is_an_error_at_the_start(postgres: PostgresServer) -> None:
-    address = postgres.new_address()
-    create(address)
-    postgres.stop()
-    try:
-        with pytest.raises(StoreError, match="cannot connect to postgresql://tester@"):
-            check_settings(Settings(address, port=free_port()))
-    finally:
-        postgres.start()
 
 
 def test_what_uvicorn_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ export function DecisionsTab({ name, route, who, feed, tick, changed }) {
       ${chosen === null
         ? html`<${Empty} title="Choose a decision."><p class="quiet">Its explanation, its frontier and its outcomes appear here.</p><//>`
         : html`<p class="back"><a href=${agentAddress(name, "decisions")}>All decisions</a></p>
-          <div class="card padded"><${DecisionView} key=${loadedItem} name=${name} id=${loadedItem ?? chosen} tick=${tick} who=${who} changed=${changed} /></div>`}
+          <div class="card padded"><${DecisionView} key=${loadedItem ?? chosen} name=${name} id=${loadedItem ?? chosen} tick=${tick} who=${who} changed=${changed} /></div>`}
     </div>
   </div>`;
 }
