@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import os
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.dashboards import absent, chromium
 from helpers.report_pages import made_up
 
 from graphbandits import Results
@@ -21,17 +20,6 @@ from graphbandits.report._curves import plotly_script
 from graphbandits.results import Claim, PolicyResult
 from graphbandits.theory import corollary_1, earlier_bound, theorem_1
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 AWKWARD = "<b>bold</b> & </script>"
 PLOT = "document.getElementById('study-one--plot')"
 # a band has an edge without width
@@ -44,13 +32,6 @@ FAR = "document.getElementById('study-far--plot')"
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
-def absent(reason: str) -> None:
-    """Skip the test, or fail if the environment requires a browser (continuous integration)."""
-    if os.environ.get("GRAPHBANDITS_REQUIRE_BROWSER"):
-        pytest.fail(f"GRAPHBANDITS_REQUIRE_BROWSER is set, but {reason}")
-    pytest.skip(reason)
-
-
 @pytest.fixture(scope="module")
 def results() -> Results:
     return made_up(NAMES)
@@ -58,19 +39,10 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        absent("playwright is not installed: pip install playwright")
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        absent(f"no browser is installed, of {', '.join(BROWSERS)}: apt-get install chromium")
     if plotly_script() is None:
         absent("plotly is not installed, and the curves are still pictures")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+    with chromium() as started:
         yield started
-        started.close()
 
 
 class Opened:
