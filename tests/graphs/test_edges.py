@@ -1,4 +1,4 @@
-"""Tests of graphs/io/edge_lists.py: graphs written as text, ``edges(1-2 2>3)``."""
+"""Tests of graphs/edges.py: graphs written as text, ``edges(1-2 2>3)``."""
 
 from __future__ import annotations
 
