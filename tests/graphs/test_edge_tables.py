@@ -55,8 +55,8 @@ def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
     for cell in ('"' + "x" * 200_000 + '"', "x" * 200_000, '"' + "x" * 200_000):
         message = error_message(write("edges.csv", f"{head}{cell},b\na,b\n"))
         assert message.endswith(
-            f"line {rows + 2}: not valid CSV: a quote is not closed, or a cell has more than 131072 "
-            "characters"
+            f"line {rows + 2}: not valid CSV: a quote is not closed, or a cell has more than "
+            "131072 characters"
         )
 
 

@@ -25,8 +25,8 @@ from graphbandits.graphs import (
     from_graphml,
     from_npy,
     load_graph,
+    readers,
 )
-from graphbandits.graphs import readers
 
 sixty_examples = settings(max_examples=60, deadline=None, derandomize=True)
 Write = Callable[[str, str | bytes], Path]

@@ -533,15 +533,12 @@ def _find(header: Sequence[str], name: str | tuple[str, ...], where: str) -> int
 
 def _check_options(why: str, probability: str | None, directed: bool | None) -> None:
     """Raise an error for options that do not apply to an adjacency matrix."""
-    for option, given in (
-        ("probability", probability != "auto"),
-        ("directed", directed is not None),
-    ):
-        if given:
-            raise InputError(
-                f"{why} this is an adjacency matrix, which has no option {option}=; for a table of "
-                "edges, set source= and target="
-            )
+    option = "probability" if probability != "auto" else "directed"
+    if probability != "auto" or directed is not None:
+        raise InputError(
+            f"{why} this is an adjacency matrix, which has no option {option}=; for a table of "
+            "edges, set source= and target="
+        )
 
 
 def _check_ignored(
