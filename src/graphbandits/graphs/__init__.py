@@ -1,10 +1,12 @@
-"""Feedback graphs: one-round feedback, graph processes, named graphs, readers and invariants."""
+"""Feedback graphs: one-round feedback, graph processes, named graphs, readers and graph numbers."""
 
 from graphbandits._old_words import renamed_names
 from graphbandits.graphs.edges import edges_text
 from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.graph_info import GraphInfo
-from graphbandits.graphs.invariants import (
+from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
+from graphbandits.graphs.matrices import from_matrix, from_sparse
+from graphbandits.graphs.numbers import (
     Bracket,
     GraphNumbers,
     clique_cover,
@@ -13,8 +15,6 @@ from graphbandits.graphs.invariants import (
     graph_numbers,
     independence,
 )
-from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
-from graphbandits.graphs.matrices import from_matrix, from_sparse
 from graphbandits.graphs.processes import (
     Fixed,
     GivenSequence,

@@ -1,4 +1,4 @@
-"""Tests of graphs/invariants/numbers.py: brute force, theorems and known values."""
+"""Tests of graphs/numbers.py: brute force, theorems and known values."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from hypothesis import strategies as st
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
 from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
-from graphbandits.graphs.invariants import (
+from graphbandits.graphs import numbers as numbers_module
+from graphbandits.graphs.numbers import (
     Bracket,
     GraphNumbers,
     clique_cover,
+    clique_cover_numbers,
     domination,
     fractional_domination,
     graph_numbers,
     independence,
+    independence_number,
 )
-from graphbandits.graphs.invariants import numbers as numbers_module
-from graphbandits.graphs.invariants._deterministic import clique_cover_numbers, independence_number
 
 
 def graph_of_edges(graph: networkx.Graph) -> Floats:
