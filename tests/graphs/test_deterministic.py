@@ -15,7 +15,14 @@ from helpers.graph_number_oracles import (
 from helpers.messages import raises_pinned
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
+from graphbandits.graphs import (
+    DenseFeedback,
+    SparseFeedback,
+    UniformFeedback,
+    as_process,
+    independence,
+    numbers,
+)
 from graphbandits.graphs.numbers import clique_cover_numbers, independence_number
 
 
