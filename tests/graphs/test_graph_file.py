@@ -117,10 +117,10 @@ def test_binary_file_is_rejected(write: Write, name: str, content: bytes, reason
 
 
 @pytest.mark.parametrize("load", [from_csv, from_edge_list, from_graphml, from_npy, load_graph])
-@pytest.mark.parametrize("path", [None, 3, [], b"edges.txt", object()])
-def test_invalid_path_is_rejected(load: Callable[[Any], Fixed], path: object) -> None:
-    with raises_pinned(InputError):
-        load(path)
+def test_invalid_path_is_rejected(load: Callable[[Any], Fixed]) -> None:
+    for path in [None, 3, [], b"edges.txt", object()]:
+        with raises_pinned(InputError):
+            load(path)
 
 
 GOOD = {

@@ -224,7 +224,6 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize(
     "names",
     [
@@ -238,9 +237,10 @@ MAKERS = {
     ],
     ids=repr,
 )
-def test_invalid_names_are_rejected(make: Callable[[Any], Any], names: list[Any]) -> None:
-    with raises_pinned(InputError):
-        make(names)
+def test_invalid_names_are_rejected(names: list[Any]) -> None:
+    for make in MAKERS.values():
+        with raises_pinned(InputError):
+            make(names)
 
 
 @pytest.mark.parametrize("names", ["ab", 5])

@@ -323,7 +323,6 @@ def test_uniform_feedback_needs_no_matrix(number) -> None:
     check(number.__name__, number(UniformFeedback(0.0, 4)), 4, edges_of(np.eye(4)))
 
 
-@pytest.mark.parametrize("number", [*NUMBERS, graph_numbers], ids=lambda number: number.__name__)
 @pytest.mark.parametrize(
     "graph",
     [
@@ -345,16 +344,17 @@ def test_uniform_feedback_needs_no_matrix(number) -> None:
         "changing r",
     ],
 )
-def test_invalid_graphs_are_rejected(number, graph) -> None:
-    with raises_pinned(InputError):
-        number(graph)
+def test_invalid_graphs_are_rejected(graph) -> None:
+    for number in [*NUMBERS, graph_numbers]:
+        with raises_pinned(InputError):
+            number(graph)
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, math.nan, math.inf, "5", None, True])
-@pytest.mark.parametrize("number", [*NUMBERS, graph_numbers], ids=lambda number: number.__name__)
-def test_time_limit_must_be_positive(number, limit) -> None:
-    with raises_pinned(InputError):
-        number("paper", time_limit=limit)
+def test_time_limit_must_be_positive(limit) -> None:
+    for number in [*NUMBERS, graph_numbers]:
+        with raises_pinned(InputError):
+            number("paper", time_limit=limit)
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
