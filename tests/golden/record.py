@@ -124,7 +124,7 @@ REWARD_POLICIES = (
 #: Posteriors with a prior of each arm, and rewards of which 50 are learned.
 FAMILIES: dict[str, tuple[list[Any], tuple[float, ...]]] = {
     "beta-bernoulli": ([*map(list, PRIOR)], (0, 1, 1)),
-    "beta-bernoulli(discount=0.9)": ([[0.01, 0.5], [40, 60], [300, 200]], (0, 1, 1)),
+    "beta-bernoulli(accuracy=strict)": ([[0.01, 0.5], [40, 60], [300, 200]], (0, 1, 1)),
     "beta-interval(low=-1, high=4)": ([[1, 3], [2, 2], [3, 1.5]], (-0.5, 4, 1.25)),
     "dirichlet(values=[0, 1, 5])": (
         [{"weights": weights} for weights in ([2, 1, 1.5], [1, 1, 1], [0.5, 3, 2])],
@@ -233,14 +233,19 @@ def simulations() -> Cases:
 # Beliefs
 
 
-def beliefs(posterior: str) -> Facts:
+def beliefs(posterior: str, discount: float = 1.0) -> Facts:
     """Return the statistics of the arms before and after 50 outcomes, at both accuracies."""
     prior, rewards = FAMILIES[posterior]
-    agent = Agent("ts-n", len(prior), "empty", posterior=posterior, prior=prior, seed=SEED)
+    text = f"{posterior.rstrip(')')}{', ' if '(' in posterior else '('}discount={discount})"
+    agent = Agent("ts-n", len(prior), "empty", posterior=text, prior=prior, seed=SEED)
     found = {"before": _statistics(agent)}
     for t in range(50):
         arm = (t * t + t // 7) % len(prior)
-        agent.learn({arm: float(rewards[(3 * t + arm) % len(rewards)])})
+        value = float(rewards[(3 * t + arm) % len(rewards)])
+        if discount < 1.0:  # by the round of the decision
+            agent.observe(agent.decide(), {arm: value}, extra=True)
+        else:
+            agent.learn({arm: value})
     return found | {"after": _statistics(agent)}
 
 
@@ -586,6 +591,8 @@ def graphs() -> dict[str, tuple[Any, int | None]]:
     found["uncertain"] = (GRAPHS["uncertain"], 5)
     found["karate"] = (as_process(networkx.karate_club_graph(), weight=None), None)
     found["petersen"] = (networkx.petersen_graph(), None)
+    found["cubic"] = (networkx.random_regular_graph(3, 24, seed=1), None)
+    found["lollipop"] = (networkx.lollipop_graph(5, 6), None)
     found["tree"] = (networkx.balanced_tree(2, 4), None)
     chances = [("a", "b", 1.0), ("b", "c", 0.5), ("c", "a", 0.25), ("d", "a", 1.0)]
     weighted = networkx.DiGraph()
@@ -750,6 +757,7 @@ def _sign(name: str, member: Any, line: str, found: dict[str, str]) -> None:
 def cases() -> Cases:
     found = simulations()
     found |= {f"beliefs: {name}": partial(beliefs, name) for name in FAMILIES}
+    found |= {f"discounted: {name}": partial(beliefs, name, 0.9) for name in FAMILIES}
     found |= {f"agent: {name}": partial(driven, name) for name in policies()}
     found |= {
         "operations: Python": by_python,
