@@ -290,7 +290,7 @@ def saved(agent: Agent, path: Path) -> Agent:
 def evaluated() -> Facts:
     """Return estimates from the log of an agent that explores."""
     agent = Agent("ids-n", 5, GRAPHS["uncertain"], seed=SEED, prior=PRIOR, floor=0.5)
-    for t in range(1, 26):
+    for t in range(1, 201):
         decision = agent.decide()
         agent.observe(decision, {arm: reward(t, arm) for arm in decision.reveals})
     log = agent.log()
@@ -620,6 +620,14 @@ def inspected(*arguments: str) -> Facts:
     return plain(json.loads(printed("inspect", *arguments, "--json")))
 
 
+def bounded(graph: str) -> Facts:
+    """Return the bounds of the regret that the command line shows with a simulation."""
+    size = ("--arms=4", "--horizon=20", "--trials=4", "--workers=1")
+    names = ("--policy=ids-n", "--policy=ids-lp", "--bounds", "--ratios=bound", "--json")
+    found = plain(json.loads(printed("simulate", f"--graph={graph}", *size, *names)))
+    return {part: found[part] for part in ("policies", "bounds")}
+
+
 def audited() -> Facts:
     return plain(audit_experiment(EXPERIMENT, trials=2, policies=["ids-lp"]).to_dict())
 
@@ -774,6 +782,8 @@ def cases() -> Cases:
     found["inspect: normal"] = partial(inspected, *normal, "--graph=edges(1>2)")
     for prior in ("beta-bernoulli(a=2)", "gamma-poisson(shape=2)", "dirichlet(weights=2)"):
         found[f"prior: {prior}"] = lambda prior=prior: plain(inspect_prior(prior).to_dict())
+    for graph in ("cliques(size=2)", "revealed-er(p=0.4)", "random(r=0.3)"):
+        found[f"bounds: {graph}"] = partial(bounded, graph)
     return found | {"audit": audited, "surface": surface}
 
 
