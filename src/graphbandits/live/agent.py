@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import os
@@ -13,13 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, islice, takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 
 from graphbandits.errors import (
-    MOST_ROUNDS,
     ConflictError,
     GraphBanditsError,
     InputError,
@@ -33,7 +32,6 @@ from graphbandits.errors import (
 )
 from graphbandits.graphs import GraphLike, Process
 from graphbandits.graphs.named import recipe_text
-from graphbandits.live import saved_files
 from graphbandits.live._packing import pack_graph
 from graphbandits.live._times import MOST_SECONDS, timestamp
 from graphbandits.live.deciding import Request, as_decision, make_decisions
@@ -48,6 +46,7 @@ from graphbandits.live.journal import (
     PastJournal,
     Snapshot,
     StoredRequest,
+    copy_objects,
 )
 from graphbandits.live.outcome_tables import read_outcomes
 from graphbandits.live.outcomes import Reward, checked_outcomes, late_outcomes, new_outcomes
@@ -82,6 +81,8 @@ SNAPSHOT_BYTES = 200
 MOST_KEY = 200
 #: Attempts to load an agent while other processes remove entries.
 MOST_ATTEMPTS = 5
+#: Entries that are copied at a time.
+MOST_COPIED = 500
 
 
 class Agent:
@@ -823,8 +824,7 @@ class Agent:
             entry = self._made(id_)
             if entry.kind != "decide" or not entry.number:
                 raise InputError(
-                    f"decision {id_} cannot be explained: its entry was removed from the journal, "
-                    "or the agent was loaded from a file after it"
+                    f"decision {id_} cannot be explained: its entry was removed from the journal"
                 )
             number = entry.decision or 0
             made = [
@@ -966,8 +966,8 @@ class Agent:
                 what = removed if start > 1 else f"the agent was created at {_utc(first)}"
                 raise InputError(f"{what}: choose a later time than {_utc(moment)}")
             journal = PastJournal(self._journal, state.number)
-            past = self._of_journal(journal, state, lambda: moment, self.name)
-            past._start = getattr(self, "_start", state.setup)
+            past = self._without_state(journal, lambda: moment, self.name)
+            past._state, past._start = state, getattr(self, "_start", state.setup)
             return past
 
     # Decisions ------------------------------------------------------------------------------------
@@ -1552,52 +1552,55 @@ class Agent:
 
     # Storage --------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> Path:
-        """Save the agent to a file (.npz of NumPy, without pickle): its state, not its history.
+    def save(self, place: str | os.PathLike[str]) -> None:
+        """Copy the agent with its journal to a store: ``Agent(store=place)`` opens the copy.
+
+        The copy continues bit for bit, and is independent of the agent. The store may have other
+        agents. Either the whole agent is stored, or nothing.
 
         Parameters
         ----------
-        path : str or Path
-            The file. A saved agent, or another zip archive, is replaced; any other file is not.
-
-        Returns
-        -------
-        Path
-            The file.
+        place : str or path
+            File of SQLite, which is created if it does not exist, or the address of a PostgreSQL
+            database.
 
         Raises
         ------
         InputError
-            If the file cannot be written, or if the policy or the prior is not registered.
+            If the store has an agent of this name, if ``place`` is not a store, or if the policy or
+            the prior is not registered.
+        StoreError
+            If the store cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
+        >>> agent.observe(agent.decide(), {"ann": 1})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     agent.save(f"{folder}/agent.db")
+        ...     Agent(store=f"{folder}/agent.db").state == agent.state
+        True
         """
+        from graphbandits.live.store import open_store
+
         with self._lock:
-            return saved_files.save(self._current(), Path(path))
-
-    @classmethod
-    def load(cls, path: str | Path, clock: Callable[[], float] = time.time) -> Agent:
-        """Load a saved agent. It continues as the original one would, bit for bit.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        clock : callable, default=time.time
-            Function that returns the time in seconds since 1970.
-
-        Returns
-        -------
-        Agent
-            The agent, in memory.
-
-        Raises
-        ------
-        InputError
-            If the file is missing, damaged or too new, or if its policy is not registered.
-        """
-        state = saved_files.load(Path(path))
-        journal = MemoryJournal(state.number)
-        journal.add_snapshot(Snapshot(state.number, state.pack(journal.put_object)))
-        return cls._of_journal(journal, state, clock, "default")
+            journal, state = self._journal, copy.copy(self._current())
+            base = self._base_state(journal.oldest_snapshot())
+            state.pack(_hash_only)  # an agent that cannot be stored creates no file
+            before = journal.first() - 1
+            with open_store(place) as store, store.create(self.name, before) as target:
+                if base.created:
+                    copy_objects([base.created], journal, target)
+                else:
+                    base.created = base.setup.pack(target.put_object) | {"expires": base.lifetime}
+                state.created = base.created
+                target.add_snapshot(Snapshot(base.number, base.pack(target.put_object)))
+                entries = journal.entries(before)
+                while part := list(islice(entries, MOST_COPIED)):
+                    copy_objects([one.body for one in part], journal, target)
+                    target.append(part)
+                target.add_snapshot(Snapshot(state.number, state.pack(target.put_object)))
 
     @classmethod
     def _of_store(cls, store: AgentStore, name: str) -> Agent:
@@ -1605,15 +1608,6 @@ class Agent:
         agent = cls._without_state(store.journal(name), time.time, name)
         agent._store = store
         agent._load_newest()
-        return agent
-
-    @classmethod
-    def _of_journal(
-        cls, journal: Journal, state: AgentState, clock: Callable[[], float], name: str
-    ) -> Agent:
-        """Return an agent without a store; ``state`` is that after the last entry."""
-        agent = cls._without_state(journal, clock, name)
-        agent._state, agent._start = state, state.setup
         return agent
 
     @classmethod
@@ -1878,7 +1872,7 @@ class Agent:
         for entry in self._journal.of_decision(number_in(id_)):
             if entry.body.get("id") == id_:
                 return entry
-        if found := self._state.find(id_):  # its entry was removed, or it is from a saved file
+        if found := self._state.find(id_):  # its entry was removed
             return found.as_entry()
         where = f"the agent '{self.name}'" + (f" in {self._place}" if self._store else "")
         raise NotFoundError(
@@ -1982,8 +1976,6 @@ def _id_of(decision: object) -> str:
     """Return the id of a decision that a user has given."""
     if isinstance(decision, Decision):
         return decision.id
-    if type(decision) is int and 0 < decision <= MOST_ROUNDS:
-        return str(decision)  # the id of a decision in a file of version 0.8 or earlier
     if not isinstance(decision, str):
         raise InputError(f"decision must be a Decision or its id, not {short_repr(decision)}")
     return decision
