@@ -1,6 +1,5 @@
 """Feedback graphs: one-round feedback, graph processes, named graphs, readers and invariants."""
 
-from graphbandits._old_words import renamed_names
 from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.invariants import (
@@ -58,7 +57,3 @@ __all__ = [
     "make_process",
     "to_networkx",
 ]
-
-__getattr__ = renamed_names(
-    __name__, {"Dense": "DenseFeedback", "Sparse": "SparseFeedback", "Uniform": "UniformFeedback"}
-)
