@@ -30,7 +30,6 @@ from golden.record import Arrays, Facts
 from helpers.agents import SavedAgent
 
 from graphbandits import Agent, Results, open_study
-from graphbandits._old_words import translate_keys
 
 pytestmark = pytest.mark.oracle
 
@@ -69,7 +68,7 @@ def includes(found: Any, wanted: Any, where: str = "") -> None:
     """Check that plain data is equal; objects may have additional keys."""
     if isinstance(wanted, dict):
         assert isinstance(found, dict), where
-        for key, value in translate_keys(wanted).items():  # words of earlier versions
+        for key, value in wanted.items():
             assert key in found, f"{where}: no '{key}'"
             includes(found[key], value, f"{where}.{key}")
     elif isinstance(wanted, list):
