@@ -1552,22 +1552,22 @@ class Agent:
 
     # Storage --------------------------------------------------------------------------------------
 
-    def save(self, place: str | os.PathLike[str]) -> None:
-        """Copy the agent with its journal to a store: ``Agent(store=place)`` opens the copy.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Copy the agent with its journal to a store: ``Agent(store=path)`` opens the copy.
 
         The copy continues bit for bit, and is independent of the agent. The store may have other
         agents. Either the whole agent is stored, or nothing.
 
         Parameters
         ----------
-        place : str or path
+        path : str or Path
             File of SQLite, which is created if it does not exist, or the address of a PostgreSQL
             database.
 
         Raises
         ------
         InputError
-            If the store has an agent of this name, if ``place`` is not a store, or if the policy or
+            If the store has an agent of this name, if ``path`` is not a store, or if the policy or
             the prior is not registered.
         StoreError
             If the store cannot be written.
@@ -1589,7 +1589,7 @@ class Agent:
             base = self._base_state(journal.oldest_snapshot())
             state.pack(_hash_only)  # an agent that cannot be stored creates no file
             before = journal.first() - 1
-            with open_store(place) as store, store.create(self.name, before) as target:
+            with open_store(path) as store, store.create(self.name, before) as target:
                 if base.created:
                     copy_objects([base.created], journal, target)
                 else:

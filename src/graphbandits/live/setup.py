@@ -420,12 +420,6 @@ class Setup:
                 f"the text form '{text}' gives {as_policy(text)!r}, not {self.policy!r}: a saved "
                 "agent would have a different policy"
             )
-        if type(self.posterior) not in registered("posterior").values():
-            raise InputError(
-                f"the prior class {type(self.posterior).__name__} is not registered, and therefore "
-                "a saved agent could not load it: decorate the class with "
-                "@register('posterior', 'its-name')"
-            )
         numbered = self.arms == tuple(range(len(self.arms)))
         return {
             "policy": text,

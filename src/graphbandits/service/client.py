@@ -93,7 +93,7 @@ REFUSED = {
     "figure": "Agent(store=STORE).figure(), or the dashboard of the service",
     "forget": "'graphbandits agent forget STORE'",
     "process": "Agent(store=STORE).process, or neighbourhood() for the edges",
-    "save": "Agent(store=STORE).save(place), or log() for the decisions",
+    "save": "Agent(store=STORE).save(path), or log() for the decisions",
     "verify": "'graphbandits agent verify STORE'",
 }
 #: Random pauses do not use the random numbers of the program.
