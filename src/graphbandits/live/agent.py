@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from graphbandits.live.store import AgentStore
 
 T = TypeVar("T")
+R = TypeVar("R", HealthRecord, TrendRecord)
 #: A snapshot is written after this many entries, or more if a snapshot is large.
 SNAPSHOT_ENTRIES = 1000
 #: Bytes of a snapshot per entry between two of them: so snapshots at most double the size.
@@ -558,32 +559,39 @@ class Agent:
         """
         level = check_level(level)
         with self._lock:
-            for _ in range(MOST_ATTEMPTS):
-                with suppress(MissingEntriesError):  # another process has removed old entries
-                    return self._health_record().report(self._now(), level)
-                self._health = None
-            return self._health_record().report(self._now(), level)
+            return _retried(self._health_record).report(self._now(), level)
 
     def _health_record(self) -> HealthRecord:
-        """Return the record of the health after all entries so far."""
+        known, self._health = self._health, None  # if the next line is interrupted
+        self._health = self._extended(HealthRecord, known)
+        return self._health
+
+    def _trend_record(self) -> TrendRecord:
+        known, self._trend = self._trend, None  # if the next line is interrupted
+        self._trend = self._extended(TrendRecord, known)
+        return self._trend
+
+    def _extended(self, kind: type[R], known: R | None) -> R:
+        """Return a record after all entries so far; ``known`` is continued if it is valid."""
         state, first = self._current(), self._journal.first()
-        known = self._health if self._is_valid(self._health) else None
-        if known is None:
+        if known is None or not self._is_valid(known):
             base = self._journal.oldest_snapshot()
             if first > 1 and (base is None or not base.data):  # in memory: it cannot be stored
-                known = HealthRecord(state.shadow())
+                start = state.shadow()
+                start.policy_state = {
+                    name: np.array(array) for name, array in state.policy_state.items()
+                }
             else:
-                known = HealthRecord(self._replayed(first - 1), first)
-        self._health = None  # if the next line is interrupted
+                start = self._base_state(base)
+            known = kind(start, first)
         entries = self._journal.entries(known.last[0])
-        known.add((one for one in entries if one.number <= state.number), self._get)
-        self._health = known
+        known.add(takewhile(lambda one: one.number <= state.number, entries), self._get)
         return known
 
-    def _is_valid(self, record: HealthRecord | TrendRecord | None) -> bool:
+    def _is_valid(self, record: HealthRecord | TrendRecord) -> bool:
         """Return whether a record can be continued with further entries of the journal."""
-        if record is None or self._store is None:
-            return record is not None
+        if self._store is None:
+            return True
         # as in _catch_up: old entries were removed, or the store is another copy
         last = next(self._journal.entries(record.last[0] - 1), None)
         same = last is not None and record.last == (last.number, last.time)
@@ -620,34 +628,7 @@ class Agent:
         """
         most = check_integer(points, "points")
         with self._lock:
-            return self._trend_record().to_dict(most)
-
-    def _trend_record(self) -> TrendRecord:
-        """Return the record of the decisions after all entries so far."""
-        for _ in range(MOST_ATTEMPTS):
-            with suppress(MissingEntriesError):  # another process has removed old entries
-                return self._extended_trend()
-            self._trend = None
-        return self._extended_trend()
-
-    def _extended_trend(self) -> TrendRecord:
-        state, first = self._current(), self._journal.first()
-        known = self._trend if self._is_valid(self._trend) else None
-        if known is None:
-            base = self._journal.oldest_snapshot()
-            if first > 1 and (base is None or not base.data):  # in memory: it cannot be stored
-                start = state.shadow()
-                start.policy_state = {
-                    name: np.array(array) for name, array in state.policy_state.items()
-                }
-            else:
-                start = self._base_state(base)
-            known = TrendRecord(start, first)
-        self._trend = None  # if the next line is interrupted
-        entries = self._journal.entries(known.last[0])
-        known.add(takewhile(lambda one: one.number <= state.number, entries), self._get)
-        self._trend = known
-        return known
+            return _retried(self._trend_record).to_dict(most)
 
     def find_arms(self, search: str = "", limit: int = 20) -> tuple[list[dict[str, Any]], int]:
         """Return statistics of the arms whose names contain a text, the most relevant ones first.
@@ -680,7 +661,7 @@ class Agent:
         from graphbandits.live.overview import arm_rows, search_arms
 
         with self._lock:
-            state, counts = self._current(), self._trend_record().counts
+            state, counts = self._current(), _retried(self._trend_record).counts
             beliefs = self._known_beliefs(state)
             found = search_arms(state, counts, beliefs, search)
             return arm_rows(state, counts, beliefs, found[:most]), len(found)
@@ -715,7 +696,7 @@ class Agent:
         from graphbandits.live.overview import part_of_graph
 
         with self._lock:
-            state, counts = self._current(), self._trend_record().counts
+            state, counts = self._current(), _retried(self._trend_record).counts
             chosen = state.setup.numbers_of(around, "around")[:most]
             return part_of_graph(state, counts, self._known_beliefs(state), chosen, most)
 
@@ -1806,10 +1787,7 @@ class Agent:
 
     def _load_newest(self) -> AgentState:
         """Load the newest snapshot, and apply the entries after it."""
-        for _ in range(MOST_ATTEMPTS):
-            with suppress(MissingEntriesError):  # another process has removed old entries
-                return self._load_once()
-        return self._load_once()
+        return _retried(self._load_once)
 
     def _load_once(self) -> AgentState:
         snapshot = self._journal.newest_snapshot()
@@ -1879,6 +1857,14 @@ class Agent:
             f"unknown decision {short_repr(id_)}: {where} has not made it, or its record was "
             "removed; use the id of the decision, from the agent that made it"
         )
+
+
+def _retried(call: Callable[[], T]) -> T:
+    """Call a function that reads the journal, again if another process has removed old entries."""
+    for _ in range(MOST_ATTEMPTS):
+        with suppress(MissingEntriesError):
+            return call()
+    return call()
 
 
 def _new_setup(given: dict[str, Any]) -> Setup:

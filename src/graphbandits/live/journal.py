@@ -415,26 +415,10 @@ class PastJournal:
     def close(self) -> None:
         self._journal.close()
 
-    def write(self) -> NoReturn:
+    def write(self, *_: object, **__: object) -> NoReturn:
         raise InputError("a past state cannot be changed: use the agent itself, not agent.at(...)")
 
-    def append(self, entries: Sequence[Entry]) -> NoReturn:
-        self.write()
-
-    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> NoReturn:
-        self.write()
-
-    def put_object(self, data: bytes) -> NoReturn:
-        self.write()
-
-    def put_request(self, key: str, request: StoredRequest, time: float) -> NoReturn:
-        self.write()
-
-    def forget(self, base: Snapshot) -> NoReturn:
-        self.write()
-
-    def compact(self) -> NoReturn:
-        self.write()
+    append = add_snapshot = put_object = put_request = forget = compact = write
 
 
 def copy_objects(bodies: Iterable[dict[str, Any]], source: Journal, target: Journal) -> None:
