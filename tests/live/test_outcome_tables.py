@@ -44,6 +44,7 @@ FORMS: dict[str, Callable[[Columns, Path], Any]] = {
     "pandas categories": lambda columns, place: pd.DataFrame(columns).astype({"arm": "category"}),
     "polars": lambda columns, place: pl.DataFrame(columns),
     "pyarrow": lambda columns, place: pa.table(columns),
+    "dicts": lambda columns, place: pa.table(columns).to_pylist(),
     "csv": to_csv,
     "tsv": to_tsv,
     "parquet": to_parquet,
@@ -230,7 +231,7 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
         refused(lambda name=name: agent.learn(tmp_path / name), "cannot read", name)
     for name in ("notes.md", "table.xlsx", "table"):
         (tmp_path / name).write_text("arm,reward\nann,1\n")
-        refused(lambda name=name: agent.learn(tmp_path / name), ".csv or .parquet", name)
+        refused(lambda name=name: agent.learn(tmp_path / name), "must end in .parquet, .csv", name)
     (tmp_path / "text.parquet").write_text("arm,reward\nann,1\n")
     refused(lambda: agent.learn(tmp_path / "text.parquet"), "cannot read", "text.parquet")
     (tmp_path / "empty.csv").write_text("")

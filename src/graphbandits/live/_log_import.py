@@ -45,33 +45,43 @@ NEEDED = {
 LISTS = {"pi": "probability", "reveals": "probability", "eligible": "", "outcomes": "reward"}
 
 
-def read_table(path: Path) -> Any:
+def read_table(path: Path, what: str = "log") -> Any:
     """Return the content of a file: a pyarrow table, or a list of dicts."""
-    kind = path.suffix.lower()
-    data = read_bytes(path, "log")
-    if data.startswith(b"SQLite format 3"):
+    data, form = read_bytes(path, what), path.suffix.lower()
+    if what == "log" and data.startswith(b"SQLite format 3"):
         raise InputError(
             f"cannot read the log {path}: it is a database of agents; write the log of one first, "
             f"with 'graphbandits agent log {path} --output log.parquet'"
         )
     try:
-        if kind in (".parquet", ".pq"):
+        if form in (".parquet", ".pq"):
             return parquet.read_table(pa.BufferReader(data))
-        if kind == ".jsonl":
+        if form == ".jsonl":
             return [json.loads(line) for line in data.decode("utf-8").splitlines() if line.strip()]
-        if kind == ".csv":
+        if form in (".csv", ".tsv", ".txt"):
             lines = io.StringIO(data.decode("utf-8-sig"), newline="")
-            return [
-                {key: None if value == "" else value for key, value in row.items()}
-                for row in csv.DictReader(lines)
-            ]
+            return _csv_rows(csv.reader(lines, delimiter="\t" if form == ".tsv" else ","))
     except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"cannot read the log {path}: {reason}") from None
-    raise InputError(f"cannot read the log {path}: its name must end in .parquet, .csv or .jsonl")
+        raise InputError(f"cannot read the {what} {path}: {reason}") from None
+    raise InputError(
+        f"cannot read the {what} {path}: its name must end in .parquet, .csv, .tsv or .jsonl"
+    )
 
 
-def columns_of(data: Any) -> dict[str, list[Any]]:
+def _csv_rows(lines: Iterable[list[str]]) -> list[dict[str, str | None]]:
+    header, *rows = [line for line in lines if line] or [[]]
+    if len(set(header)) < len(header):
+        raise ValueError("two columns have the same name")
+    if not rows:
+        raise ValueError("it has no rows below the names of the columns")
+    for i, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise ValueError(f"row {i} has {len(row)} cells, but there are {len(header)} columns")
+    return [dict(zip(header, [cell or None for cell in row], strict=True)) for row in rows]
+
+
+def columns_of(data: Any, what: str = "a log must be") -> dict[str, list[Any]]:
     """Return the columns of a data frame, a pyarrow table, or a list of dicts."""
     if isinstance(data, list | tuple) and all(isinstance(row, Mapping) for row in data):
         names = dict.fromkeys(name for row in data for name in row)
@@ -79,9 +89,12 @@ def columns_of(data: Any) -> dict[str, list[Any]]:
     if hasattr(data, "column_names") and hasattr(data, "to_pydict"):  # pyarrow
         return cast(dict[str, list[Any]], data.to_pydict())
     if hasattr(data, "columns") and hasattr(data, "__getitem__"):  # pandas, polars
+        columns = [str(name) for name in data.columns]
+        if len(set(columns)) < len(columns):
+            raise InputError(f"two columns have the same name: {', '.join(columns)}")
         return {str(name): data[name].to_list() for name in data.columns}
     raise InputError(
-        "a log must be a data frame, a pyarrow table, a list of dicts, or the path of a file, not "
+        f"{what} a data frame, a pyarrow table, a list of dicts, or the path of a file, not "
         f"{short_repr(data)}"
     )
 
