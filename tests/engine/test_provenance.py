@@ -112,7 +112,6 @@ def test_a_world_that_cannot_be_described_is_refused() -> None:
 EXCLUDED = {
     "errors": "messages, and checks of settings",
     "_io": "reading and writing",
-    "_old_words": "translates names of earlier versions",
     "_process_info": "identifies processes",
     "plugins": "finds the line that caused an error",
     "registry": "texts of settings, which are facts; the text must give the same policy again",

@@ -69,7 +69,6 @@ BESIDE = HELPERS | {
     "cli.*": "typer reads the options of all commands",
     "_io": "a base module",
     "_jit": "a base module",
-    "_old_words": "a base module",
     "_process_info": "a base module",
     "plugins": "a base module",
     "registry": "a base module",

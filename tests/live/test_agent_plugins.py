@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from helpers.agents import reopened
 from helpers.messages import raises_pinned
 from helpers.small_runs import PLUGIN_SOURCE
 from helpers.valid_policies import UCB
@@ -23,7 +24,7 @@ def test_agent_stores_unusual_parameters_and_infinite_states(tmp_path: Path) -> 
     load_plugin(file)
     try:
         agent = Agent("edited(labels=[a, 'b c'], cap=inf)", arms=3, seed=1)
-        copy = Agent.load(agent.save(tmp_path / "agent.npz"))
+        copy = reopened(agent, tmp_path)
         assert copy.policy == agent.policy
         assert copy.policy.labels == ("a", "b c")  # type: ignore[attr-defined]
         assert copy.state == agent.state
@@ -59,4 +60,4 @@ def test_agent_keeps_class_of_given_posterior() -> None:
     agent = Agent("ts-n", arms=2, seed=1, prior=HalfBeta(np.array([1.0, 2.0]), np.ones(2)))
     assert type(agent.posterior) is HalfBeta
     with raises_pinned(InputError):
-        agent.save("never.npz")
+        agent.save("never.db")

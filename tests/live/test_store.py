@@ -424,44 +424,23 @@ def test_a_copy_can_be_restored(store_url: str, tmp_path: Path) -> None:
     assert (restored.last(), new.last()) == (1201, 1)
 
 
-STEP = (
-    "ALTER TABLE graphbandits_agents ADD COLUMN note TEXT",
-    "UPDATE graphbandits_agents SET note = 'migrated'",
-)
+def test_a_store_of_another_format_is_refused(store_url: str) -> None:
+    with open_store(store_url) as opened, opened._connection() as connection:
+        connection.run("UPDATE graphbandits_store SET version = 2")
+    with pytest.raises(StoreError, match=r"has format 2, and this version .* reads format 3: use"):
+        open_store(store_url)
 
 
-def test_an_older_store_is_migrated(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_store(store_url) as old, old.create("agent") as journal:
-        journal.append([entry(1)])
-    monkeypatch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, STEP])
-    for _ in range(2):  # the second time there is nothing to do
-        with open_store(store_url, must_exist=True) as new:
-            assert new.journal("agent").last() == 1
-            with new._connection() as connection:
-                assert connection.rows("SELECT note FROM graphbandits_agents") == [("migrated",)]
-
-
-def test_a_failed_migration_changes_nothing(
+def test_failed_creation_of_tables_leaves_none(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with open_store(store_url) as old, old.create("agent"):
-        pass
     with monkeypatch.context() as patch:
-        patch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, (*STEP, "SELECT * FROM nothing")])
+        patch.setattr(store, "TABLES", (*store.TABLES, "SELECT * FROM nothing"))
         with pytest.raises(StoreError, match="nothing"):
             open_store(store_url)
-    with open_store(store_url) as again:
-        append(again.journal("agent"))
-        with again._connection() as connection:
-            assert connection.rows("SELECT version FROM graphbandits_store") == [(2,)]
-
-
-def test_a_newer_store_is_refused(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "MIGRATIONS", [*store.MIGRATIONS, STEP])
-        open_store(store_url).close()
-    with pytest.raises(StoreError, match=r"newer version.*tables 3.*knows 2.*update graphbandits"):
-        open_store(store_url)
+    with open_store(store_url) as again, again.create("agent") as journal:
+        journal.append([entry(1)])
+    assert journal.last() == 1
 
 
 def test_reading_by_decision_uses_the_index(tmp_path: Path) -> None:
