@@ -21,6 +21,7 @@ import pytest
 from helpers.agents import SavedAgent, facts, play
 from helpers.bad_input import label, refused, tree
 from helpers.messages import raises_pinned
+from helpers.privileges import unprivileged
 from helpers.recorded_runs import able
 
 from graphbandits import Agent, Results, simulate
@@ -30,7 +31,6 @@ from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.live._packing import MOST_UNPACKED
 
 NAN, INF = math.nan, math.inf
-IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 LINUX = sys.platform.startswith("linux")
 
 
@@ -626,14 +626,14 @@ def test_saving_in_proc_is_refused(agent: Agent, results: Results) -> None:
     refused(lambda: results.save("/proc/results"), "cannot write", "/proc/results")
 
 
-@pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")
 def test_saving_without_permission_is_refused(
     agent: Agent, results: Results, tmp_path: Path
 ) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
-    refused(lambda: agent.save(locked / "agent.npz"), "cannot write", "Permission denied")
-    refused(lambda: results.save(locked / "results"), "cannot write", "Permission denied")
+    with unprivileged():
+        refused(lambda: agent.save(locked / "agent.npz"), "cannot write", "Permission denied")
+        refused(lambda: results.save(locked / "results"), "cannot write", "Permission denied")
     assert tree(locked) == {}
 
 
