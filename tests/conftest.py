@@ -1,6 +1,5 @@
 """Fixtures for all tests."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,14 +10,7 @@ from graphbandits.plugins import loaded_plugins, unload_plugin
 # failed assertions in helpers show their values, as those in test files do
 pytest.register_assert_rewrite("helpers")
 
-from helpers.messages import write_messages  # noqa: E402
 from helpers.postgres import PostgresServer  # noqa: E402
-
-
-def pytest_sessionfinish() -> None:
-    """Write the file of messages if ``make messages`` asks for it."""
-    if os.environ.get("UPDATE_MESSAGES"):
-        write_messages()
 
 
 @pytest.fixture(autouse=True)
