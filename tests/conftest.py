@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from graphbandits.plugins import loaded_plugins, unload_plugin
 pytest.register_assert_rewrite("helpers")
 
 from helpers.postgres import PostgresServer  # noqa: E402
+
+# a continuous integration may ask for colours, which are characters in the output of commands
+os.environ.pop("FORCE_COLOR", None)
 
 
 @pytest.fixture(autouse=True)
