@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+# Bytecode is kept, outside of the sources.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 UNMARKED := not process and not browser and not mutant and not statistical and not oracle and not slow
 
 .PHONY: reproduce quick test slow bench peers clean
