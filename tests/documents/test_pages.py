@@ -24,7 +24,7 @@ PAGES += [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
 #: Pages whose Python blocks need files of an earlier run: test_reference.py runs them.
 OTHER_SCRIPTS = {"docs/reading.md", "docs/results.md", "docs/store.md"}
 #: Pages whose shell commands make the files for their Python blocks.
-WALKS = {"CONTRIBUTING.md"}
+WALKS = {"CONTRIBUTING.md", "docs/plugins.md"}
 #: Pages with comments that start with what their line prints.
 PRINTS = {"docs/agent.md", "docs/graphs.md"}
 PRINTS |= {"docs/tutorial-promotions.md", "docs/tutorial-sensors.md"}
@@ -67,6 +67,10 @@ def test_code_of_a_page_runs_in_an_empty_directory(
             for line in block.splitlines() if page in WALKS else ():
                 printed = run(*shlex.split(line))
                 assert "check" not in line or "failed" not in printed
+        elif page in WALKS and "@register(" in block:
+            file = re.search(r"check (\w+\.py)", text_of(page))
+            assert file
+            (tmp_path / file[1]).write_text(block, "utf-8")
         elif "def test_" in block:
             (tmp_path / "test_page.py").write_text(block, "utf-8")
             run("pytest", "-q", "-k", "form", "test_page.py")
