@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.agents import SavedAgent, facts, play
-from helpers.bad_input import label, refused, tree
-from helpers.messages import raises_pinned
+from helpers.bad_input import label, refused, refuses, tree
 from helpers.privileges import unprivileged
 from helpers.recorded_runs import able
 
@@ -666,14 +665,14 @@ def test_a_damaged_graph_of_a_saved_agent_is_refused(tmp_path, part, index, valu
         array[index] = value
         one.graph[1][f"graph/feedback/{part}"] = array
         one.write(path)
-        with raises_pinned(GraphBanditsError):
+        with refuses(GraphBanditsError):
             Agent.load(path)
 
 
 def test_agent_does_not_overwrite_other_files(tmp_path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("keep me")
-    with raises_pinned(GraphBanditsError):
+    with refuses(GraphBanditsError, match="exists and is not a saved agent"):
         Agent("ids-n", arms=2, seed=1).save(notes)
     assert notes.read_text() == "keep me"
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.bad_input import refused
-from helpers.messages import raises_pinned
+from helpers.bad_input import refused, refuses
 
 from graphbandits import Agent, DecisionLog
 from graphbandits.errors import InputError, InputWarning
@@ -453,7 +452,7 @@ GOOD: dict[str, Any] = {"arm": "a", "probability": 0.5, "reward": 1}
     ],
 )
 def test_invalid_rows_are_refused(rows: list[dict[str, Any]]) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         DecisionLog.of(rows)
 
 
