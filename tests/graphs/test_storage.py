@@ -8,8 +8,8 @@ import json
 import networkx as nx
 import numpy as np
 import pytest
+from helpers.bad_input import refuses
 from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
-from helpers.messages import raises_pinned
 from helpers.process_matrices import DIRECTED, ONE_WAY, feedback_matrix
 
 from graphbandits.errors import InputError
@@ -91,7 +91,7 @@ def test_custom_process_cannot_be_stored() -> None:
     class Mine:
         arms, names, deterministic, rounds = 3, None, True, None
 
-    with raises_pinned(InputError):
+    with refuses(InputError, match="cannot save a graph of type Mine"):
         pack(Mine(), {})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -11,12 +10,11 @@ from pathlib import Path
 import pytest
 from helpers.agents import play, reopened
 from helpers.bad_input import tree
+from helpers.privileges import unprivileged
 
 from graphbandits import Agent
 from graphbandits.errors import ConflictError, GraphBanditsError, InputError, StoreError
 from graphbandits.live.store import open_store
-
-IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 class Clock:
@@ -87,11 +85,13 @@ def test_save_to_a_place_that_is_no_store(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-@pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")
 def test_saving_without_permission_is_refused(tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
-    with pytest.raises(StoreError, match=r"cannot use .*agent.db: its files cannot be opened"):
+    with (
+        unprivileged(),
+        pytest.raises(StoreError, match=r"cannot use .*agent.db: its files cannot be opened"),
+    ):
         Agent("ids-n", 3, seed=1).save(locked / "agent.db")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from helpers.agents import reopened
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.small_runs import PLUGIN_SOURCE
 from helpers.valid_policies import UCB
 
@@ -46,7 +46,7 @@ def test_failed_update_does_not_change_state() -> None:
     before = agent.state
     decision = agent.decide()
     for _ in range(3):
-        with raises_pinned(PolicyError):
+        with refuses(PolicyError):
             agent.observe(decision, {decision.arm: 1})
     assert agent.state == before
     assert agent.pending == (decision.id,)
@@ -59,5 +59,5 @@ class HalfBeta(BetaBernoulli):
 def test_agent_keeps_class_of_given_posterior() -> None:
     agent = Agent("ts-n", arms=2, seed=1, prior=HalfBeta(np.array([1.0, 2.0]), np.ones(2)))
     assert type(agent.posterior) is HalfBeta
-    with raises_pinned(InputError):
+    with refuses(InputError, match="the prior class HalfBeta is not registered"):
         agent.save("never.db")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.agents import reopened
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from scipy.stats import binomtest, fisher_exact
 
 from graphbandits import Agent, Health, InputError
@@ -555,7 +555,7 @@ def test_to_dict_has_json_values_and_every_attribute() -> None:
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 2.0, math.nan, math.inf, "0.1", None, True])
 def test_a_level_must_be_between_0_and_1(level: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         new().health(level)
 
 
