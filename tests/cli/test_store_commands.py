@@ -11,7 +11,7 @@ from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic
 from typer.testing import CliRunner, Result
 
 from graphbandits.cli.app import app
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.store import Store
 
 

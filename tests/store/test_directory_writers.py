@@ -20,7 +20,7 @@ from helpers.messages import raises_pinned
 from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
 
 from graphbandits import _io
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.errors import InputError
 from graphbandits.store import ShardFile, Store, simulate_plan
 from graphbandits.store.directory import ShardIndex

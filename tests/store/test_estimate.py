@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from graphbandits._io import to_npz
 from graphbandits.cli import app
 from graphbandits.engine import Plan, Task
+from graphbandits.engine.identity import series_of
 from graphbandits.engine.loop import run_recorded
-from graphbandits.engine.provenance import series_of
 from graphbandits.experiments import Experiment
 from graphbandits.plugins import unload_plugin
 from graphbandits.rng import Keys

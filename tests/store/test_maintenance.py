@@ -20,7 +20,7 @@ from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic
 from graphbandits._io import _temporary_path
 from graphbandits._process_info import machine_id
 from graphbandits.engine import Trajectories
-from graphbandits.engine.provenance import Series, facts_hash, series_of
+from graphbandits.engine.identity import Series, facts_hash, series_of
 from graphbandits.errors import InputError
 from graphbandits.rng import Keys
 from graphbandits.store import Store, activity, maintenance

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphbandits._io import from_npz, to_npz
+from graphbandits._process_info import versions
 from graphbandits._serialization import Arrays, pack_plugin, unpack_plugin
 from graphbandits.engine.answers import Answers
 from graphbandits.engine.eligible import Eligible, check_eligible, describe_eligible
 from graphbandits.engine.loop import RunMonitor, run_recorded
-from graphbandits.engine.provenance import versions
 from graphbandits.engine.shard import MAX_POINTS, Recording, Shard
 from graphbandits.errors import (
     GraphBanditsError,
@@ -341,6 +341,12 @@ class Plan:
     def problem(self) -> str:
         """The sha256 of :meth:`pack`; results with the same problem can be compared."""
         return hashlib.sha256(self.pack()).hexdigest()
+
+    @property
+    def models(self) -> list[object]:
+        """The world, its prior, and the posterior of the policies, without repeats."""
+        models = (self.world, self.world.prior, self.posterior)
+        return list({id(one): one for one in models}.values())
 
     @property
     def decisions(self) -> int:

@@ -13,7 +13,6 @@ from typing import Any
 
 from graphbandits._io import make_directory
 from graphbandits.engine import Plan, Task
-from graphbandits.engine.provenance import same_settings, series_of
 from graphbandits.errors import InputError, check_integer, nearest
 from graphbandits.experiments._texts import prefix_errors
 from graphbandits.experiments.experiment import Experiment, load_experiment
@@ -554,18 +553,10 @@ def _warn_if_replaced(
         return
     if not before.series.keys().isdisjoint(record.series):
         return
-    mine = [series_of(plan, policy).facts for plan in plans for policy in plan.policies]
-    theirs = [facts for name in before.series if (facts := store.facts(name)) is not None]
-    if any(same_settings(one, other) for one in mine for other in theirs):
-        monitor.warn(
-            f"the study '{record.key}' in {store.path} was computed by other sources or versions: "
-            "its trials are computed again; 'graphbandits store gc' removes the old trials"
-        )
-    else:
-        monitor.warn(
-            f"the study '{record.key}' in {store.path} had other settings or sources "
-            f"({before.title}): it is replaced; 'graphbandits store gc' removes the old trials"
-        )
+    monitor.warn(
+        f"the study '{record.key}' in {store.path} had other settings or sources "
+        f"({before.title}): it is replaced"
+    )
 
 
 def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:

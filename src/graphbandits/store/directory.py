@@ -20,7 +20,7 @@ from graphbandits import _io
 from graphbandits._old_words import translate_settings
 from graphbandits._version import __version__
 from graphbandits.engine import Shard, Task
-from graphbandits.engine.provenance import Series, facts_hash, series_of
+from graphbandits.engine.identity import Series, facts_hash, series_of
 from graphbandits.errors import InputError, nearest
 from graphbandits.store import activity
 
@@ -192,7 +192,7 @@ class Store:
     >>> import tempfile
     >>> from graphbandits.engine import Plan
     >>> from graphbandits.rng import Keys
-    >>> from graphbandits.engine.provenance import series_of
+    >>> from graphbandits.engine.identity import series_of
     >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
     >>> series = series_of(plan, "ts-n")
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from graphbandits._io import to_npz
 from graphbandits.engine import Plan, Shard, Task
+from graphbandits.engine.identity import Series, cpu_name, series_of
 from graphbandits.engine.plan import BLOCK
-from graphbandits.engine.provenance import Series, cpu_name, series_of
 from graphbandits.engine.trajectories import trajectory_arrays
 from graphbandits.errors import GraphBanditsError
 from graphbandits.rng import Keys

@@ -17,7 +17,7 @@ import numpy as np
 
 from graphbandits._io import is_abandoned, readable_errors, temporary_for
 from graphbandits.engine import Shard
-from graphbandits.engine.provenance import facts_hash
+from graphbandits.engine.identity import facts_hash
 from graphbandits.engine.trajectories import RECORDS, check_trajectories, trajectory_arrays
 from graphbandits.errors import InputError
 from graphbandits.store import activity

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from graphbandits._io import to_npz
 from graphbandits.engine import Plan, Task
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.errors import InputError
 from graphbandits.graphs._storage import Arrays, pack_process
 from graphbandits.results import Claim, Published
