@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.engine.provenance import Series, series_of
+from graphbandits.engine.identity import Series, series_of
 from graphbandits.errors import InputError
 from graphbandits.experiments import load_experiment
 from graphbandits.plots.style import Look, looks

@@ -20,8 +20,8 @@ from graphbandits._types import Floats, Ints, State
 from graphbandits.engine import Plan, RunMonitor
 from graphbandits.engine.answers import Answers
 from graphbandits.engine.executors.worker_runtime import SentPlan, serialize_plan
+from graphbandits.engine.identity import series_of
 from graphbandits.engine.loop import run_block
-from graphbandits.engine.provenance import series_of
 from graphbandits.errors import InputError
 from graphbandits.experiments.run import run_plan
 from graphbandits.graphs import Feedback, as_process

@@ -18,8 +18,8 @@ from graphbandits.engine import Plan, RunMonitor, Shard
 from graphbandits.engine import provenance as provenance_module
 from graphbandits.engine.eligible import check_eligible, eligible_arms
 from graphbandits.engine.executors.worker_runtime import SentPlan, serialize_plan
+from graphbandits.engine.identity import series_of
 from graphbandits.engine.loop import decide
-from graphbandits.engine.provenance import series_of
 from graphbandits.engine.trajectories import check_trajectories
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.experiments.run import run_plan

@@ -11,8 +11,8 @@ from helpers.stores import CHAIN, PRIOR, a_plan
 
 from graphbandits import Bernoulli, Results, simulate
 from graphbandits.engine import Plays, RecordedObservations, Shard, Trajectories
+from graphbandits.engine.identity import series_of
 from graphbandits.engine.loop import TrajectoryRecorder
-from graphbandits.engine.provenance import series_of
 from graphbandits.engine.trajectories import (
     check_record,
     check_trajectories,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import graphbandits
 from graphbandits.engine import Plan
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.experiment import TABLES, _first_error, build_models, keys_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan, Plays, Shard
-from graphbandits.engine.provenance import Series, facts_hash, series_of
+from graphbandits.engine.identity import Series, facts_hash, series_of
 from graphbandits.experiments import Study
 from graphbandits.rng import Keys
 from graphbandits.store import Directory, ShardFile

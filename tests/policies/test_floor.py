@@ -10,8 +10,8 @@ import pytest
 from helpers.bad_input import refused
 
 from graphbandits import Agent, load_plugin, simulate
+from graphbandits.engine.identity import _sources_and_words
 from graphbandits.engine.plan import Plan, describe_policy
-from graphbandits.engine.provenance import _sources_and_words
 from graphbandits.graphs import as_process
 from graphbandits.policies import as_policy
 from graphbandits.policies.floor import ExplorationFloor

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.engine import Shard
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.rng import Keys
 from graphbandits.store import Directory, ShardFile
 from graphbandits.store.directory import ShardIndex, index_shards

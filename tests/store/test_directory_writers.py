@@ -19,7 +19,7 @@ from helpers import SRC, TESTS
 from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_study
 
 from graphbandits import _io
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.errors import InputError
 from graphbandits.experiments import Study
 from graphbandits.store import Directory, ShardFile, simulate_plan

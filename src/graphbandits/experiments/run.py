@@ -13,7 +13,7 @@ from typing import Any
 from graphbandits._io import make_directory
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine._progress import Advance
-from graphbandits.engine.provenance import cpu_name
+from graphbandits.engine.identity import cpu_name
 from graphbandits.errors import InputError, InputWarning, check_integer, nearest
 from graphbandits.experiments._texts import prefix_errors
 from graphbandits.experiments.experiment import Experiment, load_experiment

@@ -21,7 +21,7 @@ import numpy as np
 from graphbandits import _io
 from graphbandits._version import __version__
 from graphbandits.engine import Shard, Task
-from graphbandits.engine.provenance import Series, facts_hash, series_of
+from graphbandits.engine.identity import Series, facts_hash, series_of
 from graphbandits.errors import InputError, InputWarning, nearest
 
 #: Format of the directory. Another format raises an error.

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from graphbandits.engine import Plan, Task
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.errors import InputError
 from graphbandits.results import Claim, Published
 from graphbandits.store.directory import RUN_AGAIN, Directory

@@ -25,8 +25,8 @@ from graphbandits.engine.executors import (
 )
 from graphbandits.engine.executors.processes import terminate_all
 from graphbandits.engine.executors.worker_runtime import serialize_plan, task_request
+from graphbandits.engine.identity import check_sources, series_of
 from graphbandits.engine.plan import Task
-from graphbandits.engine.provenance import check_sources, series_of
 from graphbandits.errors import PolicyError, SourceError
 from graphbandits.plugins import load_plugin, unload_plugin
 
@@ -140,7 +140,7 @@ from pathlib import Path
 from graphbandits.engine import Plan
 from graphbandits.engine.executors import ProcessExecutor
 from graphbandits.engine.plan import Task
-from graphbandits.engine.provenance import worker_sources
+from graphbandits.engine.identity import worker_sources
 
 plan = Plan.of(["ts-n", "ucb-n"], graph="paper", horizon=2, trials=2)
 for policy in plan.policies:
