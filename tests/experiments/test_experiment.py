@@ -21,7 +21,6 @@ from graphbandits.engine.identity import series_of
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.experiment import TABLES, _first_error, build_models, keys_of
-from graphbandits.experiments.tables import cell_name, sweep_name
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.store import simulate_plan
 from graphbandits.worlds import Bernoulli, Gaussian, as_world
@@ -100,14 +99,6 @@ def test_error_in_an_argument_names_no_key_of_the_file() -> None:
         with pytest.raises(InputError) as caught:
             experiment_of(ONE).plans(**arguments)
         assert str(caught.value).startswith(start)
-
-
-def test_figures_of_a_sweep_and_of_a_point_have_different_files() -> None:
-    sweep = '[[sweeps]]\nparameter = "arms"\nvalues = [2, 3]\n'
-    figures = '[[figures]]\nkind = "sweep"\nname = "{}"\n[[figures]]\nkind = "regret"\n'
-    assert len(experiment_of(ONE + sweep + figures.format("4")).plans()) == 2
-    with pytest.raises(ValueError, match="another figure has the same file name"):
-        experiment_of(ONE + sweep + figures.format("3"))
 
 
 def test_arguments_of_the_call_are_checked_too() -> None:
@@ -300,7 +291,7 @@ def test_grid_has_all_combinations_in_order() -> None:
         assert list(plan.lines) == list(plan.policies)
     (swept,) = experiment.sweep_records()
     assert (swept.title, swept.parameters, swept.x) == ("T", ["r", "arms", "c"], "arms")
-    assert (swept.label, swept.scale, sweep_name(swept)) == ("arms", "linear", "r-arms-c")
+    assert (swept.label, swept.scale) == ("arms", "linear")
     with raises_pinned(InputError):
         experiment.plan()
 
@@ -427,20 +418,15 @@ def test_a_policy_at_two_priors_is_run_at_both() -> None:
 def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
     experiment = load_experiment(name)
     plans = experiment.plans(trials=3)
-    assert len({plan.name for plan in plans}) == len(plans) == experiment.runs
+    assert len(plans) == experiment.runs
     if not experiment.sweeps:
-        assert experiment.figure_requests(plans) == [
-            {"kind": kind} for kind in ("regret", "final", "differences", "plays")
-        ]
         return
-    assert experiment.figure_requests(plans) == [{"kind": "sweep"}]
     swept = experiment.sweep_records()
     assert len(swept) == len(experiment.sweeps)
     points = [point for sweep in experiment.sweeps for point in sweep.points()]
     for plan, point, setup in zip(plans, points, experiment.setups(), strict=True):
         assert plan.point == point
         assert list(plan.point) == swept[plan.sweep].parameters
-        assert plan.name == cell_name(point)
         assert list(plan.lines) == list(plan.policies)
         assert set(plan.lines.values()) <= set(experiment.lines())
         # as in the texts, without the sweep
