@@ -268,15 +268,6 @@ def test_tables_have_one_row_per_eligible_arm() -> None:
     assert len(results.to_pandas("eligible")) == len(POLICIES) * allowed.sum()
 
 
-def test_saved_results_have_the_eligible_arms(tmp_path: Path) -> None:
-    parts_of = [run(trials=6, record=RECORDS[2:]), run(trials=5, first_trial=6, record="eligible")]
-    results = Results.concat(parts_of)
-    again = Results.load(results.save(tmp_path / "run"))
-    assert again.hash == results.hash
-    for name in POLICIES:
-        assert (again[name].trajectories.eligible == parts(run(trials=11), name)[2]).all()  # type: ignore[union-attr]
-
-
 def test_contradictions_are_found() -> None:
     shard = a_plan(eligible=0.4, record=RECORDS).run_shard("ts-n", Keys(4, 0, 3))
     found = shard.trajectories
@@ -305,7 +296,7 @@ def test_an_interrupted_run_continues_with_the_same_bits(tmp_path: Path) -> None
     whole = simulate(
         ["ts-n", "ucb-n"], Bernoulli(PRIOR), CHAIN, horizon=15, trials=12, seed=4, **given
     )
-    found = study.results(curves=True)
+    found = study.results()
     assert bits(found) == bits(whole)
     assert found.settings["eligible"] == 0.5
     assert study.verify() == []

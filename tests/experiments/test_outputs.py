@@ -220,7 +220,7 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
 
     run_study(tmp_path / "plain", "s", [Point(plan())])
 
-    def unknown(*_: object) -> None:
+    def unknown(*_: object, **__: object) -> None:
         raise InputError("unknown graph")
 
     monkeypatch.setattr("graphbandits.experiments.study.Plan.unpack", unknown)
@@ -228,8 +228,8 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
     assert isinstance(entry, SimulationEntry)
     assert entry.bounds == ()
     assert entry.notes == (
-        "Bounds that depend on the graph were not computed: 'edges(1>2 2>3 3-1)' is defined by a "
-        "plug-in. Load it with --plugin FILE.",
+        "Bounds were not computed: the graph, the world or the posterior is defined by a plug-in. "
+        "Load it with --plugin FILE.",
     )
 
 
