@@ -4,9 +4,9 @@
 numbers are meant to change (another kernel, another stream of random numbers), and say why in the
 commit; a change of structure repeats them. ``tests/integration/test_golden.py`` compares.
 
-Only what users have is used, ``simulate``, ``Agent``, ``Results``, ``open_study``, the registry and
-the command line, so that modules may move. Each golden is a JSON file of facts, with the
-fingerprint of the machine it was recorded on, and an ``.npz`` file of numbers.
+Only what users have is used, ``simulate``, ``Agent``, the registry and the command line, so that
+modules may move. Each golden is a JSON file of facts, with the fingerprint of the machine it was
+recorded on, and an ``.npz`` file of numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 import scipy
 from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 
-from graphbandits import Agent, Bernoulli, BetaBernoulli, Results, open_study, simulate
+from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
 from graphbandits.errors import GraphBanditsError
 from graphbandits.registry import registered
 
@@ -69,9 +69,7 @@ VARIANTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 #: Rounds that an agent is driven, and decisions it makes once it is loaded.
 DRIVEN, GOES_ON = 14, 5
-RESULTS = ("results-1", "results-2", "results-3", "results-0.6.0")
 AGENT = "agent-0.6.0.npz"
-STORES = ("store-0.6.0", "store-0.6.0-simulate")
 EXPERIMENT = PLACE / "experiment.toml"
 RATIOS = ("ratio", "ratio_sum", "psi", "entropy")
 
@@ -176,45 +174,10 @@ def agent_file(path: Path) -> tuple[Facts, Arrays]:
     return json.loads(arrays.pop("meta").tobytes()), arrays
 
 
-def contents(results: Results) -> tuple[Facts, Arrays]:
-    """All that results hold."""
-    arrays: Arrays = {"rounds": results.rounds}
-    for name, result in results.policies.items():
-        for part in ("mean", "standard_error", "quantiles", "final", "plays", "regret"):
-            arrays[f"{name}/{part}"] = getattr(result, part)
-        for part in RATIOS if result.ratios is not None else ():
-            arrays[f"{name}/{part}"] = getattr(result.ratios, part)
-    facts = {
-        "policies": list(results.policies),
-        "arms": list(results.arms),
-        "settings": json.loads(json.dumps(dict(results.settings))),
-        "runs": results.runs,
-        "has_graph": results.graph is not None,
-    }
-    return facts, {name: array for name, array in arrays.items() if array is not None}
-
-
-def points(store: Path) -> list[dict[str, Any]]:
-    """Where the sweep of the one study of a store went, from its record."""
-    return [cell["point"] for cell in _record(store)["cells"]]
-
-
-def stored(store: Path) -> tuple[Facts, Arrays]:
-    """What a store's one study holds, point by point."""
-    study = open_study(store)
-    facts: Facts = {"trials": study.trials, "points": points(store), "results": []}
-    arrays: Arrays = {}
-    for i, point in enumerate(facts["points"]):
-        more, found = contents(study.results(point, curves=True))
-        facts["results"].append(more)
-        arrays |= {f"{i}/{name}": array for name, array in found.items()}
-    return facts, arrays
-
-
 def shards(store: Path) -> tuple[Facts, Arrays]:
     """The columns of every shard, by point, policy and first trial; series have any names."""
     arrays: Arrays = {}
-    for cell in _record(store)["cells"]:
+    for cell in _record(store)["points"]:
         for policy, series in cell["policies"].items():
             for path in sorted((store / "shards" / series).glob("*.parquet")):
                 table = pq.ParquetFile(path).read(use_threads=False)
@@ -300,10 +263,6 @@ RECORD: dict[str, Callable[[], None]] = {
     "fixture_agent": lambda: write(
         "fixture_agent", {AGENT: going_on(Agent.load(FIXTURES / AGENT))}
     ),
-    "results": lambda: write(
-        "results", {name: contents(Results.load(FIXTURES / name)) for name in RESULTS}
-    ),
-    "stores": lambda: write("stores", {name: stored(FIXTURES / name) for name in STORES}),
     "shards": record_shards,
 }
 

@@ -6,8 +6,6 @@ numbers are identical bit for bit. On other machines a number may differ in its 
 decision that depends on these bits (a tie between two arms, an arm drawn at the very edge of its
 probability) may then be different, and with it the rest of the trial. On such machines
 
-- numbers that are read from files agree within ``READ``: means and quantiles are computed on
-  loading, everything else is not computed at all;
 - in every simulation all trials except one in ``PARTED`` have the regret of the golden file within
   ``COMPUTED``, absolutely and relatively; a trial that differs changes no more plays than it has
   rounds;
@@ -18,7 +16,6 @@ probability) may then be different, and with it the rest of the trial. On such m
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,12 +26,11 @@ from golden import record
 from golden.record import Arrays, Facts
 from helpers.agents import SavedAgent
 
-from graphbandits import Agent, Results, open_study
+from graphbandits import Agent
 from graphbandits._old_words import translate_keys
 
 pytestmark = pytest.mark.oracle
 
-READ = 1e-12
 COMPUTED = 1e-9
 RATIO = 1e-5
 PARTED = 6
@@ -175,54 +171,7 @@ def test_agent_of_version_0_6_0_continues() -> None:
     assert agent.decide().arm in agent.arms
 
 
-# Files of results
-
-
-@pytest.mark.parametrize("name", record.RESULTS)
-def test_results_of_every_format_can_be_read(name: str, tmp_path: Path) -> None:
-    exact, parts = golden("results")
-    results = Results.load(record.FIXTURES / name)
-    facts, arrays = record.contents(results)
-    wanted, numbers = parts[name]
-    includes(facts, wanted)
-    all_same(arrays, numbers, None if exact else READ)
-    if name != "results-1":  # it has no curves of trials to save
-        again, arrays = record.contents(Results.load(results.save(tmp_path / "again")))
-        includes(again, wanted)
-        all_same(arrays, numbers, None if exact else READ)
-
-
-# Stores
-
-
-@pytest.mark.parametrize("name", record.STORES)
-def test_store_of_version_0_6_0_can_be_read(name: str) -> None:
-    exact, parts = golden("stores")
-    facts, arrays = record.stored(record.FIXTURES / name)
-    wanted, numbers = parts[name]
-    includes(facts, wanted)
-    all_same(arrays, numbers, None if exact else READ)
-
-
-@pytest.mark.parametrize("name", record.STORES)
-def test_summaries_of_a_store_of_version_0_6_0_are_unchanged(name: str) -> None:
-    """Summaries as in reports: without the curves of the trials."""
-    _, numbers = golden("stores")[1][name]
-    study = open_study(record.FIXTURES / name)
-    for i, point in enumerate(record.points(record.FIXTURES / name)):
-        for policy, result in study.results(point).policies.items():
-            same(result.final, numbers[f"{i}/{policy}/final"], None, policy)
-            same(result.plays, numbers[f"{i}/{policy}/plays"], None, policy)
-            same(result.mean, numbers[f"{i}/{policy}/mean"], READ, policy)
-
-
-@pytest.mark.parametrize("name", record.STORES)
-def test_store_of_version_0_6_0_passes_verify(name: str) -> None:
-    done = record.command("store", "verify", record.FIXTURES / name, "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(done.stdout)
-    assert (found["wrong"], found["findings"]) == (0, [])
-    assert found["shards"] == len(list((record.FIXTURES / name).glob("shards/*/*.parquet")))
+# Studies
 
 
 @pytest.mark.oracle
