@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import ROOT
-from helpers.stores import Point, fill, run_study, sweep
+from helpers.made_up_results import recorded
+from helpers.stores import Point, fill, run_study, sweep, whole_study
 
 from graphbandits.engine import Plan
 from graphbandits.experiments import Experiment, load_experiment

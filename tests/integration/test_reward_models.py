@@ -30,7 +30,7 @@ from graphbandits.engine import Plan
 from graphbandits.engine.executors import DaskExecutor, ProcessExecutor
 from graphbandits.experiments import load_experiment, open_study
 from graphbandits.plugins import unload_plugin
-from graphbandits.store import Store
+from graphbandits.store import Directory
 
 GRAPH = "edges(1>2 2>3:0.5 3)"
 HORIZON, TRIALS, SHARD, SEED = 40, 96, 6, 5
@@ -493,7 +493,7 @@ def test_stored_worlds_of_an_edited_plug_in_are_read_as_unknown(
     from graphbandits.experiments.run import run_plan
 
     run_plan(plans[0], tmp_path / "out", title="T", rerun="", bounds=False, workers=1)
-    assert Store.open(tmp_path / "out")
+    assert Directory.open(tmp_path / "out")
     file.write_text(file.read_text().replace("scale: float = 1.0", "size: float = 1.0"))
     load_plugin(file)
     (cell,) = open_study(tmp_path / "out").cells
