@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,7 +18,6 @@ from graphbandits import Agent, Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits._types import Floats, Ints, State
 from graphbandits.engine import Plan, RunMonitor
 from graphbandits.engine.answers import Answers
-from graphbandits.engine.executors.worker_runtime import SentPlan, serialize_plan
 from graphbandits.engine.identity import series_of
 from graphbandits.engine.loop import run_block
 from graphbandits.errors import InputError
@@ -347,18 +345,10 @@ def test_answers_are_part_of_the_series_and_absent_ones_change_nothing() -> None
     plans = [a_plan(**one) for one in given]
     series = [series_of(plan, "ts-n") for plan in plans]
     assert len({one.name for one in series}) == 5
-    assert "answers" not in series[0].facts["problem"]
-    assert series[2].facts["problem"] == series[0].facts["problem"] | {"answers": {"delay": [3, 4]}}
     json.dumps([one.facts for one in series])
     for plan, one in zip(plans, given, strict=True):
         settings = plan.settings()
         assert {key: settings[key] for key in ("delay", "answer_rate") if key in settings} == one
-
-
-def test_plans_are_sent_with_their_answers() -> None:
-    plan = a_plan(delay=[1, 4], answer_rate=0.5)
-    sent: SentPlan = pickle.loads(serialize_plan(plan)[1])
-    assert sent.plan.answers == Answers(1, 4, 0.5)
 
 
 def test_results_with_other_answers_cannot_be_joined() -> None:

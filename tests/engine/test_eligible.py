@@ -15,9 +15,7 @@ from helpers.stores import CHAIN, PRIOR, a_plan
 from graphbandits import Bernoulli, Results, simulate
 from graphbandits._types import Floats
 from graphbandits.engine import Plan, RunMonitor, Shard
-from graphbandits.engine import provenance as provenance_module
 from graphbandits.engine.eligible import check_eligible, eligible_arms
-from graphbandits.engine.executors.worker_runtime import SentPlan, serialize_plan
 from graphbandits.engine.identity import series_of
 from graphbandits.engine.loop import decide
 from graphbandits.engine.trajectories import check_trajectories
@@ -189,8 +187,6 @@ def test_eligible_arms_are_part_of_the_series_and_absent_ones_change_nothing() -
     plans = [a_plan(eligible=eligible) for eligible in (None, 0.5, 0.6, ROUNDS[:15], ROUNDS[1:16])]
     series = [series_of(plan, "ts-n") for plan in plans]
     assert len({one.name for one in series}) == 5
-    assert "eligible" not in series[0].facts["problem"]
-    assert series[1].facts["problem"] == series[0].facts["problem"] | {"eligible": 0.5}
     json.dumps([one.facts for one in series])
     settings = [plan.settings() for plan in plans]
     assert "eligible" not in settings[0]
@@ -201,26 +197,6 @@ def test_eligible_arms_are_part_of_the_series_and_absent_ones_change_nothing() -
     assert names == {True, False}
     assert (describe_cell(plans[3])[1]["eligible"] == ROUNDS[:15]).all()
     assert "eligible" not in describe_cell(plans[0])[1]
-
-
-def test_graph_searches_are_facts_of_policies_that_use_their_values() -> None:
-    search = provenance_module.GRAPH_SEARCHES
-    for policy, eligible, wanted in (
-        ("exp3-set", 0.5, True),
-        ("exp3-set", None, False),
-        ("ts-n", 0.5, False),
-    ):
-        found = series_of(a_plan(policies=[policy], eligible=eligible), policy).facts
-        assert (search in found["sources"]) == wanted, policy
-
-
-def test_plans_are_sent_with_their_eligible_arms() -> None:
-    import pickle
-
-    for eligible in (0.5, ROUNDS[:15]):
-        plan = a_plan(eligible=eligible)
-        sent: SentPlan = pickle.loads(serialize_plan(plan)[1])
-        assert np.array_equal(sent.plan.eligible, plan.eligible)  # type: ignore[arg-type]
 
 
 def test_results_with_other_eligible_arms_cannot_be_joined() -> None:

@@ -198,7 +198,7 @@ def test_rows_and_concat_are_inverse() -> None:
 def test_series_depends_on_the_trajectories_and_keeps_its_facts_without_them() -> None:
     series = [series_of(a_plan(record=record), "ts-n") for record in ((), "actions", RECORDS[::-1])]
     assert len({one.name for one in series}) == 3
-    recordings = [one.facts["problem"]["recording"] for one in series]
+    recordings = [one.facts["recording"] for one in series]
     assert list(recordings[0]) == ["rounds", "regret", "ratios"]
     assert recordings[2] == recordings[0] | {"actions": True, "observations": True}
 

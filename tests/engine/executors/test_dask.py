@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from helpers.executor_tasks import (
@@ -130,6 +132,20 @@ def test_workers_of_other_versions_or_sources_end_the_run(
     message = f"the worker at tcp://127.0.0.1:.* would compute other bits: .*{difference}"
     with DaskExecutor(cluster) as executor, pytest.raises(InputError, match=message):
         list(executor.run(tasks_of(plans()[:1])))
+
+
+def test_task_whose_workers_end_is_an_error(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """dask repeats a task three times."""
+    from distributed import KilledWorker
+
+    last = SimpleNamespace(address="tcp://host:1")
+    with DaskExecutor(cluster) as executor:
+        killed = KilledWorker("task", last, 3)  # type: ignore[no-untyped-call]
+        future = SimpleNamespace(result=Mock(side_effect=killed))
+        monkeypatch.setattr(executor._client, "submit", lambda *given, **how: future)
+        ((task, error),) = executor.run(tasks_of(plans()[:1])[:1])
+    message = f"4 workers of the cluster ended while they held {task} (the last one at tcp://host:1"
+    assert str(error).startswith(message)
 
 
 def test_missing_dask_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

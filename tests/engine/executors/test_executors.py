@@ -130,22 +130,18 @@ def test_a_task_that_raises_does_not_stop_the_others(executor: Any) -> None:
         assert bits(task, shard) == expected[name_of(task)]
 
 
-def test_task_that_kills_its_workers_is_reported(executor: Any, folder: Path) -> None:
-    if type(executor) is ThreadExecutor:
-        return
-    fault = f"die-{type(executor).__name__}"
-    tasks = faulty_tasks(fault)
+def test_task_that_kills_its_workers_is_reported(folder: Path) -> None:
+    tasks = faulty_tasks("die-processes")
     expected = without_faults(tasks)
-    ended = dict(executor.run(tasks))
+    with ProcessExecutor(2) as executor:
+        ended = dict(executor.run(tasks))
     (error,) = (error for error in ended.values() if isinstance(error, GraphBanditsError))
     assert isinstance(error, InputError)
-    task_text = f"'faulty-ts(fault={fault})', trials 4 to 7 ("
-    if type(executor) is ProcessExecutor:
-        message = f"3 worker processes in a row ended while they ran {task_text}exit code 7)"
-        assert len(set(marks(folder, fault))) == 3
-    else:
-        message = f"4 workers of the cluster ended while they held {task_text}"
-    assert str(error).startswith(message)
+    assert str(error).startswith(
+        "3 worker processes in a row ended while they ran 'faulty-ts(fault=die-processes)', "
+        "trials 4 to 7 (exit code 7)"
+    )
+    assert len(set(marks(folder, "die-processes"))) == 3
     good = {task: shard for task, shard in ended.items() if shard is not error}
     assert len(good) == 5
     assert all(bits(task, shard) == expected[name_of(task)] for task, shard in good.items())
