@@ -13,6 +13,7 @@ from typing import Any, get_args
 import pyarrow.parquet as pq
 import pytest
 from fixtures.make_results import make as make_results
+from graphbandits.experiments.figures import OPTIONS, FigureTable
 from helpers import FIXTURES, ROOT
 from helpers.stores import Point, fill, run_study, sweep, whole_store
 
@@ -20,7 +21,6 @@ from graphbandits.engine import Plan
 from graphbandits.experiments import Experiment, load_experiment
 from graphbandits.experiments.experiment import TABLES, keys_of
 from graphbandits.experiments.export import ROWS
-from graphbandits.experiments.figures import OPTIONS, FigureTable
 from graphbandits.experiments.tables import SWEEPABLE, Table
 from graphbandits.results.data_frames import SCHEMA
 from graphbandits.store import simulate_plan

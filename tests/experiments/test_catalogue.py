@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from graphbandits.experiments.figures import OPTIONS
 from typer.testing import CliRunner
 
 from graphbandits.cli import app
 from graphbandits.experiments import Experiment, load_experiment
 from graphbandits.experiments.experiment import TABLES, keys_of
-from graphbandits.experiments.figures import OPTIONS
 
 RUNNER = CliRunner(env={"COLUMNS": "80"})
 
