@@ -18,7 +18,6 @@ from graphbandits.engine import Plan, RunMonitor, Shard
 from graphbandits.engine.eligible import check_eligible, eligible_arms
 from graphbandits.engine.identity import series_of
 from graphbandits.engine.loop import decide
-from graphbandits.engine.trajectories import check_trajectories
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.experiments.run import run_plan
 from graphbandits.graphs import Feedback, as_process
@@ -251,24 +250,6 @@ def test_saved_results_have_the_eligible_arms(tmp_path: Path) -> None:
     assert again.hash == results.hash
     for name in POLICIES:
         assert (again[name].trajectories.eligible == parts(run(trials=11), name)[2]).all()  # type: ignore[union-attr]
-
-
-def test_contradictions_are_found() -> None:
-    shard = a_plan(eligible=0.4, record=RECORDS).run_shard("ts-n", Keys(4, 0, 3))
-    found = shard.trajectories
-    assert found is not None
-    assert found.eligible is not None
-    check_trajectories(found, 15, shard.plays)
-    empty, never = found.eligible.copy(), found.eligible.copy()
-    empty[1, 3] = False
-    arm = shard.plays.arm[0]
-    never[0, :, arm] = False
-    never[0, :, (arm + 1) % 4] = True
-    for wrong in (found.eligible[:, :14], empty, never):
-        with raises_pinned(ValueError):
-            check_trajectories(replace(found, eligible=wrong), 15, shard.plays)
-    with raises_pinned(InputError):
-        found.check_arms(3, "the trajectories")
 
 
 @pytest.mark.process

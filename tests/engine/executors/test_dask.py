@@ -141,7 +141,7 @@ def test_task_whose_workers_end_is_an_error(cluster: str, monkeypatch: pytest.Mo
     last = SimpleNamespace(address="tcp://host:1")
     with DaskExecutor(cluster) as executor:
         killed = KilledWorker("task", last, 3)  # type: ignore[no-untyped-call]
-        future = SimpleNamespace(result=Mock(side_effect=killed))
+        future = Mock(result=Mock(side_effect=killed))
         monkeypatch.setattr(executor._client, "submit", lambda *given, **how: future)
         ((task, error),) = executor.run(tasks_of(plans()[:1])[:1])
     message = f"4 workers of the cluster ended while they held {task} (the last one at tcp://host:1"

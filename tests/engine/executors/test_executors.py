@@ -93,20 +93,20 @@ def test_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path) -> None:
     text = (folder / "faulty_ts.py").read_text().replace("faulty-ts", "sent-source")
     other = text.replace("return super().propose(state, view)", "return np.eye(5)[[0] * 4]")
     worker, answers = WorkerRuntime(lambda: tmp_path / "copies"), []
-    packed: list[tuple[Task, str, bytes]] = []
+    packed: list[tuple[Task, tuple[str, bytes], dict[str, Any]]] = []
     for version in (text, other):
         file.write_text(version)
         load_plugin(file)
         plan = Plan.of("sent-source", graph="star(direction=out)", horizon=15, trials=4)
         task = Task(plan, "sent-source", 0, 4)
         answers.append(alone([task])[name_of(task)])
-        packed.append((task, *serialize_plan(plan)))
+        packed.append((task, serialize_plan(plan), task_request(task)))
     unload_plugin(file)
     file.unlink()
     assert answers[0] != answers[1]
     for turn in (0, 1, 0):  # also back to the first
-        task, name, data = packed[turn]
-        outcome = worker.compute(name, data, task_request(task))
+        task, sent, request = packed[turn]
+        outcome = worker.compute(*sent, request)
         assert outcome is not None
         assert bits(task, outcome) == answers[turn]
     (copy,) = (one.path for one in loaded_plugins() if one.path.name == file.name)
