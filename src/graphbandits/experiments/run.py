@@ -97,7 +97,7 @@ def run_experiment(
     workers
         Number of worker processes. Default: one thread or process per core, depending on the work.
     cluster
-        Address of a dask scheduler, or "local" to start a cluster on this machine.
+        Address of a dask scheduler.
     shard
         Trials per shard. Default: depends on the size of the work.
     formats
@@ -317,7 +317,7 @@ def reproduce(
     workers
         Number of worker processes. Default: one thread or process per core, depending on the work.
     cluster
-        Address of a dask scheduler, or "local" to start a cluster on this machine.
+        Address of a dask scheduler.
     formats
         File formats of the figures: "png", "svg" and "pdf", or some of them. Default: all.
     progress
