@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from helpers.experiment_files import SINGLE, SWEEP
+from helpers.made_up_results import same
 from helpers.messages import raises_pinned
 from typer.testing import CliRunner
 
@@ -77,9 +78,9 @@ def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) 
     alone = graphbandits.simulate(
         ["ts-n", "eps-greedy-lp(c=0.5)"], graph="star", arms=4, horizon=20, trials=5, seed=3
     )
-    kept = study.cell(c=0.5).results(curves=True)
+    kept = study.cell(c=0.5).results()
     assert list(kept.policies) == list(alone.policies)
-    assert kept.hash == alone.hash
+    same(kept, alone)
     assert study.results(arms=2).settings["arms"] == 2
 
     summary = read_json(out / "summary.json")
@@ -186,7 +187,7 @@ def test_stopped_sweep_keeps_finished_trials(place: Path, monkeypatch: pytest.Mo
     study, before = open_study("sweep"), shards(place / "sweep")
     assert len(before) == 3
     alone = simulate_plan(cells[1], progress=False)
-    assert study.cell(c=0.5).results(curves=True).hash == alone.hash
+    same(study.cell(c=0.5).results(), alone)
     with raises_pinned(InputError):
         study.results(c=2)
     assert not list((place / "sweep").glob("figure-*"))
@@ -195,7 +196,7 @@ def test_stopped_sweep_keeps_finished_trials(place: Path, monkeypatch: pytest.Mo
     assert len(after) == 8
     assert before.items() <= after.items()
     for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
-        assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
+        same(cell.results(), simulate_plan(whole, progress=False))
 
 
 @pytest.mark.process
@@ -237,12 +238,12 @@ def test_second_run_computes_only_missing_trials(
     )
     for cell, whole in zip(open_study("sweep").cells, wanted, strict=True):
         assert cell.point == whole.point
-        assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
+        same(cell.results(), simulate_plan(whole, progress=False))
 
 
 def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
     shown = run("run", "single.toml", "--trials", 40)
-    results = open_study("single").cells[0].results(curves=True)
+    results = open_study("single").cells[0].results()
     summary = read_json(place / "single" / "summary.json")["single"]
     judgement = judge(Claim("Information pays.", ("ids-n",), ("ts-n", "ucb-n")), results)
     (claim,) = summary["claims"]
@@ -293,7 +294,7 @@ def test_policy_on_a_repeated_problem_is_run_once(
     # each once, in the order of the cells
     assert written == list(dict.fromkeys(series))
     for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
-        assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
+        same(cell.results(), simulate_plan(whole, progress=False))
 
 
 def test_long_run_prints_its_duration_before_it_starts(

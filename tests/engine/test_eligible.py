@@ -26,7 +26,6 @@ from graphbandits.policies import Event, Problem, View, as_policy
 from graphbandits.posteriors import Observations
 from graphbandits.registry import registered, text_of
 from graphbandits.rng import Keys
-from graphbandits.store.record import describe_cell
 from graphbandits.theory import audit, bounds_of
 
 RECORDS = ("actions", "observations", "eligible")
@@ -192,10 +191,6 @@ def test_eligible_arms_are_part_of_the_series_and_absent_ones_change_nothing() -
     assert settings[1]["eligible"] == 0.5
     assert settings[3]["eligible"]["shape"] == [15, 4]
     assert settings[3]["eligible"] != settings[4]["eligible"]
-    names = {describe_cell(plan)[0]["settings"].get("eligible") is None for plan in plans[:2]}
-    assert names == {True, False}
-    assert (describe_cell(plans[3])[1]["eligible"] == ROUNDS[:15]).all()
-    assert "eligible" not in describe_cell(plans[0])[1]
 
 
 def test_results_with_other_eligible_arms_cannot_be_joined() -> None:
@@ -243,15 +238,6 @@ def test_tables_have_one_row_per_eligible_arm() -> None:
     assert len(results.to_pandas("eligible")) == len(POLICIES) * allowed.sum()
 
 
-def test_saved_results_have_the_eligible_arms(tmp_path: Path) -> None:
-    parts_of = [run(trials=6, record=RECORDS[2:]), run(trials=5, first_trial=6, record="eligible")]
-    results = Results.concat(parts_of)
-    again = Results.load(results.save(tmp_path / "run"))
-    assert again.hash == results.hash
-    for name in POLICIES:
-        assert (again[name].trajectories.eligible == parts(run(trials=11), name)[2]).all()  # type: ignore[union-attr]
-
-
 @pytest.mark.process
 def test_an_interrupted_run_continues_with_the_same_bits(tmp_path: Path) -> None:
     """A store with the first trials computes the others; verify finds nothing."""
@@ -262,7 +248,7 @@ def test_an_interrupted_run_continues_with_the_same_bits(tmp_path: Path) -> None
     whole = simulate(
         ["ts-n", "ucb-n"], Bernoulli(PRIOR), CHAIN, horizon=15, trials=12, seed=4, **given
     )
-    found = study.results(curves=True)
+    found = study.results()
     assert bits(found) == bits(whole)
     assert found.settings["eligible"] == 0.5
     assert study.verify() == []

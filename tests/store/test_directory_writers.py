@@ -138,7 +138,7 @@ CLOSED = """
     from graphbandits.errors import InputError
     from graphbandits.store import Directory
     from helpers.stores import a_shard, synthetic
-    import pandas  # which pyarrow imports when it first makes an array, if it may read it
+    import pandas, pyarrow.parquet  # now, because that user may not be able to read them
     if os.geteuid() == 0:
         os.setuid(65534)
     store = Directory.open(sys.argv[1])

@@ -86,8 +86,6 @@ class Plan:
         Number of the sweep in the experiment; None without a sweep.
     point : mapping of str to value
         Values of the swept parameters.
-    name : str, default=""
-        Name of the files of the plan.
     lines : mapping of str to str
         Line of the sweep figures to which each policy belongs.
     eligible : float or ndarray of bool, optional
@@ -111,7 +109,6 @@ class Plan:
     first_trial: int = 0
     sweep: int | None = None
     point: Mapping[str, int | float | str] = field(default_factory=dict)
-    name: str = ""
     lines: Mapping[str, str] = field(default_factory=dict)
     eligible: Eligible | None = None
     answers: Answers | None = None

@@ -506,13 +506,10 @@ MESSAGES = {
     "dict_type": "must be a table in braces",
     "model_type": "must be a table",
     "int_type": "must be an integer",
-    "float_type": "must be a number",
     "bool_type": "must be true or false",
     "string_type": "must be a string in quotes",
     "string_too_short": "must not be empty",
     "greater_than_equal": "must be at least {ge}",
-    "greater_than": "must be greater than {gt:g}",
-    "less_than": "must be less than {lt:g}",
     "literal_error": "must be {expected}",
 }
 

@@ -150,19 +150,18 @@ def cell_bounds(
     ``MAX_DISTINCT_PRIORS``, are computed only if ``requested``.
     """
     settings, prior, process = results.settings, cell.posterior, cell.process
-    if cell.world is None or prior is None or "posterior" in settings:
-        return (), ()
-    late = settings.get("delay", settings.get("answer_rate"))
-    if why_no_bounds(cell.world, eligible=settings.get("eligible"), answers=late):
-        return (), ()  # the report gives the reason
-    general = recorded_bounds(results, prior) if settings.get("ratios") else ()
-    if process is None:
-        graph = settings["graph"]
+    if cell.world is None or prior is None or process is None:
         why = (
-            f"Bounds that depend on the graph were not computed: '{graph}' is defined by a "
+            "Bounds were not computed: the graph, the world or the posterior is defined by a "
             "plug-in. Load it with --plugin FILE."
         )
-        return general, (why,)
+        return (), (why,)
+    late = settings.get("delay", settings.get("answer_rate"))
+    if "posterior" in settings or why_no_bounds(
+        cell.world, eligible=settings.get("eligible"), answers=late
+    ):
+        return (), ()  # the report gives the reason
+    general = recorded_bounds(results, prior) if settings.get("ratios") else ()
     fixed = fixed_feedback(process)
     covers = not isinstance(process, RandomFeedback)
     if fixed is not None:
