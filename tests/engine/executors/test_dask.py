@@ -118,7 +118,7 @@ def test_cluster_without_workers_is_reported(monkeypatch: pytest.MonkeyPatch) ->
         ({"versions": {"numpy": "1.0", "scipy": "2.0"}}, "numpy is .* and not 1.0, scipy is"),
         ({"sources": "other"}, "a worker has other sources of graphbandits than the process"),
         ({"code": ["module advice 1234"]}, "the module advice on a worker differs"),
-        ({"machine": {"machine": "Other"}}, "machine is .* and not Other"),
+        ({"machine": "Other"}, "machine is .* and not Other"),
     ],
 )
 def test_workers_of_other_versions_or_sources_end_the_run(
