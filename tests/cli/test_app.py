@@ -31,7 +31,7 @@ from graphbandits.cli import app
 from graphbandits.cli.options import GRAPH_HELP
 from graphbandits.registry import registered
 from graphbandits.results import Results
-from graphbandits.store import Store
+from graphbandits.store import Directory
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
@@ -163,7 +163,7 @@ def test_interrupted_run_keeps_finished_trials_and_can_be_resumed(
     output: str,
     policies: int,
 ) -> None:
-    args, write, left = [*args, "--workers", "1"], Store.write, [2]
+    args, write, left = [*args, "--workers", "1"], Directory.write, [2]
 
     def stop_after_two(*given: Any) -> Any:
         if not left[0]:
@@ -172,7 +172,7 @@ def test_interrupted_run_keeps_finished_trials_and_can_be_resumed(
         return write(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "write", stop_after_two)
+        patched.setattr(Directory, "write", stop_after_two)
         result = RUNNER.invoke(app, args)
     assert result.exit_code == 130
     stored = f"4 of {2 * policies} trials are stored in {output}"

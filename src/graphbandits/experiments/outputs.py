@@ -291,10 +291,14 @@ def _figures(study: Study, entry: Entry) -> dict[str, Callable[[], Figure]]:
     return figures
 
 
-def check_outputs(study: Study, formats: Sequence[str] | None) -> None:
-    """Raise an error before the run if a page or a figure could not be written."""
+def check_formats(formats: Sequence[str] | None) -> None:
+    """Raise an error if a file format of figures is unknown."""
     for kind in formats or ():
         check_word(kind, "file format", FORMATS)
+
+
+def check_outputs(study: Study, formats: Sequence[str] | None) -> None:
+    """Raise an error before the run if a page or a figure could not be written."""
     figures = [f"{name}.{kind}" for name in figure_names(study) for kind in formats or FORMATS]
     for name in (*PAGES, *figures):
         path = study.directory.path / name

@@ -97,7 +97,7 @@ def run_experiment(
     workers
         Number of worker processes. Default: one thread or process per core, depending on the work.
     cluster
-        Address of a dask scheduler.
+        Address of a dask scheduler, such as "tcp://192.168.1.5:8786".
     shard
         Trials per shard. Default: depends on the size of the work.
     formats
@@ -317,7 +317,7 @@ def reproduce(
     workers
         Number of worker processes. Default: one thread or process per core, depending on the work.
     cluster
-        Address of a dask scheduler.
+        Address of a dask scheduler, such as "tcp://192.168.1.5:8786".
     formats
         File formats of the figures: "png", "svg" and "pdf", or some of them. Default: all.
     progress
@@ -407,13 +407,14 @@ def _execute(
 
     ``related`` are keys of other studies that the report includes if the directory has them.
     """
-    make_directory(output)
     studies = [Study(Directory(output), record) for record, _ in jobs]
     if pages:  # imported here because plots and reports load slowly
-        from graphbandits.experiments.outputs import check_outputs, draw_figures, write_entries
+        from graphbandits.experiments import outputs
 
+        outputs.check_formats(formats)
+        make_directory(output)
         for study in studies:
-            check_outputs(study, formats)
+            outputs.check_outputs(study, formats)
     directory = Directory.create(output)
     tasks = tasks_of_plans([plan for _, plans in jobs for plan in plans])
     with _report_stored_trials(directory, tasks):
@@ -428,9 +429,9 @@ def _execute(
         entries = [entry for study in shown for entry in study.entries()] if pages else []
         if entries:
             files = output / "report.html", output / "summary.json"
-            write_entries(entries, *files, title=title, introduction=introduction)
+            outputs.write_entries(entries, *files, title=title, introduction=introduction)
             for study in studies:
-                draw_figures(study, formats=formats)
+                outputs.draw_figures(study, formats=formats)
     _raise_if_missing(studies, failures)
     return studies
 
