@@ -146,7 +146,8 @@ def load_plugin(path: str | Path) -> Plugin:
         if any(of == kind for of, _ in plugins)
     }
     digest = hashlib.sha256(source).hexdigest()
-    code, looks_up = _code_used(sys.modules.keys() - modules_before, program)
+    added = [one for one in sys.modules.keys() - modules_before if not _is_installed(one)]
+    code, looks_up = _code_used(added, program)
     plugin = Plugin(resolved, names, digest, source, code | {f"plug-in {digest}"}, looks_up)
     _LOADED[name] = plugin
     return plugin
@@ -222,9 +223,7 @@ def _code_used(
         if name in _LOADED:
             found |= _LOADED[name].code
             continue
-        spec = _spec(top)
-        places = [spec.origin, *(spec.submodule_search_locations or ())] if spec else []
-        if any(not INSTALLED.isdisjoint(Path(place).parts) for place in places if place):
+        if _is_installed(name):
             found.add(f"package {top} {_version(top)}")
             continue
         spec = _spec(name)
@@ -250,6 +249,12 @@ def _imports(code: CodeType, package: str) -> Iterator[tuple[str, tuple[str, ...
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _imports(constant, package)
+
+
+def _is_installed(module: str) -> bool:
+    spec = _spec(module.partition(".")[0])
+    places = [spec.origin, *(spec.submodule_search_locations or ())] if spec else []
+    return any(not INSTALLED.isdisjoint(Path(place).parts) for place in places if place)
 
 
 def _spec(name: str) -> ModuleSpec | None:

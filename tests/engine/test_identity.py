@@ -267,7 +267,7 @@ def test_compiled_modules_next_to_a_plug_in_count(plugin: Any, helper: Any, tmp_
 def test_installed_packages_count_by_their_version(
     plugin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = "def f():\n    import networkx.algorithms, yaml"
+    line = "import json, networkx.algorithms\ndef f():\n    import yaml"
     without, before = plugin("mine.py", "def f():\n    pass"), plugin("mine.py", line)
     assert before != without
     (found,) = loaded_plugins()

@@ -154,8 +154,9 @@ def check_facts(expected: Mapping[str, Any], here: Mapping[str, Any]) -> None:
             changed = min(set(known) ^ set(wanted)).rpartition(" ")[0]
             difference = f"the {changed} on a worker differs from that of {started}"
         else:
-            keys = [key for key in {**wanted, **known} if wanted.get(key) != known.get(key)]
-            values = (f"{key} is {known.get(key)} and not {wanted.get(key)}" for key in keys)
+            mine, its = ({name: one} if isinstance(one, str) else one for one in (known, wanted))
+            keys = [key for key in {**its, **mine} if its.get(key) != mine.get(key)]
+            values = (f"{key} is {mine.get(key)} and not {its.get(key)}" for key in keys)
             difference = f"on a worker {', '.join(values)} as in {started}"
         raise SourceError(f"{difference}: {same}")
 

@@ -79,13 +79,8 @@ def task_request(task: Task) -> dict[str, Any]:
         "policy": task.policy,
         "first": task.first,
         "trials": task.trials,
-        "facts": series_of(task.plan, task.policy).facts | machine(),
+        "facts": series_of(task.plan, task.policy).facts | {"machine": versions()["machine"]},
     }
-
-
-def machine() -> dict[str, Any]:
-    """Return the type of this machine, for :func:`check_facts`."""
-    return {"machine": {"machine": versions()["machine"]}}
 
 
 def serve(folder: str) -> None:
@@ -199,7 +194,7 @@ class WorkerRuntime:
         """
         policy: Policy | None = None
         try:
-            check_facts(request["facts"], environment() | machine())
+            check_facts(request["facts"], environment() | {"machine": versions()["machine"]})
             # classes are looked up by name: no other thread may replace the plug-ins now
             with self._lock:
                 if name not in self._plans and not data:
